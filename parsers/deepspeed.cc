@@ -1,0 +1,138 @@
+// DeepSpeed: see_memory_usage, the throughput timer, and the warning about flushes of the allocator's cache.
+//
+// see_memory_usage (deepspeed/runtime/utils.py) logs up to four lines: the caller's message, the device's counters, the
+// host's use, and nothing else. GB is 2^30; Max_CA is rounded to whole GB and is left out. Both peaks are reset after
+// every call. The caller's message is the place in the step ("before forward"); with its numbers taken out ("after step
+// 100") it names the series.
+#include <cctype>
+#include <string>
+
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr double gibibyte = static_cast<double>(GiB);
+constexpr int message_distance = 8;  ///< warnings of other libraries may stand between the message and the numbers
+constexpr std::string_view tag = "see_memory_usage]";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "[…] [utils.py:785:see_memory_usage] after step 100 | max seq in batch 400" → "after step 100"
+std::optional<std::string> message_before(const Cursor& cursor) {
+  std::optional<std::string> message;
+  cursor.backward(message_distance, [&](const Line& line) {
+    if (line.text.find("Max_MA") != std::string::npos) return false;
+    const std::size_t at = line.text.find(tag);
+    if (at == std::string::npos) return true;
+    const std::string said = line.text.substr(at + tag.size());
+    if (said.find("CPU Virtual Memory") == std::string::npos) message = said.substr(0, said.find('|'));
+    return false;
+  });
+  return message;
+}
+
+/// The number behind "step" or "iteration" in the caller's message.
+std::optional<double> step_in(std::string_view message) {
+  for (const std::string_view word : {"step", "iteration", "iter"}) {
+    std::size_t at = message.find(word);
+    if (at == message.npos) continue;
+    at += word.size();
+    while (at < message.size() && (message[at] == ' ' || message[at] == ':' || message[at] == '=')) ++at;
+    if (at >= message.size() || !is_digit(message[at])) continue;
+    if (const auto n = read_number(message, at); n && n->decimals == 0) return n->value;
+  }
+  return std::nullopt;
+}
+
+/// The message without its numbers and runs of blanks, bounded.
+std::string phase_of(std::string_view message) {
+  std::string out;
+  for (const char c : message) {
+    if (is_digit(c) || (c == ' ' && (out.empty() || out.back() == ' '))) continue;
+    out += c;
+    if (out.size() >= 60) break;
+  }
+  while (!out.empty() && (out.back() == ' ' || out.back() == ':' || out.back() == '=')) out.pop_back();
+  return out;
+}
+
+Reading reading_of(Metric metric, SeriesKind kind, std::string_view text, std::string phase) {
+  Reading r;
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  r.metric = metric;
+  r.kind = kind;
+  r.value = number ? number->value * gibibyte : 0;
+  r.quantum = gibibyte;
+  // 8.5 is how two decimals print 8.50 here: the last digit is worth a hundredth of a GiB, however many are shown
+  r.quantum /= 100;
+  r.unit = "GB";
+  r.phase = std::move(phase);
+  return r;
+}
+
+void device(const Match& m, Sink& sink) {
+  const auto message = message_before(m.cursor);
+  const std::string phase = message ? phase_of(*message) : "";
+  const auto step = message ? step_in(*message) : std::nullopt;
+  if (step) sink.step({static_cast<i64>(*step), {}, {}});
+  sink.reading(reading_of(Metric::allocated, SeriesKind::gauge, m[1], phase), step);
+  sink.reading(reading_of(Metric::max_allocated, SeriesKind::reset_maximum, m[2], phase), step);
+  sink.reading(reading_of(Metric::reserved, SeriesKind::gauge, m[3], phase), step);
+}
+
+void host(const Match& m, Sink& sink) {
+  sink.reading(reading_of(Metric::host_used, SeriesKind::sampled_gauge, m[1], ""));
+}
+
+void flushes(const Match& m, Sink& sink) {
+  std::size_t at = 0;
+  const auto times = read_number(m[1], at);
+  sink.remark("allocator/retries", times ? std::optional(times->value) : std::nullopt);
+}
+
+constexpr Gauge gauges[] = {
+    checked(Gauge{.name = "deepspeed/timer",
+                  .anchor = "MaxMemAllocated=",
+                  .form = "<global_step={step},~>MemAllocated={allocated}GB, MaxMemAllocated={max_allocated}GB",
+                  .unit = gibibyte,
+                  .unit_name = "GB",
+                  .example = "[2024-05-11 10:00:01,221] [INFO] [timer.py:260:stop] "
+                             "epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=11.20, "
+                             "CurrSamplesPerSec=11.31, MemAllocated=5.12GB, MaxMemAllocated=18.77GB"}),
+};
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "deepspeed/see_memory_usage",
+         .anchor = "Max_MA ",
+         .regex =
+             R"(\bMA (\d{1,6}(?:\.\d{1,6})?) GB {1,12}Max_MA (\d{1,6}(?:\.\d{1,6})?) GB {1,12}CA (\d{1,6}(?:\.\d{1,6})?) GB)",
+         .captures = 3,
+         .example = "[2024-05-11 10:00:01,221] [INFO] [utils.py:801:see_memory_usage] MA 7.11 GB         Max_MA 9.46 "
+                    "GB         CA 10.02 GB         Max_CA 10 GB ",
+         .emit = device}),
+    checked({.name = "deepspeed/host",
+             .anchor = "CPU Virtual Memory:",
+             .regex = R"(CPU Virtual Memory: {1,4}used = (\d{1,6}(?:\.\d{1,6})?) GB)",
+             .captures = 1,
+             .example = "[2024-05-11 10:00:01,222] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = "
+                        "61.34 GB, percent = 12.2%",
+             .emit = host}),
+    checked({.name = "deepspeed/cache_flushes",
+             .anchor = "pytorch allocator cache flushes",
+             .regex = R"((\d{1,9}) pytorch allocator cache flushes)",
+             .captures = 1,
+             .example = "[2024-05-11 10:01:01,221] [WARNING] [stage3.py:2070:step] 3 pytorch allocator cache flushes "
+                        "since last step. this happens when there is high memory pressure",
+             .emit = flushes}),
+};
+
+}  // namespace
+
+extern const Parser deepspeed;
+const Parser deepspeed{.name = "deepspeed", .title = "DeepSpeed", .patterns = patterns, .gauges = gauges};
+
+}  // namespace oomdoctor::parsers

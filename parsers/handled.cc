@@ -1,0 +1,201 @@
+// Texts that say that the program went on: it took a smaller batch, skipped the batch, or did the work another way.
+//
+// Most of them stand beside the allocator's own message and then only mark it as handled (remarks handled/…). Where the
+// tool swallowed that message, its text is the only report: an Oom with `caught`. In both cases the run did not die of
+// it.
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// The report itself stands near: fourteen lines are what a program prints between the two.
+bool reported(const Cursor& cursor) {
+  return is_near(cursor, 14, 6, {"Tried to allocate", "would exceed allowed memory"});
+}
+
+void caught(const Match& m, Sink& sink, std::string_view format, std::string_view remark,
+            std::string_view device = {}) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Where where;
+  if (!device.empty()) where.device = static_cast<int>(leading_integer(device));
+  sink.at(where);
+  sink.remark(remark);
+  if (reported(m.cursor)) return;
+  Oom oom;
+  oom.framework = "pytorch";
+  oom.message_format = std::string(format);
+  oom.caught = true;
+  sink.oom(std::move(oom));
+}
+
+void smaller(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body()))
+    sink.remark("handled/smaller_batch", static_cast<double>(leading_integer(m[1])));
+}
+void skipped(const Match&, Sink& sink) { sink.remark("handled/skipped"); }
+void non_fatal(const Match&, Sink& sink) { sink.remark("handled/non_fatal"); }
+
+void reduced(const Match& m, Sink& sink) { caught(m, sink, "ultralytics-batch", "handled/smaller_batch"); }
+void assigner(const Match& m, Sink& sink) { caught(m, sink, "ultralytics-assigner", "handled/fallback"); }
+void fairseq(const Match& m, Sink& sink) {
+  caught(m, sink, "fairseq", "handled/skipped", m.has(1) ? m[1] : std::string_view{});
+}
+void composer(const Match& m, Sink& sink) { caught(m, sink, "composer", "handled/smaller_batch"); }
+void detectron(const Match& m, Sink& sink) { caught(m, sink, "detectron2", "handled/fallback"); }
+void comfyui(const Match& m, Sink& sink) { caught(m, sink, "comfyui", "handled/fallback"); }
+void skips(const Match& m, Sink& sink) { caught(m, sink, "skipped", "handled/skipped"); }
+void retries(const Match& m, Sink& sink) { caught(m, sink, "retried", "handled/retried"); }
+
+/// fairseq prints the exception before it decides. It went on where it says so within the summaries that follow, one of
+/// 40 lines for each device.
+void fairseq_exception(const Match& m, Sink& sink) {
+  static constexpr int summaries = 400;
+  if (find_ahead(m.cursor, summaries, "attempting to recover from OOM") ||
+      find_behind(m.cursor, 6, "attempting to recover from OOM") || find_ahead(m.cursor, summaries, "skipping batch") ||
+      find_ahead(m.cursor, summaries, "retrying batch"))
+    sink.remark("handled/skipped");
+}
+
+void preempted(const Match&, Sink& sink) {
+  Oom oom;
+  oom.kind = OomKind::pool;
+  oom.agent = Agent::serving;
+  oom.framework = "vllm";
+  oom.message_format = "vllm-preemption";
+  oom.caught = true;
+  sink.oom(std::move(oom));
+}
+
+void retracted(const Match&, Sink& sink) {
+  Oom oom;
+  oom.kind = OomKind::pool;
+  oom.agent = Agent::serving;
+  oom.framework = "sglang";
+  oom.message_format = "sglang-retract";
+  oom.caught = true;
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "handled/accelerate",
+             .anchor = "Decreasing batch size",
+             .regex = R"(Decreasing batch size to: (\d{1,7})\b)",
+             .captures = 1,
+             .example = "Decreasing batch size to: 8.",
+             .emit = smaller}),
+    checked(
+        {.name = "handled/trying",
+         .anchor = "batch size",
+         .regex =
+             R"((?:^|[\]:] )(?:Trying batch size:? |Determined [Ll]argest batch size: |Finished batch size finder, will continue with full run using batch size )(\d{1,7})\b)",
+         .captures = 1,
+         .example = "Determined largest batch size: 16",
+         .emit = smaller}),
+    checked({.name = "handled/lightning",
+             .anchor = "trying batch size",
+             .regex = R"(Batch size \d{1,7} failed, trying batch size (\d{1,7}))",
+             .captures = 1,
+             .example = "Batch size 64 failed, trying batch size 32",
+             .emit = smaller}),
+    checked({.name = "handled/autobatch",
+             .anchor = "AutoBatch: ",
+             .regex = R"(AutoBatch: Using batch-size (\d{1,7}) for )",
+             .captures = 1,
+             .example = "AutoBatch: Using batch-size 15 for CUDA:0 12.59G/22.03G (57%)",
+             .emit = smaller}),
+    checked({.name = "handled/ultralytics_batch",
+             .anchor = "out of memory with batch",
+             .regex = R"(CUDA out of memory with batch=\d{1,6}\. Reducing to batch=\d{1,6} and retrying)",
+             .example = "WARNING: CUDA out of memory with batch=16. Reducing to batch=8 and retrying (1/3).",
+             .emit = reduced}),
+    checked({.name = "handled/ultralytics_assigner",
+             .anchor = "TaskAlignedAssigner",
+             .regex = R"(CUDA OutOfMemoryError in (?:Rotated)?TaskAlignedAssigner, using CPU)",
+             .example = "WARNING: CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU",
+             .emit = assigner}),
+    checked(
+        {.name = "handled/fairseq_batch",
+         .anchor = "ran out of memory",
+         .regex =
+             R"(WARNING: ran out of memory(?: on GPU #(\d{1,3})| in validation step| with exception[^\r\n]{0,200})?, (?:skipping|retrying) (?:batch|step|update))",
+         .captures = 1,
+         .example = "| WARNING: ran out of memory on GPU #2, skipping batch",
+         .emit = fairseq}),
+    checked({.name = "handled/fairseq_recover",
+             .anchor = "recover from OOM",
+             .regex = R"(attempting to recover from OOM in (?:forward|backward|validation))",
+             .example = "| WARNING: attempting to recover from OOM in forward/backward pass",
+             .emit = skipped}),
+    checked({.name = "handled/fairseq_all",
+             .anchor = "OOM in all workers",
+             .regex = R"(OOM in all workers, skipping update)",
+             .example = "| WARNING: OOM in all workers, skipping update",
+             .emit = skipped}),
+    checked(
+        {.name = "handled/fairseq_exception",
+         .anchor = "OOM: Ran out",
+         .regex = R"(OOM: Ran out of memory with exception: )",
+         .example =
+             "| OOM: Ran out of memory with exception: CUDA out of memory.\n| WARNING: attempting to recover from OOM",
+         .emit = fairseq_exception}),
+    checked(
+        {.name = "handled/composer",
+         .anchor = "out of memory detected",
+         .regex =
+             R"(CUDA out of memory detected\. (?:Train microbatch size will be decreased from|Gradient Accumulation increased from) [\d.]{1,8} -> )",
+         .example = "RuntimeWarning: CUDA out of memory detected. Train microbatch size will be decreased from 8 -> 4.",
+         .emit = composer}),
+    checked({.name = "handled/detectron2",
+             .anchor = "due to CUDA OOM",
+             .regex = R"(Attempting to copy inputs(?: of [^\r\n]{0,160})? to (?:CPU|FP16|cpu|fp16) due to CUDA OOM)",
+             .example = "Attempting to copy inputs of <function pairwise_iou at 0x7f3a> to CPU due to CUDA OOM",
+             .emit = detectron}),
+    checked({.name = "handled/comfyui",
+             .anchor = "Ran out of memory when",
+             .regex = R"(Ran out of memory when regular VAE (?:decoding|encoding), retrying with tiled)",
+             .example = "Warning: Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.",
+             .emit = comfyui}),
+    checked({.name = "handled/non_fatal",
+             .anchor = "non-fatal",
+             .regex = R"(FAILED non-fatal(?:ly)?\b)",
+             .example = "[eval:validation @ep5] FAILED non-fatally (KeyError: 'x')",
+             .emit = non_fatal}),
+    checked(
+        {.name = "handled/skips",
+         .anchor = "skip",
+         .regex =
+             R"((?:out of memory|OOM|OutOfMemoryError)\b[^\r\n]{0,80}[,;:.\-] {0,2}(?:[Ss]kipping|skipped) (?:this |the |current )?(?:batch|update|step|sample|iteration))",
+         .example = "step 1841: CUDA out of memory - skipping this batch",
+         .emit = skips,
+         .fallback = true}),
+    checked({.name = "handled/retries",
+             .anchor = "retrying",
+             .regex = R"((?:out of memory|OOM|OutOfMemoryError)\b[^\r\n]{0,60}[,;:.\-] {0,2}retrying\b)",
+             .example = "OOM at batch 12, retrying with half the batch",
+             .emit = retries,
+             .fallback = true}),
+    checked({.name = "handled/vllm_preemption",
+             .anchor = "PreemptionMode.",
+             .second_anchor = "enough KV cache",
+             .regex = R"(ispreemptedbyPreemptionMode\.(?:RECOMPUTE|SWAP)modebecausethereisnotenoughKVcachespace)",
+             .reach = Reach::message,
+             .example = "WARNING 05-09 00:49:33 scheduler.py:1057] Sequence group 0 is preempted by "
+                        "PreemptionMode.RECOMPUTE mode because "
+                        "there is not enough KV cache space.",
+             .emit = preempted}),
+    checked(
+        {.name = "handled/sglang_retract",
+         .anchor = "#retracted_reqs",
+         .regex =
+             R"((?:Decode out of memory happened|KV cache pool is full\. Retract requests)\. #retracted_reqs: \d{1,6})",
+         .example = "KV cache pool is full. Retract requests. #retracted_reqs: 3, #new_token_ratio: 0.61",
+         .emit = retracted}),
+};
+
+}  // namespace
+
+extern const Parser handled;
+const Parser handled{.name = "handled", .title = "Failures that the program survived", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,160 @@
+// Allocations of host memory that were refused: PyTorch's CPU allocator, numpy, Python, C++, the JVM and others.
+//
+// Unlike a kill this is an answer to one request, mostly with its size. "std::bad_alloc" is also what RAPIDS throws for
+// device memory; those forms belong to other_gpu. "cannot allocate memory in static TLS block" is the loader's trouble.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view format, std::string_view framework = "") {
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::cpu_allocator;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+void tell(const Match& m, Sink& sink, Oom oom) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.oom(std::move(oom));
+}
+
+void torch(const Match& m, Sink& sink) {
+  Oom oom = base("torch-cpu", "pytorch");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+void numpy(const Match& m, Sink& sink) {
+  Oom oom = base("numpy");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+/// The word alone is believed at the front of a line or under a frame of a traceback.
+void python(const Match& m, Sink& sink) {
+  const std::string_view body = m.cursor.line().body();
+  const bool at_front = !body.empty() && body.front() != ' ' && body.front() != '\t';
+  if (!at_front && !is_near(m.cursor, 4, 0, {"File \"", "Traceback (most"})) return;
+  tell(m, sink, base("memory-error"));
+}
+
+void sized(const Match& m, Sink& sink, std::string_view format) {
+  Oom oom = base(format);
+  oom.request = read_size(m[1]);
+  tell(m, sink, std::move(oom));
+}
+
+void errno_12(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.remark("host/overcommit");
+  sink.oom(base("errno-12"));
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "host_allocation/torch",
+         .anchor = "tried to allocate",
+         .second_anchor = "DefaultCPUAlloc",
+         .regex =
+             R"((?:DefaultCPUAllocator|\$Torch):(?:can'tallocatememory|notenoughmemory):youtriedtoallocate(\d{1,19}(?:bytes|[KMG]B)))",
+         .captures = 1,
+         .reach = Reach::message,
+         .example = "RuntimeError: [enforce fail at alloc_cpu.cpp:114] . DefaultCPUAllocator: can't allocate memory: "
+                    "you tried to "
+                    "allocate 12884901888 bytes. Error code 12 (Cannot allocate memory)",
+         .emit = torch}),
+    checked({.name = "host_allocation/numpy",
+             .anchor = "Unable to allocate",
+             .second_anchor = "array with shape",
+             .regex = R"(Unabletoallocate(\d{1,6}\.?\d{0,3}(?:[KMGTP]iB|bytes))foranarraywithshape\()",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 184. MiB for an array with shape "
+                        "(4900, 4900) and "
+                        "data type float64",
+             .emit = numpy}),
+    checked({.name = "host_allocation/numpy_shape",
+             .anchor = "allocate array",
+             .regex = R"(MemoryError: Unable to allocate array with shape \([\d, ]{1,80}\) and data type \w{1,20})",
+             .example = "MemoryError: Unable to allocate array with shape (4900, 4900) and data type float64",
+             .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }}),
+    checked(
+        {.name = "host_allocation/python",
+         .anchor = "MemoryError",
+         .regex = R"((?:^|[\]:|)] {0,20}|^\s{1,24})MemoryError(?:\s{0,80}$|:\s{0,4}$|: [a-z][\w ,.'()/\-]{0,200}$))",
+         .example = "MemoryError",
+         .emit = python,
+         .fallback = true}),
+    checked(
+        {.name = "host_allocation/bad_alloc",
+         .anchor = "bad_alloc",
+         .regex =
+             R"((?:what\(\): {1,3}|instance of '|Error: |error: |exception: )std::bad_alloc(?!:? ?(?:out_of_memory|cuda|CUDA|RMM|rmm)))",
+         .example = "terminate called after throwing an instance of 'std::bad_alloc'",
+         .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }}),
+    checked(
+        {.name = "host_allocation/errno_12",
+         .anchor = "annot allocate memory",
+         .regex =
+             R"((?:\[Errno 12\] Cannot allocate memory|fork: Cannot allocate memory|unable to mmap \d{1,19} bytes from file <[^\r\n]{1,200}>: )"
+             R"(Cannot allocate memory|mmap failed: Cannot allocate memory))",
+         .example = "OSError: [Errno 12] Cannot allocate memory",
+         .emit = errno_12}),
+    checked(
+        {.name = "host_allocation/jvm",
+         .anchor = "OutOfMemoryError: ",
+         .regex =
+             R"(java\.lang\.OutOfMemoryError: (?:Java heap space|GC overhead limit exceeded|Direct buffer memory|Metaspace|)"
+             R"(Requested array size exceeds VM limit|unable to create (?:new )?native thread))",
+         .example = "java.lang.OutOfMemoryError: Java heap space",
+         .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("jvm", "jvm")); }}),
+    checked({.name = "host_allocation/arrow",
+             .anchor = "ArrowMemoryError",
+             .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,19}) failed)",
+             .captures = 1,
+             .example = "pyarrow.lib.ArrowMemoryError: malloc of size 1073741824 failed",
+             .emit = [](const Match& m, Sink& sink) { sized(m, sink, "arrow"); }}),
+    checked({.name = "host_allocation/rust",
+             .anchor = "memory allocation of",
+             .regex = R"(^memory allocation of (\d{1,19}) bytes failed)",
+             .captures = 1,
+             .example = "memory allocation of 8589934592 bytes failed",
+             .emit = [](const Match& m, Sink& sink) { sized(m, sink, "rust"); }}),
+    checked({.name = "host_allocation/opencv",
+             .anchor = "Insufficient memory)",
+             .regex = R"(\(-4:Insufficient memory\) Failed to allocate (\d{1,19}) bytes)",
+             .captures = 1,
+             .example = "cv2.error: OpenCV(4.8.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate "
+                        "6220800 bytes in "
+                        "function 'OutOfMemoryError'",
+             .emit = [](const Match& m, Sink& sink) { sized(m, sink, "opencv"); }}),
+    checked({.name = "host_allocation/pandas",
+             .anchor = "C error: out of memory",
+             .regex = R"(Error tokenizing data\. C error: out of memory)",
+             .example = "pandas.errors.ParserError: Error tokenizing data. C error: out of memory",
+             .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("pandas")); }}),
+    checked({.name = "host_allocation/ggml",
+             .anchor = "ggml_aligned_malloc",
+             .regex = R"(ggml_aligned_malloc: insufficient memory \(attempted to allocate {1,4}([\d.]{1,12} ?MB)\))",
+             .captures = 1,
+             .example = "ggml_aligned_malloc: insufficient memory (attempted to allocate 4096.00 MB)",
+             .emit =
+                 [](const Match& m, Sink& sink) {
+                   Oom oom = base("ggml", "llama.cpp");
+                   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
+                   sink.oom(std::move(oom));
+                 }}),
+};
+
+}  // namespace
+
+extern const Parser host_allocation;
+const Parser host_allocation{
+    .name = "host_allocation", .title = "Refused allocations of host memory", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

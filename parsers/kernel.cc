@@ -1,0 +1,155 @@
+// The kernel's out-of-memory killer, in dmesg, the journal or a console.
+//
+// Printed by mm/oom_kill.c: "invoked oom-killer", tables of memory and tasks, "oom-kill:constraint=…", then one "Killed
+// process" line for each victim. Only that line has the victim's numbers; where it was cut off the others stand in for
+// it. "kB" of the kernel are KiB. The caller of "invoked oom-killer" is not the victim.
+#include <string>
+
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int block_lines = 700;  ///< the task table in the middle of a block has a row for each process
+
+Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
+
+/// "memory: usage 4194304kB, limit 4194304kB, failcnt 81": printed for a cgroup only, above the victim.
+std::optional<Bytes> group_limit(const Cursor& cursor) {
+  static constexpr std::string_view label = "limit ";
+  std::optional<Bytes> out;
+  cursor.backward(block_lines, [&](const Line& line) {
+    if (line.text.find("invoked oom-killer") != line.text.npos) return false;
+    const std::size_t at = line.text.find("memory: usage ");
+    const std::size_t limit = line.text.find(label, at == line.text.npos ? line.text.size() : at);
+    if (limit == line.text.npos || line.text.find("kB", limit) == line.text.npos) return true;
+    const i64 count = leading_integer(std::string_view(line.text).substr(limit + label.size()));
+    if (count > 0 && count < i64{1} << 50) out = Bytes{count * KiB, 0};
+    return false;
+  });
+  return out;
+}
+
+bool in_group(const Match& m) {
+  if (m.before().ends_with("Memorycgroupoutofmemory:")) return true;
+  if (m.before().ends_with("Outofmemory:")) return false;
+  return is_near(m.cursor, 12, 0,
+                 {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"});
+}
+
+void tell_victim(Sink& sink, Agent agent, std::string_view pid, std::string_view name, Oom oom = {}) {
+  oom.kind = OomKind::host;
+  oom.agent = agent;
+  oom.message_format = "oom-killer";
+  oom.process_name = std::string(name);
+  Where where;
+  where.pid = leading_integer(pid);
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+void killed(const Match& m, Sink& sink) {
+  Oom oom;
+  oom.process = kibibytes(m[3]);
+  const bool group = in_group(m);
+  if (group) oom.limit = group_limit(m.cursor);
+  tell_victim(sink, group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
+}
+
+/// Kernels up to 4.x announce the victim on a line of its own.
+void announced(const Match& m, Sink& sink) {
+  tell_victim(sink, m.has(1) && !m[1].empty() ? Agent::cgroup : Agent::kernel, m[2], m[3]);
+}
+
+void summary(const Match& m, Sink& sink) {
+  tell_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2]);
+}
+
+void reaped(const Match& m, Sink& sink) { tell_victim(sink, Agent::kernel, m[1], m[2]); }
+
+/// Speaks only where the block was cut off before its victim.
+void invoked(const Match& m, Sink& sink) {
+  if (find_ahead(m.cursor, block_lines, "Killed process") ||
+      find_ahead(m.cursor, block_lines, "oom-kill:constraint=") || find_ahead(m.cursor, block_lines, "Kill process"))
+    return;
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::kernel;
+  oom.message_format = "oom-killer";
+  sink.oom(std::move(oom));
+}
+
+/// The counters of a group ("memory.events"), printed by people who look for the reason of a death.
+void group_events(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 2, 0, {"oom "}) || !is_near(m.cursor, 4, 0, {"max ", "high "})) return;
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::cgroup;
+  oom.message_format = "memory.events";
+  sink.oom(std::move(oom));
+}
+
+/// The memory of Jetson boards is the host's: the driver's ENOMEM says that the host had no pages.
+void nvmap(const Match&, Sink& sink) { sink.remark("host/overcommit"); }
+
+constexpr Pattern patterns[] = {
+    checked({.name = "kernel/killed",
+             .anchor = "anon-rss:",
+             .second_anchor = "total-vm:",
+             .regex = R"(Killedprocess(\d{1,10})(?:,UID\d{1,10},)?\(([^\r\n]{1,40}?)\)(?:,UID:?\d{1,10})?,?)"
+                      R"((?:total-vm|vsz):\d{1,15}kB,anon-rss:(\d{1,15})kB)",
+             .captures = 3,
+             .reach = Reach::message,
+             .example = "[81234.567] Memory cgroup out of memory: Killed process 28914 (python) total-vm:2418296kB, "
+                        "anon-rss:2048512kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:4832kB oom_score_adj:998",
+             .emit = killed}),
+    checked({.name = "kernel/announced",
+             .anchor = "sacrifice child",
+             .second_anchor = "Kill process",
+             .regex = R"((?:(Memorycgroupoutofmemory)|Outofmemory(?:\([^()\r\n]{1,40}\))?):Killprocess(\d{1,10}))"
+                      R"(\(([^\r\n]{1,40}?)\)score\d{1,5}orsacrificechild)",
+             .captures = 3,
+             .reach = Reach::message,
+             .example = "Out of memory: Kill process 1234 (python) score 905 or sacrifice child",
+             .emit = announced}),
+    checked(
+        {.name = "kernel/summary",
+         .anchor = "oom-kill:constraint",
+         .second_anchor = "CONSTRAINT_",
+         .regex =
+             R"(oom-kill:constraint=CONSTRAINT_([A-Z]{4,8})[A-Z_]{0,8},[^\r\n]{0,900}?,task=([^,\r\n]{1,32}),pid=(\d{1,10}))",
+         .captures = 3,
+         .reach = Reach::message,
+         .example = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=pod7,mems_allowed=0,oom_memcg=/pods/7,"
+                    "task_memcg=/pods/7/a,task=python,pid=28914,uid=0",
+         .emit = summary}),
+    checked({.name = "kernel/reaped",
+             .anchor = "oom_reaper: reaped",
+             .regex = R"(oom_reaper: reaped process (\d{1,10}) \(([^\r\n]{1,40}?)\), now anon-rss:)",
+             .captures = 2,
+             .example = "oom_reaper: reaped process 28914 (python), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
+             .emit = reaped}),
+    checked({.name = "kernel/invoked",
+             .anchor = "invoked oom-killer",
+             .regex = R"(\S invoked oom-killer: gfp_mask=0x)",
+             .example = "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=998",
+             .emit = invoked}),
+    checked({.name = "kernel/memory_events",
+             .anchor = "oom_kill ",
+             .regex = R"(^oom_kill [1-9]\d{0,6}$)",
+             .example = "high 0\nmax 18231\noom 3\noom_kill 3",
+             .emit = group_events}),
+    checked({.name = "kernel/nvmap",
+             .anchor = "NvMapMem",
+             .regex = R"(NvMapMem\w{0,32}: (?:\d{1,12} )?error (?:12|0)\b)",
+             .example = "NvMapMemAllocInternalTagged: 1075072515 error 12",
+             .emit = nvmap}),
+};
+
+}  // namespace
+
+extern const Parser kernel;
+const Parser kernel{.name = "kernel", .title = "Kernel out-of-memory killer", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

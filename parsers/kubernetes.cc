@@ -1,0 +1,121 @@
+// Kubernetes and containers: the state of a container ("OOMKilled"), evictions for memory, docker inspect.
+//
+// kubectl prints the state in three shapes: describe ("Reason: OOMKilled"), the status column of get, YAML or JSON. The
+// limit of the container stands some lines below the state in describe. An eviction for disk space is no failure of
+// memory.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view format) {
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::kubernetes;
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+/// Quantities: "4Gi" is binary, "4G" is decimal.
+std::optional<Bytes> quantity(std::string_view text) { return read_size(trimmed(text), nullptr, Radix::decimal); }
+
+/// "Limits:" and then "memory: 4Gi" in the description of the same container.
+std::optional<Bytes> container_limit(const Cursor& cursor) {
+  std::optional<Bytes> out;
+  bool limits = false;
+  cursor.forward(30, [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    if (text.starts_with("Limits:")) limits = true;
+    if (text.starts_with("Requests:") || text.starts_with("Container ID:")) return false;
+    if (!limits || !text.starts_with("memory:")) return true;
+    out = quantity(text.substr(7));
+    return false;
+  });
+  return out;
+}
+
+void reason(const Match& m, Sink& sink) {
+  Oom oom = base("oomkilled");
+  oom.limit = container_limit(m.cursor);
+  sink.oom(std::move(oom));
+}
+
+void status(const Match&, Sink& sink) { sink.oom(base("oomkilled")); }
+
+void evicted(const Match& m, Sink& sink) {
+  Oom oom = base("evicted");
+  if (m.has(2)) {
+    oom.process_name = std::string(m[1]);
+    oom.process = quantity(m[2]);
+  }
+  sink.oom(std::move(oom));
+}
+
+/// A volume in memory, named for /dev/shm, that was filled beyond its limit.
+void shm_volume(const Match& m, Sink& sink) {
+  Oom oom = base("shm-volume");
+  oom.kind = OomKind::shared_memory;
+  oom.limit = quantity(m[1]);
+  sink.oom(std::move(oom));
+}
+
+void system_oom(const Match& m, Sink& sink) {
+  Oom oom = base("system-oom");
+  oom.agent = Agent::kernel;
+  oom.process_name = std::string(m[1]);
+  Where where;
+  where.pid = leading_integer(m[2]);
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "kubernetes/reason",
+             .anchor = "OOMKilled",
+             .regex = R"(^\s{0,40}"?[Rr]eason"?\s{0,3}:\s{0,20}"?OOMKilled"?,?\s{0,5}$)",
+             .example = "      Reason:       OOMKilled",
+             .emit = reason}),
+    checked({.name = "kubernetes/status",
+             .anchor = "OOMKilled",
+             .regex = R"(^[\w.\-/ ]{1,120} {1,40}\d{1,3}/\d{1,3} {1,20}(?:Init:)?OOMKilled {1,20}\d{1,6})",
+             .example = "trainer-0   0/1     OOMKilled   3 (2m ago)   10m",
+             .emit = status}),
+    checked({.name = "kubernetes/inspect",
+             .anchor = "\"OOMKilled\"",
+             .regex = R"("OOMKilled": {0,2}true)",
+             .example = "            \"OOMKilled\": true,",
+             .emit = status}),
+    checked({.name = "kubernetes/evicted",
+             .anchor = "low on resource",
+             .second_anchor = "resource: memory",
+             .regex = R"(Thenodewaslowonresource:memory\.(?:Thresholdquantity:[\w.]{1,20},available:[\w.]{1,20}\.)?)"
+                      R"((?:Container([\w.\-]{1,80}?)wasusing(\d{1,15}(?:\.\d{1,6})?(?:[KMGT]i?)?),)?)",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "The node was low on resource: memory. Container trainer was using 1924152Ki, which exceeds "
+                        "its request of 0.",
+             .emit = evicted}),
+    checked(
+        {.name = "kubernetes/shm_volume",
+         .anchor = "EmptyDir volume",
+         .regex =
+             R"~(Usage of EmptyDir volume "[\w.\-]{0,60}shm[\w.\-]{0,60}" exceeds the limit "(\d{1,12}(?:[KMGT]i?)?)")~",
+         .captures = 1,
+         .example = "Usage of EmptyDir volume \"dshm\" exceeds the limit \"8Gi\".",
+         .emit = shm_volume}),
+    checked({.name = "kubernetes/system_oom",
+             .anchor = "System OOM",
+             .regex = R"(System OOM encountered, victim process: ([^,\r\n]{1,64}), pid: (\d{1,10}))",
+             .captures = 2,
+             .example = "Warning  SystemOOM  node/gpu-7  System OOM encountered, victim process: python, pid: 12345",
+             .emit = system_oom}),
+};
+
+}  // namespace
+
+extern const Parser kubernetes;
+const Parser kubernetes{.name = "kubernetes", .title = "Kubernetes and containers", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,103 @@
+// llama.cpp, ollama and MLX: buffers of a device that the backends of ggml and Metal could not allocate.
+//
+// ggml logs the backend's call first ("cudaMalloc failed", with size and device) and the buffer in whole bytes after
+// it; the case builder joins the two. "MiB" and "MB" there are 2^20. Metal counts the host's memory that the GPU may
+// wire down.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view framework) {
+  Oom oom;
+  oom.agent = Agent::driver;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(framework);
+  return oom;
+}
+
+void bare(const Match& m, Sink& sink, std::string_view framework) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base(framework));
+}
+
+void requested(const Match& m, Sink& sink) {
+  Oom oom = base("llama.cpp");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+/// The same words come from mxnet, ggml and others; ggml says how much and where.
+void cuda_malloc(const Match& m, Sink& sink) {
+  Oom oom = base(m.has(1) ? "llama.cpp" : "cuda");
+  if (m.has(1)) {
+    oom.request = read_bytes(m[1], "MiB");
+    Where where;
+    where.device = static_cast<int>(leading_integer(m[2]));
+    sink.at(where);
+  }
+  if (!is_program_text(m.cursor.line().body())) sink.oom(std::move(oom));
+}
+
+void metal_buffer(const Match& m, Sink& sink) {
+  Oom oom = base("mlx");
+  oom.request = read_size(m[1]);
+  oom.limit = read_size(m[2]);
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "llama_cpp/metal",
+             .anchor = "Insufficient Memory",
+             .second_anchor = "kIOGPUCommandBuffer",
+             .regex = R"(InsufficientMemory\(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory\))",
+             .reach = Reach::message,
+             .example = "error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "metal"); }}),
+    checked(
+        {.name = "llama_cpp/metal_buffer",
+         .anchor = "[metal::malloc]",
+         .regex =
+             R"(\[metal::malloc\] Attempting to allocate (\d{1,18}) bytes which is greater than the maximum allowed buffer size of (\d{1,18}) bytes)",
+         .captures = 2,
+         .example = "RuntimeError: [metal::malloc] Attempting to allocate 95000000000 bytes which is greater than the "
+                    "maximum allowed buffer "
+                    "size of 77309411328 bytes.",
+         .emit = metal_buffer}),
+    checked(
+        {.name = "llama_cpp/cuda_malloc",
+         .anchor = "cudaMalloc",
+         .regex =
+             R"((?:allocating ([\d.]{1,12}) MiB on device (\d{1,3}): )?cudaMalloc(?: retry)? failed: out of memory)",
+         .captures = 2,
+         .example = "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4096.00 MiB on device 0: cudaMalloc "
+                    "failed: out of memory",
+         .emit = cuda_malloc}),
+    checked(
+        {.name = "llama_cpp/ggml_buffer",
+         .anchor = "failed to allocate",
+         .regex =
+             R"((?:ggml\w{1,60}|llama\w{1,60}|alloc_tensor_range): failed to allocate (?:CUDA|ROCm|Metal|Vulkan|SYCL)\d{0,3} buffer of size (\d{1,18}))",
+         .captures = 1,
+         .example = "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 9876543210",
+         .emit = requested}),
+    checked({.name = "llama_cpp/ggml_error",
+             .anchor = "CUDA error 2",
+             .regex = R"(CUDA error 2 (?:at [\w./\\:\-]{1,120}:\d{1,6}: out of memory|'out of memory' - ))",
+             .example = "CUDA error 2 at ggml-cuda.cu:7036: out of memory",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "cuda"); }}),
+    checked({.name = "llama_cpp/vulkan",
+             .anchor = "ggml_vulkan",
+             .regex = R"(ggml_vulkan: Device memory allocation of size (\d{1,18}) failed)",
+             .captures = 1,
+             .example = "ggml_vulkan: Device memory allocation of size 1073741824 failed.",
+             .emit = requested}),
+};
+
+}  // namespace
+
+extern const Parser llama_cpp;
+const Parser llama_cpp{.name = "llama_cpp", .title = "llama.cpp, ollama and MLX", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,195 @@
+// Shortage of device memory behind another word, and failures of a device that are none.
+//
+// cuBLAS, cuDNN, NCCL and their kin allocate outside the framework's pool; on a full card they report a status of their
+// own. NOT_INITIALIZED also follows a kernel's assertion, which poisons the context: where one stands above, the status
+// says nothing. NCCL's multicast buffers (NVLS) are another resource. Xid numbers:
+// https://docs.nvidia.com/deploy/xid-errors.
+#include <array>
+
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+bool poisoned(const Cursor& cursor) {
+  return is_near(
+      cursor, 40, 0,
+      {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure", "Xid ("});
+}
+
+void tell(const Match& m, Sink& sink, std::string_view status) {
+  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+  Oom oom;
+  oom.kind = OomKind::masked;
+  oom.agent = Agent::library;
+  oom.message_format = std::string(status);
+  sink.oom(std::move(oom));
+}
+
+void status(const Match& m, Sink& sink) { tell(m, sink, m[1]); }
+void cudnn_algorithm(const Match& m, Sink& sink) { tell(m, sink, "CUDNN_NO_ALGORITHM"); }
+
+void tensorflow_handle(const Match& m, Sink& sink) {
+  tell(m, sink,
+       m.text.find("cudnn") != std::string_view::npos ? "CUDNN_STATUS_NOT_INITIALIZED" : "CUBLAS_STATUS_ALLOC_FAILED");
+}
+
+/// "gpu-04:5120:5188 [3] NCCL WARN …": the device in brackets.
+void nccl(const Match& m, Sink& sink) {
+  for (const std::string_view other : {"nvls", "NVLS", "ulticast"})
+    if (m.text.find(other) != m.text.npos) return;
+  if (m.has(1)) {
+    Where where;
+    where.device = static_cast<int>(leading_integer(m[1]));
+    sink.at(where);
+  }
+  tell(m, sink, "NCCL_CUDA_OUT_OF_MEMORY");
+}
+
+void triton(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom;
+  oom.agent = Agent::driver;
+  oom.framework = "pytorch";
+  oom.message_format = "triton";
+  sink.oom(std::move(oom));
+}
+
+void kernel_shared_memory(const Match& m, Sink& sink) {
+  sink.remark("kernel/shared_memory", static_cast<double>(leading_integer(m[1])));
+}
+void busy(const Match&, Sink& sink) { sink.remark("device/busy"); }
+void fault(const Match&, Sink& sink) { sink.remark("device/fault"); }
+void hardware(const Match&, Sink& sink) { sink.remark("device/hardware"); }
+
+void xid(const Match& m, Sink& sink) {
+  static constexpr std::array<i64, 4> program{13, 31, 43, 45};
+  static constexpr std::array<i64, 10> broken{48, 62, 63, 64, 74, 79, 94, 95, 119, 120};
+  const i64 number = leading_integer(m[1]);
+  for (const i64 x : program)
+    if (x == number) return sink.remark("device/fault", static_cast<double>(number));
+  for (const i64 x : broken)
+    if (x == number) return sink.remark("device/hardware", static_cast<double>(number));
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "masked/cublas",
+         .anchor = "CUBLAS_STATUS_",
+         .regex =
+             R"((?:CUDA error: |cublas handle: |cuBLAS error: |CUBLAS error: |cublas error: |RuntimeError: )[^\r\n]{0,30}?)"
+             R"((CUBLAS_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)))",
+         .captures = 1,
+         .example = "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+         .emit = status}),
+    checked(
+        {.name = "masked/cudnn",
+         .anchor = "CUDNN_STATUS_",
+         .regex =
+             R"((?:cuDNN error: |cudnn handle: |CUDNN error: |RuntimeError: )(CUDNN_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED|)"
+             R"(INTERNAL_ERROR(?:_DEVICE_ALLOCATION_FAILED)?)\b))",
+         .captures = 1,
+         .example = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
+         .emit = status}),
+    checked(
+        {.name = "masked/cudnn_algorithm",
+         .anchor = "algorithm",
+         .regex =
+             R"((?:Error: Unable to find a valid cuDNN algorithm to run convolution|Failed to get convolution algorithm\. This is )"
+             R"(probably because cuDNN failed to initialize))",
+         .example = "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
+         .emit = cudnn_algorithm}),
+    checked(
+        {.name = "masked/tensorflow_handle",
+         .anchor = "handle: ",
+         .regex =
+             R"([Ff]ailed to create (?:cublas|cudnn) handle: (?:the resource allocation failed|cublas error: the resource allocation failed))",
+         .example = "E tensorflow/stream_executor/cuda/cuda_blas.cc:226] failed to create cublas handle: the resource "
+                    "allocation failed",
+         .emit = tensorflow_handle}),
+    checked(
+        {.name = "masked/cusolver",
+         .anchor = "CUSOLVER_STATUS",
+         .regex =
+             R"((?:cusolver|cuSOLVER) error: (CUSOLVER_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED|INTERNAL_ERROR))(?=,? when calling `cusolver\w{0,10}Create)"
+             R"(|[^\r\n]{0,4}$))",
+         .captures = 1,
+         .example =
+             "RuntimeError: cusolver error: CUSOLVER_STATUS_INTERNAL_ERROR, when calling `cusolverDnCreate(handle)`",
+         .emit = status}),
+    checked({.name = "masked/cufft",
+             .anchor = "CUFFT_ALLOC",
+             .regex = R"(cuFFT error: (CUFFT_ALLOC_FAILED))",
+             .captures = 1,
+             .example = "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
+             .emit = status}),
+    checked(
+        {.name = "masked/cusparse",
+         .anchor = "CUSPARSE_STATUS",
+         .regex =
+             R"((?:CUDA error|CUSPARSE error|cuSPARSE error): [^\r\n]{0,40}?(CUSPARSE_STATUS_(?:ALLOC_FAILED|INSUFFICIENT_RESOURCES)))",
+         .captures = 1,
+         .example =
+             "RuntimeError: CUDA error: CUSPARSE_STATUS_INSUFFICIENT_RESOURCES when calling `cusparseSpMM(handle)`",
+         .emit = status}),
+    checked({.name = "masked/nccl",
+             .anchor = "Cuda failure",
+             .regex = R"((?:\[(\d{1,3})\] [^\r\n]{0,120})?Cuda failure(?: \d{1,3})? 'out of memory')",
+             .captures = 1,
+             .example = "gpu-04:5120:5188 [3] transport/p2p.cc:215 NCCL WARN Cuda failure 2 'out of memory'",
+             .emit = nccl}),
+    checked({.name = "masked/triton",
+             .anchor = "Triton Error",
+             .regex = R"(Triton Error \[(?:CUDA|HIP)\]: out of memory)",
+             .example = "RuntimeError: Triton Error [CUDA]: out of memory",
+             .emit = triton}),
+    checked({.name = "masked/kernel_shared_memory",
+             .anchor = "out of resource: shared",
+             .regex = R"(out of resource: shared memory, Required: (\d{1,9}), Hardware limit: \d{1,9})",
+             .captures = 1,
+             .example = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, "
+                        "Hardware limit: 101376.",
+             .emit = kernel_shared_memory}),
+    checked(
+        {.name = "masked/nccl_fault",
+         .anchor = "Cuda failure",
+         .regex =
+             R"(Cuda failure(?: \d{1,3})? '(?:an illegal memory access was encountered|an illegal instruction was encountered|)"
+             R"(unspecified launch failure|misaligned address))",
+         .example = "enqueue.cc:1556 NCCL WARN Cuda failure 700 'an illegal memory access was encountered'",
+         .emit = fault}),
+    checked(
+        {.name = "masked/fault",
+         .anchor = "CUDA error: ",
+         .regex =
+             R"((?:CUDA|HIP) error: (?:device-side assert triggered|an illegal memory access was encountered|misaligned address|)"
+             R"(unspecified launch failure|an illegal instruction was encountered))",
+         .example = "RuntimeError: CUDA error: an illegal memory access was encountered",
+         .emit = fault}),
+    checked({.name = "masked/hardware",
+             .anchor = "uncorrectable ECC",
+             .regex = R"(CUDA error: uncorrectable ECC error encountered)",
+             .example = "RuntimeError: CUDA error: uncorrectable ECC error encountered",
+             .emit = hardware}),
+    checked({.name = "masked/busy",
+             .anchor = "busy or unavailable",
+             .regex = R"(CUDA-capable device(?:\(s\))?s? (?:is/are|are|is) busy or unavailable)",
+             .example = "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
+             .emit = busy}),
+    checked({.name = "masked/xid",
+             .anchor = "NVRM: Xid",
+             .regex = R"(NVRM: Xid \(PCI:[\w:.]{4,20}\): (\d{1,4}),)",
+             .captures = 1,
+             .example = "NVRM: Xid (PCI:0000:38:00): 13, pid=2924, name=python, Graphics SM Warp Exception on (GPC 9, "
+                        "TPC 1, SM 1): Out Of "
+                        "Range Address",
+             .emit = xid}),
+};
+
+}  // namespace
+
+extern const Parser masked;
+const Parser masked{.name = "masked", .title = "Library statuses and device faults", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

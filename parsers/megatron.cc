@@ -1,0 +1,106 @@
+// Megatron-LM and its forks: the memory report after the first log interval, and the values in exported scalars.
+//
+// Printed by megatron/training/utils (report_memory): counters of the allocator divided by 2^20, spelled MB, maxima
+// never reset. Every data-parallel rank 0 prints at the same moment, so that several reports stand on one line without
+// a break.
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr Gauge gauges[] = {
+    checked(Gauge{.name = "megatron/memory",
+                  .anchor = "iterations) memory (MB)",
+                  .form = "<[Rank {rank}] >(after {step} iterations) memory (MB) | allocated: {allocated} | max "
+                          "allocated: {max_allocated} | "
+                          "reserved: {reserved} | max reserved: {max_reserved}< | total device memory used: {used}>",
+                  .unit = static_cast<double>(MiB),
+                  .unit_name = "MB",
+                  .example = "[Rank 3] (after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
+                             "23118.51 | reserved: 24810.0 | "
+                             "max reserved: 24810.0"}),
+    checked(Gauge{.name = "megatron/memory_bare",
+                  .anchor = "iterations memory (MB)",
+                  .form = "after {step} iterations memory (MB) | allocated: {allocated} | max allocated: "
+                          "{max_allocated} | reserved: {reserved} | "
+                          "max reserved: {max_reserved}",
+                  .unit = static_cast<double>(MiB),
+                  .unit_name = "MB",
+                  .example = "after 50 iterations memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | "
+                             "reserved: 24810.0 | max reserved: 24810.0"}),
+};
+
+/// Scalars that the tests of Megatron keep: "mem-allocated-bytes": {…, "values": {"1": 684610560.0, "5": …}}. The first
+/// value of each run is lower than the others: the optimizer's states do not exist yet.
+void scalars(const Match& m, Sink& sink) {
+  constexpr int most_lines = 4000;
+  Reading r;
+  const bool maximum = m[1] == "max-";
+  r.metric = maximum ? Metric::max_allocated : Metric::allocated;
+  r.kind = maximum ? SeriesKind::running_maximum : SeriesKind::gauge;
+  r.quantum = 1;
+  r.unit = "bytes";
+  bool inside = false;
+  const auto read = [&](std::string_view text) {
+    if (!inside) {
+      const std::size_t values = text.find("\"values\"");
+      if (values == text.npos) return text.find('}') == text.npos;
+      inside = true;
+      text.remove_prefix(values + 8);
+    }
+    for (std::size_t at = text.find('"'); at != text.npos; at = text.find('"', at)) {
+      ++at;
+      if (text.find('}') < at) return false;
+      const auto step = read_number(text, at);
+      if (!step || !text.substr(at).starts_with("\":")) continue;
+      at += 2;
+      while (at < text.size() && text[at] == ' ') ++at;
+      const auto value = read_number(text, at);
+      if (!value) continue;
+      r.value = value->value;
+      sink.reading(r, step->value);
+    }
+    return text.find('}') == text.npos;
+  };
+  if (!read(m.after())) return;
+  i64 last = m.cursor.line().number;
+  m.cursor.forward(most_lines, [&](const Line& line) { return last = line.number, read(line.text); });
+  sink.claim_through(last);
+}
+
+/// " iteration       50/  500000 | consumed samples: ..." is printed every interval and carries no memory.
+void iteration(const Match& m, Sink& sink) {
+  Step step;
+  for (std::size_t at = 0, i = 1; i <= 2; ++i, at = 0) {
+    i64 value = 0;
+    for (; at < m[i].size(); ++at) value = value * 10 + (m[i][at] - '0');
+    (i == 1 ? step.step : step.total) = value;
+  }
+  sink.step(step);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "megatron/iteration",
+             .anchor = "consumed samples:",
+             .regex = R"(iteration {1,12}(\d{1,10})/ {0,12}(\d{1,10}) {1,4}\| {1,4}consumed samples:)",
+             .captures = 2,
+             .example = " iteration       50/  500000 | consumed samples:        12800 | elapsed time per iteration "
+                        "(ms): 4521.3 |",
+             .emit = iteration}),
+    checked(
+        {.name = "megatron/scalars",
+         .anchor = "allocated-bytes\"",
+         .regex = R"("mem-(max-)?allocated-bytes": \{)",
+         .captures = 1,
+         .example =
+             R"("mem-allocated-bytes": {"start_step": 1, "end_step": 5, "step_interval": 5, "values": {"1": 684610560.0, "5": 1043027456.0}})",
+         .emit = scalars}),
+};
+
+}  // namespace
+
+extern const Parser megatron;
+const Parser megatron{.name = "megatron", .title = "Megatron-LM", .patterns = patterns, .gauges = gauges};
+
+}  // namespace oomdoctor::parsers

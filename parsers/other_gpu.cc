@@ -1,0 +1,369 @@
+// Device memory refused to programs outside PyTorch, TensorFlow and XLA, and to libraries beside them in one process.
+//
+// Their words differ, the content is the same: a request, sometimes what was free. Where a tool prints the driver's
+// bare "out of memory" first and its own line with the size after it, the line with the size is the report. Sizes are
+// binary.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view framework, Agent agent = Agent::driver) {
+  Oom oom;
+  oom.agent = agent;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(framework);
+  return oom;
+}
+
+void at_device(Sink& sink, std::string_view digits) {
+  Where where;
+  if (!digits.empty()) where.device = static_cast<int>(leading_integer(digits));
+  sink.at(where);
+}
+
+void bare(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base(framework, agent));
+}
+
+void requested(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
+  Oom oom = base(framework, agent);
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+void paddle(const Match& m, Sink& sink) {
+  Oom oom = base("paddle");
+  oom.request = read_size(m[2]);
+  if (m.has(3)) oom.allocated = read_size(m[3]);
+  oom.free = read_size(m[4]);
+  at_device(sink, m[1]);
+  sink.oom(std::move(oom));
+}
+
+std::string dense(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c != ' ' && c != '\t') out.push_back(c);
+  return out;
+}
+
+constexpr i64 max_context = 3 * GiB / 2;  ///< a process holds this much at most beside its pool
+
+/// "Effective GPU memory usage" is of the whole card; where the pool and a context explain it, it is this process.
+void julia(const Match& m, Sink& sink) {
+  Oom oom = base("julia");
+  oom.request = read_size(m[1]);
+  std::optional<Bytes> used;
+  m.cursor.forward(6, [&](const Line& line) {
+    const std::string text = dense(line.text);
+    if (text.starts_with("EffectiveGPUmemoryusage:")) {
+      used = size_after(text, "%(");
+      oom.capacity = size_before(text, ")");
+      return true;
+    }
+    if (!text.starts_with("Memorypoolusage:")) return text.starts_with("CUDAallocatorusage:");
+    oom.allocated = size_after(text, "Memorypoolusage:");
+    oom.reserved = size_before(text, "reserved)");
+    if (!oom.reserved) oom.reserved = size_before(text, "allocated,");
+    return false;
+  });
+  if (used && oom.capacity) oom.free = *oom.capacity - *used;
+  if (used && oom.reserved) {
+    const i64 more = used->count - oom.reserved->count;
+    if (more > -64 * MiB && more <= max_context) oom.process = used;
+  }
+  sink.oom(std::move(oom));
+}
+
+/// "Memory info: free:15M, used:11160M, total:11175M", and the pool's usage in bytes on the log line above.
+void kaldi(const Match& m, Sink& sink) {
+  Oom oom = base("kaldi");
+  oom.request = read_size(m[1]);
+  const std::string_view rest = m.after().substr(0, 500);
+  oom.free = size_after(rest, "free:");
+  oom.capacity = size_after(rest, ",total:");
+  static constexpr std::string_view usage = "Memory usage: ";
+  if (const auto line = find_behind(m.cursor, 4, usage)) {
+    const std::string_view text = std::string_view(line->text).substr(line->text.find(usage) + usage.size());
+    oom.allocated = read_size(text);
+    if (const std::size_t slash = text.find('/'); slash != text.npos) oom.reserved = read_size(text.substr(slash + 1));
+  }
+  sink.oom(std::move(oom));
+}
+
+void cupy(const Match& m, Sink& sink) {
+  Oom oom = base("cupy", Agent::library);
+  oom.request = read_size(m[1]);
+  oom.allocated = read_size(m[2]);
+  if (m.has(3)) oom.limit = read_size(m[3]);
+  sink.oom(std::move(oom));
+}
+
+void mindspore(const Match& m, Sink& sink) {
+  Oom oom = base("mindspore");
+  oom.free = read_size(m[1]);
+  oom.request = read_size(m[2]);
+  if (const auto line = find_ahead(m.cursor, 3, "Device(id:"))
+    at_device(sink, std::string_view(line->text).substr(line->text.find("Device(id:") + 10));
+  sink.oom(std::move(oom));
+}
+
+void mindspore_device(const Match& m, Sink& sink) {
+  if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
+  Oom oom = base("mindspore");
+  if (m.has(2)) oom.request = read_size(m[2]);
+  at_device(sink, m[1]);
+  sink.oom(std::move(oom));
+}
+
+/// PhysX names the buffer on the line behind the driver's word.
+void physx_driver(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 0, 3, {"Unable to allocate memory of size"})) sink.oom(base("physx"));
+}
+
+void warp(const Match& m, Sink& sink) {
+  Oom oom = base("warp");
+  static constexpr std::string_view label = "Failed to allocate ";
+  if (const auto line = find_ahead(m.cursor, 20, "bytes on device 'cuda");
+      line && line->text.find(label) != line->text.npos)
+    oom.request = read_size(std::string_view(line->text).substr(line->text.find(label) + label.size()));
+  sink.oom(std::move(oom));
+}
+
+void xgboost(const Match& m, Sink& sink) {
+  Oom oom = base("xgboost");
+  m.cursor.forward(4, [&](const Line& line) {
+    const std::string text = dense(line.text);
+    if (text.starts_with("-Freememory:")) oom.free = size_after(text, "-Freememory:");
+    if (text.starts_with("-Requestedmemory:")) oom.request = size_after(text, "-Requestedmemory:");
+    return true;
+  });
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "other_gpu/paddle",
+         .anchor = "Out of memory error",
+         .second_anchor = "Cannot allocate",
+         .regex =
+             R"(OutofmemoryerroronGPU(\d{1,3})\.Cannotallocate([\d.]{1,16}[KMGT]?B)memoryonGPU\d{1,3},(?:([\d.]{1,16}[KMGT]?B)memory)"
+             R"(hasbeenallocatedand)?availablememoryisonly([\d.]{1,16}[KMGT]?B))",
+         .captures = 4,
+         .reach = Reach::message,
+         .example = "Out of memory error on GPU 0. Cannot allocate 98.000244MB memory on GPU 0, 6.000000GB memory has "
+                    "been allocated and "
+                    "available memory is only 0.000000B.",
+         .emit = paddle}),
+    checked({.name = "other_gpu/julia",
+             .anchor = "Out of GPU memory",
+             .regex = R"(OutofGPUmemorytryingtoallocate([\d.]{1,10}(?:bytes|[KMGT]iB)))",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "ERROR: LoadError: Out of GPU memory trying to allocate 11.921 GiB",
+             .emit = julia}),
+    checked({.name = "other_gpu/kaldi",
+             .anchor = "memory region",
+             .second_anchor = "AllocateNewRegion",
+             .regex = R"(Failedtoallocateamemoryregionof(\d{1,18})bytes\.)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "ERROR (nnet3-chain-train[5.5]:AllocateNewRegion():cu-allocator.cc:519) Failed to allocate a "
+                        "memory region of 82837504 "
+                        "bytes. Possibly this is due to sharing the GPU. Memory info: free:15M, used:11160M, "
+                        "total:11175M, free/total:0.0013",
+             .emit = kaldi}),
+    checked(
+        {.name = "other_gpu/caffe",
+         .anchor = "cudaSuccess",
+         .regex =
+             R"((?:Check failed: [^\r\n]{1,40}== cudaSuccess[^\r\n]{0,80}?|error == cudaSuccess\. 2 vs 0\. Error at: [^\r\n]{1,160}: )out of memory)",
+         .example = "F0202 10:18:19.439698  3173 syncedmem.cpp:58] Check failed: error == cudaSuccess (2 vs. 0)  out "
+                    "of memory",
+         .emit = [](const Match& m, Sink& sink) { bare(m, sink, "caffe"); }}),
+    checked({.name = "other_gpu/ctranslate2",
+             .anchor = "CUDA failed with",
+             .regex = R"(CUDA failed with error out of memory)",
+             .example = "RuntimeError: CUDA failed with error out of memory",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "ctranslate2"); }}),
+    checked({.name = "other_gpu/onnxruntime",
+             .anchor = "for requested buffer",
+             .second_anchor = "Failed to allocate mem",
+             .regex = R"(Failedtoallocatememoryforrequestedbufferofsize(\d{1,18}))",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 17179869184",
+             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "onnxruntime", Agent::library); }}),
+    checked({.name = "other_gpu/onnxruntime_call",
+             .anchor = "CUDA failure 2",
+             .regex = R"(CUDA failure 2: out of memory ; GPU=(\d{1,3}) ;)",
+             .captures = 1,
+             .example = "CUDA failure 2: out of memory ; GPU=0 ; hostname=node7 ; expr=cudaMalloc((void**)&p, size);",
+             .emit =
+                 [](const Match& m, Sink& sink) {
+                   if (is_near(m.cursor, 6, 6, {"for requested buffer of size"})) return;
+                   at_device(sink, m[1]);
+                   bare(m, sink, "onnxruntime", Agent::library);
+                 }}),
+    checked({.name = "other_gpu/rmm",
+             .anchor = "out_of_memory",
+             .regex = R"(std::bad_alloc: out_of_memory: (?:CUDA error|RMM failure))",
+             .example = "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: "
+                        "/rmm/include/rmm/mr/device/cuda_memory_resource.hpp:69: "
+                        "cudaErrorMemoryAllocation out of memory",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }}),
+    checked({.name = "other_gpu/rmm_thrown",
+             .anchor = "instance of 'rmm::",
+             .regex = R"(instance of 'rmm::(?:bad_alloc|out_of_memory)')",
+             .example = "terminate called after throwing an instance of 'rmm::out_of_memory'",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }}),
+    checked({.name = "other_gpu/numba",
+             .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
+             .regex = R"(Call to cuMem\w{1,24} results in (?:UNKNOWN_)?CUDA_ERROR_OUT_OF_MEMORY)",
+             .example =
+                 "numba.cuda.cudadrv.driver.CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "numba"); }}),
+    checked({.name = "other_gpu/pycuda",
+             .anchor = "cuMem",
+             .regex = R"(pycuda\._driver\.MemoryError: cuMem\w{1,20} failed: out of memory)",
+             .example = "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "pycuda"); }}),
+    checked(
+        {.name = "other_gpu/cupy",
+         .anchor = "allocated so far",
+         .second_anchor = "Out of memory allocating",
+         .regex =
+             R"(Outofmemoryallocating([\d,]{1,24}bytes)\(allocatedsofar:([\d,]{1,24}bytes)(?:,limitsetto:([\d,]{1,24}bytes))?\))",
+         .captures = 3,
+         .reach = Reach::message,
+         .example = "cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 8,388,608 bytes (allocated so far: "
+                    "6,442,450,944 bytes).",
+         .emit = cupy}),
+    checked(
+        {.name = "other_gpu/cupy_old",
+         .anchor = "out of memory to allocate",
+         .regex = R"(OutOfMemoryError: out of memory to allocate (\d{1,18}) bytes \(total \d{1,18} bytes\))",
+         .captures = 1,
+         .example =
+             "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 5368709120 bytes)",
+         .emit = [](const Match& m, Sink& sink) { requested(m, sink, "cupy", Agent::library); }}),
+    checked(
+        {.name = "other_gpu/theano",
+         .anchor = "bytes of device memory",
+         .regex =
+             R"(Error allocating (\d{1,18}) bytes of device memory \((?:out of memory|CNMEM_STATUS_OUT_OF_MEMORY)\))",
+         .captures = 1,
+         .example = "MemoryError: Error allocating 419430400 bytes of device memory (out of memory).",
+         .emit = [](const Match& m, Sink& sink) { requested(m, sink, "theano"); }}),
+    checked(
+        {.name = "other_gpu/faiss",
+         .anchor = "cudaMalloc",
+         .regex =
+             R"((?:failed to cudaMalloc (\d{1,18}) bytes \(error 2 out of memory\)|size (\d{1,18}) bytes \(cudaMalloc error out of memory \[2\]\)))",
+         .captures = 2,
+         .example = "alloc fail type FlatData dev 0 space Device stream 0x55d0 size 3072000000 bytes (cudaMalloc error "
+                    "out of memory [2])",
+         .emit =
+             [](const Match& m, Sink& sink) {
+               Oom oom = base("faiss", Agent::library);
+               oom.request = read_size(m.has(1) ? m[1] : m[2]);
+               sink.oom(std::move(oom));
+             }}),
+    checked({.name = "other_gpu/warp",
+             .anchor = "Warp CUDA error",
+             .regex = R"(Warp CUDA error 2: out of memory)",
+             .example = "Warp CUDA error 2: out of memory (in function wp_alloc_device_async, warp/native/warp.cu:610)",
+             .emit = warp}),
+    checked(
+        {.name = "other_gpu/physx",
+         .anchor = "memory of size",
+         .second_anchor = "Unable to allocate",
+         .regex = R"(\[omni\.physx[\w.]{0,40}\]Unabletoallocatememoryofsize(\d{1,18})for)",
+         .captures = 1,
+         .reach = Reach::message,
+         .example =
+             "[Error] [omni.physx.tensors.plugin] Unable to allocate memory of size 4294967296 for mGpuContactPairsDev",
+         .emit = [](const Match& m, Sink& sink) { requested(m, sink, "physx"); }}),
+    checked({.name = "other_gpu/physx_driver",
+             .anchor = "[omni.physx",
+             .regex = R"(\[omni\.physx[\w.]{0,40}\] CUDA error: out of memory: )",
+             .example = "[Error] [omni.physx.tensors.plugin] CUDA error: out of memory: plugins/gpu/CudaCommon.h: 74",
+             .emit = physx_driver}),
+    checked({.name = "other_gpu/mindspore",
+             .anchor = "Memory not enough",
+             .second_anchor = "than required size",
+             .regex = R"(Memorynotenough:currentfreememorysize\[(\d{1,18})\]issmallerthanrequiredsize\[(\d{1,18})B?\])",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "Memory not enough: current free memory size[0] is smaller than required size[241827840B]",
+             .emit = mindspore}),
+    checked(
+        {.name = "other_gpu/mindspore_device",
+         .anchor = "isn't enough and alloc",
+         .regex =
+             R"(Device\(id:(\d{1,3})\) memory isn't enough and alloc failed(?:[^\r\n]{0,300}?alloc size: (\d{1,18})B)?)",
+         .captures = 2,
+         .example = "RuntimeError: Device(id:0) memory isn't enough and alloc failed, kernel name: Default/Conv2D-op1, "
+                    "alloc size: 241827840B.",
+         .emit = mindspore_device}),
+    checked({.name = "other_gpu/tensorrt",
+             .anchor = "amount of GPU memory",
+             .second_anchor = "could not be allocated",
+             .regex = R"(RequestedamountofGPUmemory\((\d{1,18})bytes\)couldnotbeallocated)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "Requested amount of GPU memory (811032832 bytes) could not be allocated",
+             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "tensorrt"); }}),
+    checked(
+        {.name = "other_gpu/tensorrt_code",
+         .anchor = "Error Code ",
+         .regex =
+             R"(Error Code \d{1,3}: (?:Cuda Runtime \(out of memory\)|OutOfMemory \((?:Requested size was (\d{1,18}) bytes)?))",
+         .captures = 1,
+         .example = "[TRT] [E] 2: [executionContext.cpp::initialize::330] Error Code 2: OutOfMemory (Requested size "
+                    "was 1073741824 bytes.)",
+         .emit =
+             [](const Match& m, Sink& sink) {
+               Oom oom = base("tensorrt");
+               if (m.has(1)) oom.request = read_size(m[1]);
+               sink.oom(std::move(oom));
+             }}),
+    checked({.name = "other_gpu/darknet",
+             .anchor = "CUDA Error: ",
+             .regex = R"(^(?:[\w./ ]{1,60}: )?CUDA Error: out of memory)",
+             .example = "CUDA Error: out of memory",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "darknet"); }}),
+    checked({.name = "other_gpu/habana",
+             .anchor = "PT_DEVMEM",
+             .regex = R"(MODULE:PT_DEVMEM Allocation failed for size::(\d{1,18}))",
+             .captures = 1,
+             .example = "RuntimeError: FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::1073741824 (1024)MB",
+             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "habana"); }}),
+    checked({.name = "other_gpu/neuron",
+             .anchor = "TDRV:dmem",
+             .regex = R"(TDRV:dmem_alloc\w{0,24} {1,40}Failed to alloc DEVICE memory: (\d{1,18}))",
+             .captures = 1,
+             .example = "ERROR  TDRV:dmem_alloc_internal                     Failed to alloc DEVICE memory: 589824",
+             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "neuron"); }}),
+    checked({.name = "other_gpu/xgboost",
+             .anchor = "Memory allocation error",
+             .regex = R"(Memory allocation error on worker \d{1,5}: )",
+             .example = "device_helpers.cuh:431: Memory allocation error on worker 0: bad allocation",
+             .emit = xgboost}),
+    checked({.name = "other_gpu/runtime_status",
+             .anchor = "cudaErrorMemoryAlloc",
+             .regex = R"((?:failed: |what\(\): {1,2}|Error: |error: )cudaErrorMemoryAllocation: out of memory)",
+             .example = "RuntimeError: parallel_for failed: cudaErrorMemoryAllocation: out of memory",
+             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "cuda"); },
+             .fallback = true}),
+};
+
+}  // namespace
+
+extern const Parser other_gpu;
+const Parser other_gpu{.name = "other_gpu", .title = "Other programs on a device", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

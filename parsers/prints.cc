@@ -1,0 +1,88 @@
+// Memory that users print themselves, in any form that src/parse/printed.h can read. Tried only where no known format
+// took the line. Letters such as GB leave open what they mean; such series are marked, and the capacity of the card
+// decides later.
+#include "parse/gauge.h"
+#include "parse/parser.h"
+#include "parse/printed.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+bool holds_memory(std::string_view line) { return !read_printed(line).values.empty(); }
+
+void tell(const Match& m, Sink& sink) {
+  const Printed printed = read_printed(m.text);
+  const auto whole = [](const std::optional<double>& x) {
+    return x ? std::optional<i64>(static_cast<i64>(*x)) : std::nullopt;
+  };
+  if (!printed.evaluation && (printed.step || printed.epoch))
+    sink.step({whole(printed.step), whole(printed.total), printed.epoch});
+  for (const PrintedValue& v : printed.values) {
+    Where where;
+    where.device = v.device;
+    sink.at(where);
+    sink.reading(v.reading, printed.step);
+  }
+}
+
+/// The longest sequence of a batch stands behind all sorts of step lines, those of known formats, too.
+void longest(const Match& m, Sink& sink) {
+  const Printed printed = read_printed(m.text);
+  if (printed.step && !printed.evaluation) sink.step({static_cast<i64>(*printed.step), {}, {}});
+  std::size_t at = 0;
+  const auto number = read_number(m[1], at);
+  Reading r;
+  r.metric = Metric::input_length;
+  r.value = number ? number->value : 0;
+  r.quantum = 1;
+  r.label = "max seq in batch";
+  if (printed.evaluation) r.phase = "evaluation";
+  sink.reading(r, printed.step);
+}
+
+consteval Pattern row(std::string_view name, std::string_view anchor, std::string_view example) {
+  return checked(Pattern{.name = name,
+                         .anchor = anchor,
+                         .example = example,
+                         .emit = tell,
+                         .fallback = true,
+                         .fold_case = true,
+                         .takes = holds_memory});
+}
+
+constexpr Pattern patterns[] = {
+    row("prints/allocated", "alloc", "step 40 | loss 2.811 | allocated 5.125 GiB"),
+    row("prints/reserved", "reserved", "step 40 | loss 2.811 | reserved: 6.500 GiB"),
+    row("prints/cached", "cached", "iter 40: cached = 6.5 GiB"),
+    row("prints/memory", "memory", "Step 40: Loss=2.81, Memory=5.6GB"),
+    row("prints/vram", "vram", "epoch 2 step 40 VRAM=812MB, RAM=7.8%"),
+    row("prints/mem_equals", "mem=", "iteration 40 loss=2.81 gpu_mem=5.6G"),
+    row("prints/mem_colon", "mem:", "[40/2000] step: 40 lr: 0.001 GPU mem: 5.6G"),
+    row("prints/mem_blank", "mem ", "step 40 loss 2.811 mem 5.6 GiB"),
+    row("prints/mem_unit", "mem_", "step: 40, loss: 2.811, gpu_mem_gb: 5.61"),
+    row("prints/mem_quoted", "mem'", "{'step': 40, 'grad': 2.811, 'gpu_mem': '5.61 GiB'}"),
+    row("prints/rss_colon", "rss:", "step 40 rss: 1820 MiB"),
+    row("prints/rss_equals", "rss=", "step 40 rss=1820MiB"),
+    row("prints/rss_blank", "rss ", "step 40 rss 1820 MiB"),
+    row("prints/ram", "ram:", "step 40 host RAM: 18.2 GiB"),
+    row("prints/ram_usage", "ram usage", "RAM usage: 603.9MB"),
+    row("prints/peak", "peak", "step 40: loss 2.811, peak GPU usage 5.6 GiB"),
+    row("prints/free", "free", "step 40 gpu free: 11.2 GiB"),
+    row("prints/used", "used", "step 40 | GPU used: 5.6 GiB"),
+    checked(Pattern{.name = "prints/longest",
+                    .anchor = "max seq in batch",
+                    .regex = R"(max seq in batch ?[:=]? {0,3}(\d{1,9})\b)",
+                    .captures = 1,
+                    .example = "longest sample: max seq in batch 4500",
+                    .emit = longest,
+                    .aside = true}),
+    row("prints/sequence", " seq ", "step 40 | loss 2.811 | seq 913"),
+    row("prints/sequence_length", "seq_len", "step 40 loss 2.811 seq_len=913"),
+};
+
+}  // namespace
+
+extern const Parser prints;
+const Parser prints{.name = "prints", .title = "memory printed by the user's program", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

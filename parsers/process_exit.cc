@@ -1,0 +1,208 @@
+// Deaths by SIGKILL as shells, Python, launchers and MPI report them: nobody says who killed.
+//
+// The out-of-memory killer is the usual sender, but a time limit, a cancellation or a launcher that tidies up send the
+// same signal. So a report counts only where none of these stands near, it is the least trusted of all reports of a
+// death, and a line of the kernel or of a scheduler near it takes its place (see CaseBuilder). Other ends are told as
+// Exit.
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// Somebody who kills for other reasons spoke near this line.
+bool killed_on_purpose(const Cursor& cursor) {
+  return is_near(
+      cursor, 15, 6,
+      {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated", "preempted",
+       "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM"});
+}
+
+void tell(const Match& m, Sink& sink) {
+  sink.exit({std::nullopt, 9});
+  if (is_program_text(m.cursor.line().body()) || killed_on_purpose(m.cursor)) return;
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::signal;
+  oom.message_format = "sigkill";
+  sink.oom(std::move(oom));
+}
+
+/// The shell names its child.
+void shell(const Match& m, Sink& sink) {
+  Where where;
+  where.pid = leading_integer(m[1]);
+  sink.at(where);
+  tell(m, sink);
+}
+
+void bare(const Match& m, Sink& sink) {
+  const std::string_view body = trimmed(m.cursor.line().body());
+  if (body == "Killed" || body == "Killed: 9") tell(m, sink);
+}
+
+/// The code under "Root Cause (first observed failure)", read from the end of torchrun's table.
+std::optional<i64> root_cause(const Cursor& cursor) {
+  const auto code_in = [](std::string_view text) -> std::optional<i64> {
+    const std::size_t at = text.find("exitcode");
+    const std::size_t colon = text.find(':', at == text.npos ? text.size() : at);
+    if (colon == text.npos) return std::nullopt;
+    return leading_integer(trimmed(text.substr(colon + 1)));
+  };
+  std::optional<i64> code;
+  bool root = false;
+  cursor.forward(400, [&](const Line& line) {
+    root |= line.text.find("Root Cause") != line.text.npos;
+    if (root) code = code_in(line.text);
+    return !code;
+  });
+  return code;
+}
+
+/// A row of torchrun's table of failures: only the first failure counts, the others died of it.
+void table_row(const Match& m, Sink& sink) {
+  const i64 code = leading_integer(m[1]);
+  if (code < 0)
+    sink.exit({std::nullopt, static_cast<int>(-code)});
+  else
+    sink.exit({static_cast<int>(code), std::nullopt});
+  if (code != -9) return;
+  if (const auto first = root_cause(m.cursor); first && *first != -9) return;
+  const auto rank = find_behind(m.cursor, 3, "rank  ");
+  if (rank && find_behind(m.cursor, 6, "Root Cause")) {
+    Where where;
+    const std::size_t colon = rank->text.find(':');
+    if (colon != rank->text.npos)
+      where.rank = static_cast<int>(leading_integer(trimmed(std::string_view(rank->text).substr(colon + 1))));
+    sink.at(where);
+  }
+  tell(m, sink);
+}
+
+void elastic(const Match& m, Sink& sink) {
+  const i64 code = leading_integer(m[1]);
+  if (code == -9) return tell(m, sink);
+  if (code < 0)
+    sink.exit({std::nullopt, static_cast<int>(-code)});
+  else
+    sink.exit({static_cast<int>(code), std::nullopt});
+}
+
+/// "exit code 137" in a sentence that explains what it means is no death.
+void code_137(const Match& m, Sink& sink) {
+  static constexpr std::string_view explains[] = {" mean",    " usual", " indicat", " often", " is ",
+                                                  " typical", " = ",    " signif",  " (OOM)"};
+  const std::string_view after = m.after().substr(0, 24);
+  for (const auto word : explains)
+    if (after.starts_with(word)) return;
+  tell(m, sink);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "process_exit/elastic",
+             .anchor = "failed (exitcode",
+             .regex = R"(failed \(exitcode: (-?\d{1,3})\) local_rank: \d{1,5} \(pid: \d{1,10}\) of binary)",
+             .captures = 1,
+             .example = "torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9) local_rank: 0 "
+                        "(pid: 71127) of "
+                        "binary: /usr/bin/python",
+             .emit = elastic}),
+    checked({.name = "process_exit/table_row",
+             .anchor = "exitcode ",
+             .regex = R"(^\s{0,12}exitcode {1,6}: (-?\d{1,3}) \(pid: \d{1,10}\))",
+             .captures = 1,
+             .example = "  exitcode  : -9 (pid: 71127)",
+             .emit = table_row}),
+    checked({.name = "process_exit/received",
+             .anchor = "SIGKILL) received",
+             .regex = R"(Signal 9 \(SIGKILL\) received by PID \d{1,10})",
+             .example = "  traceback : Signal 9 (SIGKILL) received by PID 71127",
+             .emit = tell}),
+    checked(
+        {.name = "process_exit/died_with",
+         .anchor = "Signals.SIGKILL",
+         .regex = R"(died with <Signals\.SIGKILL: 9>)",
+         .example = "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
+         .emit = tell}),
+    checked({.name = "process_exit/shell_line",
+             .anchor = " Killed ",
+             .regex = R"(: line \d{1,6}: {1,4}(\d{1,10}) Killed {2,60}\S)",
+             .captures = 1,
+             .example = "run.sh: line 28: 66899 Killed                  python train.py",
+             .emit = shell}),
+    checked({.name = "process_exit/job_notice",
+             .anchor = "illed",
+             .regex = R"((?:^\[\d{1,3}\][+\-]? {1,4}(?:\d{1,10} )? {0,4}[Kk]illed {2,60}\S|^zsh: killed {1,12}\S))",
+             .example = "[1]+  Killed                  python train.py",
+             .emit = tell}),
+    checked(
+        {.name = "process_exit/bare",
+         .anchor = "Killed",
+         .regex =
+             R"(^(?:\d{1,5}: |\[[\w: .,\-]{1,60}\]:? |\([\w .=,]{1,80}\) |[\w.\-]{1,40} {1,10}\| )?Killed(?:: 9)?\s{0,4}$)",
+         .example = "Killed",
+         .emit = bare}),
+    checked({.name = "process_exit/status",
+             .anchor = "exit status ",
+             .regex = R"((?:returned non-zero|exited with|failed with|error|:|=) ?exit status (?:137\b|-9\b|\(137\)))",
+             .example = "subprocess.CalledProcessError: Command 'python train.py' returned non-zero exit status 137.",
+             .emit = code_137}),
+    checked(
+        {.name = "process_exit/code",
+         .anchor = "code",
+         .regex =
+             R"((?:[Ee]xited with|[Ff]inished with|[Cc]ompleted with|[Tt]erminated with|[Ff]ailed with|[Ff]ailed:?|[Rr]eturned a non-zero|did not )"
+             R"(complete successfully:|[Ee]xited \() ?(?:an? )?(?:exit )?[Cc]ode:? ?(?:137|-9)\b)",
+         .example = "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
+         .emit = code_137}),
+    checked(
+        {.name = "process_exit/return_code",
+         .anchor = "return code",
+         .regex = R"([Ee]xit(?:ed|s) with return code (?:= -9\b|-9\b|Negsignal\.SIGKILL))",
+         .example =
+             "[2024-10-01 09:12:44,772] {local_task_job.py:208} INFO - Task exited with return code Negsignal.SIGKILL",
+         .emit = tell}),
+    checked({.name = "process_exit/make",
+             .anchor = "make",
+             .regex = R"(^make(?:\[\d{1,3}\])?: \*\*\* \[[^\r\n]{1,120}\] (?:Killed|Error 137)\b)",
+             .example = "make: *** [Makefile:12: train] Killed",
+             .emit = tell}),
+    checked({.name = "process_exit/service",
+             .anchor = "KILL",
+             .regex = R"((?:Main process exited, code=killed, status=9/KILL|\(terminated by SIGKILL; not expected\)))",
+             .example = "systemd[1]: train.service: Main process exited, code=killed, status=9/KILL",
+             .emit = tell}),
+    checked({.name = "process_exit/horovod",
+             .anchor = "status code 137",
+             .regex = R"(Process \d{1,6} exit with status code 137)",
+             .example = "Process 3 exit with status code 137.",
+             .emit = tell}),
+    checked({.name = "process_exit/container_code",
+             .anchor = "Exit Code:",
+             .second_anchor = "ode\": 137",
+             .regex = R"(^\s{0,40}(?:Exit Code: {1,12}137|"[Ee]xitCode": 137,?)\s{0,4}$)",
+             .example = "      Exit Code:    137",
+             .emit = tell}),
+    checked(
+        {.name = "process_exit/signal",
+         .anchor = "SIGKILL",
+         .regex =
+             R"((?:process \d{1,6} terminated with signal SIGKILL|was sent SIGKILL! Perhaps out of memory\?|exited with 'signal 9 \(SIGKILL\)'|)"
+             R"(exit codes of the workers are \{[^\r\n]{0,60}SIGKILL\(-9\)))",
+         .example = "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL",
+         .emit = tell}),
+    checked(
+        {.name = "process_exit/signal_nine",
+         .anchor = "signal 9",
+         .regex =
+             R"((?:^Command terminated by signal 9$|exited on signal 9 \(Killed\)|EXIT STRING: Killed \(signal 9\)))",
+         .example = "mpirun noticed that process rank 3 with PID 5120 on node gpu-04 exited on signal 9 (Killed).",
+         .emit = tell}),
+};
+
+}  // namespace
+
+extern const Parser process_exit;
+const Parser process_exit{.name = "process_exit", .title = "Exit codes and signals", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

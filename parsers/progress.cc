@@ -1,0 +1,102 @@
+// How far the run is and what it is doing: progress bars, plain step lines, and the announcements of training
+// libraries.
+//
+// Bars and plain lines are fallbacks. Announcements stand beside whatever else the line says ("Evaluating: batch 3/40 |
+// allocated 9.1 GiB"), so that the memory on it is read, too.
+#include "parse/parser.h"
+#include "parse/printed.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+bool is_progress(std::string_view line) {
+  const Printed printed = read_printed(line);
+  return printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch);
+}
+
+void step(const Match& m, Sink& sink) {
+  const Printed printed = read_printed(m.text);
+  const auto whole = [](const std::optional<double>& x) {
+    return x ? std::optional<i64>(static_cast<i64>(*x)) : std::nullopt;
+  };
+  sink.step({whole(printed.step), whole(printed.total), printed.epoch});
+}
+
+consteval Pattern plain(std::string_view name, std::string_view anchor, std::string_view example) {
+  return checked(Pattern{.name = name,
+                         .anchor = anchor,
+                         .example = example,
+                         .emit = step,
+                         .fallback = true,
+                         .fold_case = true,
+                         .takes = is_progress});
+}
+
+void evaluation(const Match&, Sink& sink) { sink.remark("phase/evaluation"); }
+void training(const Match&, Sink& sink) { sink.remark("phase/training"); }
+void loading(const Match&, Sink& sink) { sink.remark("phase/load"); }
+void saving(const Match&, Sink& sink) { sink.remark("phase/checkpoint_save"); }
+void generating(const Match&, Sink& sink) { sink.remark("phase/generation"); }
+void completed(const Match&, Sink& sink) { sink.remark("run/completed"); }
+void resumed(const Match&, Sink& sink) {
+  sink.remark("run/resumed");
+  sink.remark("phase/checkpoint_load");
+}
+
+using Emit = void (*)(const Match&, Sink&);
+consteval Pattern marker(std::string_view name, std::string_view anchor, std::string_view regex,
+                         std::string_view example, Emit emit) {
+  return checked(
+      Pattern{.name = name, .anchor = anchor, .regex = regex, .example = example, .emit = emit, .aside = true});
+}
+
+constexpr Pattern patterns[] = {
+    plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]"),
+    plain("progress/slow_bar", "s/it", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/it, loss=0.31]"),
+    plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04"),
+    plain("progress/iteration", "iter", "iteration 12/1000"),
+    plain("progress/epoch", "epoch", "Epoch 3/10"),
+    marker("progress/running_evaluation", "***** Running ",
+           R"(\*{5} Running (?:[Ee]valuation|[Pp]rediction|[Vv]alidation|[Tt]est))", "***** Running Evaluation *****",
+           evaluation),
+    marker("progress/running_training", "***** Running ", R"(\*{5} Running [Tt]raining)",
+           "***** Running training *****", training),
+    marker("progress/evaluating", "Evaluating",
+           R"(^[^\r\n]{0,60}\bEvaluating(?::| (?:step|batch|epoch|the model|on )|\.\.\.| {0,3}$))",
+           "Evaluating:  12%|#2   | 6/50 [00:02<00:15]", evaluation),
+    marker("progress/validating", "Validati",
+           R"(^[^\r\n]{0,60}\bValidat(?:ing|ion)(?:: {0,6}\d{1,3}%|:? {0,3}$| DataLoader \d|\.\.\.| [Ss]anity))",
+           "Validation DataLoader 0:  12%|#2   | 6/50", evaluation),
+    marker("progress/sanity", "Sanity Checking", R"(Sanity Checking(?: DataLoader \d{1,3})?:)",
+           "Sanity Checking DataLoader 0:   0%|   | 0/2", evaluation),
+    marker("progress/shards", "checkpoint shards", R"((?:Loading|Load) (?:[a-z]{2,12} )?checkpoint shards)",
+           "Loading checkpoint shards:  33%|###   | 1/3 [00:04<00:08,  4.11s/it]", loading),
+    marker("progress/saving", "Saving model checkpoint", R"(Saving model checkpoint to)",
+           "Saving model checkpoint to out/checkpoint-500", saving),
+    marker("progress/saved_shard", "aving checkpoint", R"([Ss]aving checkpoint(?: shard)? to )",
+           "INFO: saving checkpoint to out/step_500.pt", saving),
+    marker("progress/megatron_saving", "saving checkpoint at iteration", R"(saving checkpoint at iteration {1,8}\d)",
+           "saving checkpoint at iteration     500 to out/", saving),
+    marker(
+        "progress/resuming", "esum",
+        R"((?:[Rr]esum(?:ing|ed)|Continuing) (?:training )?from (?:the )?(?:last )?(?:checkpoint|step|epoch|global step|iteration))",
+        "Resuming training from checkpoint out/checkpoint-500", resumed),
+    marker("progress/continuing", "Continuing training from",
+           R"(Continuing training from (?:checkpoint|epoch|global step))", "  Continuing training from global step 500",
+           resumed),
+    marker("progress/completed", "raining completed",
+           R"(^[^\r\n]{0,80}\b[Tt]raining completed(?: in|\.|!| successfully| {0,3}$))",
+           "Training completed. Do not forget to share your model on huggingface.co/models =)", completed),
+    marker("progress/fit_stopped", "`Trainer.fit` stopped",
+           R"(`Trainer\.fit` stopped: `max_(?:epochs|steps)=\d{1,9}` reached)",
+           "`Trainer.fit` stopped: `max_epochs=3` reached.", completed),
+    marker("progress/generating", "Generating:", R"(^[^\r\n]{0,40}\bGenerating: {0,6}\d{1,3}%)",
+           "Generating:  12%|#2   | 6/50 [00:20<02:15]", generating),
+};
+
+}  // namespace
+
+extern const Parser progress;
+const Parser progress{.name = "progress", .title = "progress bars, step lines and phases", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

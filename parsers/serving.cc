@@ -1,0 +1,171 @@
+// Inference servers that find no room for what they plan: key-value cache, start-up checks, weights.
+//
+// vLLM, SGLang, text-generation-inference and ollama compute before they allocate, so that their messages name what
+// they wanted and what there was. "GiB" of vLLM and "GB" of SGLang are both 2^30.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view framework, std::string_view format) {
+  Oom oom;
+  oom.kind = OomKind::pool;
+  oom.agent = Agent::serving;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+std::optional<Bytes> gib(std::string_view number) { return read_bytes(number, "GiB"); }
+
+/// "Available KV cache memory: -0.3 GiB" above the error: less than nothing was left.
+std::optional<Bytes> left_for_cache(const Cursor& cursor) {
+  static constexpr std::string_view label = "vailable KV cache memory: ";
+  const auto line = find_behind(cursor, 30, label);
+  if (!line) return std::nullopt;
+  std::string_view value = std::string_view(line->text).substr(line->text.find(label) + label.size());
+  const bool negative = value.starts_with("-");
+  if (negative) value.remove_prefix(1);
+  auto out = gib(value.substr(0, value.find(' ')));
+  if (out && negative) out->count = -out->count;
+  return out;
+}
+
+void no_blocks(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = base("vllm", "vllm-no-blocks");
+  oom.free = left_for_cache(m.cursor);
+  sink.oom(std::move(oom));
+}
+
+void cache_needed(const Match& m, Sink& sink) {
+  Oom oom = base("vllm", "vllm-kv-cache");
+  oom.request = gib(m[1]);
+  oom.limit = gib(m[2]);
+  sink.oom(std::move(oom));
+}
+
+void max_length(const Match&, Sink& sink) { sink.oom(base("vllm", "vllm-max-length")); }
+
+void free_memory(const Match& m, Sink& sink) {
+  Oom oom = base("vllm", "vllm-free-memory");
+  oom.free = gib(m[2]);
+  oom.capacity = gib(m[3]);
+  oom.limit = gib(m[4]);
+  Where where;
+  if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// One device has less left than the others: somebody else is on it. With the check switched off it is a warning.
+void unbalanced(const Match& m, Sink& sink) {
+  Oom oom = base("sglang", "sglang-unbalanced");
+  oom.caught = m[1].empty();
+  oom.free = gib(m[2]);
+  sink.oom(std::move(oom));
+}
+
+void sglang_static(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-mem-fraction"));
+}
+void sglang_prefill(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-prefill"));
+}
+void tgi(const Match&, Sink& sink) { sink.oom(base("text-generation-inference", "tgi-prefill")); }
+
+void ollama(const Match& m, Sink& sink) {
+  Oom oom = base("ollama", "ollama-system");
+  oom.kind = OomKind::host;
+  oom.request = gib(m[1]);
+  oom.free = gib(m[2]);
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "serving/no_blocks",
+             .anchor = "No available memory",
+             .second_anchor = "the cache blocks",
+             .regex = R"((?:Error:|error:|^|\])Noavailablememoryforthecacheblocks)",
+             .reach = Reach::message,
+             .example = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` "
+                        "when initializing the engine.",
+             .emit = no_blocks}),
+    checked(
+        {.name = "serving/cache_needed",
+         .anchor = "KV cache is needed",
+         .second_anchor = "larger than the available",
+         .regex = R"(([\d.]{1,10})GiBKVcacheisneeded,whichislargerthantheavailableKVcachememory\(([\d.]{1,10})GiB\))",
+         .captures = 2,
+         .reach = Reach::message,
+         .example = "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV "
+                    "cache is needed, which is "
+                    "larger than the available KV cache memory (2.50 GiB).",
+         .emit = cache_needed}),
+    checked(
+        {.name = "serving/max_length",
+         .anchor = "max seq len",
+         .second_anchor = "stored in KV cache",
+         .regex =
+             R"(Themodel'smaxseqlen\(\d{1,9}\)islargerthanthemaximumnumberoftokensthatcanbestoredinKVcache\(\d{1,9}\))",
+         .reach = Reach::message,
+         .example = "ValueError: The model's max seq len (32768) is larger than the maximum number of tokens that can "
+                    "be stored in KV cache "
+                    "(15248). Try increasing `gpu_memory_utilization`.",
+         .emit = max_length}),
+    checked(
+        {.name = "serving/free_memory",
+         .anchor = "Free memory on",
+         .second_anchor = "on startup is less",
+         .regex =
+             R"(Freememoryondevice(?:cuda:(\d{1,3}))?\(([\d.]{1,9})/([\d.]{1,9})GiB\)onstartupislessthandesiredGPUmemoryutilization\([\d.]{1,6},([\d.]{1,9})GiB\))",
+         .captures = 4,
+         .reach = Reach::message,
+         .example = "ValueError: Free memory on device cuda:0 (40.69/79.25 GiB) on startup is less than desired GPU "
+                    "memory utilization (0.92, "
+                    "72.91 GiB).",
+         .emit = free_memory}),
+    checked(
+        {.name = "serving/unbalanced",
+         .anchor = "capacity is unbalanced",
+         .second_anchor = "local_gpu_memory",
+         .regex = R"(((?:Error:)?)Thememorycapacityisunbalanced\.(?:SomeGPUsmaybeoccupiedbyotherprocesses\.)?)"
+                  R"((?:min_per_gpu_memory|pre_model_load_memory|min_available_device_memory)=([\d.]{1,24}))",
+         .captures = 2,
+         .reach = Reach::message,
+         .example = "RuntimeError: The memory capacity is unbalanced. min_per_gpu_memory=21.40, local_gpu_memory=46.81",
+         .emit = unbalanced}),
+    checked({.name = "serving/sglang_static",
+             .anchor = "Not enough memory",
+             .regex = R"(Not enough memory\. Please try to increase --mem-fraction-static)",
+             .example =
+                 "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: 0.80",
+             .emit = sglang_static}),
+    checked({.name = "serving/sglang_prefill",
+             .anchor = "refill out of memory",
+             .regex = R"(Prefill out of memory\. Try to lower your batch size)",
+             .example = "Prefill out of memory. Try to lower your batch size.",
+             .emit = sglang_prefill}),
+    checked({.name = "serving/tgi",
+             .anchor = "Not enough memory to",
+             .regex = R"(Not enough memory to handle \d{1,9} prefill tokens)",
+             .example =
+                 "Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`",
+             .emit = tgi}),
+    checked(
+        {.name = "serving/ollama",
+         .anchor = "more system memory",
+         .regex = R"(model requires more system memory \(([\d.]{1,9}) GiB\) than is available \(([\d.]{1,9}) GiB\))",
+         .captures = 2,
+         .example = "Error: model requires more system memory (8.6 GiB) than is available (5.6 GiB)",
+         .emit = ollama}),
+};
+
+}  // namespace
+
+extern const Parser serving;
+const Parser serving{.name = "serving", .title = "Inference servers", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,237 @@
+// Settings of a training as programs and launchers print them: argument dumps, configurations, command lines, reprs.
+//
+// One row is one key in all its spellings: key=8, key: 8, 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; an
+// underscore may be a dash. The canonical name is that of the fact (src/analysis/fact_specs.cc, settings.…); the last
+// print wins. All rows stand aside: a step line may name its batch size and still be read as a step line.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+enum class Kind {
+  count,  ///< a whole number
+  ratio,  ///< 0.9
+  truth,  ///< told as "true" or "false"; a bare --key is true
+  flag,   ///< told only when true, with the row's own value
+  word,   ///< a name, without an enumeration's prefix
+  type,   ///< a number type: float32, bfloat16, …
+};
+
+/// A string that a template can take.
+template <std::size_t N>
+struct Text {
+  char data[N]{};
+  consteval Text(const char (&text)[N]) { std::copy_n(text, N, data); }
+  constexpr std::string_view view() const { return {data, N - 1}; }
+};
+
+/// Text put together by the compiler.
+struct Built {
+  std::array<char, 640> data{};
+  std::size_t size = 0;
+  constexpr void add(std::string_view text) {
+    for (const char c : text) data[size++] = c;
+  }
+  /// The key with any dash or underscore.
+  constexpr void add_key(std::string_view key) {
+    for (const char c : key) add(c == '_' ? std::string_view("[_-]") : std::string_view(&c, 1));
+  }
+  constexpr std::string_view view() const { return {data.data(), size}; }
+};
+
+constexpr std::string_view value_of(Kind kind) {
+  switch (kind) {
+    case Kind::count:
+      return R"((\d{1,9})(?!\.?\d|[A-Za-z_%]))";
+    case Kind::ratio:
+      return R"(([01]?\.\d{1,4}|1)(?![\d.]))";
+    case Kind::truth:
+    case Kind::flag:
+      return R"((True|False|true|false|None|null|full|selective|yes|no)\b)";
+    case Kind::word:
+      return R"(([A-Za-z][\w+.-]{1,48}))";
+    case Kind::type:
+      return R"((?:torch\.)?(b?float(?:16|32)|bf16|fp16|fp32|half|16-mixed|bf16-mixed|16-true|bf16-true|32-true|no|int8|fp8)\b)";
+  }
+  return {};
+}
+
+consteval Built regex_of(std::string_view key, Kind kind) {
+  Built out;
+  out.add("(?:--");
+  out.add_key(key);
+  out.add(kind == Kind::truth || kind == Kind::flag
+              ? R"((?![\w-])(?: {0,3}$|(?= --)|(?= \\)|[ =]{1,3}['"]?)|(?<![\w-]))"
+              : R"([ =]{1,3}['"]?|(?<![\w-]))");
+  out.add_key(key);
+  out.add(R"(['"]?(?: {0,2}[:=] {0,2}| ?\.{3,80} ?| {2,40})['"]?))");
+  out.add("(?:");
+  if (kind == Kind::word) out.add(R"((?:<?[A-Z]\w{1,30}\.)?)");
+  out.add(value_of(kind));
+  out.add(kind == Kind::truth || kind == Kind::flag ? R"(|(?= --)|(?= \\)|(?<=[a-z0-9]) {0,3}$))" : ")");
+  return out;
+}
+
+consteval Built name_of(std::string_view key) {
+  Built out;
+  out.add("settings/");
+  for (const char c : key) out.add(c == ' ' ? std::string_view("_") : std::string_view(&c, 1));
+  return out;
+}
+
+consteval Built dashed(std::string_view key) {
+  Built out;
+  for (const char c : key) out.add(c == '_' ? std::string_view("-") : std::string_view(&c, 1));
+  return out;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// One spelling for one thing: "bfloat16", "bf16-mixed" → "bf16".
+std::string type_name(std::string_view text) {
+  const std::string t = lower(text);
+  if (t.find("bf16") != t.npos || t == "bfloat16") return "bf16";
+  if (t.find("16") != t.npos || t == "half") return "fp16";
+  if (t.find("32") != t.npos || t == "no") return "fp32";
+  return t;
+}
+
+/// Source code, usage texts and defaults name keys that nobody set.
+bool is_configuration(std::string_view line) {
+  const std::size_t start = line.find_first_not_of(" \t");
+  if (start == line.npos) return false;
+  const std::string_view said = line.substr(start);
+  for (const std::string_view head :
+       {"def ", "class ", "import ", "from ", "#", "usage:", "return ", "assert ", "raise ", "if ", "File \""})
+    if (said.starts_with(head)) return false;
+  for (const std::string_view piece : {"add_argument", "Optional[", ": int", ": float", ": bool", ": str", "default=",
+                                       "(default", "try setting", "self.", "lambda ", "Consider ", "consider ", "Try "})
+    if (line.find(piece) != line.npos) return false;
+  return true;
+}
+
+/// "dtype=torch.float32" in a call is about one tensor.
+bool is_type_statement(std::string_view line) {
+  const bool call = line.find("dtype=torch.") != line.npos && line.find("config") == line.npos &&
+                    line.find("torch_dtype=") == line.npos;
+  return is_configuration(line) && !call && line.find("tensor(") == line.npos;
+}
+
+constexpr std::size_t longest_sequence = 7;  ///< digits; 1048576 is the block of an asynchronous reader, not a sequence
+
+template <Text key, Text name, Kind kind, Text fixed>
+struct Row {
+  static constexpr Built regex = regex_of(key.view(), kind);
+  static constexpr Built title = name_of(key.view());
+  static constexpr Built dash = dashed(key.view());
+
+  static void emit(const Match& m, Sink& sink) {
+    const std::string_view text = m[1];
+    if constexpr (kind == Kind::truth || kind == Kind::flag) {
+      const std::string t = lower(text);
+      const bool on = t != "false" && t != "none" && t != "null" && t != "no";
+      if constexpr (kind == Kind::flag) {
+        if (on) sink.setting(name.view(), fixed.view());
+      } else {
+        sink.setting(name.view(), on ? "true" : "false");
+      }
+    } else if constexpr (kind == Kind::type) {
+      sink.setting(name.view(), type_name(text));
+    } else if constexpr (kind == Kind::word) {
+      if (const std::string w = lower(text); w != "none" && w != "null" && w != "true" && w != "false")
+        sink.setting(name.view(), w);
+    } else {
+      if (name.view() == "sequence_length" && (text.size() < 2 || text.size() >= longest_sequence)) return;
+      if (text != "0" || name.view() == "num_workers" || name.view() == "zero_stage") sink.setting(name.view(), text);
+    }
+  }
+};
+
+template <Text key, Text name, Kind kind, Text fixed = "">
+consteval Pattern row(std::string_view example) {
+  using R = Row<key, name, kind, fixed>;
+  return checked(Pattern{.name = R::title.view(),
+                         .anchor = key.view(),
+                         .second_anchor = R::dash.view() == key.view() ? std::string_view{} : R::dash.view(),
+                         .regex = R::regex.view(),
+                         .captures = 1,
+                         .example = example,
+                         .emit = R::emit,
+                         .takes = kind == Kind::type ? is_type_statement : is_configuration,
+                         .aside = true});
+}
+
+constexpr Pattern patterns[] = {
+    row<"batch_size", "batch_size", Kind::count>("Namespace(batch_size=16, lr=0.0001)"),
+    row<"per_device_train_batch_size", "batch_size", Kind::count>("per_device_train_batch_size=4,"),
+    row<"micro_batch_size", "batch_size", Kind::count>("  micro_batch_size ................................ 2"),
+    row<"local_batch_size", "batch_size", Kind::count>("local_batch_size = 8"),
+    row<"train_micro_batch_size_per_gpu", "batch_size", Kind::count>(R"(  "train_micro_batch_size_per_gpu": 4,)"),
+    row<"train_batch_size_per_device", "batch_size", Kind::count>("train_batch_size_per_device: 4"),
+    row<"samples_per_gpu", "batch_size", Kind::count>("data = dict(samples_per_gpu=2)"),
+    row<"per_device_eval_batch_size", "eval_batch_size", Kind::count>("per_device_eval_batch_size=8,"),
+    row<"eval_batch_size", "eval_batch_size", Kind::count>("eval_batch_size: 8"),
+    row<"val_batch_size", "eval_batch_size", Kind::count>("val_batch_size: 8"),
+    row<"gradient_accumulation_steps", "accumulation", Kind::count>("gradient_accumulation_steps=4,"),
+    row<"accumulate_grad_batches", "accumulation", Kind::count>("accumulate_grad_batches: 4"),
+    row<"grad_accum", "accumulation", Kind::count>("grad_accum=4"),
+    row<"grad_accum_steps", "accumulation", Kind::count>("grad_accum_steps=4"),
+    row<"max_seq_len", "sequence_length", Kind::count>("max_seq_len=2048"),
+    row<"max_seq_length", "sequence_length", Kind::count>("max_seq_length: 2048"),
+    row<"seq_length", "sequence_length", Kind::count>("  seq_length ...................................... 2048"),
+    row<"sequence_len", "sequence_length", Kind::count>("sequence_len: 4096"),
+    row<"cutoff_len", "sequence_length", Kind::count>("cutoff_len: 1024"),
+    row<"block_size", "sequence_length", Kind::count>("block_size = 1024"),
+    row<"max_length", "sequence_length", Kind::count>("max_length=512"),
+    row<"context_length", "sequence_length", Kind::count>("context_length: 4096"),
+    row<"model_max_length", "sequence_length", Kind::count>("--model_max_length 2048"),
+    row<"max_model_len", "sequence_length", Kind::count>("--max-model-len 8192 --max_model_len 8192"),
+    row<"precision", "precision", Kind::type>("precision='bf16'"),
+    row<"mixed_precision", "precision", Kind::type>("mixed_precision: bf16"),
+    row<"torch_dtype", "precision", Kind::type>(R"("torch_dtype": "bfloat16",)"),
+    row<"dtype", "precision", Kind::type>("dtype: bfloat16"),
+    row<"bf16", "precision", Kind::flag, "bf16">("bf16=True,"),
+    row<"fp16", "precision", Kind::flag, "fp16">("fp16=True,"),
+    row<"optim", "optimizer", Kind::word>("optim=adamw_torch,"),
+    row<"optimizer", "optimizer", Kind::word>("optimizer: adamw_8bit"),
+    row<"gradient_checkpointing", "checkpointing", Kind::truth>("gradient_checkpointing=False,"),
+    row<"activation_checkpointing", "checkpointing", Kind::truth>("activation_checkpointing: true"),
+    row<"recompute_granularity", "checkpointing", Kind::truth>(
+        "  recompute_granularity ........................... full"),
+    row<"num_workers", "num_workers", Kind::count>("num_workers: 4"),
+    row<"dataloader_num_workers", "num_workers", Kind::count>("dataloader_num_workers=4,"),
+    row<"prefetch_factor", "prefetch_factor", Kind::count>("prefetch_factor: 2"),
+    row<"dataloader_prefetch_factor", "prefetch_factor", Kind::count>("dataloader_prefetch_factor=2,"),
+    row<"pin_memory", "pin_memory", Kind::truth>("pin_memory: true"),
+    row<"dataloader_pin_memory", "pin_memory", Kind::truth>("dataloader_pin_memory=True,"),
+    row<"world_size", "world_size", Kind::count>("  world_size ...................................... 8"),
+    row<"nproc_per_node", "world_size", Kind::count>("torchrun --nproc_per_node 8 train.py --nproc-per-node=8"),
+    row<"num_processes", "world_size", Kind::count>("num_processes: 8"),
+    row<"zero_stage", "zero_stage", Kind::count>("--zero_stage 3"),
+    row<"zero_optimization_stage", "zero_stage", Kind::count>("  zero_optimization_stage ...... 3"),
+    row<"use_lora", "lora", Kind::truth>("use_lora: true"),
+    row<"attn_implementation", "attention", Kind::word>("attn_implementation: flash_attention_2"),
+    row<"vocab_size", "vocabulary", Kind::count>(R"(  "vocab_size": 32000)"),
+    row<"padded_vocab_size", "vocabulary", Kind::count>("  padded_vocab_size ............................... 50304"),
+    row<"gpu_memory_utilization", "memory_fraction", Kind::ratio>(
+        "--gpu-memory-utilization 0.92 --gpu_memory_utilization 0.92"),
+    row<"imgsz", "image_size", Kind::count>("imgsz=640"),
+    row<"image_size", "image_size", Kind::count>("image_size: 512"),
+    row<"img_size", "image_size", Kind::count>("img_size=512"),
+};
+
+}  // namespace
+
+extern const Parser settings;
+const Parser settings{.name = "settings", .title = "settings of the training", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,239 @@
+// TensorFlow: its pool allocator (BFC), operations that could not get a tensor, and refusals of the driver below the
+// pool.
+//
+// One failure is printed in parts: the allocator's line with the size, its dump of thousands of lines with "Limit" and
+// "InUse" near the end, and the operation's exception with the tensor's shape, twice or more. The case builder joins
+// them. "The caller indicates that this is not a failure" is true: a trial of a faster algorithm. A refusal of the
+// driver is a step of the pool's growth: it asks again for nine tenths, and only when nothing comes after it did the
+// program end there.
+#include <array>
+#include <limits>
+
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int dump_lines = 6000;
+
+Oom base(Agent agent, std::string_view format) {
+  Oom oom;
+  oom.agent = agent;
+  oom.framework = "tensorflow";
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+/// "GPU_0_bfc" is a device's pool; "gpu_host_bfc", "cuda_host_bfc", "mklcpu" and "cpu" are the host's memory.
+void place(std::string_view allocator, Oom& oom, Where& where) {
+  const bool device =
+      allocator.starts_with("GPU_") && allocator.size() > 4 && allocator[4] >= '0' && allocator[4] <= '9';
+  if (device) where.device = static_cast<int>(leading_integer(allocator.substr(4)));
+  if (device || allocator.find("pluggable") != allocator.npos) return;
+  if (allocator.find("host") == allocator.npos && allocator.find("cpu") == allocator.npos) return;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::cpu_allocator;
+}
+
+/// "InUse:   7945689088", one to a line, at the end of the dump.
+std::optional<Bytes> statistic(std::string_view text, std::string_view name) {
+  const std::string_view line = trimmed(text);
+  if (!line.starts_with(name)) return std::nullopt;
+  const i64 count = leading_integer(trimmed(line.substr(name.size())));
+  return count > 0 ? std::optional(Bytes{count, 0}) : std::nullopt;
+}
+
+void allocator(const Match& m, Sink& sink) {
+  if (m.after().starts_with("withfreed_by_count")) return;
+  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  Where where;
+  place(m[1], oom, where);
+  oom.request = read_size(m[2]);
+  i64 last = 0;
+  bool exception = false;  // XLA reports the same request in whole bytes: its report stands for both
+  m.cursor.forward(dump_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos)
+      return false;
+    if (text.find("Out of memory while trying to allocate") != text.npos ||
+        text.find("Out of memory allocating") != text.npos)
+      exception = true;
+    if (exception || text.starts_with("Traceback (most recent")) return false;
+    if (text.find("bfc_allocator") != text.npos) last = line.number;
+    if (const auto limit = statistic(text, "Limit:")) oom.limit = limit;
+    if (const auto used = statistic(text, "InUse:")) oom.allocated = used, last = line.number;
+    return !(oom.limit && statistic(text, "MaxAllocSize:"));
+  });
+  if (exception) return;
+  if (last > 0) sink.claim_through(last);
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// Bytes of one element; 0 for types of varying size.
+i64 element_size(std::string_view type) {
+  struct Width {
+    std::string_view name;
+    i64 bytes;
+  };
+  static constexpr std::array<Width, 15> widths{{{"float", 4},
+                                                 {"double", 8},
+                                                 {"half", 2},
+                                                 {"bfloat16", 2},
+                                                 {"int32", 4},
+                                                 {"int64", 8},
+                                                 {"int16", 2},
+                                                 {"int8", 1},
+                                                 {"uint8", 1},
+                                                 {"uint16", 2},
+                                                 {"uint32", 4},
+                                                 {"uint64", 8},
+                                                 {"bool", 1},
+                                                 {"complex64", 8},
+                                                 {"complex128", 16}}};
+  for (const Width& w : widths)
+    if (w.name == type) return w.bytes;
+  return 0;
+}
+
+std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) {
+  i64 size = element_size(type);
+  if (size == 0) return std::nullopt;
+  while (!shape.empty()) {
+    const i64 extent = leading_integer(shape);
+    if (extent <= 0 || size > std::numeric_limits<i64>::max() / extent) return std::nullopt;
+    size *= extent;
+    const std::size_t comma = shape.find(',');
+    shape = comma == shape.npos ? std::string_view{} : shape.substr(comma + 1);
+  }
+  return Bytes{size, 0};
+}
+
+void tensor(const Match& m, Sink& sink) {
+  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  Where where;
+  place(m[4], oom, where);
+  if (m[3].find("device:CPU") != std::string_view::npos && oom.agent == Agent::tf_bfc) {
+    oom.kind = OomKind::host;
+    oom.agent = Agent::cpu_allocator;
+  }
+  if (const std::size_t gpu = m[3].find("device:GPU:"); gpu != std::string_view::npos && oom.kind == OomKind::device)
+    where.device = static_cast<int>(leading_integer(m[3].substr(gpu + 11)));
+  oom.request = tensor_size(m[1], m[2]);
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+bool is_refusal(std::string_view text) {
+  return text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos || text.find("pinned host memory of size") != text.npos;
+}
+
+/// The bytes of a refusal: in parentheses on the device, behind "size:" or "alloc" on the host.
+i64 refused_bytes(std::string_view text) {
+  for (const std::string_view label : {"failed to allocate ", "memory of size: ", "failed to alloc "}) {
+    const std::size_t at = text.find(label);
+    if (at == text.npos) continue;
+    const std::size_t paren = label == "failed to allocate " ? text.find('(', at) : text.npos;
+    return leading_integer(text.substr(paren == text.npos ? at + label.size() : paren + 1));
+  }
+  return 0;
+}
+
+/// What comes behind a run of refusals: nothing, the pool's failure, the pool's word that it helped itself, or further
+/// work.
+enum class Next { nothing, failure, coped, work };
+Next behind_refusals(const Cursor& cursor) {
+  Next next = Next::nothing;
+  cursor.forward(64, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (is_refusal(text) || trimmed(text).empty()) return true;
+    const bool failure =
+        (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos) ||
+        text.find("OOM when allocating") != text.npos;
+    const bool ends = text.find("Traceback (most") != text.npos || text.find("rror") != text.npos ||
+                      text.find("Aborted") != text.npos || text.find("terminate called") != text.npos ||
+                      text.find("Killed") != text.npos;
+    const bool coped =
+        text.find("Garbage collection: deallocate") != text.npos || text.find("this is not a failure") != text.npos;
+    next = failure ? Next::failure : coped ? Next::coped : ends ? Next::nothing : Next::work;
+    return false;
+  });
+  return next;
+}
+
+void refusal(const Match& m, i64 bytes, Sink& sink, Oom oom) {
+  bool first = true;  // of a run that asks for less and less
+  m.cursor.backward(1, [&](const Line& line) {
+    if (is_refusal(line.text)) first = bytes > refused_bytes(line.text);
+    return false;
+  });
+  if (!first) return;
+  const Next next = behind_refusals(m.cursor);
+  if (next == Next::failure || next == Next::coped) return;
+  // Growth is refused at info level; "E" and no level at all are believed.
+  oom.caught = next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos;
+  if (bytes > 0) oom.request = Bytes{bytes, 0};
+  sink.oom(std::move(oom));
+}
+
+void driver(const Match& m, Sink& sink) { refusal(m, leading_integer(m[1]), sink, base(Agent::driver, "tf-driver")); }
+
+void pinned(const Match& m, Sink& sink) {
+  Oom oom = base(Agent::cpu_allocator, "pinned-host");
+  oom.kind = OomKind::host;
+  refusal(m, refused_bytes(m.text), sink, std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "tensorflow/allocator",
+             .anchor = "ran out of memory",
+             .second_anchor = "_bfc)",
+             .regex = R"(Allocator\((\w{1,24})\)ranoutofmemorytryingtoallocate([\d.]{1,12}(?:[KMGT]i)?B))",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "2024-07-12 14:20:01.744246: W tensorflow/tsl/framework/bfc_allocator.cc:485] Allocator "
+                        "(GPU_0_bfc) ran out of memory "
+                        "trying to allocate 2.20GiB (rounded to 2362232064)requested by op model/dense/MatMul",
+             .emit = allocator}),
+    checked(
+        {.name = "tensorflow/tensor",
+         .anchor = "OOM when",
+         .second_anchor = "allocating tensor",
+         .regex =
+             R"(OOMwhenallocatingtensorwithshape\[([\d,]{0,160})\]andtype(\w{1,12})on(/[\w/:]{1,120}?)byallocator(\w{1,24}?)(?=\[|$|\W|Traceback|name:))",
+         .captures = 4,
+         .reach = Reach::message,
+         .example = "ResourceExhaustedError: OOM when allocating tensor with shape[32,512,512,64] and type float on "
+                    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Conv2D]",
+         .emit = tensor}),
+    checked(
+        {.name = "tensorflow/driver",
+         .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
+         .second_anchor = "bytes) from",
+         .regex =
+             R"(failedtoallocate[\d.,]{1,12}[KMGT]?i?B?\((\d{1,18})bytes\)fromdevice:(?:RESOURCE_EXHAUSTED:)?:?CUDA_ERROR_OUT_OF_MEMORY)",
+         .captures = 1,
+         .reach = Reach::message,
+         .example = "2021-09-20 02:06:38.416188: E tensorflow/stream_executor/cuda/cuda_driver.cc:775] failed to "
+                    "allocate 2.12G (2282521344 "
+                    "bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+         .emit = driver}),
+    checked(
+        {.name = "tensorflow/pinned",
+         .anchor = "pinned host memory",
+         .second_anchor = "bytes on host",
+         .regex =
+             R"((?:could not allocate pinned host memory of size: \d{1,18}|failed to alloc \d{1,18} bytes on host: CUDA_ERROR_OUT_OF_MEMORY))",
+         .example = "W tensorflow/core/common_runtime/gpu/gpu_host_allocator.h:40] could not allocate pinned host "
+                    "memory of size: 17179869184",
+         .emit = pinned}),
+};
+
+}  // namespace
+
+extern const Parser tensorflow;
+const Parser tensorflow{.name = "tensorflow", .title = "TensorFlow allocators", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,283 @@
+// The out-of-memory message of PyTorch's device allocators in every generation.
+//
+// Printed by c10/cuda/CUDACachingAllocator.cpp (and its HIP, XPU and NPU twins), c10/cuda/CUDAMallocAsyncAllocator.cpp and
+// aten/src/ATen/mps/MPSAllocator.mm. Generations differ in their words, and the words are the version's fingerprint:
+//   "cached)"                        1.0 – 1.3: the number is reserved minus allocated
+//   "reserved in total by PyTorch)"  1.4 – 2.0: the number is all that is reserved
+//   "a total capacty of"             2.1: the misspelling is this version's alone
+//   "a total capacity of"            2.2 and later; private pools since 2.4; PYTORCH_ALLOC_CONF since 2.9
+// All sizes are binary, "MB" of old builds included.
+#include <charconv>
+
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// What NVML says for "unknown" (2^64 - 1 bytes); it does not fit a size and is read as absent.
+constexpr std::string_view not_available = "17179869184.00GiB";
+
+constexpr std::size_t max_message = 3000;  ///< blank-free bytes that one message may span (13 named processes: 900)
+
+/// The text of this message: up to the next one, and bounded.
+std::string_view message_of(const Match& m) {
+  std::string_view rest = m.after().substr(0, max_message);
+  for (const std::string_view next : {"ofmemory.Triedtoallocate", "Traceback(mostrecentcalllast)"}) rest = rest.substr(0, rest.find(next));
+  return rest;
+}
+
+std::string advice_in(std::string_view text) {
+  if (text.find("expandable_segments:True") != text.npos) return "expandable_segments";
+  if (text.find("max_split_size_mb") != text.npos) return "max_split_size_mb";
+  if (text.find("empty_cache") != text.npos) return "empty_cache";
+  return "";
+}
+
+Agent agent_of(std::string_view word) {
+  if (word == "HIP") return Agent::hip_allocator;
+  if (word == "XPU") return Agent::xpu_allocator;
+  if (word == "NPU") return Agent::npu_allocator;
+  return Agent::cuda_allocator;
+}
+
+i64 integer(std::string_view text) {
+  i64 value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// "Process1117159has127.15GiBmemoryinuse." for every other process.
+void read_processes(std::string_view text, Oom& oom) {
+  static constexpr std::string_view word = "Process";
+  for (std::size_t at = text.find(word); at != text.npos && oom.others.size() < 256; at = text.find(word, at + 1)) {
+    std::size_t i = at + word.size();
+    const i64 pid = integer(text.substr(i));
+    while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i;
+    if (text.substr(i, 3) != "has") continue;
+    const auto used = read_size(text.substr(i + 3));
+    if (!used) continue;
+    if (text.substr(i + 3).starts_with(not_available)) continue;
+    oom.others.push_back({pid, *used});
+  }
+}
+
+constexpr i64 max_context = 3 * GiB / 2;  ///< context, kernels and communication of one process: 0.1 to 1.5 GiB
+
+/// In a container the driver lists this process under a pid of the host: one process whose size is what PyTorch holds plus a
+/// context, and no sentence about "this process".
+void recognise_self(Oom& oom, Sink& sink) {
+  if (oom.process || oom.others.size() != 1 || !oom.allocated) return;
+  const i64 held = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
+  const i64 more = oom.others[0].used.count - held;
+  const bool fills = oom.capacity && oom.free && oom.others[0].used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
+  if (more < -64 * MiB || (more > max_context && !fills)) return;
+  oom.process = oom.others[0].used;
+  Where self;
+  self.pid = oom.others[0].pid;
+  sink.at(self);
+  oom.others.clear();
+}
+
+void read_new_form(std::string_view text, Oom& oom, Sink& sink) {
+  oom.capacity = size_after(text, "totalcapacityof");
+  const bool misspelt = !oom.capacity;
+  if (misspelt) oom.capacity = size_after(text, "totalcapactyof");
+  oom.free = size_before(text, "isfree");
+  oom.process = size_after(text, "thisprocesshas");
+  oom.limit = size_before(text, "allowed;");
+  oom.allocated = size_before(text, "isallocatedbyPyTorch");
+  oom.private_pools = size_before(text, "allocatedinprivatepools");
+  oom.unallocated = size_before(text, "isreservedbyPyTorchbutunallocated");
+  if (oom.allocated && oom.unallocated) oom.reserved = *oom.allocated + *oom.unallocated;
+  read_processes(text, oom);
+  oom.sizes_not_available = text.find(not_available) != text.npos;
+  recognise_self(oom, sink);
+  if (misspelt && oom.capacity) oom.message_format = "torch-2.1";
+  else if (text.find("PYTORCH_ALLOC_CONF") != text.npos) oom.message_format = "torch-2.9";
+  else if (oom.private_pools) oom.message_format = "torch-2.4";
+  else oom.message_format = "torch-2.2";
+}
+
+void read_old_form(std::string_view text, Oom& oom) {
+  const std::size_t close = text.find(')');
+  const std::string_view list = text.substr(0, close);
+  oom.capacity = size_before(list, "totalcapacity");
+  if (!oom.capacity) oom.capacity = size_before(list, "total;");
+  oom.allocated = size_before(list, "alreadyallocated");
+  oom.free = size_before(list, "free");
+  oom.limit = size_before(list, "allowed");
+  if (const auto cached = size_before(text, "cached)")) {  // the free part of the cache, not all of it
+    oom.unallocated = cached;
+    if (oom.allocated) oom.reserved = *oom.allocated + *cached;
+    oom.message_format = "torch-1.0";
+    return;
+  }
+  oom.reserved = size_before(list, "reservedintotalbyPyTorch");
+  if (oom.reserved && oom.allocated) {
+    oom.unallocated = *oom.reserved - *oom.allocated;
+    if (oom.unallocated->count < 0) oom.unallocated->count = 0;
+  }
+  oom.message_format = text.find("max_split_size_mb") != text.npos ? "torch-1.11" : "torch-1.4";
+}
+
+void request(const Match& m, Sink& sink) {
+  Oom oom;
+  oom.agent = agent_of(m[1]);
+  oom.framework = "pytorch";
+  oom.request = read_size(m[2]);
+  const std::string_view text = message_of(m);
+  if (text.starts_with("(")) {
+    read_old_form(text, oom);
+  } else {
+    read_new_form(text, oom, sink);
+  }
+  Where where;
+  const std::size_t gpu = std::min(text.find("GPU"), std::min(text.find("NPU"), text.find("XPU")));
+  if (gpu < 4 && gpu + 3 < text.size()) {
+    const char c = text[gpu + 3];
+    if (c >= '0' && c <= '9') where.device = static_cast<int>(integer(text.substr(gpu + 3)));
+    else if (static_cast<unsigned char>(c) < 0x20) where.device = c;  // 2.2 printed the index as a character
+  }
+  sink.at(where);
+  oom.printed_advice = advice_in(text.substr(0, 1200));
+  sink.oom(std::move(oom));
+}
+
+void beyond_exabyte(const Match& m, Sink& sink) {
+  Oom oom;
+  oom.agent = agent_of(m[1]);
+  oom.framework = "pytorch";
+  oom.message_format = "torch-1eb";
+  oom.beyond_exabyte = true;
+  sink.oom(std::move(oom));
+}
+
+void malloc_async(const Match& m, Sink& sink) {
+  Oom oom;
+  oom.agent = Agent::cuda_malloc_async;
+  oom.framework = "pytorch";
+  oom.message_format = "torch-cudaMallocAsync";
+  const std::string_view text = m.after().substr(0, 600);
+  oom.allocated = size_after(text, "Currentlyallocated:");
+  oom.request = size_after(text, "Requested:");
+  oom.capacity = size_after(text, "Devicelimit:");
+  oom.free = size_after(text, "Free(accordingtoCUDA):");
+  oom.limit = size_after(text, "memoryfraction):");
+  Where where;
+  if (m.has(1) && !m[1].empty()) where.device = static_cast<int>(integer(m[1]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+void mps(const Match& m, Sink& sink) {
+  Oom oom;
+  oom.agent = Agent::mps_allocator;
+  oom.framework = "pytorch";
+  oom.message_format = "torch-mps";
+  oom.allocated = read_size(m[1]);
+  oom.limit = read_size(m[3]);
+  oom.request = read_size(m[4]);
+  if (const auto other = read_size(m[2])) oom.others.push_back({0, *other});
+  oom.printed_advice = m.after().substr(0, 160).find("HIGH_WATERMARK_RATIO") != std::string_view::npos ? "high_watermark_ratio" : "";
+  sink.oom(std::move(oom));
+}
+
+/// The allocator was composing its report when the driver's library failed: out of memory without numbers.
+void nvml_assert(const Match&, Sink& sink) {
+  Oom oom;
+  oom.framework = "pytorch";
+  oom.message_format = "torch-nvml-assert";
+  sink.oom(std::move(oom));
+}
+
+void bare(const Match&, Sink& sink) {
+  Oom oom;
+  oom.agent = Agent::driver;
+  oom.framework = "pytorch";
+  oom.message_format = "cuda-error";
+  sink.oom(std::move(oom));
+}
+
+/// What loops print of a failure that they caught: "Step 1000: CUDA OOM". No numbers.
+void in_short(const Match& m, Sink& sink) {
+  if (m.has(1)) sink.step({integer(m[1]), {}, {}});
+  Oom oom;
+  oom.framework = "pytorch";
+  oom.message_format = "short";
+  sink.oom(std::move(oom));
+}
+
+void thc(const Match&, Sink& sink) {
+  Oom oom;
+  oom.agent = Agent::driver;
+  oom.framework = "pytorch";
+  oom.message_format = "torch-0.4";
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "torch_oom/request",
+             .anchor = "Tried",
+             .second_anchor = "total capac",
+             .regex = R"((CUDA|HIP|XPU|NPU)?(?:outofmemory\.)?Triedtoallocate(\d{1,12}(?:\.\d{1,3})?(?:bytes|[KMGT]i?B))(?=\.?GPU|\.?\((?:GPU|NPU|XPU|\d)|\.(?![oO]np|[oO]ns)))",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 346.00 MiB. GPU 0 has a total capacity of 14.56 GiB "
+                        "of which 343.81 MiB is free. Process 2404 has 14.22 GiB memory in use. Of the allocated memory 12.84 GiB is "
+                        "allocated by PyTorch, and 1.26 GiB is reserved by PyTorch but unallocated.",
+             .emit = request}),
+    checked({.name = "torch_oom/beyond_exabyte",
+             .anchor = "1EB memory",
+             .second_anchor = "out of memory. Tried",
+             .regex = R"((CUDA|HIP|XPU)outofmemory\.Triedtoallocatemorethan1EBmemory)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
+             .emit = beyond_exabyte}),
+    checked({.name = "torch_oom/malloc_async",
+             .anchor = "exceed allowed",
+             .second_anchor = "Device limit",
+             .regex = R"(Allocationondevice(\d{0,3})[^\r\n]{0,3}wouldexceedallowedmemory)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
+             .emit = malloc_async}),
+    checked({.name = "torch_oom/mps",
+             .anchor = "MPS backend",
+             .second_anchor = "max allowed",
+             .regex = R"(MPSbackendoutofmemory\(MPSallocated:([\d.]{1,12}[A-Za-z]{1,5}),otherallocations:([\d.]{1,12}[A-Za-z]{1,5}),maxallowed:([\d.]{1,12}[A-Za-z]{1,5})\)\.Triedtoallocate([\d.]{1,12}[A-Za-z]{1,2}?B|[\d.]{1,12}bytes))",
+             .captures = 4,
+             .reach = Reach::message,
+             .example = "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, max allowed: 18.13 GB). "
+                        "Tried to allocate 192.00 MB on private pool.",
+             .emit = mps}),
+    checked({.name = "torch_oom/nvml_assert",
+             .anchor = "NVML_SUCCESS == ",
+             .regex = R"(NVML_SUCCESS == r INTERNAL ASSERT FAILED at [^\r\n]{0,200}CUDACachingAllocator)",
+             .example = R"(RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.)",
+             .emit = nvml_assert}),
+    checked({.name = "torch_oom/thc",
+             .anchor = "out of memory",
+             .regex = R"((?:cuda runtime error \(2\)|error=2) : out of memory)",
+             .example = "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
+             .emit = thc}),
+    checked({.name = "torch_oom/cuda_error",
+             .anchor = "out of memory",
+             .regex = R"((?:^|[:\]|>)] {1,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried|["'`\w]))",
+             .example = "torch.AcceleratorError: CUDA error: out of memory",
+             .emit = bare}),
+    checked({.name = "torch_oom/short",
+             .anchor = "CUDA OOM",
+             .regex = R"(^(?:[^\r\nA-Za-z]{0,20}(?:[Ss]tep|[Ii]ter|[Ii]teration|[Bb]atch)[ :=#]{0,3}(\d{1,9})[ :|,-]{1,4})?[^\r\nA-Za-z]{0,8}CUDA OOM[^\r\nA-Za-z]{0,8}$)",
+             .captures = 1,
+             .example = "Step 1000: CUDA OOM",
+             .emit = in_short}),
+};
+
+}  // namespace
+
+extern const Parser torch_oom;
+const Parser torch_oom{.name = "torch_oom", .title = "PyTorch allocator message", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,180 @@
+// The account of the device at the moment of death.
+//
+// Identities (of the allocator's own printing code): reserved = allocated + unallocated; capacity = free + this process + other
+// processes; own memory outside the allocator = this process - reserved. Messages before 2.1 do not name processes: there only
+// the sum of own and foreign memory outside the allocator is known. Every term keeps the slack of its printed digits.
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/analysis.h"
+
+namespace oomdoctor {
+namespace {
+
+// Judgement, with its reason.
+constexpr i64 assumed_own_other = 3 * GiB / 2;  ///< context, kernels, NCCL of one process take 0.1 to 1.5 GiB: what is over that is somebody else's
+constexpr double margin_share = 0.05;           ///< room to leave on the device: steps vary by a few per cent
+constexpr i64 unusable_free = 64 * MiB;         ///< the driver never gives out the last tens of MiB
+constexpr double context_low = 0.25 * static_cast<double>(GiB), context_high = 1.6 * static_cast<double>(GiB);
+
+Bytes zero_floor(Bytes b) {
+  b.count = std::max<i64>(b.count, 0);
+  return b;
+}
+
+std::optional<Bytes> reserved_of(const Oom& oom) {
+  if (oom.reserved) return oom.reserved;
+  if (oom.allocated && oom.unallocated) return *oom.allocated + *oom.unallocated;
+  return std::nullopt;
+}
+
+Bytes sum_of(const std::vector<OtherProcess>& others) {
+  Bytes sum;
+  for (const auto& o : others)
+    if (o.pid != 0) sum = sum + o.used;
+  return sum;
+}
+
+/// Own memory outside the allocator, where the message tells it.
+std::optional<Bytes> own_other_of(const Oom& oom) {
+  for (const auto& o : oom.others)
+    if (o.pid == 0) return o.used;  // MPS prints it under that name
+  const auto reserved = reserved_of(oom);
+  if (oom.process && reserved) return zero_floor(*oom.process - *reserved);
+  if (oom.process && oom.allocated) return zero_floor(*oom.process - *oom.allocated);
+  return std::nullopt;
+}
+
+/// Memory of other processes: printed, or what capacity, free and this process leave.
+std::optional<Bytes> external_of(const Oom& oom) {
+  const Bytes named = sum_of(oom.others);
+  if (oom.kind != OomKind::device || !oom.capacity || !oom.free) return named.count > 0 ? std::optional(named) : std::nullopt;
+  if (oom.process) return std::max(zero_floor(*oom.capacity - *oom.free - *oom.process), named, [](Bytes a, Bytes b) { return a.count < b.count; });
+  if (named.count > 0) return named;
+  const auto reserved = reserved_of(oom);
+  const auto own = reserved ? reserved : oom.allocated;
+  if (!own || oom.sizes_not_available) return std::nullopt;
+  return zero_floor(*oom.capacity - *oom.free - *own - Bytes{assumed_own_other, 0});
+}
+
+/// Several other processes of nearly equal, context-like size: the job's own ranks with a context on this device.
+int stray_contexts(const std::vector<OtherProcess>& others) {
+  int most = 0;
+  for (const auto& a : others) {
+    const auto size = static_cast<double>(a.used.count);
+    if (size < context_low || size > context_high) continue;
+    most = std::max(most, static_cast<int>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& b) {
+                      return std::abs(static_cast<double>(b.used.count) - size) <= 0.02 * size;
+                    })));
+  }
+  return most >= 2 ? most : 0;
+}
+
+}  // namespace
+
+std::optional<Account> account_of(const Incident& incident) {
+  const Oom& oom = incident.oom;
+  const auto capacity = oom.capacity ? oom.capacity : oom.kind == OomKind::device || oom.kind == OomKind::host ? oom.limit : std::nullopt;
+  if (!capacity) return std::nullopt;
+  Account account;
+  account.capacity = *capacity;
+  const auto add = [&](std::string label, std::optional<Bytes> size) {
+    if (size && size->count > 0) account.shares.push_back({std::move(label), *size});
+  };
+  if (oom.kind == OomKind::host) {
+    add("process " + (oom.process_name.empty() ? "killed" : oom.process_name), oom.process);
+  } else {
+    if (oom.allocated) add("live tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
+    add("free blocks of CUDA-graph pools", oom.private_pools);
+    add("reserved, not allocated", oom.unallocated);
+    const auto own = own_other_of(oom);
+    add("own context and libraries", own);
+    for (const auto& o : oom.others)
+      if (o.pid != 0) add("process " + std::to_string(o.pid), o.used);
+    const auto reserved = reserved_of(oom);
+    if (!own && reserved && oom.free && oom.capacity) {
+      const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_of(oom.others);
+      add("outside PyTorch (contexts, other processes)", rest);
+    }
+    if (oom.capacity) add("free", oom.free);
+  }
+  if (account.shares.empty()) return std::nullopt;
+  account.unexplained = account.capacity;
+  for (const auto& s : account.shares) account.unexplained = account.unexplained - s.size;
+  return account;
+}
+
+void message_facts(const Incident& incident, Facts& facts) {
+  const Oom& oom = incident.oom;
+  const std::vector<Evidence> here{incident.evidence};
+  const auto number = [](double v, double slack = 0) { return Value{Number{v, slack}}; };
+  const auto set_true = [&](std::string_view name, bool yes) { facts.set(name, Value{yes}, here); };
+  const auto text = [&](std::string_view name, std::string_view value) {
+    if (!value.empty()) facts.set(name, Value{std::string(value)}, here);
+  };
+  text("oom.kind", to_string(oom.kind));
+  text("oom.agent", to_string(oom.agent));
+  text("oom.framework", oom.framework);
+  text("oom.printed_advice", oom.printed_advice);
+  set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
+  set_true("oom.beyond_exabyte", oom.beyond_exabyte);
+  set_true("oom.sizes_not_available", oom.sizes_not_available);
+  const auto reserved = reserved_of(oom);
+  facts.set("oom.request", oom.request, here);
+  facts.set("oom.capacity", oom.capacity, here);
+  facts.set("oom.free", oom.free, here);
+  facts.set("oom.process", oom.process, here);
+  facts.set("oom.allocated", oom.allocated, here);
+  facts.set("oom.reserved", reserved, here);
+  facts.set("oom.unallocated", oom.unallocated, here);
+  facts.set("oom.limit", oom.limit, here);
+  if (oom.private_pools) facts.set("oom.private_pools", oom.private_pools, here);
+  else if (oom.allocated && oom.kind == OomKind::device) facts.set("oom.private_pools", Bytes{}, here);
+  if (oom.kind != OomKind::device) return;
+
+  const auto others = std::count_if(oom.others.begin(), oom.others.end(), [](const auto& o) { return o.pid != 0; });
+  facts.set("oom.others", std::optional(sum_of(oom.others)), here);
+  facts.set("oom.others_count", number(static_cast<double>(others)), here);
+  const auto own = own_other_of(oom);
+  const auto external = external_of(oom);
+  facts.set("account.own_other", own, here);
+  facts.set("account.external", external, here);
+  const auto largest = std::max_element(oom.others.begin(), oom.others.end(), [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
+  if (largest != oom.others.end() && largest->pid != 0) facts.set("account.external_pid", number(static_cast<double>(largest->pid)), here);
+  const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
+    if (part && whole && whole->count > 0)
+      facts.set(name, number(static_cast<double>(part->count) / static_cast<double>(whole->count), static_cast<double>(part->slack) / static_cast<double>(whole->count)), here);
+  };
+  share("account.external_share", external, oom.capacity);
+  share("account.own_other_share", own, oom.capacity);
+  const auto live = oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
+  share("account.allocated_share", live, oom.capacity ? oom.capacity : oom.limit);
+  share("account.request_share", oom.request, oom.capacity ? oom.capacity : oom.limit);
+  share("account.frag_ratio", oom.unallocated, reserved);
+  facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
+  if (oom.allocated && oom.capacity) set_true("account.oversubscribed", oom.allocated->count > oom.capacity->count + oom.capacity->slack + oom.allocated->slack);
+  if (const auto account = account_of(incident)) facts.set("account.unexplained", std::optional(account->unexplained), here);
+  const auto held = reserved ? reserved : oom.allocated;
+  // TensorFlow's limit is what the allocator took of the device at start, not a cap that somebody set.
+  if (oom.limit && held && oom.request && oom.agent != Agent::tf_bfc) {
+    const Bytes over = *held + *oom.request - *oom.limit;
+    set_true("account.limit_reached", over.count + over.slack >= 0);
+  }
+  if (!oom.request) return;
+  if (oom.free) {
+    facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
+    const i64 clear = std::max<i64>(unusable_free, oom.request->count / 20);
+    set_true("account.free_beyond_request", oom.free->count >= oom.request->count + clear);
+    if (oom.unallocated) facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
+  }
+  const auto room = oom.capacity ? oom.capacity : oom.limit;
+  if (room) {
+    const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};
+    facts.set("account.margin", std::optional(margin), here);
+    const bool capped = oom.limit && held && held->count + oom.request->count > oom.limit->count;
+    const std::optional<Bytes> left = capped ? std::optional(zero_floor(*oom.limit - *held)) : oom.free;
+    if (left) facts.set("account.need", std::optional(zero_floor(*oom.request - *left) + margin), here);
+  }
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,56 @@
+#include "analysis/analysis.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace oomdoctor {
+namespace {
+
+/// Of the forecast's lower bound: a restart must come clearly before the wall.
+constexpr double restart_share = 0.7;
+
+/// The first failure that ended the work; else the last one that the program survived.
+std::optional<std::size_t> primary_of(const Case& story) {
+  for (std::size_t i = 0; i < story.incidents.size(); ++i)
+    if (!story.incidents[i].handled && !story.incidents[i].follows) return i;
+  if (story.incidents.empty()) return std::nullopt;
+  return story.incidents.size() - 1;
+}
+
+/// Static memory: the last value of a gauge of live tensors, where it does not grow itself. And the interval between restarts
+/// that keeps a growing run clear of the wall.
+void series_advice(const Case& story, Analysis& analysis) {
+  if (!analysis.main_series) return;
+  const Series& s = story.series[*analysis.main_series];
+  const Trend& t = analysis.trends[*analysis.main_series];
+  const std::vector<Evidence> last{s.last_evidence};
+  if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge) analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
+  if (t.leak && t.forecast && s.has_steps) {
+    const double every = std::floor(restart_share * (t.forecast->step_low - s.first_x));
+    if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
+  }
+}
+
+}  // namespace
+
+Analysis analyse(Case& story, const AnalysisOptions& options) {
+  Analysis out;
+  out.primary = primary_of(story);
+  for (const Incident& incident : story.incidents) {
+    out.accounts.push_back(account_of(incident));
+    out.phases.push_back(phase_of(story, incident));
+  }
+  const Incident* primary = out.primary ? &story.incidents[*out.primary] : nullptr;
+  if (primary != nullptr) {
+    message_facts(*primary, out.facts);
+    phase_facts(story, *primary, out.phases[*out.primary], out.facts);
+    host_facts(*primary, out.facts);
+  }
+  setting_facts(story, primary, out.facts);
+  trend_facts(story, options, out);
+  series_advice(story, out);
+  advice_facts(out.facts);
+  return out;
+}
+
+}  // namespace oomdoctor

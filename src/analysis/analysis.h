@@ -1,0 +1,66 @@
+// From the case to facts: which failure counts, what its numbers add up to, when in the step it struck, what the memory series
+// do, what the run was set to. Computes; concludes nothing.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "analysis/growth.h"
+#include "model/case.h"
+
+namespace oomdoctor {
+
+/// What the device's memory (or the group's limit) was made of. shares + unexplained = capacity.
+struct Account {
+  struct Part {
+    std::string label;
+    Bytes size;
+  };
+  Bytes capacity;
+  std::vector<Part> shares;
+  Bytes unexplained;  ///< may be negative where the driver lets a process have more than there is
+};
+
+/// When in the run a failure struck; an id of the report's contract, "" when the log does not tell.
+struct Phase {
+  std::string id;
+  std::optional<Evidence> by;
+};
+
+struct AnalysisOptions {
+  std::optional<i64> capacity;  ///< bytes; given by the user where the log does not print it
+};
+
+struct Analysis {
+  std::optional<std::size_t> primary;  ///< index of the incident that the diagnosis is about
+  std::vector<std::optional<Account>> accounts;  ///< one an incident
+  std::vector<Phase> phases;                     ///< one an incident
+  std::vector<Trend> trends;                     ///< one a series
+  std::optional<std::size_t> main_series;        ///< the series that trend.* is about
+  std::vector<Note> notes;
+  Facts facts;
+};
+
+/// `story` is changed in one way only: series whose unit was ambiguous are rescaled to the reading that fits the card.
+Analysis analyse(Case& story, const AnalysisOptions& options);
+
+// The parts, each in its own file; `facts` grows from one to the next in this order.
+std::optional<Account> account_of(const Incident& incident);
+void message_facts(const Incident& incident, Facts& facts);                 // account.cc: oom.*, account.*
+Phase phase_of(const Case& story, const Incident& incident);                // phases.cc
+void phase_facts(const Case& story, const Incident& incident, const Phase& phase, Facts& facts);  // phases.cc: phase.*, trace.*, run.*
+void setting_facts(const Case& story, const Incident* incident, Facts& facts);  // settings.cc: settings.*, platform.*, framework.*
+void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, masked.*, pool.*
+void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
+void advice_facts(Facts& facts);  // advice.cc: advice.*
+
+/// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
+std::optional<i64> read_capacity(std::string_view text);
+
+/// Bytes of the card that the log speaks of: the message's, the user's, or a printed one.
+std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident, const AnalysisOptions& options);
+
+}  // namespace oomdoctor

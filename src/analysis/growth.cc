@@ -1,0 +1,329 @@
+// Growth is a choice between laws, not the slope of a line: a line through a warm-up, a step or a saturating cache is
+// as steep and as significant as one through a leak. Every law in law.h is fitted; the best that grows without a bound
+// has to beat the best that does not, by the score, and then to pass four questions: is the growth larger than what
+// rounding, the card's size and the noise make of nothing; is it significant with the autocorrelation of its noise;
+// does the last third still grow as the middle third did; and, where the value is a maximum that cannot fall, do new
+// records come more often than they would by chance (a running maximum of a steady process rises too).
+//
+// Source of the choice by AICc/BIC: Burnham and Anderson 2002. The questions are there because trend tests alone raise
+// false alarms on autocorrelated series. Silent (too_short) below five values; undecided counts as no leak, with the
+// reason in `why`.
+#include "analysis/growth.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/forecast.h"
+#include "analysis/growth_limits.h"
+#include "analysis/growth_words.h"
+#include "analysis/scene.h"
+#include "analysis/statistics.h"
+
+namespace oomdoctor {
+
+namespace {
+
+namespace limits = growth_limits;
+
+/// Equal jumps at equal distances are a rhythm; the longest sample so far does not come in a rhythm.
+bool equal_jumps(const Scene& scene, const Records& records) {
+  if (records.at.size() < 4) return false;
+  const std::vector<double>& y = scene.samples.points.y;
+  std::vector<double> heights, gaps;
+  for (std::size_t i = 0; i < records.at.size(); ++i) {
+    heights.push_back(y[records.at[i]] - y[records.at[i] - 1]);
+    if (i > 0) gaps.push_back(static_cast<double>(records.at[i] - records.at[i - 1]));
+  }
+  const auto equal = [](const std::vector<double>& values, double slack) {
+    const double usual = median_of(values);
+    return std::all_of(values.begin(), values.end(),
+                       [&](double value) { return std::abs(value - usual) <= limits::equal_stairs * usual + slack; });
+  };
+  const auto rest = static_cast<double>(y.size() - records.at.back());
+  return equal(heights, scene.points.quantum) && equal(gaps, 1) && rest < 2 * median_of(gaps);
+}
+
+bool records_allow(const Scene& scene) {
+  if (!scene.maximum) return true;
+  const Records records = records_of(scene.samples.points.y, scene.points.quantum);
+  return records.second_half >= limits::records_for_growth || records.odds >= limits::record_odds ||
+         equal_jumps(scene, records);
+}
+
+/// Beyond the noise: three standard deviations of a value, of a mean where there are many; and p, with the
+/// autocorrelation.
+bool significant(const Fit& fit, const Scene& scene) {
+  const auto n = static_cast<double>(scene.points.size());
+  const Rise rise = rise_of(fit, scene);
+  const Inflation wider = inflation(fit, scene.points.floor);
+  const double independent = std::max(limits::sigmas_at, n * (1 - fit.rho) / (1 + fit.rho));
+  const double needed = limits::sigmas * fit.sigma * std::sqrt(limits::sigmas_at / independent);
+  return rise.value > needed &&
+         student_upper(rise.value / std::max(wider.factor * rise.error, 1e-9), wider.freedom) < limits::slope_p;
+}
+
+/// Robust slope of a part of the window, after jumps and teeth are taken out.
+double slope_between(const Scene& scene, const Fit& fit, double from, double to) {
+  const Points& points = scene.points;
+  std::vector<double> x, y;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double share = (points.x[i] - scene.first()) / scene.window();
+    if (share < from || share > to) continue;
+    const bool line_only = has_teeth(fit.law) || fit.law == Law::step_line;
+    x.push_back(points.x[i]);
+    y.push_back(line_only ? fit.residuals[i] + fit.beta[line_column(fit.law)] * share : points.y[i]);
+  }
+  return x.size() < 3 ? 0 : theil_sen(x, y).value;
+}
+
+bool still_growing(const Scene& scene, const Fit& fit) {
+  if (fit.law == Law::stairs || scene.points.size() < 9) return true;
+  const double middle = slope_between(scene, fit, 1 / 3.0, 2 / 3.0), end = slope_between(scene, fit, 2 / 3.0, 1);
+  // Standard error of a slope over a third of the window, of its n/3 values.
+  const double error = 3 * fit.sigma / scene.window() * std::sqrt(36 / static_cast<double>(scene.points.size()));
+  return end > limits::stalled * middle - 2 * error;
+}
+
+/// The lowest value of each period, where there are enough periods to order them.
+bool floors_rise(const Scene& scene, const Fit& fit) {
+  if (!has_teeth(fit.law)) return true;
+  std::vector<double> floors;
+  double turn = -1e300;
+  for (std::size_t i = 0; i < scene.points.size(); ++i) {
+    const double u = (scene.points.x[i] - fit.origin) / fit.width, phase = phase_of(fit.theta, u);
+    const double begin = u - phase * period_of(fit.theta);
+    if (begin > turn + 0.5 * period_of(fit.theta)) {
+      turn = begin;
+      floors.push_back(scene.points.y[i]);
+    }
+    floors.back() = std::min(floors.back(), scene.points.y[i]);
+  }
+  return floors.size() < 5 || rank_trend(floors).p_rising < limits::floors_p;
+}
+
+Doubt doubt_about(const Scene& scene, const Fit& growing) {
+  if (rise_of(growing, scene).value < least_growth(scene)) return Doubt::small;
+  if (!significant(growing, scene) || !floors_rise(scene, growing)) return Doubt::noise;
+  if (!still_growing(scene, growing)) return Doubt::levels_off;
+  if (!records_allow(scene)) return Doubt::records;
+  return Doubt::none;
+}
+
+/// Against the same law without its growth, growth has to prove itself; against a more involved law the simpler one
+/// stands until it is beaten; else the better description wins.
+double burden_of_proof(const Fit& growing, const Fit& bounded) {
+  if (contains(growing.law, bounded.law)) return limits::weak_evidence;
+  return growing.parameters < bounded.parameters ? -limits::weak_evidence : 0;
+}
+
+Verdict judge(const Scene& scene) {
+  Verdict verdict;
+  for (const Fit& fit : scene.fits) {
+    const Fit*& place = grows(fit, scene) ? verdict.growing : verdict.bounded;
+    if (!place) place = &fit;
+  }
+  verdict.chosen = verdict.bounded;
+  if (!verdict.growing) return verdict;
+  verdict.gap = verdict.bounded->score - verdict.growing->score;
+  if (verdict.gap < burden_of_proof(*verdict.growing, *verdict.bounded)) {
+    verdict.doubt = verdict.gap > -limits::weak_evidence ? Doubt::undecided : Doubt::bounded;
+    return verdict;
+  }
+  verdict.doubt = doubt_about(scene, *verdict.growing);
+  verdict.leak = verdict.doubt == Doubt::none;
+  if (verdict.leak) verdict.chosen = verdict.growing;
+  return verdict;
+}
+
+bool bends_up(const Fit& fit) { return fit.law == Law::quadratic || fit.law == Law::exponential; }
+
+/// An accelerating curve beats every steady one, the straight line clearly, and is clearly faster at its end.
+bool accelerates(const Scene& scene, const Fit& fit) {
+  if (!bends_up(fit)) return false;
+  for (const Fit& other : scene.fits)
+    if (!bends_up(other) && grows(other, scene) && other.score < fit.score + limits::weak_evidence) return false;
+  if (fit_of(scene, Law::linear)->score < fit.score + limits::good_evidence) return false;
+  const double start = fit.slope_at(scene.first()), end = fit.slope_at(scene.last());
+  return end > 0 && (start <= 0 || end / start >= limits::speeds_up);
+}
+
+Shape quiet_shape(const Scene& scene) {
+  const Fit& fit = *fit_of(scene, Law::constant);
+  const std::vector<double>& y = scene.samples.points.y;
+  for (const std::size_t i : scene.spikes)
+    if (std::abs(y[i] - fit.at(scene.last())) > least_growth(scene)) return Shape::spike;
+  double square = 0;
+  for (const double residual : fit.residuals) square += residual * residual;
+  const double deviation = std::sqrt(square / static_cast<double>(fit.residuals.size())) / level_of(scene);
+  if (deviation > limits::quiet_level) return Shape::noisy;
+  return lag_one(fit.residuals) > limits::wandering && deviation > limits::wandering_level ? Shape::noisy : Shape::flat;
+}
+
+struct Course {
+  double low, high;  ///< of the curve
+  double done;       ///< share of the window by which 95 % of the way from first to last are gone
+};
+
+Course course_of(const Scene& scene, const Fit& fit) {
+  const double start = fit.at(scene.first()), way = fit.at(scene.last()) - start;
+  Course course{start, start, 1};
+  for (int i = 200; i >= 0; --i) {
+    const double share = i / 200.0, y = fit.at(scene.first() + share * scene.window());
+    course.low = std::min(course.low, y), course.high = std::max(course.high, y);
+    if (std::abs(y - start) >= limits::done * std::abs(way)) course.done = share;
+  }
+  return course;
+}
+
+Shape bounded_shape(const Scene& scene, const Fit& fit) {
+  if (fit.score > fit_of(scene, Law::constant)->score - limits::good_evidence) return quiet_shape(scene);
+  const Course course = course_of(scene, fit);
+  if (course.high - course.low < std::max(least_growth(scene), fit.sigma)) return quiet_shape(scene);
+  // Two log intervals are as early as a short series can show.
+  const double early = std::max(limits::early, 2.01 / static_cast<double>(scene.points.size() - 1));
+  switch (fit.law) {
+    case Law::sawtooth:
+    case Law::ratchet:
+    case Law::cycle:
+    case Law::cycle_line:
+      return Shape::sawtooth;
+    case Law::step:
+    case Law::two_steps:
+    case Law::stairs:
+    case Law::step_line:
+      return Shape::step;
+    case Law::ramp:
+      return course.done <= early ? Shape::warmup : Shape::saturating;
+    case Law::saturating:
+    case Law::logarithmic:
+      return Shape::saturating;
+    default:
+      return fit.at(scene.last()) > fit.at(scene.first()) ? Shape::saturating : Shape::noisy;
+  }
+}
+
+std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
+  // Stairs end with the window and a parabola may turn round: the best other growing law is drawn out in their place.
+  const auto closed = [](const Fit& fit) {
+    return fit.law == Law::stairs || (fit.law == Law::quadratic && fit.beta[2] < 0);
+  };
+  const Fit* main = &chosen;
+  for (const Fit& fit : scene.fits)
+    if (closed(*main) && !closed(fit) && grows(fit, scene)) main = &fit;
+  if (closed(*main)) main = fit_of(scene, Law::linear);
+  std::vector<Belief> beliefs{{*main, 1}};
+  for (const Fit& fit : scene.fits) {
+    const double behind = fit.score - chosen.score;
+    if (&fit == main || closed(fit) || !grows(fit, scene) || behind >= limits::good_evidence) continue;
+    beliefs.push_back({fit, std::exp(-std::max(0.0, behind) / 2)});
+  }
+  return beliefs;
+}
+
+void describe_speed(Trend& trend, const Scene& scene, const Fit& fit) {
+  const double window = scene.window();
+  // A level law has no slope of its own: how much the best line may rise nevertheless is the answer then.
+  const bool level = fit.law == Law::constant || fit.law == Law::sawtooth || fit.law == Law::cycle;
+  const Rise rise = rise_of(level ? *fit_of(scene, Law::linear) : fit, scene);
+  const double reach = student_quantile(0.975, fit.freedom) * rise.error;
+  trend.slope = {rise.value / window, (rise.value - reach) / window, (rise.value + reach) / window};
+  const Fit& line = *fit_of(scene, Law::linear);
+  const Rise slope = rise_of(line, scene);
+  // 80 % power at the 5 % level: the slope that would hardly have been missed.
+  trend.detectable_slope = (student_quantile(0.975, line.freedom) + normal_quantile(0.8)) * slope.error / window;
+  if (const Fit* parabola = fit_of(scene, Law::quadratic); parabola != nullptr) {
+    const double scale = 2 / (window * window);
+    const double spread =
+        student_quantile(0.975, parabola->freedom) * std::sqrt(std::max(0.0, parabola->covariance[8]));
+    trend.acceleration = {scale * parabola->beta[2], scale * (parabola->beta[2] - spread),
+                          scale * (parabola->beta[2] + spread)};
+  }
+}
+
+void describe_places(Trend& trend, const Fit& fit) {
+  const auto step = [&](double u) { return fit.origin + u * fit.width; };
+  if (fit.law == Law::late) trend.onset_step = step(fit.theta[0]);
+  if (has_levels(fit.law) || fit.law == Law::step_line || fit.law == Law::bend || fit.law == Law::late ||
+      fit.law == Law::ramp)
+    for (const double place : fit.theta) trend.change_points.push_back(step(place));
+  if (has_teeth(fit.law)) trend.period = fit.width * period_of(fit.theta);
+}
+
+double confidence_in(const Scene& scene, const Verdict& verdict, const Trend& trend) {
+  const double gap = verdict.growing ? std::abs(verdict.gap) : limits::good_evidence * 2;
+  double confidence = limits::most_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
+  confidence *= std::min(1.0, static_cast<double>(scene.samples.points.size()) / 8);
+  if (scene.series.kind == SeriesKind::sampled_gauge) confidence *= limits::sampled_gauge;
+  if (scene.maximum) confidence *= limits::running_maximum;
+  if (verdict.leak && rise_of(*verdict.chosen, scene).value < 5 * scene.points.quantum)
+    confidence *= limits::few_print_steps;
+  if (trend.period && std::abs(*trend.period) < 4 * scene.window() / static_cast<double>(scene.points.size()))
+    confidence *= limits::aliased;
+  if (verdict.doubt == Doubt::undecided) confidence *= limits::undecided;
+  return confidence;
+}
+
+/// Values that say what is left were negated on the way in: growth is that of use, figures are of what was printed.
+void turn_over(Trend& trend) {
+  const auto turn = [](Estimate& e) { e = {-e.value, -e.high, -e.low}; };
+  turn(trend.slope);
+  turn(trend.acceleration);
+}
+
+}  // namespace
+
+std::string_view to_string(Shape shape) {
+  switch (shape) {
+    case Shape::flat:
+      return "flat";
+    case Shape::warmup:
+      return "warmup";
+    case Shape::step:
+      return "step";
+    case Shape::saturating:
+      return "saturating";
+    case Shape::sawtooth:
+      return "sawtooth";
+    case Shape::spike:
+      return "spike";
+    case Shape::noisy:
+      return "noisy";
+    case Shape::linear:
+      return "linear";
+    case Shape::accelerating:
+      return "accelerating";
+    case Shape::too_short:
+      return "too_short";
+  }
+  return "too_short";
+}
+
+Trend growth_of(const Series& series, const GrowthOptions& options) {
+  Trend trend;
+  const Scene scene = scene_of(series, options);
+  if (scene.fits.empty()) {
+    trend.why = words_for_short(scene);
+    return trend;
+  }
+  const Verdict verdict = judge(scene);
+  trend.leak = verdict.leak;
+  trend.model = to_string(verdict.chosen->law);
+  for (const Fit& fit : scene.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);
+  describe_speed(trend, scene, *verdict.chosen);
+  describe_places(trend, *verdict.chosen);
+  if (verdict.leak) {
+    trend.shape = accelerates(scene, *verdict.chosen) ? Shape::accelerating : Shape::linear;
+    // What counts down hits the wall at zero.
+    const std::optional<double> wall = scene.samples.counts_down ? std::optional<double>(0) : options.capacity;
+    if (wall) trend.forecast = forecast_of(beliefs_of(scene, *verdict.chosen), scene.points, *wall);
+    if (trend.forecast && !std::isfinite(trend.forecast->step)) trend.forecast.reset();
+  } else {
+    trend.shape = verdict.doubt == Doubt::levels_off ? Shape::saturating : bounded_shape(scene, *verdict.bounded);
+  }
+  trend.confidence = confidence_in(scene, verdict, trend);
+  trend.why = words_for(scene, verdict, trend);
+  if (scene.samples.counts_down) turn_over(trend);
+  return trend;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,53 @@
+// Does a memory series grow, in which shape, how fast, since when, and when will it be full?
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/series.h"
+
+namespace oomdoctor {
+
+enum class Shape { flat, warmup, step, saturating, sawtooth, spike, noisy, linear, accelerating, too_short };
+std::string_view to_string(Shape);
+
+/// A value with its 95 % interval.
+struct Estimate {
+  double value = 0, low = 0, high = 0;
+};
+
+struct Forecast {
+  double capacity = 0;  ///< bytes
+  double step = 0;      ///< central estimate of the step at which capacity is reached
+  double step_low = 0;  ///< 90 % interval
+  std::optional<double> step_high;  ///< nullopt: no bound
+  bool beyond_data = false;         ///< further away than one observed window
+};
+
+struct Trend {
+  bool leak = false;  ///< growth without a bound
+  Shape shape = Shape::too_short;
+  double confidence = 0;  ///< 0 … 0.95
+  Estimate slope;         ///< bytes per step
+  Estimate acceleration;  ///< bytes per step²
+  std::optional<double> onset_step;
+  std::vector<double> change_points;  ///< steps
+  std::optional<double> period;       ///< steps
+  std::string model;                  ///< the chosen one: "constant", "linear", "quadratic", "step", "saturating", …
+  std::vector<std::pair<std::string, double>> models;  ///< candidates with their criterion (lower is better)
+  std::optional<Forecast> forecast;
+  double detectable_slope = 0;  ///< "cannot exclude a leak below this", bytes per step; 0 when not computed
+  std::string why;              ///< one line for people
+};
+
+struct GrowthOptions {
+  std::optional<double> capacity;      ///< bytes; where the series would hit the wall. None: no forecast
+  std::optional<double> failure_step;  ///< the step of the failure: values behind it are ignored, and the forecast is checked against it
+};
+
+/// Never throws; a series that is too short says so in `shape` and `why`.
+Trend growth_of(const Series& series, const GrowthOptions& options = {});
+
+}  // namespace oomdoctor

@@ -1,0 +1,63 @@
+// Every constant of judgement about growth, with its reason: levels of significance, shares of a window that a person
+// would call "early" or "late", and sizes below which nobody runs out of memory.
+#pragma once
+
+#include <cstddef>
+
+namespace oomdoctor::growth_limits {
+
+// Length
+inline constexpr std::size_t least_values = 5;     // a line and its noise need three, a choice between laws two more
+inline constexpr std::size_t least_for_bends = 6;  // with five values a bend can be possible, never shown
+inline constexpr std::size_t most_points = 400;    // longer series are read in block means: the cost stays bounded
+
+// Believing a curve
+inline constexpr double imperfection = 0.002;  // no law of growth holds more exactly than 1/500 of the movement
+inline constexpr double weak_evidence = 2;     // difference of AICc or BIC (Burnham and Anderson 2002)
+inline constexpr double good_evidence = 6;     // the same; asked of everything that bends
+inline constexpr double slope_p = 0.01;        // one-sided, after the correction for autocorrelation
+inline constexpr double floors_p = 0.05;       // of five floors or more; fewer cannot reach it with a tie
+
+// Size that matters
+inline constexpr double print_steps = 2;        // growth under two print steps may be rounding
+inline constexpr double capacity_share = 0.01;  // under 1 % of the card over the whole log nobody dies of it
+inline constexpr double level_share = 0.005;    // where the card is not known: half a per cent of what is used
+inline constexpr double sigmas = 3;             // growth in standard deviations of one value …
+inline constexpr double sigmas_at = 12;         // … of up to this many independent ones; beyond, of their means
+
+// Coarse print steps
+inline constexpr double coarse_range = 20;        // print steps that the whole movement spans
+inline constexpr std::size_t coarse_points = 24;  // then the series is read in this many blocks
+
+// Still growing
+inline constexpr double still_rising = 0.5;  // end slope of a parabola against its mean: below, it has a top in sight
+inline constexpr std::size_t least_stairs = 3;  // two steps are a change of input
+inline constexpr std::size_t most_levels = 5;   // ups and downs beyond describe anything and explain nothing
+inline constexpr double late_climb = 0.4;       // stairs climb on average in the middle (0.5); early means converging
+inline constexpr double last_stair = 0.6;       // and the last of them is not long ago
+inline constexpr double stalled = 0.35;         // last third against the middle third: below, it levels off
+inline constexpr double speeds_up = 1.5;        // end slope against start slope of an accelerating curve
+
+// Shapes
+inline constexpr double early = 0.15;             // a rise that is done by then is a warm-up
+inline constexpr double done = 0.95;              // the part of a rise that counts as done
+inline constexpr double quiet_level = 0.0075;     // standard deviation against level: below, a person sees a flat line
+inline constexpr double wandering = 0.5;          // autocorrelation above which a level wanders
+inline constexpr double wandering_level = 0.005;  // … and the deviation from which that is worth a word
+inline constexpr double equal_stairs = 0.15;      // scatter that still counts as equal, of heights and of distances
+
+// Running maxima
+inline constexpr std::size_t records_for_growth = 4;  // in the second half; chance under 1 % for exchangeable values
+inline constexpr double record_odds = 50;             // against exchangeable values; reached by chance in at most 2 %
+inline constexpr std::size_t least_for_plateaus = 8;  // shorter, equal neighbours happen
+inline constexpr double plateau_share = 0.3;  // equal neighbours by which an unlabelled maximum gives itself away
+
+// Confidence
+inline constexpr double most_confidence = 0.95;
+inline constexpr double sampled_gauge = 0.6;    // read at any time: aliases with the step
+inline constexpr double running_maximum = 0.7;  // says nothing about what was given back
+inline constexpr double few_print_steps = 0.8;  // all growth is under five print steps and the noise under one
+inline constexpr double undecided = 0.5;        // two descriptions, one series
+inline constexpr double aliased = 0.5;          // log interval close to a multiple of the period
+
+}  // namespace oomdoctor::growth_limits

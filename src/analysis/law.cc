@@ -1,0 +1,179 @@
+// A law earns its place by a cause: constant retention (linear), history that is kept and grows (quadratic), doubling
+// (exponential), caches that fill (saturating, logarithmic), start-up (ramp), a change of input (step), a leak behind a
+// condition (late), work that repeats (sawtooth, ratchet, cycle). Columns are of order 1 on the window 0 … 1, so that
+// no coefficient drowns another. Out of the window every law simply goes on; whether it does is not known here.
+#include "analysis/law.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace oomdoctor {
+
+std::string_view to_string(Law law) {
+  switch (law) {
+    case Law::constant:
+      return "constant";
+    case Law::linear:
+      return "linear";
+    case Law::quadratic:
+      return "quadratic";
+    case Law::exponential:
+      return "exponential";
+    case Law::logarithmic:
+      return "logarithmic";
+    case Law::saturating:
+      return "saturating";
+    case Law::late:
+      return "late_linear";
+    case Law::ramp:
+      return "ramp";
+    case Law::bend:
+      return "two_slopes";
+    case Law::step:
+      return "step";
+    case Law::two_steps:
+      return "two_steps";
+    case Law::stairs:
+      return "stairs";
+    case Law::step_line:
+      return "step_and_line";
+    case Law::sawtooth:
+      return "sawtooth";
+    case Law::ratchet:
+      return "ratchet";
+    case Law::cycle:
+      return "cycle";
+    case Law::cycle_line:
+      return "cycle_and_line";
+  }
+  return "constant";
+}
+
+bool has_smooth_theta(Law law) {
+  return law == Law::exponential || law == Law::logarithmic || law == Law::saturating || law == Law::late ||
+         law == Law::ramp || law == Law::bend;
+}
+
+bool has_levels(Law law) { return law == Law::step || law == Law::two_steps || law == Law::stairs; }
+
+bool has_teeth(Law law) {
+  return law == Law::sawtooth || law == Law::ratchet || law == Law::cycle || law == Law::cycle_line;
+}
+
+std::size_t line_column(Law law) { return law == Law::cycle_line ? cycle_levels : 1; }
+
+std::size_t column_count(Law law, const std::vector<double>& theta) {
+  switch (law) {
+    case Law::constant:
+      return 1;
+    case Law::quadratic:
+    case Law::bend:
+    case Law::step_line:
+    case Law::ratchet:
+      return 3;
+    case Law::step:
+    case Law::two_steps:
+    case Law::stairs:
+      return theta.size() + 1;
+    case Law::cycle:
+      return cycle_levels;
+    case Law::cycle_line:
+      return cycle_levels + 1;
+    default:
+      return 2;
+  }
+}
+
+void fill_columns(Law law, const std::vector<double>& theta, double u, double* out) {
+  const double first = theta.empty() ? 0 : theta[0];
+  const auto one_of = [&](std::size_t count, std::size_t place) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = i == place ? 1 : 0;
+  };
+  out[0] = 1;
+  switch (law) {
+    case Law::constant:
+      return;
+    case Law::linear:
+      out[1] = u - 0.5;
+      return;
+    case Law::quadratic:
+      out[1] = u - 0.5;
+      out[2] = (u - 0.5) * (u - 0.5);
+      return;
+    case Law::exponential:
+      out[1] = std::expm1(first * u) / std::expm1(first);
+      return;
+    case Law::logarithmic:
+      out[1] = std::log1p(first * std::max(u, 0.0)) / std::log1p(first);
+      return;
+    case Law::saturating:
+      out[1] = -std::expm1(-u / first);
+      return;
+    case Law::late:
+      out[1] = std::max(0.0, u - first) / (1 - first);
+      return;
+    case Law::ramp:
+      out[1] = std::min(u, first) / first;
+      return;
+    case Law::bend:
+      out[1] = std::min(u, first) / first;
+      out[2] = std::max(0.0, u - first) / (1 - first);
+      return;
+    case Law::step_line:
+      out[1] = u - 0.5;
+      out[2] = u >= first ? 1 : 0;
+      return;
+    case Law::sawtooth:
+      out[1] = phase_of(theta, u);
+      return;
+    case Law::ratchet:
+      out[1] = u - 0.5;
+      out[2] = phase_of(theta, u);
+      return;
+    case Law::cycle_line:
+      out[cycle_levels] = u - 0.5;
+      [[fallthrough]];
+    case Law::cycle:
+      one_of(cycle_levels, std::min(cycle_levels - 1, static_cast<std::size_t>(phase_of(theta, u) * cycle_levels)));
+      return;
+    case Law::step:
+    case Law::two_steps:
+    case Law::stairs:
+      one_of(theta.size() + 1,
+             static_cast<std::size_t>(std::upper_bound(theta.begin(), theta.end(), u) - theta.begin()));
+      return;
+  }
+}
+
+double value_at(Law law, const std::vector<double>& beta, const std::vector<double>& theta, double u) {
+  std::array<double, 16> small{};
+  std::vector<double> large;
+  double* columns = small.data();
+  if (beta.size() > small.size()) {
+    large.resize(beta.size());
+    columns = large.data();
+  }
+  fill_columns(law, theta, u, columns);
+  double sum = 0;
+  for (std::size_t i = 0; i < beta.size(); ++i) sum += beta[i] * columns[i];
+  return sum;
+}
+
+double period_of(const std::vector<double>& theta) {
+  return theta.size() == 2 ? theta[0] : (theta.back() - theta.front()) / static_cast<double>(theta.size() - 1);
+}
+
+double phase_of(const std::vector<double>& theta, double u) {
+  const double period = period_of(theta);
+  if (theta.size() == 2) {
+    const double turns = (u - theta[1]) / period;
+    return std::max(0.0, turns - std::floor(turns + 1e-9));
+  }
+  const auto next = std::upper_bound(theta.begin(), theta.end(), u + 1e-12);
+  if (next == theta.begin()) return (u - theta.front()) / period + 1;
+  const double since = (u - *(next - 1)) / period;
+  return next == theta.end() ? since - std::floor(since + 1e-9) : since;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,152 @@
+// A trend over a restart is a trend of nothing: the new process starts from an empty card. So only the last run counts
+// that is long enough to show a shape. One falling counter is no restart: where iterations are counted per epoch, each
+// stretch ends at the same count, and memory released at the end of an epoch must be seen as a sawtooth, not as a leak
+// that was watched for one epoch. Equal ends therefore join the stretches into one.
+//
+// Assumes that the lines stand in the order of the steps. Of two values for one step the later one wins, as long as
+// that is the exception; where most steps repeat, the counter does not count what is logged and the line order is
+// taken.
+#include "analysis/samples.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace oomdoctor {
+
+namespace {
+
+constexpr std::size_t shortest_run = 6;  // below this a run shows no shape and an earlier one is preferred
+constexpr double equal_end = 0.02;       // epochs of one data set differ by a batch or two
+constexpr double many_duplicates = 0.3;  // above this, repeated steps are the rule of the log and not its accident
+
+using Run = std::vector<Bucket>;
+
+std::vector<Run> runs_of(const Series& series) {
+  std::vector<Run> runs;
+  for (const Bucket& bucket : series.buckets()) {
+    if (runs.empty() || bucket.restart) runs.emplace_back();
+    runs.back().push_back(bucket);
+  }
+  return runs;
+}
+
+bool are_epochs(const std::vector<Run>& runs) {
+  if (runs.size() < 3) return false;
+  const double end = runs.front().back().x, begin = runs.front().front().x;
+  const double length = std::max(end - begin, 1.0);
+  if (runs.back().back().x > end + equal_end * length) return false;
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i)
+    if (std::abs(runs[i].back().x - end) > equal_end * length || std::abs(runs[i].front().x - begin) > length / 4)
+      return false;
+  return true;
+}
+
+/// Many runs of a few values each: what falls is no step counter, or the program restarts all the time.
+bool flutters(const std::vector<Run>& runs, std::size_t buckets) {
+  return runs.size() >= 4 && buckets < runs.size() * shortest_run;
+}
+
+Run joined(const std::vector<Run>& runs) {
+  Run all;
+  double offset = 0;
+  for (const Run& run : runs) {
+    for (Bucket bucket : run) {
+      bucket.x += offset;
+      all.push_back(bucket);
+    }
+    offset += run.back().x;
+  }
+  return all;
+}
+
+const Run& last_usable(const std::vector<Run>& runs) {
+  const Run* longest = &runs.back();
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+    if (run->size() >= shortest_run) return *run;
+    if (run->size() > longest->size()) longest = &*run;
+  }
+  return *longest;
+}
+
+void cut_behind(Run& run, double failure_step) {
+  const auto behind = std::find_if(run.begin(), run.end(), [&](const Bucket& b) { return b.x > failure_step; });
+  if (behind - run.begin() >= 3) run.erase(behind, run.end());  // else the failure is counted in other steps
+}
+
+/// Later values of one step win; where most steps repeat, positions take the place of steps.
+Points strictly_rising(const Run& run, bool highest, double sign) {
+  Points points;
+  std::size_t duplicates = 0;
+  for (std::size_t i = 1; i < run.size(); ++i)
+    if (run[i].x <= run[i - 1].x) ++duplicates;
+  const bool by_order = static_cast<double>(duplicates) > many_duplicates * static_cast<double>(run.size());
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const double x = by_order ? static_cast<double>(i) : run[i].x;
+    const double y = sign * (highest ? run[i].high : run[i].y);
+    if (!points.x.empty() && x <= points.x.back()) {
+      points.y.back() = y;
+      continue;
+    }
+    points.x.push_back(x);
+    points.y.push_back(y);
+    points.weight.push_back(static_cast<double>(std::max<i64>(run[i].n, 1)));
+  }
+  return points;
+}
+
+}  // namespace
+
+Samples samples_of(const Series& series, std::optional<double> failure_step) {
+  Samples samples;
+  samples.counts_down = series.metric == Metric::free || series.metric == Metric::host_available;
+  const std::vector<Run> runs = runs_of(series);
+  if (runs.empty()) return samples;
+  samples.epochs_joined = are_epochs(runs) || flutters(runs, series.buckets().size());
+  samples.restarted = runs.size() > 1 && !samples.epochs_joined;
+  Run run = samples.epochs_joined ? joined(runs) : last_usable(runs);
+  if (failure_step && !samples.epochs_joined) cut_behind(run, *failure_step);
+  const bool highest = series.kind == SeriesKind::running_maximum;
+  samples.points = strictly_rising(run, highest, samples.counts_down ? -1 : 1);
+  samples.points.quantum = series.quantum;
+  samples.points.floor = series.quantum / std::sqrt(12.0);
+  return samples;
+}
+
+Points condensed(const Points& points, std::size_t most) {
+  const std::size_t n = points.size();
+  if (n <= most) return points;
+  Points out;
+  out.quantum = points.quantum;
+  out.floor = points.floor;
+  for (std::size_t block = 0; block < most; ++block) {
+    double x = 0, y = 0, weight = 0;
+    for (std::size_t i = block * n / most; i < (block + 1) * n / most; ++i) {
+      x += points.weight[i] * points.x[i];
+      y += points.weight[i] * points.y[i];
+      weight += points.weight[i];
+    }
+    out.x.push_back(x / weight);
+    out.y.push_back(y / weight);
+    out.weight.push_back(weight);
+  }
+  return out;
+}
+
+Points without(const Points& points, const std::vector<std::size_t>& indices) {
+  Points out;
+  out.quantum = points.quantum;
+  out.floor = points.floor;
+  auto next = indices.begin();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (next != indices.end() && *next == i) {
+      ++next;
+      continue;
+    }
+    out.x.push_back(points.x[i]);
+    out.y.push_back(points.y[i]);
+    out.weight.push_back(points.weight[i]);
+  }
+  return out;
+}
+
+}  // namespace oomdoctor

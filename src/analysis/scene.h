@@ -1,0 +1,48 @@
+// A series made ready to be judged: cleaned, thinned, and with every law fitted to it, best first.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/fit.h"
+#include "analysis/growth.h"
+#include "analysis/samples.h"
+
+namespace oomdoctor {
+
+/// `fits` is empty where the series is too short; else it holds at least the constant.
+struct Scene {
+  const Series& series;
+  const GrowthOptions& options;
+  Samples samples;
+  std::vector<std::size_t> spikes;  ///< indices into samples.points
+  Points points;                    ///< without spikes, thinned
+  std::vector<Fit> fits;            ///< sorted by score
+  bool maximum = false;             ///< the value cannot fall
+
+  double first() const { return points.x.front(); }
+  double last() const { return points.x.back(); }
+  double window() const { return last() - first(); }
+};
+
+Scene scene_of(const Series& series, const GrowthOptions& options);
+
+const Fit* fit_of(const Scene& scene, Law law);  ///< nullptr where it was not fitted
+double level_of(const Scene& scene);             ///< the usual value, never 0
+
+/// What a law says about growth over the window: of the floor, of the last slope where it slows down.
+struct Rise {
+  double value = 0, error = 0;
+};
+Rise rise_of(const Fit& fit, const Scene& scene);
+
+/// Growth that matters: over rounding, over a share of the card.
+double least_growth(const Scene& scene);
+
+/// Does the law, as fitted, go up for ever?
+bool grows(const Fit& fit, const Scene& scene);
+
+/// Is `part` the same law with its growth taken away?
+bool contains(Law law, Law part);
+
+}  // namespace oomdoctor

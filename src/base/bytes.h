@@ -1,0 +1,43 @@
+// Sizes. A size is an exact count of bytes plus the slack that its printed form leaves open: "1.26 GiB" is 1.26 GiB
+// give or take half of its last digit. Sums add their slack, so that an account can tell rounding from a hole.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace oomdoctor {
+
+using i64 = std::int64_t;
+
+inline constexpr i64 KiB = i64{1} << 10;
+inline constexpr i64 MiB = i64{1} << 20;
+inline constexpr i64 GiB = i64{1} << 30;
+inline constexpr i64 TiB = i64{1} << 40;
+
+struct Bytes {
+  i64 count = 0;
+  i64 slack = 0;  ///< half a unit of the last printed digit, in bytes; 0 for an exact count
+
+  friend constexpr bool operator==(const Bytes&, const Bytes&) = default;
+};
+
+constexpr Bytes operator+(Bytes a, Bytes b) { return {a.count + b.count, a.slack + b.slack}; }
+constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count, a.slack + b.slack}; }
+
+/// How a unit word is to be read where its letters do not tell ("GB" is 2^30 in most training tools, 1e9 in some).
+enum class Radix { binary, decimal };
+
+/// Bytes in one of `unit` ("GiB", "MB", "K", "bytes", "G", …; letter case is ignored); nullopt for any other word.
+/// An "i" in the unit always means 2^10; without it `radix` decides.
+std::optional<i64> unit_bytes(std::string_view unit, Radix radix = Radix::binary);
+
+/// Reads "1.26" with "GiB" to a size with the slack of its digits. Thousands commas are allowed ("1,024").
+/// nullopt when the number or the unit is not one, or the size does not fit 63 bits.
+std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, Radix radix = Radix::binary);
+
+/// For people: "512 bytes", "20.00 MiB", "1.26 GiB"; a minus sign stays in front.
+std::string bytes_text(i64 count);
+
+}  // namespace oomdoctor

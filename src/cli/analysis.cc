@@ -1,0 +1,57 @@
+#include "cli/analysis.h"
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "judge/rule_pack.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+i64 read_capacity(const std::string& text) {
+  const auto digits = text.find_first_not_of("0123456789.,");
+  const auto unit = text.find_first_not_of(' ', digits == std::string::npos ? text.size() : digits);
+  const auto size = unit == std::string::npos ? std::nullopt : read_bytes(text.substr(0, digits), text.substr(unit));
+  if (!size || size->count <= 0)
+    throw Error(fmt::format("--capacity cannot be '{}'", text), "",
+                "it is a number with its unit, as in 23.69GiB or 80GB");
+  return size->count;
+}
+
+/// Before anything is read, so that a typing error is not answered with a long analysis of nothing.
+void check_cause(const std::string& id, const std::string& rules_folder) {
+  RulePack pack = RulePack::load(shipped_rules());
+  if (!rules_folder.empty()) pack.add_folder(rules_folder);
+  std::vector<std::string> ids;
+  for (const auto& [known, rule] : pack.causes()) {
+    if (known == id) return;
+    ids.push_back(known);
+  }
+  const std::string near = suggestion(id, ids);
+  throw Error(fmt::format("there is no cause '{}'", id), "", near.empty() ? "oomdoctor list causes names them" : near);
+}
+
+/// 2 for a failure that ended the work, 1 for a risk or a failure that was survived, 0 for nothing.
+int level_of(std::string_view outcome) {
+  return outcome == "oom" ? 2 : outcome == "handled_oom" || outcome == "at_risk" ? 1 : 0;
+}
+
+}  // namespace
+
+Options diagnose_options(const Arguments& arguments) {
+  Options options;
+  if (const auto size = arguments.value("capacity")) options.capacity_bytes = read_capacity(*size);
+  options.rules_folder = arguments.value_or("rules", "");
+  options.why_not = arguments.value_or("why-not", "");
+  options.trace = arguments.has("trace");
+  if (!options.why_not.empty()) check_cause(options.why_not, options.rules_folder);
+  return options;
+}
+
+int exit_status(const Report& report, const std::string& fail_on) {
+  if (fail_on == "never") return 0;
+  return level_of(report.verdict.outcome) >= (fail_on == "warning" ? 1 : 2) ? 1 : 0;
+}
+
+}  // namespace oomdoctor::cli

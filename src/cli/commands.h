@@ -1,0 +1,15 @@
+// One function for each command: takes what was typed, returns the exit status, throws Error when the work cannot be
+// done.
+#pragma once
+
+#include "cli/options.h"
+
+namespace oomdoctor::cli {
+
+int run_analyze(const Arguments& arguments);
+int run_ci(const Arguments& arguments);
+int run_explain(const Arguments& arguments);
+int run_list(const Arguments& arguments);
+int run_schema(const Arguments& arguments);
+
+}  // namespace oomdoctor::cli

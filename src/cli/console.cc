@@ -1,0 +1,87 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+
+#include "base/error.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+constexpr int default_width = 100, narrowest = 40, widest = 400;
+/// Lines longer than this are hard to read, however wide the window is; --width may ask for more.
+constexpr int widest_by_itself = 120;
+
+std::optional<int> number_in(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// --width, then COLUMNS, then the terminal, then 100.
+int width_of(const Arguments& arguments) {
+  if (const auto asked = arguments.value("width")) {
+    const auto width = number_in(*asked);
+    if (!width || *width < narrowest || *width > widest)
+      throw Error(fmt::format("--width cannot be '{}'", *asked), "",
+                  fmt::format("it is a number from {} to {}", narrowest, widest));
+    return *width;
+  }
+  auto width = number_in(environment("COLUMNS"));
+  if (!width || *width <= 0) {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
+  }
+  if (!width || *width <= 0) return default_width;
+  return std::clamp(*width, narrowest, widest_by_itself);
+}
+
+/// --color, then NO_COLOR, then whether somebody looks.
+bool colour_of(const Arguments& arguments) {
+  const std::string asked = arguments.value_or("color", "auto");
+  if (asked != "auto") return asked == "always";
+  return environment("NO_COLOR").empty() && environment("TERM") != "dumb" && isatty(STDOUT_FILENO) == 1;
+}
+
+}  // namespace
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+void print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EPIPE) throw BrokenPipe{};
+    if (written < 0) throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void write_file(const std::filesystem::path& path, std::string_view text, bool append) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | (append ? std::ios::app : std::ios::trunc));
+  file.write(text.data(), static_cast<std::streamsize>(text.size()));
+  file.close();
+  if (!file)
+    throw Error(
+        fmt::format("cannot write {}: {}", path.string(), errno != 0 ? std::strerror(errno) : "unknown reason"));
+}
+
+TerminalView view_of(const Arguments& arguments) {
+  return {width_of(arguments), colour_of(arguments), arguments.has("verbose"), arguments.has("quiet")};
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,27 @@
+// Where output goes: standard output and files, with what the environment says about width and colour.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "cli/options.h"
+#include "report/terminal.h"
+
+namespace oomdoctor::cli {
+
+/// The reader of standard output went away: nothing to report, the program ends with success.
+struct BrokenPipe {};
+
+/// Throws BrokenPipe or Error.
+void print(std::string_view text);
+/// Replaces a file, or adds to its end. Throws Error.
+void write_file(const std::filesystem::path& path, std::string_view text, bool append = false);
+
+std::string environment(const char* name);  ///< "" when unset
+
+/// Width and colour as options, environment and terminal say, in this order; verbose and quiet. Throws Error for a bad
+/// --width.
+TerminalView view_of(const Arguments& arguments);
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,101 @@
+#include "cli/inputs.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 9> log_suffixes = {".log",  ".out",   ".err", ".txt", ".csv",
+                                                          ".json", ".jsonl", ".gz",  ".zst"};
+
+bool looks_like_log(const fs::path& path) {
+  return std::find(log_suffixes.begin(), log_suffixes.end(), path.extension().string()) != log_suffixes.end();
+}
+
+/// Links to folders are not followed: a loop or a foreign tree may be behind them. Reports of an earlier run are no
+/// logs.
+std::vector<std::string> logs_in(const fs::path& folder) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  const auto options = fs::directory_options::skip_permission_denied;
+  for (fs::recursive_directory_iterator it(folder, options, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename() == "oomdoctor-out")
+      it.disable_recursion_pending();
+    else if (it->is_regular_file(error) && looks_like_log(it->path()))
+      paths.push_back(it->path().string());
+  }
+  if (error) throw Error(fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));
+  if (paths.empty())
+    throw Error(
+        fmt::format("there is no log in the folder {}", folder.string()), "",
+        fmt::format("looked for names that end in {}; name other files one by one", fmt::join(log_suffixes, " ")));
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// Patterns that a shell did not expand, because they were quoted or came from a script.
+std::vector<std::string> matches_of(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (std::size_t i = 0; i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  return paths;
+}
+
+/// Names the neighbour that was probably meant.
+[[noreturn]] void refuse_missing(const fs::path& path) {
+  std::vector<std::string> neighbours;
+  std::error_code error;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  for (fs::directory_iterator it(folder, error), end; !error && it != end && neighbours.size() < 10000;
+       it.increment(error))
+    neighbours.push_back((path.has_parent_path() ? it->path() : it->path().filename()).string());
+  std::sort(neighbours.begin(), neighbours.end());
+  throw Error(fmt::format("there is no file {}", path.string()), "", suggestion(path.string(), neighbours));
+}
+
+/// A pipe, a file or a socket, but no terminal and no /dev/null.
+bool standard_input_has_text() {
+  struct stat status {};
+  return fstat(STDIN_FILENO, &status) == 0 &&
+         (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode));
+}
+
+}  // namespace
+
+std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
+  std::vector<LogSource> inputs;
+  if (words.empty()) {
+    if (!standard_input_has_text())
+      throw Error("there is nothing to read", "", "name a log, as in oomdoctor analyze train.log, or pipe one in");
+    return {{"-", std::nullopt}};
+  }
+  for (const auto& word : words) {
+    std::error_code error;
+    std::vector<std::string> paths = {word};
+    if (word != "-" && fs::is_directory(word, error))
+      paths = logs_in(word);
+    else if (word != "-" && !fs::exists(word, error))
+      paths = matches_of(word);
+    if (paths.empty()) refuse_missing(word);
+    for (auto& path : paths)
+      if (std::none_of(inputs.begin(), inputs.end(), [&](const LogSource& input) { return input.path == path; }))
+        inputs.push_back({std::move(path), std::nullopt});
+  }
+  return inputs;
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,14 @@
+// Paths as typed become logs to read: folders and patterns are expanded, and what cannot be there is refused early.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oomdoctor/diagnose.h"
+
+namespace oomdoctor::cli {
+
+/// In a fixed order: as typed, and by name inside of a folder. No words and a pipe: standard input. Throws Error.
+std::vector<LogSource> inputs_of(const std::vector<std::string>& words);
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,172 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+
+#include "base/edit_distance.h"
+#include "base/error.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+namespace po = boost::program_options;
+
+/// Under this name the parser collects all that is no option.
+constexpr const char* words = "words";
+
+const OptionSpec& find_option(std::string_view name) {
+  const auto& table = option_table();
+  return *std::find_if(table.begin(), table.end(), [&](const OptionSpec& option) { return option.name == name; });
+}
+
+/// Every option with an argument may be repeated; who reads it takes the last value or all.
+po::options_description description_of(const CommandSpec& command) {
+  po::options_description description;
+  for (const auto name : command.options) {
+    const OptionSpec& option = find_option(name);
+    const std::string spelled =
+        option.letter ? fmt::format("{},{}", option.name, option.letter) : std::string(option.name);
+    if (option.argument.empty())
+      description.add_options()(spelled.c_str(), "");
+    else
+      description.add_options()(spelled.c_str(), po::value<std::vector<std::string>>()->composing(), "");
+  }
+  description.add_options()(words, po::value<std::vector<std::string>>(), "");
+  return description;
+}
+
+std::string see_help(const CommandSpec& command) { return fmt::format("see oomdoctor {} --help", command.name); }
+
+[[noreturn]] void refuse_unknown(const CommandSpec& command, const std::string& typed) {
+  std::vector<std::string> names;
+  for (const auto name : command.options) names.push_back("--" + std::string(name));
+  const std::string near = suggestion(typed, names);
+  throw Error(fmt::format("'{}' is not an option of oomdoctor {}", typed, command.name), "",
+              near.empty() ? see_help(command) : near);
+}
+
+void check_choice(const OptionSpec& option, const std::string& value) {
+  if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
+    return;
+  const std::string near = suggestion(value, option.choices);
+  const std::string all = fmt::format("it is one of: {}", fmt::join(option.choices, ", "));
+  throw Error(fmt::format("--{} cannot be '{}'", option.name, value), "", near.empty() ? all : near + " " + all);
+}
+
+/// For commands whose words are a fixed set.
+void check_words(const CommandSpec& command, const std::vector<std::string>& typed) {
+  if (command.words.empty()) return;
+  const std::string all = fmt::format("it is one of: {}", fmt::join(command.words, ", "));
+  if (typed.empty()) throw Error(fmt::format("'{}' needs a word behind it", command.name), "", all);
+  if (typed.size() > 1) throw Error(fmt::format("'{}' takes one word, and '{}' is a second", command.name, typed[1]));
+  if (std::find(command.words.begin(), command.words.end(), typed[0]) != command.words.end()) return;
+  const std::string near = suggestion(typed[0], command.words);
+  throw Error(fmt::format("'{}' knows no '{}'", command.name, typed[0]), "", near.empty() ? all : near + " " + all);
+}
+
+/// The parser's own messages become ours: they name the option, and what to do.
+po::parsed_options parse(const CommandSpec& command, const po::options_description& description,
+                         const std::vector<std::string>& typed) {
+  po::positional_options_description positions;
+  positions.add(words, -1);
+  // Without guessing: a script that relies on a shortened option would break when a new option is added.
+  const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  try {
+    return po::command_line_parser(typed).options(description).positional(positions).style(style).run();
+  } catch (const po::unknown_option& error) {
+    refuse_unknown(command, error.get_option_name());
+  } catch (const po::invalid_command_line_syntax& error) {
+    const bool extra = error.kind() == po::invalid_syntax::extra_parameter;
+    throw Error(fmt::format("{} {}", error.get_option_name(), extra ? "takes no value" : "needs a value"), "",
+                see_help(command));
+  } catch (const po::error& error) {
+    throw Error(error.what(), "", see_help(command));
+  }
+}
+
+/// Two columns; an option that is too long for its column has the text below.
+std::string option_rows(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const auto name : names) {
+    const OptionSpec& option = find_option(name);
+    std::string left =
+        option.letter ? fmt::format("  -{}, --{}", option.letter, option.name) : fmt::format("      --{}", option.name);
+    if (!option.argument.empty()) left += fmt::format(" {}", option.argument);
+    text += left.size() > 27 ? fmt::format("{}\n{:28}", left, "") : fmt::format("{:<28}", left);
+    text += fmt::format("{}\n", option.says);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> Arguments::value(std::string_view option) const {
+  const auto found = values_.find(option);
+  if (found == values_.end()) return std::nullopt;
+  return found->second.back();
+}
+
+std::string Arguments::value_or(std::string_view option, std::string_view otherwise) const {
+  return value(option).value_or(std::string(otherwise));
+}
+
+std::vector<std::string> Arguments::all(std::string_view option) const {
+  const auto found = values_.find(option);
+  return found == values_.end() ? std::vector<std::string>{} : found->second;
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string near = did_you_mean(word, candidates);
+  return near.empty() ? near : fmt::format("did you mean '{}'?", near);
+}
+
+const CommandSpec& find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& command : command_table()) {
+    if (command.name == name) return command;
+    names.emplace_back(command.name);
+  }
+  const std::string near = suggestion(name, names);
+  throw Error(fmt::format("there is no command '{}'", name), "",
+              near.empty() ? fmt::format("to read a log: oomdoctor analyze {}", name) : near);
+}
+
+Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed) {
+  const po::options_description description = description_of(command);
+  Arguments arguments;
+  for (const auto& option : parse(command, description, typed).options) {
+    if (option.string_key == words || option.string_key.empty()) {
+      if (option.position_key < 0) refuse_unknown(command, "--" + option.string_key);
+      arguments.words.insert(arguments.words.end(), option.value.begin(), option.value.end());
+      continue;
+    }
+    const OptionSpec& spec = find_option(option.string_key);
+    const std::string value = option.value.empty() ? "" : option.value.front();
+    if (!spec.argument.empty()) check_choice(spec, value);
+    arguments.add(spec.name, value);
+  }
+  if (!arguments.has("help")) check_words(command, arguments.words);
+  return arguments;
+}
+
+std::string general_help() {
+  std::string text = "oomdoctor tells why a training job ran out of memory, and what to do.\n\n";
+  for (const auto& command : command_table())
+    text += fmt::format("  oomdoctor {:<41}  {}\n", fmt::format("{} {}", command.name, command.usage), command.says);
+  text +=
+      "\nEach command has its own --help; oomdoctor --version names the version.\n"
+      "\nExit status: 0 read, and nothing found that --fail-on asks about; 1 found; 2 the work could not be done.\n";
+  return text;
+}
+
+std::string command_help(const CommandSpec& command) {
+  std::string says(command.says);
+  if (says.front() >= 'a' && says.front() <= 'z') says.front() = static_cast<char>(says.front() - 'a' + 'A');
+  std::string text = fmt::format("oomdoctor {} {}\n\n{}.\n", command.name, command.usage, says);
+  if (!command.more.empty()) text += fmt::format("\n{}\n", command.more);
+  return text + "\nOptions:\n" + option_rows(command.options);
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,82 @@
+// The two tables of the command line. To add an option or a command, add a row.
+#include "cli/commands.h"
+#include "report/writer.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const auto& writer : writers()) names.emplace_back(writer.name);
+  return names;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = {
+      {"format", 0, "FORMAT", "of standard output: terminal (default), json, markdown, github", format_names()},
+      {"output", 0, "FORMAT=PATH", "also write a report to a file; may be given several times"},
+      {"fail-on",
+       0,
+       "LEVEL",
+       "exit 1 from this level on: error (a failure), warning (a risk, or a failure\n"
+       "                            that the program survived), never",
+       {"error", "warning", "never"}},
+      {"capacity", 0, "SIZE", "memory of the device where the log does not print it: 23.69GiB"},
+      {"rules", 0, "DIR", "add the causes, fixes and myths of a folder; the same id replaces"},
+      {"why-not", 0, "CAUSE", "account for a cause that was not named: every sign for and against it"},
+      {"trace", 0, "", "print every fact that was known, with its value and its lines"},
+      {"color",
+       0,
+       "WHEN",
+       "auto (default: on a terminal, unless NO_COLOR is set), always, never",
+       {"auto", "always", "never"}},
+      {"width", 0, "N", "columns of the terminal report (default: the terminal's, else 100)"},
+      {"quiet", 'q', "", "the verdict alone"},
+      {"verbose", 'v', "", "leave nothing out of the terminal report"},
+      {"help", 'h', "", "this text"},
+  };
+  return table;
+}
+
+const std::vector<CommandSpec>& command_table() {
+  static const std::vector<CommandSpec> table = {
+      {"analyze",
+       "[PATH...|-]",
+       "read logs and say what ran out of memory, why, and what to do",
+       "PATH is a log, a folder of logs or a pattern; - is standard input, and so is a pipe when no path is given.\n"
+       "All paths together are read as the logs of one run.",
+       {"format", "output", "fail-on", "capacity", "rules", "why-not", "trace", "color", "width", "quiet", "verbose",
+        "help"},
+       {},
+       run_analyze},
+      {"ci",
+       "[PATH...]",
+       "the same for a CI job: all reports into oomdoctor-out/, exit 0",
+       "Writes oomdoctor-out/report.json, .md and .txt and prints the terminal report. On GitHub it also annotates "
+       "the\n"
+       "lines that failed and adds the report to the job summary.",
+       {"fail-on", "capacity", "rules", "color", "width", "quiet", "verbose", "help"},
+       {},
+       run_ci},
+      {"explain",
+       "ID",
+       "tell about a cause, a fix, a myth, a fact or a format",
+       "oomdoctor list names the ids.",
+       {"rules", "color", "width", "help"},
+       {},
+       run_explain},
+      {"list",
+       "causes|fixes|myths|facts|formats",
+       "all that oomdoctor knows of a kind",
+       "",
+       {"rules", "color", "width", "help"},
+       {"causes", "fixes", "myths", "facts", "formats"},
+       run_list},
+      {"schema", "report", "print the JSON Schema of the report", "", {"help"}, {"report"}, run_schema},
+  };
+  return table;
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,193 @@
+// Evaluates parsed expressions with Kleene's logic and interval-like slack: a sum's slack is the sum of the slacks, and
+// a comparison inside the slack of its sides is unknown. Whole numbers without slack compare exactly.
+#include "judge/expr.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace oomdoctor {
+
+namespace {
+
+void add_names(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  for (const auto& name : from)
+    if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
+}
+
+Value to_value(Truth t) { return t == Truth::unknown ? Value{} : Value{t == Truth::yes}; }
+
+Truth to_truth(const Value& v) {
+  const bool* b = std::get_if<bool>(&v);
+  return b ? truth(*b) : Truth::unknown;
+}
+
+// A result that is no number (overflow, 0/0) is unknown.
+Value finite(Number n) { return std::isfinite(n.value) && std::isfinite(n.slack) ? Value{n} : Value{}; }
+
+Value quotient(Number a, Number b) {
+  if (std::fabs(b.value) <= b.slack) return {};  // also division by zero
+  const double q = a.value / b.value;
+  return finite({q, (a.slack + std::fabs(q) * b.slack) / (std::fabs(b.value) - b.slack)});
+}
+
+// The least (or, with sign -1, the greatest) of two intervals.
+Number least(Number a, Number b, double sign) {
+  const double value = std::min(sign * a.value, sign * b.value);
+  const double low = std::min(sign * a.value - a.slack, sign * b.value - b.slack);
+  const double high = std::min(sign * a.value + a.slack, sign * b.value + b.slack);
+  return {sign * value, std::max(value - low, high - value)};
+}
+
+}  // namespace
+
+class ExprRun {
+ public:
+  ExprRun(const Expr& expr, const Facts& facts) : expr_(expr), facts_(facts) {}
+
+  Evaluation at(int index) const {
+    const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
+    using Op = Expr::Op;
+    switch (node.op) {
+      case Op::constant:
+        return {node.constant, {}, {}};
+      case Op::fact:
+        return fact(node);
+      case Op::known:
+        return is_known(node);
+      case Op::negate:
+        return opposite(at(node.left));
+      case Op::invert:
+        return negated(at(node.left));
+      case Op::conjunction:
+        return joined(at(node.left), at(node.right), Truth::no);
+      case Op::disjunction:
+        return joined(at(node.left), at(node.right), Truth::yes);
+      default:
+        return combined(node);
+    }
+  }
+
+ private:
+  Evaluation fact(const Expr::Node& node) const {
+    const auto& name = expr_.names_[static_cast<std::size_t>(node.name)];
+    if (const Fact* found = facts_.find(name); found && fits(found->value, node.type))
+      return {found->value, {name}, {}};
+    return {{}, {}, {name}};
+  }
+
+  static bool fits(const Value& value, Expr::Type type) {
+    switch (type) {
+      case Expr::Type::truth:
+        return std::holds_alternative<bool>(value);
+      case Expr::Type::number:
+        return std::holds_alternative<Number>(value);
+      case Expr::Type::text:
+        return std::holds_alternative<std::string>(value);
+    }
+    return false;
+  }
+
+  Evaluation is_known(const Expr::Node& node) const {
+    const auto& name = expr_.names_[static_cast<std::size_t>(node.name)];
+    const bool there = facts_.find(name) != nullptr;
+    return {there, there ? std::vector{name} : std::vector<std::string>{}, {}};
+  }
+
+  static Evaluation opposite(Evaluation e) {
+    if (auto* number = std::get_if<Number>(&e.value)) number->value = -number->value;
+    return e;
+  }
+
+  static Evaluation negated(Evaluation e) {
+    e.value = to_value(!to_truth(e.value));
+    return e;
+  }
+
+  // "and" is settled by one side that is no, "or" by one that is yes: then only such a side is evidence. Otherwise both
+  // are.
+  static Evaluation joined(Evaluation left, const Evaluation& right, Truth settles) {
+    const Truth a = to_truth(left.value), b = to_truth(right.value);
+    if (a == settles && b != settles) return left;
+    if (b == settles && a != settles) return right;
+    left.value = to_value(settles == Truth::no ? a && b : a || b);
+    add_names(left.facts, right.facts);
+    add_names(left.missing, right.missing);
+    if (known(left.value)) left.missing.clear();
+    return left;
+  }
+
+  Evaluation combined(const Expr::Node& node) const {
+    Evaluation left = at(node.left);
+    const Evaluation right = at(node.right);
+    const Value value = known(left.value) && known(right.value) ? apply(node.op, left.value, right.value) : Value{};
+    add_names(left.facts, right.facts);
+    add_names(left.missing, right.missing);
+    left.value = value;
+    return left;
+  }
+
+  static bool same(const Value& left, const Value& right) {
+    const auto* text = std::get_if<std::string>(&left);
+    return text ? *text == std::get<std::string>(right) : std::get<bool>(left) == std::get<bool>(right);
+  }
+
+  static Value apply(Expr::Op op, const Value& left, const Value& right) {
+    using Op = Expr::Op;
+    const auto* a = std::get_if<Number>(&left);
+    const auto* b = std::get_if<Number>(&right);
+    if (!a || !b) return same(left, right) == (op == Op::equal);
+    switch (op) {
+      case Op::add:
+        return finite({a->value + b->value, a->slack + b->slack});
+      case Op::subtract:
+        return finite({a->value - b->value, a->slack + b->slack});
+      case Op::multiply:
+        return finite({a->value * b->value,
+                       std::fabs(a->value) * b->slack + std::fabs(b->value) * a->slack + a->slack * b->slack});
+      case Op::divide:
+        return quotient(*a, *b);
+      case Op::min:
+        return finite(least(*a, *b, 1));
+      case Op::max:
+        return finite(least(*a, *b, -1));
+      default:
+        return to_value(compared(op, *a, *b));
+    }
+  }
+
+  static Truth compared(Expr::Op op, Number a, Number b) {
+    using Op = Expr::Op;
+    const double difference = a.value - b.value, slack = a.slack + b.slack;
+    if (slack > 0 && std::fabs(difference) <= slack) return Truth::unknown;
+    switch (op) {
+      case Op::equal:
+        return truth(difference == 0);
+      case Op::unequal:
+        return truth(difference != 0);
+      case Op::less:
+        return truth(difference < 0);
+      case Op::less_equal:
+        return truth(difference <= 0);
+      case Op::greater:
+        return truth(difference > 0);
+      default:
+        return truth(difference >= 0);
+    }
+  }
+
+  const Expr& expr_;
+  const Facts& facts_;
+};
+
+Evaluation Expr::evaluate(const Facts& facts) const {
+  if (nodes_.empty()) return {};
+  return ExprRun(*this, facts).at(static_cast<int>(nodes_.size()) - 1);
+}
+
+Truth Expr::truth(const Facts& facts) const { return to_truth(evaluate(facts).value); }
+
+const FactSpec* Expr::only_fact() const {
+  return nodes_.size() == 1 && nodes_.front().op == Op::fact ? find_fact_spec(names_.front()) : nullptr;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,92 @@
+// Conditions and formulas of the rules: "oom.free + oom.unallocated < oom.request and account.frag_ratio >= 25%".
+// Three-valued: what a log does not say is unknown, and so is an inequality that the printed digits leave open. Every
+// name, type and dimension is checked when the text is parsed, so evaluating never fails.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "base/error.h"
+
+namespace oomdoctor {
+
+/// An Error that knows the place in the expression, so that a rule file can show its own line.
+class ExprError : public Error {
+ public:
+  ExprError(std::string_view text, std::size_t column, std::string message, std::string help = {});
+  std::size_t column() const { return column_; }
+
+ private:
+  std::size_t column_;
+};
+
+/// A value, the facts that decided it, and the facts that would have to be known to decide it (empty when it is known,
+/// and when only the printed digits were too few).
+struct Evaluation {
+  Value value;
+  std::vector<std::string> facts, missing;
+};
+
+class Expr {
+ public:
+  enum class Type { truth, number, text };
+  static constexpr std::size_t max_length = 4096, max_nodes = 512;
+  static constexpr int max_depth = 64;
+
+  Expr() = default;
+  /// Throws ExprError with a caret under the place and, for a name that is no fact, the nearest one that is.
+  static Expr parse(std::string_view text);
+
+  Evaluation evaluate(const Facts& facts) const;
+  /// The value as a truth; unknown where it is unknown.
+  Truth truth(const Facts& facts) const;
+
+  Type type() const { return nodes_.empty() ? Type::truth : nodes_.back().type; }
+  /// Power of bytes: 1 is a size, 0 is a plain number or ratio.
+  int dimension() const { return nodes_.empty() ? 0 : nodes_.back().dimension; }
+  const std::string& text() const { return text_; }
+  const std::vector<std::string>& names() const { return names_; }
+  /// The fact when the whole expression is just its name, else null.
+  const FactSpec* only_fact() const;
+
+ private:
+  friend class ExprParser;
+  friend class ExprRun;
+  enum class Op {
+    constant,
+    fact,
+    known,
+    negate,
+    invert,
+    add,
+    subtract,
+    multiply,
+    divide,
+    min,
+    max,
+    equal,
+    unequal,
+    less,
+    less_equal,
+    greater,
+    greater_equal,
+    conjunction,
+    disjunction
+  };
+  struct Node {
+    Op op = Op::constant;
+    Type type = Type::truth;
+    int dimension = 0;
+    int left = -1, right = -1;  ///< indices of earlier nodes; -1 is none
+    int name = -1;              ///< index into names_
+    Value constant;
+  };
+
+  std::string text_;
+  std::vector<Node> nodes_;  ///< operands before their operator; the last is the root
+  std::vector<std::string> names_;
+};
+
+}  // namespace oomdoctor

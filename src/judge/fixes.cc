@@ -1,0 +1,295 @@
+// score = evidence that the fix applies × probability of its causes × share of the need that it frees × rank
+//         ÷ ((1 + cost) × (1 + risk))
+// The plan is greedy over that order, with one budget per share of the account: two fixes cannot free the same bytes.
+#include "judge/fixes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace oomdoctor {
+
+namespace {
+
+struct Planning {
+  double unknown_evidence = 0.5;  // the condition of the fix is not known to hold
+  double maybe_in_force = 0.9;    // switches are off by default: most logs that do not print one have it off
+  double unknown_effect = 0.5;    // neither saving nor need can be put in bytes
+  double least_score = 0.04;      // of the best score: below it a fix is noise
+  double fix_doubt = 0.5;         // whether one fix applies matters less than what the cause is
+  std::size_t most_fixes = 8;
+  std::size_t most_doubtful = 3;  // fixes whose condition the log leaves open
+  std::size_t most_held_back = 4;
+  double expected_probability = 0.1;  // of a cause: its users would expect to hear why a usual fix is not offered
+};
+constexpr Planning planning;
+
+struct Candidate {
+  const FixRule* rule = nullptr;
+  Evaluation when;
+  bool maybe_in_force = false;
+  std::optional<double> saves, low;
+  double score = 0;
+  std::vector<std::string> facts;
+
+  bool applies() const { return known(when.value); }
+};
+
+// Shares whose size the account knows; the sum of what fixes free in one of them is bounded by it.
+struct ShareBudget {
+  std::string_view share, fact;
+};
+constexpr ShareBudget share_budgets[] = {
+    {"activations", "advice.activations"}, {"unallocated", "oom.unallocated"}, {"external", "account.external"},
+    {"states", "advice.static"},           {"own_other", "account.own_other"}, {"pools", "oom.private_pools"},
+};
+
+std::optional<double> positive(const std::optional<Expr>& size, const Facts& facts, std::vector<std::string>& read) {
+  if (!size) return std::nullopt;
+  const Evaluation result = size->evaluate(facts);
+  const Number* number = std::get_if<Number>(&result.value);
+  if (!number) return std::nullopt;
+  read.insert(read.end(), result.facts.begin(), result.facts.end());
+  return std::max(0.0, number->value);
+}
+
+i64 rounded(double bytes) { return static_cast<i64>(std::llround(std::min(bytes, 9e18))); }
+
+double cause_weight(const FixRule& rule, const WeighedCauses& causes) {
+  double sum = 0;
+  for (const auto& cause : causes.causes)
+    if (std::find(rule.causes.begin(), rule.causes.end(), cause.id) != rule.causes.end()) sum += cause.probability;
+  return std::min(sum, 1.0);
+}
+
+double effect(const Candidate& fix, std::optional<double> need) {
+  if (!fix.saves) return planning.unknown_effect;
+  if (*fix.saves <= 0) return 0;
+  return need && *need > 0 ? std::min(1.0, *fix.saves / *need) : planning.unknown_effect;
+}
+
+Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, std::optional<double> need) {
+  Candidate fix;
+  fix.rule = &rule;
+  fix.when = rule.when.evaluate(facts);
+  fix.facts = fix.when.facts;
+  fix.saves = positive(rule.saves, facts, fix.facts);
+  fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
+  if (!fix.low && fix.saves) fix.low = *fix.saves / 2;
+  if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
+  const double evidence =
+      (fix.applies() ? 1 : planning.unknown_evidence) * (fix.maybe_in_force ? planning.maybe_in_force : 1);
+  fix.score =
+      evidence * cause_weight(rule, causes) * effect(fix, need) * rule.rank / ((1 + rule.cost) * (1 + rule.risk));
+  return fix;
+}
+
+bool before(const Candidate& a, const Candidate& b) {
+  if (a.applies() != b.applies()) return a.applies();
+  if (a.score != b.score) return a.score > b.score;
+  return a.rule->id < b.rule->id;
+}
+
+bool expected_by_user(const FixRule& rule, const WeighedCauses& causes) {
+  return cause_weight(rule, causes) >= planning.expected_probability;
+}
+
+// The list to print: the best ones, with at least one that needs no change of code and one that tells more.
+std::vector<Candidate> chosen(std::vector<Candidate> all) {
+  std::stable_sort(all.begin(), all.end(), before);
+  double best = 0;
+  for (const auto& fix : all) best = std::max(best, fix.score);
+  std::erase_if(all, [&](const Candidate& fix) { return fix.score <= 0 || fix.score < planning.least_score * best; });
+  // What is known comes first, so the open ones stand at the end.
+  const auto open = static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const Candidate& fix) { return !fix.applies(); }));
+  if (open > planning.most_doubtful) all.resize(all.size() - open + planning.most_doubtful);
+  if (all.size() <= planning.most_fixes) return all;
+  std::vector<Candidate> list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(planning.most_fixes));
+  const auto by_hand = [](const Candidate& fix) { return fix.rule->kind == FixKind::code; };
+  const auto diagnostic = [](const Candidate& fix) { return fix.rule->kind == FixKind::diagnostic; };
+  const auto no_code = [&](const Candidate& fix) { return !by_hand(fix) && !diagnostic(fix); };
+  const auto ensure = [&](auto is, std::size_t place) {
+    if (std::any_of(list.begin(), list.end(), is)) return;
+    const auto found = std::find_if(all.begin(), all.end(), is);
+    if (found != all.end()) list[place] = *found;
+  };
+  ensure(no_code, planning.most_fixes - 2);
+  ensure(diagnostic, planning.most_fixes - 1);
+  std::stable_sort(list.begin(), list.end(), before);
+  return list;
+}
+
+std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts) {
+  std::vector<FixSettingText> shown, doubtful;
+  for (const auto& setting : rule.settings) {
+    const Truth applies = setting.when ? setting.when->truth(facts) : Truth::yes;
+    if (applies == Truth::no) continue;
+    const auto text = setting.text.fill(facts);
+    if (!text) continue;
+    auto& list = applies == Truth::yes ? shown : doubtful;
+    list.push_back({setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")});
+  }
+  // Another framework's setting is better than none.
+  return shown.empty() ? doubtful : shown;
+}
+
+bool is_enough(double low, double high, std::optional<double> need, double margin) {
+  return need && *need > 0 && high >= *need && low >= *need - margin;
+}
+
+// Only a saving whose condition is known to hold may be promised.
+bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
+
+RankedFix ranked(const Candidate& fix, const Facts& facts, std::optional<double> need, double margin) {
+  const FixRule& rule = *fix.rule;
+  RankedFix out;
+  out.id = rule.id;
+  out.title = rule.title;
+  out.source = rule.source;
+  out.causes = rule.causes;
+  if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
+  if (fix.low) out.saves_low = rounded(*fix.low);
+  out.saves_formula = rule.saves_formula;
+  out.cost = rule.cost;
+  out.risk = rule.risk;
+  out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need, margin);
+  out.if_not_already = fix.maybe_in_force || !fix.applies();
+  out.why = rule.why.fill_sentences(facts);
+  out.settings = settings_of(rule, facts);
+  out.not_with = rule.not_with;
+  out.verify = rule.verify;
+  out.facts = fix.facts;
+  return out;
+}
+
+// Adds fixes to the plan and keeps the sum honest: within one share no more than the share holds, or, where its size is
+// not known, no more than the largest single saving.
+class Sum {
+ public:
+  explicit Sum(const Facts& facts) : facts_(facts) {}
+
+  void add(const Candidate& fix) {
+    const std::string share = fix.rule->share.empty() ? fix.rule->id : fix.rule->share;
+    auto& [low, high, largest] = shares_[share];
+    low += *fix.low;
+    high += *fix.saves;
+    largest = std::max(largest, *fix.saves);
+  }
+  double low() const { return total(true); }
+  double high() const { return total(false); }
+
+ private:
+  struct Saved {
+    double low = 0, high = 0, largest = 0;
+  };
+  double total(bool of_low) const {
+    double sum = 0;
+    for (const auto& [share, saved] : shares_)
+      sum += std::min(of_low ? saved.low : saved.high, budget(share, saved.largest));
+    return sum;
+  }
+  double budget(const std::string& share, double largest) const {
+    for (const auto& known_share : share_budgets)
+      if (share == known_share.share) return std::max(largest, facts_.number(known_share.fact).value_or(largest));
+    return largest;
+  }
+
+  const Facts& facts_;
+  std::map<std::string, Saved> shares_;
+};
+
+Sum sum_of(const std::vector<const Candidate*>& fixes, const Facts& facts) {
+  Sum sum(facts);
+  for (const auto* fix : fixes) sum.add(*fix);
+  return sum;
+}
+
+bool excludes(const FixRule& a, const FixRule& b) {
+  return std::find(a.not_with.begin(), a.not_with.end(), b.id) != a.not_with.end();
+}
+
+// One fix where one suffices; else the best ones until their sum does, less those that turn out not to be needed.
+std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, const Facts& facts, double need,
+                                           double margin) {
+  std::vector<const Candidate*> set;
+  for (const auto& fix : list)
+    if (counts(fix) && is_enough(*fix.low, *fix.saves, need, margin)) return {&fix};
+  const auto fits = [&](const std::vector<const Candidate*>& fixes) {
+    const Sum sum = sum_of(fixes, facts);
+    return is_enough(sum.low(), sum.high(), need, margin);
+  };
+  for (const auto& fix : list) {
+    if (!counts(fix)) continue;
+    if (std::any_of(set.begin(), set.end(), [&](const Candidate* other) { return excludes(*fix.rule, *other->rule); }))
+      continue;
+    const double before_it = sum_of(set, facts).high();
+    set.push_back(&fix);
+    if (sum_of(set, facts).high() <= before_it) set.pop_back();
+    if (fits(set)) break;
+  }
+  for (std::size_t i = 0; i < set.size() && fits(set);) {
+    auto without = set;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fits(without))
+      set = std::move(without);
+    else
+      ++i;
+  }
+  return set;
+}
+
+std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& facts, std::optional<double> need,
+                               double margin) {
+  if (!need || *need <= 0 || list.empty()) return std::nullopt;
+  auto set = smallest_set(list, facts, *need, margin);
+  FixPlan plan;
+  plan.need = rounded(*need);
+  plan.margin = rounded(margin);
+  const Sum sum = sum_of(set, facts);
+  plan.would_have_fitted = is_enough(sum.low(), sum.high(), need, margin);
+  if (set.empty()) set.push_back(&list.front());  // nothing can be put in bytes: the first thing to try
+  for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
+  const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
+             request = facts.number("oom.request");
+  if (capacity && free && request && sum.high() > 0)
+    plan.predicted_peak = rounded(std::max(0.0, *capacity - *free + *request - (sum.low() + sum.high()) / 2));
+  return plan;
+}
+
+void hold_back(const FixRule& rule, const std::string& because, const WeighedCauses& causes, Prescription& out) {
+  if (because.empty() || out.held_back.size() >= planning.most_held_back || !expected_by_user(rule, causes)) return;
+  out.held_back.push_back({rule.id, rule.title, because});
+}
+
+void add_doubts(const Candidate& fix, Prescription& out) {
+  for (const auto& fact : fix.when.missing)
+    out.doubts.push_back({fact, fix.score * planning.fix_doubt, fix.rule->title});
+}
+
+}  // namespace
+
+Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts) {
+  Prescription out;
+  const auto need = facts.number("account.need");
+  const double margin = facts.number("account.margin").value_or(0);
+  std::vector<Candidate> candidates;
+  for (const auto& [id, rule] : pack.fixes()) {
+    Candidate fix = candidate(rule, causes, facts, need);
+    if (fix.applies() && !std::get<bool>(fix.when.value))
+      hold_back(rule, rule.held_back.fill_sentences(facts), causes, out);
+    else if (rule.already && rule.already->truth(facts) == Truth::yes)
+      hold_back(rule, "the log shows that it is in force already", causes, out);
+    else
+      candidates.push_back(std::move(fix));
+  }
+  const auto list = chosen(std::move(candidates));
+  for (const auto& fix : list) {
+    out.fixes.push_back(ranked(fix, facts, need, margin));
+    add_doubts(fix, out);
+  }
+  out.plan = plan_of(list, facts, need, margin);
+  return out;
+}
+
+}  // namespace oomdoctor

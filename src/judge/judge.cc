@@ -1,0 +1,116 @@
+// The judgement in its order: weigh the causes, prescribe, say which popular advice is wrong here, ask what is open.
+#include <algorithm>
+#include <map>
+
+#include "judge/causes.h"
+#include "judge/diagnosis.h"
+#include "judge/fixes.h"
+#include "judge/rule_pack.h"
+
+namespace oomdoctor {
+
+namespace {
+
+constexpr std::size_t most_myths = 4, most_questions = 3;
+constexpr std::size_t enough_myths = 2;  // behind these only what somebody is likely to try: rank 1 or more
+constexpr double least_gain = 0.05;  // nats, weighed by probability: below it an answer would change nothing
+
+// Without a failure and without a growth that leads to one there is nothing to explain.
+bool anything_to_judge(const Facts& facts) {
+  return facts.find("oom.kind") || facts.is_true("run.at_risk") || facts.is_true("trend.leak");
+}
+
+std::vector<HeldBackFix> myths_of(const RulePack& pack, const Facts& facts) {
+  std::vector<const MythRule*> wrong;
+  for (const auto& [id, myth] : pack.myths())
+    if (myth.when.truth(facts) == Truth::yes) wrong.push_back(&myth);
+  std::stable_sort(wrong.begin(), wrong.end(), [](const MythRule* a, const MythRule* b) { return a->rank > b->rank; });
+  std::vector<HeldBackFix> list;
+  for (const auto* myth : wrong) {
+    if (list.size() >= enough_myths && myth->rank < 1) break;
+    std::string because = myth->because.fill_sentences(facts);
+    if (because.empty()) continue;
+    list.push_back({myth->id, myth->title, std::move(because)});
+    if (list.size() == most_myths) break;
+  }
+  return list;
+}
+
+// Facts of one group ("trend", "settings") come from the same place: where a fact does not say how to get it, the first
+// of its group that does speaks for it.
+const FactSpec* source_of(const FactSpec& spec) {
+  if (!spec.how_to_get.empty()) return &spec;
+  const auto group = spec.name.substr(0, spec.name.find('.') + 1);
+  for (const auto& other : fact_specs())
+    if (other.name.starts_with(group) && !other.how_to_get.empty()) return &other;
+  return nullptr;
+}
+
+// The log has it: what is still open in its group, this command would not settle.
+bool at_hand(const Facts& facts, const FactSpec& source) {
+  const Fact* fact = facts.find(source.name);
+  const bool* truth = fact ? std::get_if<bool>(&fact->value) : nullptr;
+  return fact && (!truth || *truth);
+}
+
+struct Open {
+  const FactSpec *source = nullptr, *fact = nullptr;
+  double gain = 0, most = 0;
+  std::string about;
+};
+
+// Open facts that one command settles are one question; the greatest of them speaks.
+std::vector<Open> open_questions(const std::vector<Doubt>& doubts, const Facts& facts) {
+  std::map<std::string_view, Open> by_command;
+  for (const auto& doubt : doubts) {
+    const FactSpec* spec = find_fact_spec(doubt.fact);
+    const FactSpec* source = spec ? source_of(*spec) : nullptr;
+    if (!source || at_hand(facts, *source)) continue;
+    Open& open = by_command[source->how_to_get];
+    open.gain += doubt.gain;
+    if (doubt.gain <= open.most) continue;
+    open.source = source;
+    open.fact = spec;
+    open.most = doubt.gain;
+    open.about = doubt.about;
+  }
+  std::vector<Open> ranked;
+  for (const auto& [command, open] : by_command)
+    if (open.source) ranked.push_back(open);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Open& a, const Open& b) { return a.gain > b.gain; });
+  return ranked;
+}
+
+std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const Facts& facts) {
+  std::vector<OpenQuestion> questions;
+  for (const auto& open : open_questions(doubts, facts)) {
+    if (questions.size() == most_questions || open.gain < least_gain) break;
+    const std::string missing = open.fact->unit == FactUnit::truth
+                                    ? "The log does not tell whether " + std::string(open.fact->says)
+                                    : "Not in the log: " + std::string(open.source->says);
+    questions.push_back({std::string(open.source->name), missing + ". It matters for: " + open.about,
+                         std::string(open.source->how_to_get)});
+  }
+  return questions;
+}
+
+}  // namespace
+
+Diagnosis judge(const RulePack& pack, const Facts& facts) {
+  if (!anything_to_judge(facts)) return {};
+  WeighedCauses causes = weigh_causes(pack, facts);
+  Prescription prescription = prescribe(pack, causes, facts);
+  Diagnosis diagnosis;
+  diagnosis.held_back = myths_of(pack, facts);
+  for (auto& fix : prescription.held_back) diagnosis.held_back.push_back(std::move(fix));
+  std::vector<Doubt> doubts = std::move(causes.doubts);
+  doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
+  diagnosis.questions = questions_of(doubts, facts);
+  diagnosis.causes = std::move(causes.causes);
+  diagnosis.cause = std::move(causes.verdict);
+  diagnosis.fixes = std::move(prescription.fixes);
+  diagnosis.plan = std::move(prescription.plan);
+  return diagnosis;
+}
+
+}  // namespace oomdoctor

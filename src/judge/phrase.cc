@@ -1,0 +1,138 @@
+// A text is split into sentences once, when it is loaded: after ". ", "! ", "? " and at line ends.
+#include "judge/phrase.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace oomdoctor {
+
+namespace {
+
+std::string printed(const char* format, double number) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, number);
+  return text.data();
+}
+
+bool is_format(std::string_view format) {
+  for (const std::string_view name : {"", "G", "M", "n", ".1", ".2", "%"})
+    if (format == name) return true;
+  return false;
+}
+
+// A sum of sizes speaks as a size, everything else as a plain number.
+std::string plain_text(const Expr& expr, const Value& value) {
+  if (const FactSpec* spec = expr.only_fact()) return fact_text(*spec, value);
+  static constexpr FactSpec size{"", FactUnit::bytes, ""};
+  static constexpr FactSpec number{"", FactUnit::count, ""};
+  return fact_text(expr.dimension() == 1 ? size : number, value);
+}
+
+std::string formatted(const Expr& expr, const Value& value, std::string_view format) {
+  const Number* number = std::get_if<Number>(&value);
+  if (format.empty() || !number) return plain_text(expr, value);
+  if (format == "G") return printed("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
+  if (format == "M") return printed("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
+  if (format == "n") return printed("%.0f", number->value);
+  if (format == "%") return printed("%.0f %%", number->value * 100);
+  return printed(format == ".1" ? "%.1f" : "%.2f", number->value);
+}
+
+bool ends_sentence(std::string_view text) {
+  if (text.ends_with('\n')) return true;
+  return text.size() > 1 && text.back() == ' ' &&
+         std::string_view(".!?").find(text[text.size() - 2]) != std::string_view::npos;
+}
+
+bool begins_place(std::string_view text, std::size_t at) {
+  if (at + 1 >= text.size() || text[at] != '{') return false;
+  const char c = text[at + 1];
+  return (c >= 'a' && c <= 'z') || c == '(';
+}
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+Phrase Phrase::parse(std::string_view text) {
+  Phrase phrase;
+  phrase.text_ = text;
+  Sentence sentence;
+  std::string plain;
+  const auto end_piece = [&] {
+    if (!plain.empty()) sentence.push_back({std::exchange(plain, {}), std::nullopt});
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text.substr(at).starts_with("{{")) {
+      plain += text[at++];
+    } else if (begins_place(text, at)) {
+      const std::size_t end = text.find('}', at);
+      if (end == std::string_view::npos)
+        throw ExprError(text, at, "the place that begins here has no }", "write {{ for a plain brace");
+      const std::string_view inner = text.substr(at + 1, end - at - 1);
+      const std::size_t colon = std::min(inner.find(':'), inner.size());
+      const std::string_view format = inner.substr(std::min(colon + 1, inner.size()));
+      if (!is_format(format))
+        throw ExprError(text, at + 1 + colon, "this format is not known", "formats are G, M, n, .1, .2 and %");
+      end_piece();
+      try {
+        sentence.push_back({std::string(format), Expr::parse(inner.substr(0, colon))});
+      } catch (const ExprError& error) {
+        throw ExprError(text, at + 1 + error.column(), error.what(), error.help());
+      }
+      at = end;
+    } else {
+      plain += text[at];
+      if (!ends_sentence(plain)) continue;
+      end_piece();
+      phrase.sentences_.push_back(std::exchange(sentence, {}));
+    }
+  }
+  end_piece();
+  if (!sentence.empty()) phrase.sentences_.push_back(std::move(sentence));
+  return phrase;
+}
+
+std::optional<std::string> Phrase::fill(const Facts& facts) const {
+  std::string filled;
+  for (const auto& sentence : sentences_)
+    for (const auto& piece : sentence) {
+      if (!piece.place) {
+        filled += piece.text;
+        continue;
+      }
+      const Value value = piece.place->evaluate(facts).value;
+      if (!known(value)) return std::nullopt;
+      filled += formatted(*piece.place, value, piece.text);
+    }
+  return trimmed(std::move(filled));
+}
+
+std::string Phrase::fill_sentences(const Facts& facts) const {
+  std::string filled;
+  for (const auto& sentence : sentences_) {
+    Phrase one;
+    one.sentences_ = {sentence};
+    const auto text = one.fill(facts);
+    if (!text || text->empty()) continue;
+    if (!filled.empty()) filled += ' ';
+    filled += *text;
+  }
+  return filled;
+}
+
+std::vector<std::string> Phrase::names() const {
+  std::vector<std::string> names;
+  for (const auto& sentence : sentences_)
+    for (const auto& piece : sentence)
+      if (piece.place) names.insert(names.end(), piece.place->names().begin(), piece.place->names().end());
+  return names;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,216 @@
+// Reads the rule files. A rule's kind is its folder, its id is its file name; an id that is there already is replaced.
+// What one file cannot know (does the cause exist that a fix names?) is checked when all are read.
+#include "judge/rule_pack.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "base/edit_distance.h"
+#include "judge/rule_table.h"
+
+namespace oomdoctor {
+
+namespace {
+
+constexpr double certain = 30;  // nats; more than that is a slip of the pen
+
+Sign read_sign(RuleTable table) {
+  Sign sign;
+  sign.condition = table.need_condition("if");
+  sign.weight = table.need_number("weight", -certain, certain);
+  sign.why = table.need_phrase("why");
+  sign.definitional = table.truth("definitional");
+  table.finish();
+  return sign;
+}
+
+Ceiling read_ceiling(RuleTable table) {
+  Ceiling ceiling;
+  ceiling.condition = table.need_condition("if");
+  ceiling.at_most = table.need_number("at_most", 0, 1);
+  ceiling.why = table.need_text("why");
+  table.finish();
+  return ceiling;
+}
+
+void read_header(RuleTable& table, std::string& title, std::string& source) {
+  title = table.need_text("title");
+  source = table.need_text("source");
+}
+
+CauseRule read_cause(RuleTable& table, const std::string& id) {
+  CauseRule cause;
+  cause.id = id;
+  read_header(table, cause.title, cause.source);
+  cause.prior = table.need_number("prior", 1e-6, 1);
+  cause.explain = table.need_phrase("explain");
+  cause.possible = table.condition("possible");
+  cause.impossible = cause.possible ? table.need_text("impossible") : table.text("impossible");
+  cause.no_fix = table.text("no_fix");
+  for (auto& sign : table.tables("sign")) cause.signs.push_back(read_sign(sign));
+  if (cause.signs.empty()) table.fail("sign", "a cause needs a [[sign]]");
+  for (auto& ceiling : table.tables("ceiling")) cause.ceilings.push_back(read_ceiling(ceiling));
+  if (auto test = table.table("test")) {
+    cause.fires = test->texts("fires");
+    cause.quiet = test->texts("quiet");
+    test->finish();
+  }
+  return cause;
+}
+
+SettingRule read_setting(RuleTable table) {
+  SettingRule setting;
+  setting.scope = table.need_text("for");
+  setting.text = table.need_phrase("text");
+  setting.from = table.phrase("from");
+  setting.to = table.phrase("to");
+  setting.when = table.condition("when");
+  table.finish();
+  return setting;
+}
+
+FixKind read_kind(RuleTable& table) {
+  const std::string name = table.need_text("kind");
+  if (name == "setting") return FixKind::setting;
+  if (name == "outside") return FixKind::outside;
+  if (name == "code") return FixKind::code;
+  if (name == "diagnostic") return FixKind::diagnostic;
+  table.fail("kind", "there is no kind \"" + name + '"', "kinds are setting, outside, code and diagnostic");
+}
+
+FixRule read_fix(RuleTable& table, const std::string& id) {
+  FixRule fix;
+  fix.id = id;
+  read_header(table, fix.title, fix.source);
+  fix.causes = table.texts("for");
+  if (fix.causes.empty()) table.fail("for", "a fix names the causes that it is for", "write for = [\"…\"]");
+  fix.kind = read_kind(table);
+  fix.when = table.need_condition("when");
+  fix.held_back = table.phrase("held_back");
+  fix.already = table.condition("already");
+  fix.saves = table.size("saves");
+  fix.saves_low = table.size("saves_low");
+  fix.saves_formula = table.text("formula");
+  fix.share = table.text("share");
+  fix.cost = static_cast<int>(table.need_number("cost", 0, 4));
+  fix.risk = static_cast<int>(table.need_number("risk", 0, 3));
+  fix.rank = table.number("rank", 1, 0, 10);
+  fix.why = table.need_phrase("why");
+  fix.not_with = table.texts("not_with");
+  fix.verify = table.need_text("verify");
+  for (auto& setting : table.tables("set")) fix.settings.push_back(read_setting(setting));
+  if (fix.settings.empty()) table.fail("set", "a fix needs a [[set]]: a line that can be copied");
+  return fix;
+}
+
+MythRule read_myth(RuleTable& table, const std::string& id) {
+  MythRule myth;
+  myth.id = id;
+  read_header(table, myth.title, myth.source);
+  myth.when = table.need_condition("when");
+  myth.rank = table.number("rank", 1, 0, 10);
+  myth.because = table.need_phrase("because");
+  return myth;
+}
+
+std::string id_of(std::string_view path, std::string_view folder) {
+  std::string_view name = path.substr(folder.size());
+  if (!name.ends_with(".toml")) throw Error(std::string(path) + ": a rule file ends in .toml");
+  name.remove_suffix(5);
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  if (name.empty() || !std::all_of(name.begin(), name.end(), allowed))
+    throw Error(std::string(path) + ": the file's name is the rule's id: small letters, digits, - and _");
+  return std::string(name);
+}
+
+template <typename Rules>
+std::string nearest_id(std::string_view word, const Rules& rules) {
+  std::vector<std::string> ids;
+  for (const auto& [id, rule] : rules) ids.push_back(id);
+  const std::string nearest = did_you_mean(word, ids);
+  return nearest.empty() ? std::string{} : "did you mean " + nearest + "?";
+}
+
+std::string read_whole(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(path.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+void RulePack::add(const RuleFile& file) {
+  const RuleText text{file.path, file.text};
+  const RuleNode tree = read_rule_tree(text);
+  RuleTable table(text, tree);
+  // The kind is the last folder of the path, so that errors of a user's rules show their whole path.
+  const std::size_t slash = file.path.find_last_of('/');
+  const std::string_view folder = file.path.substr(0, slash == std::string_view::npos ? 0 : slash);
+  const std::string id = id_of(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
+  if (folder.ends_with("causes"))
+    causes_.insert_or_assign(id, read_cause(table, id));
+  else if (folder.ends_with("fixes"))
+    fixes_.insert_or_assign(id, read_fix(table, id));
+  else if (folder.ends_with("myths"))
+    myths_.insert_or_assign(id, read_myth(table, id));
+  else
+    throw Error(std::string(file.path) + ": rules lie in causes/, fixes/ or myths/");
+  table.finish();
+}
+
+void RulePack::check() {
+  std::set<std::string> fixed;
+  for (const auto& [id, fix] : fixes_) {
+    for (const auto& cause : fix.causes) {
+      if (!causes_.contains(cause))
+        throw Error("fixes/" + id + ".toml: there is no cause \"" + cause + '"', {}, nearest_id(cause, causes_));
+      fixed.insert(cause);
+    }
+    for (const auto& other : fix.not_with)
+      if (!fixes_.contains(other))
+        throw Error("fixes/" + id + ".toml: not_with names no fix: \"" + other + '"', {}, nearest_id(other, fixes_));
+  }
+  for (const auto& [id, cause] : causes_)
+    if (cause.no_fix.empty() && !fixed.contains(id))
+      throw Error("causes/" + id + ".toml: no fix names this cause", {},
+                  "add a fix for it, or say why there is none in no_fix");
+  for (const auto& [id, fix] : fixes_)
+    for (const auto& other : fix.not_with) {
+      auto& back = fixes_.at(other).not_with;
+      if (std::find(back.begin(), back.end(), id) == back.end()) back.push_back(id);
+    }
+}
+
+RulePack RulePack::load(const std::vector<RuleFile>& files) {
+  RulePack pack;
+  for (const auto& file : files) pack.add(file);
+  pack.check();
+  return pack;
+}
+
+void RulePack::add_folder(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    throw Error(folder + ": there is no such folder", {},
+                "--rules takes a folder that holds causes/, fixes/ or myths/");
+  std::vector<fs::path> paths;
+  for (const char* kind : {"causes", "fixes", "myths"}) {
+    if (!fs::is_directory(fs::path(folder) / kind, error)) continue;
+    for (const auto& entry : fs::directory_iterator(fs::path(folder) / kind))
+      if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+  }
+  if (paths.empty())
+    throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/ and myths/");
+  std::sort(paths.begin(), paths.end());
+  for (const auto& path : paths) {
+    const std::string text = read_whole(path), name = path.generic_string();
+    add({name, text});
+  }
+  check();
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,108 @@
+// The rules as data: causes, fixes and myths from TOML files. The shipped ones are embedded at build time; a user's
+// folder may add to them or replace them by id. Every key, name, type and place in a text is checked when the pack is
+// loaded.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "judge/expr.h"
+#include "judge/phrase.h"
+
+namespace oomdoctor {
+
+/// A rule file as text: "causes/leak.toml" and its content.
+struct RuleFile {
+  std::string_view path;
+  std::string_view text;
+};
+
+/// The shipped rules, generated from rules/ by the build (src/cmake/RulePack.cmake), sorted by path.
+const std::vector<RuleFile>& shipped_rules();
+
+struct Sign {
+  Expr condition;
+  double weight = 0;  ///< nats
+  Phrase why;
+  bool definitional = false;  ///< proves the cause: lifts the cap on its probability
+};
+
+/// Evidence of a kind that can never make a cause more probable than this.
+struct Ceiling {
+  Expr condition;
+  double at_most = 1;
+  std::string why;
+};
+
+struct CauseRule {
+  std::string id, title, source;
+  Phrase explain;
+  double prior = 0;
+  std::optional<Expr> possible;  ///< where it is false, the cause is ruled out, whatever its signs say
+  std::string impossible;        ///< the reason to print then
+  std::vector<Sign> signs;
+  std::vector<Ceiling> ceilings;
+  std::vector<std::string> fires, quiet;  ///< samples on which it must rank first / must not
+  std::string no_fix;                     ///< why there is none; "" when fixes name this cause
+};
+
+struct SettingRule {
+  std::string scope;
+  Phrase text, from, to;
+  std::optional<Expr> when;  ///< shown only where this is true, or left out
+};
+
+/// How a fix is carried out; the planner offers at least one that needs no change of code, and one diagnostic.
+enum class FixKind { setting, outside, code, diagnostic };
+
+struct FixRule {
+  std::string id, title, source;
+  std::vector<std::string> causes;
+  FixKind kind = FixKind::code;
+  Expr when;                      ///< the fix helps here
+  Phrase held_back;               ///< the reason to print where `when` is false; "" keeps silent about it
+  std::optional<Expr> already;    ///< it is in force: nothing left to do. Unknown: offered "if not already set"
+  std::optional<Expr> saves;      ///< bytes
+  std::optional<Expr> saves_low;  ///< bytes; when absent, half of `saves`
+  std::string saves_formula;
+  std::string share;  ///< the part of the account that it shrinks; two fixes cannot save the same bytes of one share
+  int cost = 0, risk = 0;
+  double rank = 1;  ///< among equally cheap fixes, what an expert tries first; 1 is usual
+  Phrase why;
+  std::vector<SettingRule> settings;
+  std::vector<std::string> not_with;  ///< symmetric: named once, it counts for both
+  std::string verify;
+};
+
+struct MythRule {
+  std::string id, title, source;
+  Expr when;  ///< the advice is popular or printed here, and wrong
+  double rank = 1;
+  Phrase because;
+};
+
+class RulePack {
+ public:
+  /// Throws Error with file:line, the line, a caret and a did-you-mean.
+  static RulePack load(const std::vector<RuleFile>& files);
+  /// Reads DIR/causes/*.toml and so on; same id replaces. Throws Error.
+  void add_folder(const std::string& folder);
+
+  const std::map<std::string, CauseRule>& causes() const { return causes_; }
+  const std::map<std::string, FixRule>& fixes() const { return fixes_; }
+  const std::map<std::string, MythRule>& myths() const { return myths_; }
+
+ private:
+  void add(const RuleFile& file);
+  void check();
+
+  std::map<std::string, CauseRule> causes_;
+  std::map<std::string, FixRule> fixes_;
+  std::map<std::string, MythRule> myths_;
+};
+
+}  // namespace oomdoctor

@@ -1,0 +1,70 @@
+// All that was read, in order, with nothing concluded yet beyond "these reports are one failure". Const after the scan.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/event.h"
+
+namespace oomdoctor {
+
+struct Input {
+  std::string path;
+  std::string kind = "log";  ///< see the report's contract
+  i64 bytes = 0;
+  i64 lines = 0;
+  std::string compression;
+  bool truncated = false;
+};
+
+enum class Severity { note, warning, error };
+
+/// Something about the reading itself: a damaged line, a unit that was chosen, a limit that was reached.
+struct Note {
+  Severity severity = Severity::note;
+  std::string text;
+  std::optional<Evidence> at;
+};
+
+/// One distinct failure. The same failure printed again is an occurrence, not an incident.
+struct Incident {
+  Oom oom;
+  Evidence evidence;                   ///< the first line of its first report
+  Where where;
+  When when;
+  std::vector<Evidence> occurrences;   ///< later reports of the same failure; capped, see more_occurrences
+  i64 more_occurrences = 0;
+  bool handled = false;                ///< the program went on afterwards
+  std::optional<Evidence> handled_by;  ///< the line that shows it
+  std::optional<std::size_t> follows;  ///< index of the incident that this one is a consequence of
+};
+
+/// A setting with the line it came from; the last one printed before the failure counts.
+struct KnownSetting {
+  std::string value;
+  Evidence evidence;
+};
+
+struct Coverage {
+  i64 lines = 0;
+  i64 claimed = 0;
+  std::map<std::string, i64> by_parser;
+};
+
+struct Case {
+  std::vector<Input> inputs;
+  std::vector<Incident> incidents;
+  i64 more_incidents = 0;
+  std::vector<Series> series;
+  std::map<std::string, KnownSetting> settings;
+  std::vector<Event> remarks;   ///< Remark and Exit events, capped per id
+  std::map<std::string, i64> remark_counts;
+  std::optional<i64> first_step, last_step;  ///< of all progress lines
+  i64 progress_lines = 0;
+  std::optional<Evidence> last_progress;
+  Coverage coverage;
+  std::vector<Note> notes;
+};
+
+}  // namespace oomdoctor

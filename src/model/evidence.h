@@ -1,0 +1,50 @@
+// Where a statement stands in the input. Nothing is said without one of these.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+
+namespace oomdoctor {
+
+/// Lines are 1-based and end at '\n' or '\r' ("\r\n" is one end). Columns are 0-based bytes of the cleaned line.
+struct Span {
+  int source = 0;  ///< index into Case::inputs
+  i64 first_line = 0;
+  i64 last_line = 0;
+  int column = 0;
+  int end_column = 0;
+
+  friend bool operator==(const Span&, const Span&) = default;
+};
+
+/// One place of the input that a reader took something from. The text is bounded (see max_excerpt): a Case must stay small
+/// however long the log is, and standard input cannot be read twice.
+struct Evidence {
+  static constexpr std::size_t max_excerpt = 600;
+
+  Span span;
+  std::string reader;   ///< the pattern's name, "torch_oom/request"
+  std::string excerpt;  ///< the cleaned line, cut to max_excerpt bytes
+};
+
+/// Who said it. Unknown is unknown: a log of one process carries no tags.
+struct Where {
+  std::optional<int> rank;
+  std::optional<int> device;
+  std::optional<i64> pid;
+  std::string host;
+
+  friend bool operator==(const Where&, const Where&) = default;
+};
+
+/// When it was said. `order` is total (source, then line); the others are known where the log prints them.
+struct When {
+  i64 order = 0;
+  std::optional<double> time;   ///< seconds since the Unix epoch, or since midnight where no date is printed
+  std::optional<i64> step;
+  std::optional<double> epoch;
+};
+
+}  // namespace oomdoctor

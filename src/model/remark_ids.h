@@ -1,0 +1,41 @@
+// The fixed ids of remarks. A parser may say only these (a law checks it), so that an analysis can rely on them.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace oomdoctor {
+
+struct RemarkSpec {
+  std::string_view id, says;
+};
+
+inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
+    {"phase/load", "a model or its weights are being built or loaded"},
+    {"phase/training", "training begins or goes on"},
+    {"phase/evaluation", "a validation, test or prediction pass begins"},
+    {"phase/generation", "text or images are being generated or decoded"},
+    {"phase/checkpoint_save", "a checkpoint is being saved"},
+    {"phase/checkpoint_load", "a checkpoint is being loaded"},
+    {"handled/smaller_batch", "the program goes on with a smaller batch"},
+    {"handled/skipped", "the program skips the batch or the update and goes on"},
+    {"handled/retried", "the program tries again"},
+    {"handled/fallback", "the program does the work another way, on the CPU for example"},
+    {"handled/non_fatal", "the program says that the failure is not fatal"},
+    {"collateral/timeout", "a collective operation timed out because a peer is gone"},
+    {"collateral/terminated", "the launcher terminates the other processes"},
+    {"collateral/child_failed", "the launcher reports a failed child"},
+    {"run/completed", "the work was finished"},
+    {"run/resumed", "the run continues from a checkpoint"},
+    {"run/cancelled", "somebody cancelled the job"},
+    {"run/time_limit", "the job's time was over"},
+    {"allocator/retries", "flushes of the allocator's cache so far"},
+    {"allocator/failures", "failed requests so far, as the allocator counts them"},
+    {"device/fault", "an address error or assertion of a kernel: no shortage of memory"},
+    {"device/hardware", "a hardware error of the device: no shortage of memory"},
+    {"device/busy", "the device is held exclusively or unavailable: no shortage of memory"},
+    {"kernel/shared_memory", "a kernel wants more on-chip memory than the chip has: no shortage of device memory"},
+    {"host/overcommit", "the host refused a fork or a mapping"},
+});
+
+}  // namespace oomdoctor

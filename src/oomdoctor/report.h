@@ -1,0 +1,208 @@
+// The report: the only type that crosses the library's boundary. Plain strings, numbers and file:line; every writer is a
+// pure function of it. Field names follow the JSON contract, version 1.0.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace oomdoctor {
+
+inline constexpr const char* report_schema_version = "1.0";
+
+struct Location {
+  std::string path;
+  std::int64_t line = 0, end_line = 0;
+  std::string excerpt;              ///< the cleaned line, bounded; for people, not in the JSON
+  int column = 0, end_column = 0;   ///< of what matters in the excerpt, 0-based bytes; equal when nothing is marked
+
+  friend bool operator==(const Location&, const Location&) = default;
+};
+
+struct ReportInput {
+  std::string path, kind;
+  std::int64_t bytes = 0, lines = 0;
+  std::string compression;  ///< "" when none
+  bool truncated = false;
+};
+
+struct Retry {
+  std::string decision;  ///< "stop", "retry_unchanged", "retry_with_change"
+  std::string change;
+};
+
+struct Verdict {
+  std::string outcome;  ///< "oom", "handled_oom", "at_risk", "no_oom"
+  std::string cause;    ///< a cause id, "undetermined", or "" when there is nothing to explain
+  std::string cause_title;
+  double confidence = 0;
+  std::string headline;
+  std::optional<std::string> incident;  ///< its id
+  Retry retry;
+};
+
+struct Share {
+  std::string label;
+  std::int64_t bytes = 0;
+};
+
+struct ReportAccount {
+  std::int64_t capacity_bytes = 0;
+  std::vector<Share> shares;  ///< shares + unexplained = capacity
+  std::int64_t unexplained_bytes = 0, slack_bytes = 0;
+};
+
+struct ReportFrame {
+  std::string file;
+  std::int64_t line = 0;
+  std::string function, code;
+};
+
+struct ReportIncident {
+  std::string id;
+  std::string kind, agent, framework, message_format;
+  Location location;
+  std::vector<Location> occurrences;
+  std::int64_t more_occurrences = 0;
+  bool handled = false;
+  std::optional<std::string> follows;
+  std::optional<int> device, rank;
+  std::optional<std::int64_t> pid, step;
+  std::string host;
+  std::optional<double> epoch;
+  std::string phase;
+  std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes, reserved_bytes,
+      unallocated_bytes, private_pool_bytes, limit_bytes;
+  std::vector<std::pair<std::int64_t, std::int64_t>> other_processes;  ///< pid, bytes
+  std::optional<ReportFrame> frame;       ///< the user's own frame nearest to the failure
+  std::optional<ReportFrame> ask_frame;   ///< the innermost frame, where the memory was asked for
+  std::optional<ReportAccount> account;
+};
+
+struct ReportEstimate {
+  double value = 0, low = 0, high = 0;
+};
+
+struct ReportForecast {
+  std::int64_t capacity_bytes = 0;
+  double step = 0, step_low = 0;
+  std::optional<double> step_high;
+  bool beyond_data = false;
+};
+
+struct ReportTrend {
+  bool leak = false;
+  std::string shape;
+  double confidence = 0;
+  ReportEstimate slope, acceleration;
+  std::optional<double> onset_step;
+  std::vector<double> change_points;
+  std::optional<double> period;
+  std::string model;
+  std::vector<std::pair<std::string, double>> models;
+  std::optional<ReportForecast> forecast;
+  std::string why;
+};
+
+struct ReportPoint {
+  double x = 0, y = 0;
+};
+
+struct ReportSeries {
+  std::string id, metric, kind, label;
+  std::optional<int> rank, device;
+  std::string unit;
+  std::string x_unit = "step";  ///< what first_step, slopes and forecasts count: "step", or "second" where only times are printed
+  std::int64_t n = 0;
+  std::optional<double> first_step, last_step;
+  double first_value = 0, last_value = 0, max_value = 0, quantum = 0;
+  ReportTrend trend;
+  std::vector<ReportPoint> points;  ///< thinned by min-max
+  Location first, last;
+};
+
+struct Because {
+  std::string fact, text;
+  double weight = 0;
+  std::vector<Location> locations;
+};
+
+struct ReportCause {
+  std::string cause, title, explain;
+  double probability = 0;
+  std::vector<Because> because, against;
+};
+
+struct FixSetting {
+  std::string scope;  ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
+  std::string text;   ///< a line that can be copied
+  std::string from, to;  ///< "" when it is no change of one value
+};
+
+struct Grade {
+  int level = 0;
+  std::string text;
+};
+
+struct ReportFix {
+  std::string id, title;
+  std::vector<std::string> causes;
+  std::optional<std::int64_t> saves_low_bytes, saves_high_bytes;
+  std::string saves_formula;
+  Grade cost, risk;
+  bool enough = false;        ///< alone it frees what is needed, with the margin
+  bool if_not_already = false;  ///< the log does not tell whether it is set already
+  std::string why;            ///< the numbers of this log that speak for it
+  std::vector<FixSetting> settings;
+  std::vector<std::string> not_with;
+  std::string verify;
+  std::vector<Location> locations;
+};
+
+struct ReportPlan {
+  std::vector<std::string> fixes;
+  std::int64_t need_bytes = 0, margin_bytes = 0;
+  std::optional<std::int64_t> predicted_peak_bytes;
+  bool would_have_fitted = false;
+};
+
+struct HeldBack {
+  std::string id, title, because;
+};
+
+struct Question {
+  std::string missing, text, command;
+};
+
+struct ReportNote {
+  std::string severity, text;
+  std::optional<Location> location;
+};
+
+struct ReportCoverage {
+  std::int64_t lines = 0, claimed = 0;
+  std::map<std::string, std::int64_t> by_parser;
+};
+
+struct Report {
+  std::string tool_version;
+  std::vector<ReportInput> inputs;
+  Verdict verdict;
+  std::vector<ReportIncident> incidents;
+  std::int64_t more_incidents = 0;
+  std::vector<ReportSeries> series;
+  std::vector<ReportCause> causes;
+  std::vector<ReportFix> fixes;
+  std::optional<ReportPlan> plan;
+  std::vector<HeldBack> held_back;
+  std::vector<Question> questions;
+  ReportCoverage coverage;
+  std::vector<ReportNote> notes;
+  std::optional<ReportCause> why_not;  ///< the cause that the caller asked about, with all its signs, fired or not
+  std::vector<std::string> trace;      ///< which facts were known, with values and citations; filled only when asked for
+};
+
+}  // namespace oomdoctor

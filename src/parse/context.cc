@@ -1,0 +1,82 @@
+#include "parse/context.h"
+
+#include <array>
+#include <charconv>
+
+namespace oomdoctor {
+namespace {
+
+bool holds_one(std::string_view text, std::initializer_list<std::string_view> words) {
+  for (const auto word : words)
+    if (text.find(word) != text.npos) return true;
+  return false;
+}
+
+/// How lines of programs begin, behind their indentation and the marks of a diff.
+constexpr std::array<std::string_view, 34> openings{
+    "raise ", "except ", "except:", "except(", "elif ",       "assert ", "return ",  "throw ", "catch ",
+    "catch(", "print(",  "echo ",   "printf(", "fprintf(",    "logger.", "logging.", "log.",   "warnings.warn",
+    "self.",  "def ",    "class ",  "import ", "from ",       "if ",     "if(",      "while ", "for ",
+    "//",     "/*",      "\"\"\"",  "'''",     "TORCH_CHECK", "case ",   "std::cerr"};
+
+}  // namespace
+
+i64 leading_integer(std::string_view text) {
+  i64 value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+bool is_program_text(std::string_view body) {
+  std::string_view text = trimmed(body);
+  if (text.starts_with("+ ") || text.starts_with("- ") || text.starts_with("> ")) text = trimmed(text.substr(2));
+  if (text.starts_with("# ") || text.starts_with("#!")) return true;
+  for (const auto opening : openings) {
+    if (!text.starts_with(opening)) continue;
+    // "from", "if" and "for" begin sentences, too; a line of a program also ends like one.
+    const bool word =
+        opening.back() == ' ' && (opening[0] == 'f' || opening[0] == 'i' || opening[0] == 'w' || opening[0] == 'c');
+    if (!word || text.ends_with(':') || text.ends_with('{') || text.ends_with(';') || text.ends_with(')')) return true;
+  }
+  return false;
+}
+
+bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words) {
+  if (holds_one(cursor.line().text, words)) return true;
+  bool found = false;
+  const auto look = [&](const Line& line) {
+    found = holds_one(line.text, words);
+    return !found;
+  };
+  if (back > 0) cursor.backward(back, look);
+  if (!found && ahead > 0) cursor.forward(ahead, look);
+  return found;
+}
+
+std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view word) {
+  std::optional<Line> out;
+  cursor.forward(most, [&](const Line& line) {
+    if (line.text.find(word) == line.text.npos) return true;
+    out = line;
+    return false;
+  });
+  return out;
+}
+
+std::optional<Line> find_behind(const Cursor& cursor, int most, std::string_view word) {
+  std::optional<Line> out;
+  cursor.backward(most, [&](const Line& line) {
+    if (line.text.find(word) == line.text.npos) return true;
+    out = line;
+    return false;
+  });
+  return out;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,187 @@
+#include "parse/gauge.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace oomdoctor {
+namespace {
+
+/// Places at which a `~` may be tried on one line: real lines need a handful, and a hostile line must not cost more.
+constexpr int max_tries = 256;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+std::size_t skip_blanks(std::string_view line, std::size_t at) {
+  while (at < line.size() && is_blank(line[at])) ++at;
+  return at;
+}
+
+/// Matches `text` at `at` where a blank of the form stands for any run of blanks; npos when it is not there.
+std::size_t match_text(std::string_view line, std::size_t at, std::string_view text) {
+  for (const char c : text) {
+    if (c == ' ') {
+      at = skip_blanks(line, at);
+    } else {
+      if (at >= line.size() || line[at] != c) return std::string_view::npos;
+      ++at;
+    }
+  }
+  return at;
+}
+
+}  // namespace
+
+std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
+  std::array<char, 48> digits{};
+  std::size_t n = 0, i = at;
+  GaugeValue out;
+  bool point = false, any = false;
+  if (i < text.size() && (text[i] == '-' || text[i] == '+')) {
+    if (text[i] == '-') digits[n++] = '-';
+    ++i;
+  }
+  for (; i < text.size() && n < digits.size() - 8; ++i) {
+    const char c = text[i];
+    if (is_digit(c)) {
+      digits[n++] = c;
+      any = true;
+      out.decimals += point;
+    } else if (c == '.' && !point) {
+      digits[n++] = c;
+      point = true;
+    } else if (c == ',' && any && !point && i + 3 < text.size() && is_digit(text[i + 1]) && is_digit(text[i + 2]) && is_digit(text[i + 3]) &&
+               (i + 4 >= text.size() || !is_digit(text[i + 4]))) {
+      continue;  // thousands
+    } else {
+      break;
+    }
+  }
+  if (!any) return std::nullopt;
+  if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') && (is_digit(text[i + 1]) || ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() && is_digit(text[i + 2])))) {
+    digits[n++] = 'e';
+    ++i;
+    if (text[i] == '-') digits[n++] = '-';
+    if (!is_digit(text[i])) ++i;
+    for (int k = 0; i < text.size() && is_digit(text[i]) && k < 3; ++i, ++k) digits[n++] = text[i];
+  }
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + n, out.value);
+  if (error != std::errc{} || !std::isfinite(out.value)) return std::nullopt;
+  if (text[i - 1] == '.' && point && out.decimals == 0) --i;  // a full stop behind a number ends a sentence
+  at = i;
+  return out;
+}
+
+std::optional<Metric> metric_of(std::string_view name) {
+  struct Entry { std::string_view name; Metric metric; };
+  static constexpr std::array<Entry, 12> names{{{"allocated", Metric::allocated}, {"reserved", Metric::reserved}, {"max_allocated", Metric::max_allocated},
+      {"max_reserved", Metric::max_reserved}, {"active", Metric::active}, {"used", Metric::used}, {"free", Metric::free}, {"memory", Metric::memory},
+      {"host_rss", Metric::host_rss}, {"host_used", Metric::host_used}, {"host_available", Metric::host_available}, {"utilization", Metric::utilization}}};
+  for (const auto& e : names)
+    if (e.name == name) return e.metric;
+  return std::nullopt;
+}
+
+GaugeForm::GaugeForm(const Gauge& gauge) : gauge_(&gauge) { add_choices(gauge.form, {}); }
+
+void GaugeForm::add_choices(std::string_view form, const Pieces& before) {
+  Pieces pieces = before;
+  while (!form.empty()) {
+    if (form[0] == '~') {
+      pieces.push_back({Piece::Kind::anything, {}});
+      form.remove_prefix(1);
+    } else if (form[0] == '{') {
+      const std::size_t close = form.find('}');
+      pieces.push_back({Piece::Kind::number, form.substr(1, close - 1)});
+      form.remove_prefix(close + 1);
+    } else if (form[0] == '<') {
+      const std::size_t close = form.find('>');
+      GaugeForm part(*this);
+      part.choices_.clear();
+      part.add_choices(form.substr(1, close - 1), pieces);
+      add_choices(form.substr(close + 1), part.choices_.front());
+      return add_choices(form.substr(close + 1), pieces);
+    } else {
+      const std::size_t end = form.find_first_of("{~<");
+      pieces.push_back({Piece::Kind::text, form.substr(0, end)});
+      form.remove_prefix(std::min(end, form.size()));
+    }
+  }
+  choices_.push_back(std::move(pieces));
+}
+
+bool GaugeForm::read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
+                            std::vector<GaugeValue>& values, std::size_t& end, int& budget) {
+  for (; piece < pieces.size(); ++piece) {
+    const Piece& p = pieces[piece];
+    if (p.kind == Piece::Kind::number) {
+      at = skip_blanks(line, at);
+      auto number = read_number(line, at);
+      if (!number) return false;
+      number->name = p.text;
+      values.push_back(*number);
+    } else if (p.kind == Piece::Kind::text) {
+      at = match_text(line, at, p.text);
+      if (at == std::string_view::npos) return false;
+    } else if (piece + 1 == pieces.size()) {
+      break;
+    } else {  // anything up to the next piece, first place first; bounded by the line's length
+      const std::size_t kept = values.size();
+      const std::string_view next = pieces[piece + 1].text;
+      for (; at <= line.size() && --budget > 0; ++at) {
+        if (pieces[piece + 1].kind == Piece::Kind::text) {
+          const std::size_t lead = next.find_first_not_of(' ');
+          const std::string_view word = next.substr(lead, next.substr(lead).find(' '));
+          at = line.find(word, at);
+          if (at == std::string_view::npos) return false;
+          std::size_t stop = 0;
+          if (match_text(line, at, next.substr(lead)) != std::string_view::npos && read_pieces(pieces, line, at, piece + 1, values, stop, budget)) {
+            end = stop;
+            return true;
+          }
+        } else if (std::size_t stop = 0; read_pieces(pieces, line, at, piece + 1, values, stop, budget)) {
+          end = stop;
+          return true;
+        }
+        values.resize(kept);
+      }
+      return false;
+    }
+  }
+  end = at;
+  return true;
+}
+
+std::optional<GaugeForm::Place> GaugeForm::find(const Pieces& pieces, std::string_view line, std::size_t from, std::vector<GaugeValue>& values) {
+  values.clear();
+  std::size_t end = 0;
+  int budget = max_tries;
+  const Piece& first = pieces.front();
+  if (first.kind != Piece::Kind::text)
+    return read_pieces(pieces, line, from, 0, values, end, budget) ? std::optional(Place{from, end}) : std::nullopt;
+  const std::string_view word = first.text.substr(0, first.text.find(' '));
+  for (int tries = 0; tries < 16; ++tries) {
+    from = line.find(word, from);
+    if (from == std::string_view::npos) return std::nullopt;
+    values.clear();
+    if (read_pieces(pieces, line, from, 0, values, end, budget)) return Place{from, end};
+    ++from;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> GaugeForm::read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const {
+  std::optional<Place> best;
+  std::vector<GaugeValue> these;
+  for (const Pieces& pieces : choices_) {
+    const auto place = find(pieces, line, from, these);
+    if (!place || (best && place->begin >= best->begin)) continue;
+    best = place;
+    values = these;
+  }
+  if (!best) return std::nullopt;
+  return best->end;
+}
+
+}  // namespace oomdoctor

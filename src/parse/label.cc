@@ -1,0 +1,203 @@
+#include "parse/label.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+namespace oomdoctor {
+namespace {
+
+using Words = std::span<const std::string_view>;
+
+bool is_in(std::string_view word, Words sorted_list) {
+  return std::binary_search(sorted_list.begin(), sorted_list.end(), word);
+}
+
+/// Every word of every candidate line is looked up in these lists.
+template <std::size_t N>
+consteval std::array<std::string_view, N> sorted(std::array<std::string_view, N> list) {
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
+constexpr auto label_words = sorted(std::to_array<std::string_view>(
+    {"gpu",      "cuda",   "cpu",      "device",   "vram",      "mem",     "memory",    "usage",       "used",
+     "use",      "in",     "current",  "now",      "currently", "alloc",   "allocated", "reserved",    "cached",
+     "cache",    "max",    "maximum",  "peak",     "torch",     "pytorch", "rss",       "pss",         "uss",
+     "ram",      "host",   "process",  "proc",     "after",     "before",  "forward",   "backward",    "optimizer",
+     "training", "train",  "eval",     "node",     "local",     "rank",    "free",      "available",   "active",
+     "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
+     "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
+     "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
+     "gmem",     "by",     "consumed", "utilized", "step"}));
+
+constexpr auto spoiling_words = sorted(std::to_array<std::string_view>(
+    {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
+     "requested",  "requests",   "required",    "require",    "need",     "needed",        "needs",       "estimate",
+     "estimated",  "expected",   "predicted",   "projected",  "size",     "sizes",         "model",       "models",
+     "param",      "params",     "parameter",   "parameters", "weights",  "download",      "downloaded",  "downloading",
+     "disk",       "file",       "files",       "dataset",    "data",     "bandwidth",     "tried",       "save",
+     "saved",      "saves",      "saving",      "savings",    "wasted",   "waste",         "delta",       "increase",
+     "increased",  "diff",       "difference",  "change",     "changed",  "growth",        "grew",        "leak",
+     "leaked",     "swap",       "speed",       "throughput", "buffer",   "buffers",       "shared",      "bucket",
+     "checkpoint", "ckpt",       "per",         "ratio",      "percent",  "util",          "utilization", "kv",
+     "length",     "len",        "offload",     "offloaded",  "min",      "minimum",       "margin",      "headroom",
+     "loss",       "lr",         "time",        "reduction",  "reduced",  "fragmentation", "fragmented",  "gradient",
+     "grad",       "activation", "activations", "state",      "states",   "virtual",       "increment",   "dedicated",
+     "physical",   "installed",  "out",         "exceeded",   "exceeds",  "freed",         "freeing",     "release",
+     "released",   "copied",     "extra",       "additional", "overhead", "unallocated"}));
+
+constexpr auto prose_words = sorted(std::to_array<std::string_view>(
+    {"i",        "my",         "you",        "your",        "the",       "we",      "our",     "please",
+     "why",      "how",        "because",    "but",         "should",    "would",   "could",   "can",
+     "cannot",   "try",        "trying",     "tried",       "when",      "if",      "than",    "need",
+     "needs",    "requires",   "require",    "recommended", "which",     "that",    "this",    "there",
+     "have",     "has",        "only",       "about",       "it's",      "don't",   "not",     "thanks",
+     "think",    "maybe",      "seems",      "even",        "though",    "however", "so",      "then",
+     "also",     "still",      "error",      "errors",      "exception", "warning", "oom",     "runtimeerror",
+     "allocate", "allocating", "attempting", "unable",      "failed",    "failure", "exceeds", "hint"}));
+
+constexpr auto label_units =
+    sorted(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));
+
+/// Pieces of program text, of commands and of failure messages.
+constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
+                                                                 "(f\"",
+                                                                 "(f'",
+                                                                 "= f\"",
+                                                                 "= f'",
+                                                                 "{:",
+                                                                 ":.1f",
+                                                                 ":.2f",
+                                                                 ":.3f",
+                                                                 "%.1f",
+                                                                 "%.2f",
+                                                                 "%.3f",
+                                                                 "%d",
+                                                                 "%s",
+                                                                 ".format(",
+                                                                 "lambda ",
+                                                                 "/1024",
+                                                                 "/ 1024",
+                                                                 "/ (1024",
+                                                                 "/(1024",
+                                                                 "1e9",
+                                                                 "1e6",
+                                                                 "1024**",
+                                                                 "2**",
+                                                                 "2 ** ",
+                                                                 " += ",
+                                                                 " == ",
+                                                                 "self.",
+                                                                 "```",
+                                                                 "logger.",
+                                                                 "http://",
+                                                                 "https://",
+                                                                 "TRES=",
+                                                                 "#SBATCH",
+                                                                 "Tried to",
+                                                                 "by PyTorch",
+                                                                 "already allocated",
+                                                                 "non-PyTorch",
+                                                                 "memory in use",
+                                                                 "total capac",
+                                                                 "OutOfMemory",
+                                                                 "out of memory",
+                                                                 "torch.cuda.set",
+                                                                 "//",
+                                                                 " -> None",
+                                                                 "Error:"});
+
+constexpr auto foreign_starts =
+    std::to_array<std::string_view>({"def ", "class ", "import ", "from ", "return ", "if ", "elif ", "for ", "while ",
+                                     "with ", "#", "@", "assert ", "raise ", ">", "$ ", "try:", "except", "File \""});
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view identifier) {
+  std::vector<std::string> out;
+  std::string word;
+  const auto flush = [&] {
+    while (!word.empty() && is_digit(word.back()) && !is_digit(word.front())) word.pop_back();  // gpu0
+    if (word == "gpumem" || word == "gpumemory")
+      out.emplace_back("gpu"), out.emplace_back("mem");
+    else if (word == "cpumem")
+      out.emplace_back("cpu"), out.emplace_back("mem");
+    else if (!word.empty())
+      out.push_back(word);
+    word.clear();
+  };
+  for (std::size_t i = 0; i < identifier.size(); ++i) {
+    const char c = identifier[i];
+    const bool inside = is_lower(c) || is_upper(c) || is_digit(c) || c == '\'';
+    if (!inside || (is_upper(c) && i > 0 && is_lower(identifier[i - 1]) && c != 'B')) flush();  // GiB is one word
+    if (inside) word += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  flush();
+  return out;
+}
+
+bool belongs_to_label(std::string_view word) { return is_in(word, label_words); }
+bool spoils_label(std::string_view word) { return is_in(word, spoiling_words); }
+bool belongs_to_prose(std::string_view word) { return is_in(word, prose_words); }
+bool is_label_unit(std::string_view word) { return is_in(word, label_units); }
+
+bool is_no_measurement(std::string_view line) {
+  const std::size_t start = line.find_first_not_of(" \t");
+  if (start == line.npos) return true;
+  const std::string_view said = line.substr(start);
+  if (std::any_of(foreign_starts.begin(), foreign_starts.end(),
+                  [&](std::string_view s) { return said.starts_with(s); }))
+    return true;
+  if (std::any_of(foreign_pieces.begin(), foreign_pieces.end(),
+                  [&](std::string_view p) { return line.find(p) != line.npos; }))
+    return true;
+  for (std::size_t at = line.find(" --"); at != line.npos; at = line.find(" --", at + 1))  // a command line
+    if (at + 3 < line.size() && is_lower(line[at + 3])) return true;
+  return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);
+}
+
+std::optional<Label> read_label(const std::vector<std::string>& words) {
+  const auto has = [&](std::initializer_list<std::string_view> any) {
+    for (const std::string& w : words)
+      for (const std::string_view x : any)
+        if (w.size() == x.size() && w[0] == x[0] && w == x) return true;
+    return false;
+  };
+  if (std::any_of(words.begin(), words.end(), [](const std::string& w) { return spoils_label(w); }))
+    return std::nullopt;
+  const bool device = has({"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "gmem"});
+  const bool host = !device && has({"cpu", "ram", "host", "system", "node"});
+  const bool process = !device && has({"process", "proc"});
+  const bool peak = has({"max", "peak", "maximum", "highest"});
+  const bool memory = has({"mem", "memory", "vram", "gmem", "hbm", "ram"});
+  const SeriesKind kind = peak ? SeriesKind::running_maximum : SeriesKind::gauge;
+  const SeriesKind sampled = peak ? SeriesKind::running_maximum : SeriesKind::sampled_gauge;
+  const bool usage = peak || has({"used", "usage", "use", "current", "currently", "now", "consumption", "consumed",
+                                  "footprint", "utilized"});
+  if (has({"rss", "uss", "pss"})) return Label{Metric::host_rss, sampled, true};
+  if (has({"free"}))
+    return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, true};
+  if (has({"available"}))
+    return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, false};
+  if (process && memory) return Label{Metric::host_rss, sampled, true};
+  if (has({"alloc", "allocated"}))
+    return Label{host   ? Metric::host_used
+                 : peak ? Metric::max_allocated
+                        : Metric::allocated,
+                 host ? sampled : kind, true};
+  if (has({"reserved", "cached"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
+  if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
+  if (has({"cache"})) return std::nullopt;
+  if (memory)
+    return Label{host ? Metric::host_used : Metric::memory, host ? sampled : kind,
+                 usage || has({"vram", "mem", "gmem"})};
+  if (device && usage) return Label{Metric::memory, kind, true};
+  return std::nullopt;
+}
+
+}  // namespace oomdoctor

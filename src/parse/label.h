@@ -1,0 +1,39 @@
+// What the words of a printed label say: "GPU mem", "max_memory_allocated", "peak RSS (MB)". Closed vocabulary: a label
+// with a word that turns a measurement into something else ("limit", "total", "saved") is none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/series.h"
+
+namespace oomdoctor {
+
+/// "maxMemAllocated" → max, mem, allocated; "gpu_mem_gb" → gpu, mem, gb. Lower case.
+std::vector<std::string> words_of(std::string_view identifier);
+
+struct Label {
+  Metric metric = Metric::memory;
+  SeriesKind kind = SeriesKind::gauge;
+  bool usage =
+      false;  ///< says by itself that something was measured ("allocated", "used", "peak"); bare "memory" does not
+};
+
+/// nullopt where the words name no memory that was measured.
+std::optional<Label> read_label(const std::vector<std::string>& words);
+
+/// The word may stand in a label beside the one that names the metric.
+bool belongs_to_label(std::string_view word);
+/// The word makes a label a setting, a wish, a difference or another resource.
+bool spoils_label(std::string_view word);
+/// The word is of a sentence or of a program, not of a line of measurements.
+bool belongs_to_prose(std::string_view word);
+/// The word is a unit that may stand in a label: "gb", "mib", "bytes".
+bool is_label_unit(std::string_view word);
+
+/// Program text, command lines, errors: their numbers are no measurements.
+bool is_no_measurement(std::string_view line);
+
+}  // namespace oomdoctor

@@ -1,0 +1,168 @@
+// The plug of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`; the build finds it by its
+// name and makes the table. A parser is data: patterns for messages, gauges for step lines, tables for CSV-like exports.
+//
+// Each pattern stands behind an anchor, a literal of at least four bytes that must occur in the text, so that quiet lines cost
+// next to nothing. The example is part of the pattern: the compiler checks that it holds the anchor, laws check the rest.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/event.h"
+#include "parse/window.h"
+#include "text/pattern.h"
+
+namespace oomdoctor {
+
+/// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `where` overrides.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// The next things said belong to this rank or device (until the end of this emit).
+  virtual void at(const Where& where) = 0;
+  virtual void oom(Oom oom) = 0;
+  /// `step`: the step that the line itself names; otherwise the stream's current step counts.
+  virtual void reading(const Reading& reading, std::optional<double> step = {}, std::optional<double> time = {}) = 0;
+  virtual void step(const Step& step) = 0;
+  virtual void setting(std::string_view name, std::string_view value) = 0;
+  virtual void exit(const Exit& exit) = 0;
+  /// An id of model/remark_ids.h.
+  virtual void remark(std::string_view id, std::optional<double> number = {}) = 0;
+  /// Lines up to this one belong to what was read, too.
+  virtual void claim_through(i64 line) = 0;
+};
+
+/// What a pattern is tried on.
+enum class Reach {
+  line,     ///< the cleaned line
+  message,  ///< the line and its neighbours joined without any blank: survives wrapping at any column
+};
+
+/// One match of a pattern.
+struct Match {
+  std::string_view text;     ///< the cleaned line, or the joined text
+  const Captures& captures;  ///< into `text`
+  const Cursor& cursor;
+
+  std::string_view operator[](std::size_t i) const { return captures.group[i]; }
+  bool has(std::size_t i) const { return captures.has(i); }
+  std::string_view before() const { return text.substr(0, captures.begin); }
+  std::string_view after() const { return text.substr(captures.end); }
+};
+
+struct Pattern {
+  std::string_view name;           ///< "torch_oom/request"
+  std::string_view anchor;         ///< literal; holds no blank where `reach` is message
+  std::string_view second_anchor = {};  ///< another place of the same message, for when a wrap cuts the first; may be empty
+  std::string_view regex = {};           ///< blank-free where `reach` is message; empty: the anchor is enough
+  std::size_t captures = 0;        ///< groups that emit reads
+  Reach reach = Reach::line;
+  std::string_view example;
+  void (*emit)(const Match&, Sink&) = nullptr;
+  bool fallback = false;  ///< tried only where no other pattern took the line
+  bool fold_case = false; ///< the anchor is meant in any letter case
+  bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
+  bool aside = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
+};
+
+/// A step line: numbers between constant texts. `form` is the line with its numbers in braces:
+///   "(after {step} iterations) memory (MB) | allocated: {allocated} | max allocated: {max_allocated}"
+/// A blank stands for any run of blanks (none, too), `~` for any text up to what follows, <…> for a part that may be absent.
+/// {step}, {epoch}, {epoch0}, {total}, {rank}, {device} and {skip} are not memory; every other name is a Metric. With {total}
+/// and {epoch} (counted from 1; {epoch0}: from 0) on the line, {step} counts inside the epoch and is made to go on over epochs.
+struct Gauge {
+  std::string_view name;
+  std::string_view anchor;
+  std::string_view form;
+  double unit = 1;             ///< bytes of one
+  std::string_view unit_name;  ///< "MiB"
+  SeriesKind maxima = SeriesKind::running_maximum;  ///< what this tool's max_… values are
+  SeriesKind current = SeriesKind::gauge;           ///< what the others are
+  std::string_view example;
+  std::string_view label = {};  ///< what keeps this series apart from others of its metric; may be empty
+};
+
+/// Columns of a CSV-like export, known from its header or inferred.
+struct Layout {
+  std::vector<std::string> columns;
+  std::vector<int> roles;  ///< the table's own numbering
+  std::string note;        ///< what was inferred, for the report; "" when a header said it
+  std::string kind;        ///< kind of input: "smi_csv"
+  mutable std::vector<std::string> memory;  ///< what `row` remembers of earlier rows: they come in order, one at a time
+};
+
+struct Table {
+  std::string_view name;
+  std::string_view anchor;  ///< in the header line
+  std::string_view example_header, example_row;
+  /// True when `line` is a header of this table.
+  bool (*header)(std::string_view line, Layout& layout);
+  /// True when the first lines of an input are rows without a header. May be null.
+  bool (*sniff)(std::span<const std::string> first_lines, Layout& layout);
+  /// Reads a row; false when the line is none. `time` comes from the row itself.
+  bool (*row)(std::string_view line, const Layout& layout, Sink& sink);
+};
+
+struct Parser {
+  std::string_view name;  ///< the file's name
+  std::string_view title; ///< what a person calls the format
+  std::span<const Pattern> patterns;
+  std::span<const Gauge> gauges = {};
+  std::span<const Table> tables = {};
+};
+
+/// Every parser of the parsers/ folder, sorted by name; generated by the build.
+std::span<const Parser* const> all_parsers();
+
+/// For `list formats` and `explain`.
+struct FormatInfo {
+  std::string name, parser, kind, unit, example, says;
+};
+std::vector<FormatInfo> list_formats();
+
+/// Checked by the compiler: the example holds the anchor, parentheses balance, groups = captures read.
+consteval bool balanced(std::string_view regex) {
+  int depth = 0;
+  bool in_class = false;
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    if (regex[i] == '\\') { ++i; continue; }
+    if (in_class) { in_class = regex[i] != ']'; continue; }
+    if (regex[i] == '[') { in_class = true; if (i + 1 < regex.size() && regex[i + 1] == '^') ++i; if (i + 1 < regex.size() && regex[i + 1] == ']') ++i; }
+    else if (regex[i] == '(') ++depth;
+    else if (regex[i] == ')' && --depth < 0) return false;
+  }
+  return depth == 0 && !in_class;
+}
+consteval std::size_t groups(std::string_view regex) {
+  std::size_t n = 0;
+  bool in_class = false;
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    if (regex[i] == '\\') { ++i; continue; }
+    if (in_class) { in_class = regex[i] != ']'; continue; }
+    if (regex[i] == '[') { in_class = true; if (i + 1 < regex.size() && regex[i + 1] == '^') ++i; if (i + 1 < regex.size() && regex[i + 1] == ']') ++i; }
+    else if (regex[i] == '(' && (i + 1 >= regex.size() || regex[i + 1] != '?')) ++n;
+  }
+  return n;
+}
+consteval bool holds(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+consteval std::string_view::size_type blanks_in(std::string_view s) { return s.find(' '); }
+
+/// Wraps a pattern so that a broken one does not compile.
+consteval Pattern checked(Pattern p) {
+  if (p.anchor.size() < 4) throw "an anchor has at least four bytes";
+  if (!p.fold_case && !holds(p.example, p.anchor)) throw "the example does not hold the anchor";
+  if (!balanced(p.regex)) throw "parentheses or brackets of the regex do not balance";
+  if (groups(p.regex) != p.captures) throw "the regex has other groups than emit reads";
+  if (p.reach == Reach::message && blanks_in(p.regex) != std::string_view::npos) throw "a message regex holds no blank";
+  if (p.emit == nullptr) throw "a pattern without emit says nothing";
+  return p;
+}
+consteval Gauge checked(Gauge g) {
+  if (g.anchor.size() < 4) throw "an anchor has at least four bytes";
+  if (!holds(g.example, g.anchor)) throw "the example does not hold the anchor";
+  return g;
+}
+
+}  // namespace oomdoctor

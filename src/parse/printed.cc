@@ -1,0 +1,411 @@
+#include "parse/printed.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "parse/label.h"
+#include "parse/tokens.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t max_label_words = 9;
+constexpr std::size_t max_values = 16;
+constexpr int global_rank = 5;
+constexpr double granule = 512;  ///< bytes: every size of PyTorch's allocator is a multiple of it
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool names_evaluation(std::string_view word) {
+  return one_of(word, {"evaluating", "evaluation", "eval", "validating", "validation", "val", "test", "testing",
+                       "predicting", "prediction", "inference"});
+}
+
+/// The words before a number, up to what separates it from the rest of the line.
+struct Phrase {
+  std::vector<std::string> words;  ///< all, lower case, without units
+  std::vector<std::string> identifiers;
+  std::string_view unit;
+  std::optional<int> device;
+  std::size_t begin = 0, end = 0;  ///< what of the line is the label
+  std::size_t first_token = 0;
+  bool firm = true;  ///< nothing strange stands directly before the label
+  bool spoilt = false;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view line) : line_(line), tokens_(tokens_of(line)) {}
+
+  Printed read() {
+    read_bar();
+    read_places();
+    if (!is_no_measurement(line_) && !is_prose() && !out_.other_work) read_values();
+    return std::move(out_);
+  }
+
+ private:
+  using Kind = Token::Kind;
+
+  bool is(std::size_t i, char c) const { return i < tokens_.size() && tokens_[i].is(c); }
+  bool is_number(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Kind::number; }
+  bool is_word(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Kind::word; }
+  bool glued(std::size_t i) const { return i > 0 && i < tokens_.size() && tokens_[i].begin == tokens_[i - 1].end; }
+  bool whole(std::size_t i) const { return is_number(i) && tokens_[i].number.decimals == 0; }
+
+  bool is_prose() {
+    if (!prose_) prose_ = has_prose();
+    return *prose_;
+  }
+
+  bool has_prose() const {
+    return std::any_of(tokens_.begin(), tokens_.end(),
+                       [](const Token& t) { return t.kind == Kind::word && belongs_to_prose(lower(t.text)); });
+  }
+
+  /// Something that is measured along a training.
+  bool names_metrics() const {
+    return std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
+      if (t.kind != Kind::word) return false;
+      const std::string w = lower(t.text);
+      return w.find("loss") != w.npos || one_of(w, {"lr", "acc", "accuracy", "eta", "time", "grad_norm", "mem",
+                                                    "memory", "reward", "tokens", "step", "iter", "epoch", "batch"});
+    });
+  }
+
+  std::optional<Unit> unit_behind(std::size_t n) const {
+    if (!is_word(n + 1)) return std::nullopt;
+    if (is(n + 2, '/') && is_word(n + 3)) return std::nullopt;  // a rate
+    return unit_of(tokens_[n + 1].text, glued(n + 1));
+  }
+
+  Phrase find_phrase(std::size_t n) const;
+  const Phrase& phrase_before(std::size_t n) {
+    if (phrases_.empty()) phrases_.resize(tokens_.size());
+    if (!phrases_[n]) phrases_[n] = find_phrase(n);
+    return *phrases_[n];
+  }
+  void read_bar();
+  void read_places();
+  std::optional<std::size_t> place_in_epoch(std::size_t n) const;
+  void judge_line();
+  bool read_length(const Phrase& p, std::size_t n);
+  bool is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
+  std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total) const;
+  void read_values();
+  void settle_bare();
+  void keep(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
+  std::optional<Unit> unit_of_digits() const;
+
+  std::string_view line_;
+  std::vector<Token> tokens_;
+  std::vector<std::optional<Phrase>> phrases_;  ///< before each number, found once
+  Printed out_;
+  bool about_device_ = false;
+  std::optional<bool> prose_;
+  std::vector<std::pair<std::size_t, std::size_t>>
+      bare_;  ///< (value in out_, token): allocator counters without a unit
+};
+
+Phrase Reader::find_phrase(std::size_t n) const {
+  Phrase p;
+  std::size_t i = n;
+  const auto separator = [&](const Token& t) {
+    return t.kind == Kind::mark && std::string_view(":=([{'\"~#").find(t.text[0]) != std::string_view::npos;
+  };
+  const auto filler = [&](const Token& t) {
+    return t.kind == Kind::word && one_of(lower(t.text), {"is", "was", "now", "at", "of"});
+  };
+  while (i > 0 && (separator(tokens_[i - 1]) || filler(tokens_[i - 1]))) --i;
+  if (i > 2 && (tokens_[i - 1].is(')') || tokens_[i - 1].is(']')) && is_word(i - 2) &&
+      is_label_unit(lower(tokens_[i - 2].text))) {
+    p.unit = tokens_[i - 2].text;  // "memory (MB): 12"
+    i -= tokens_[i - 3].kind == Kind::mark ? std::size_t{3} : std::size_t{2};
+  }
+  if (i > 0 && tokens_[i - 1].is('-') && i < n && tokens_[i].begin > tokens_[i - 1].end) --i;  // "Memory - 18.2GB"
+  p.first_token = i;
+  bool outside = false;
+  while (i > 0 && p.identifiers.size() < max_label_words) {
+    const Token& t = tokens_[i - 1];
+    if (t.kind == Kind::number) {  // "GPU 0 memory", "cuda:0 memory"
+      const std::size_t back = i >= 3 && tokens_[i - 2].is(':') ? i - 3 : i - 2;
+      if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(lower(tokens_[back].text), {"gpu", "cuda", "device"}))
+        break;
+      p.device = static_cast<int>(t.number.value);
+      i = back + 1;
+      continue;
+    }
+    if (t.kind == Kind::mark) {
+      if (std::string_view("-/.()_").find(t.text[0]) == std::string_view::npos) break;
+      --i;
+      continue;
+    }
+    if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // the unit of the number before
+    const std::vector<std::string> words = words_of(t.text);
+    std::vector<std::string> kept;
+    for (const std::string& w : words) {
+      if (is_label_unit(w) && w == words.back())
+        p.unit = t.text.substr(t.text.size() - w.size());
+      else
+        kept.push_back(w);
+    }
+    p.spoilt |= std::any_of(kept.begin(), kept.end(), [](const std::string& w) { return spoils_label(w); });
+    const bool known = std::all_of(kept.begin(), kept.end(), [](const std::string& w) {
+      return belongs_to_label(w) || (w.size() <= 2 && is_digit(w[0]));
+    });
+    if (!known) outside = true, p.firm = false;
+    p.identifiers.insert(p.identifiers.begin(), lower(t.text));
+    if (!outside) {
+      p.words.insert(p.words.begin(), kept.begin(), kept.end());
+      if (p.end == 0) p.end = t.end;
+      p.begin = t.begin;
+      p.first_token = i - 1;
+    }
+    --i;
+  }
+  return p;
+}
+
+/// "desc:  5%|▌ | 12/240 [00:10<03:20". What the description says decides whether its count is a step.
+void Reader::read_bar() {
+  for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
+    if (!whole(i) || !is(i + 1, '/') || !whole(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
+    if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
+    std::vector<std::string> words;
+    std::optional<double> epoch;
+    double first_epoch = 0;
+    for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
+      if (is_word(k)) words.push_back(lower(tokens_[k].text));
+      if (!words.empty() && words.back() == "epoch" && whole(k) && !epoch) {
+        epoch = tokens_[k].number.value;
+        if (is(k + 1, '/')) first_epoch = 1;
+      }
+    }
+    const auto says = [&](std::initializer_list<std::string_view> any) {
+      return std::any_of(words.begin(), words.end(), [&](const std::string& w) { return one_of(w, any); });
+    };
+    const double n = tokens_[i].number.value, total = tokens_[i + 2].number.value;
+    if (std::any_of(words.begin(), words.end(), names_evaluation)) {
+      out_.evaluation = true;
+      out_.step = n;
+    } else if (words.empty() || epoch ||
+               says({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
+      if (says({"epoch", "epochs"}) && !epoch)
+        out_.epoch = n;  // the bar counts epochs
+      else
+        out_.step = n + std::max(0.0, epoch.value_or(first_epoch) - first_epoch) * total;
+      if (epoch) out_.epoch = epoch;
+      out_.leads = true;
+    } else {
+      out_.other_work = true;
+    }
+    out_.total = total;
+    return;
+  }
+}
+
+/// How surely a word names the step: a global one before one of the epoch, a batch last. 0: no step.
+int step_rank(std::string_view name) {
+  if (one_of(name, {"global_step", "globalstep", "train_step", "training_step", "optimizer_step", "num_updates"}))
+    return global_rank;
+  if (name == "step" || name == "steps") return 4;
+  if (one_of(name, {"iteration", "iterations", "iter", "it"})) return 3;
+  return name == "batch" ? 2 : 0;
+}
+
+/// "total steps", "every 10 steps", "in step 3": no statement of where the run is.
+bool is_no_place(std::string_view before) {
+  return one_of(before, {"total", "max",  "num",     "per",          "each",         "every",  "last", "warmup",
+                         "eval",  "save", "logging", "accumulation", "optimization", "number", "this", "first",
+                         "next",  "of",   "micro",   "for",          "in",           "and",    "to",   "the"});
+}
+
+/// "Epoch [1][50/225]", "Epoch: 1 [640/60000": where the place inside an epoch stands behind its number.
+std::optional<std::size_t> Reader::place_in_epoch(std::size_t n) const {
+  const std::size_t at = is(n + 1, ']') && is(n + 2, '[') ? n + 3 : is(n + 1, '[') ? n + 2 : 0;
+  return at > 0 && whole(at) && is(at + 1, '/') && whole(at + 2) ? std::optional(at) : std::nullopt;
+}
+
+/// step, iteration, batch and epoch by their words.
+void Reader::read_places() {
+  if (out_.step || out_.other_work) return;
+  int best = 0;
+  std::optional<double> total;
+  for (std::size_t n = 0; n < tokens_.size(); ++n) {
+    if (!is_number(n)) continue;
+    const Phrase& p = phrase_before(n);
+    if (p.identifiers.empty()) continue;
+    const std::string& name = p.identifiers.back();
+    if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2])) continue;
+    if (name == "epoch") {
+      if (!out_.epoch) out_.epoch = tokens_[n].number.value;
+      if (const auto at = place_in_epoch(n); at && best == 0) {
+        out_.step = tokens_[*at].number.value;
+        total = tokens_[*at + 2].number.value;
+        best = 1;
+      }
+      continue;
+    }
+    const int rank = step_rank(name);
+    if (rank <= best || !whole(n) || unit_behind(n) || is(n + 1, '%')) continue;
+    best = rank;
+    out_.step = tokens_[n].number.value;
+    total.reset();
+    if (rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of")) && whole(n + 2))
+      total = tokens_[n + 2].number.value;
+  }
+  out_.total = total;
+  judge_line();
+  if (out_.step && out_.epoch && total && !out_.evaluation) *out_.step += std::max(0.0, *out_.epoch - 1) * *total;
+}
+
+/// What the words before the first number say of the whole line.
+void Reader::judge_line() {
+  std::size_t first = 0;
+  while (first < tokens_.size() && !is_number(first)) ++first;
+  for (std::size_t i = 0; i < std::min<std::size_t>(first, 6); ++i)
+    out_.evaluation |= is_word(i) && names_evaluation(lower(tokens_[i].text));
+  if (first == tokens_.size() || is_prose() || !(out_.step || out_.epoch)) return;
+  const Phrase& p = phrase_before(first);
+  const bool place = !p.identifiers.empty() && p.identifiers.size() <= 3 &&
+                     (p.identifiers.back() == "epoch" || step_rank(p.identifiers.back()) > 0);
+  out_.leads = place && (out_.total || first + 1 >= tokens_.size() || names_metrics());
+}
+
+void Reader::keep(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit) {
+  Reading r;
+  r.metric = label.metric;
+  r.kind = label.kind;
+  r.value = number.value * (unit ? unit->bytes : 1);
+  double quantum = unit ? unit->bytes : 1;
+  for (int i = 0; i < number.decimals; ++i) quantum /= 10;
+  r.quantum = std::max(1.0, quantum);
+  if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
+  if (phrase.begin < phrase.end)
+    r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
+  if (out_.evaluation) r.phase = "evaluation";
+  const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
+  out_.values.push_back({std::move(r), host ? std::nullopt : phrase.device});
+}
+
+/// The length of the step's sequences; no memory, but what memory depends on.
+bool Reader::read_length(const Phrase& p, std::size_t n) {
+  const std::string& name = p.identifiers.back();
+  if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !whole(n) ||
+      tokens_[n].number.value < 1 || unit_behind(n))
+    return false;
+  Reading r;
+  r.metric = Metric::input_length;
+  r.value = tokens_[n].number.value;
+  r.quantum = 1;
+  r.label = name;
+  if (out_.evaluation) r.phase = "evaluation";
+  out_.values.push_back({std::move(r), {}});
+  return true;
+}
+
+/// A line without a step is believed less: its label must say that something was measured.
+bool Reader::is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const {
+  const std::string& name = p.identifiers.back();
+  const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
+                       (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
+  if (setting && (!out_.step || is(n - 1, '='))) return false;
+  if (label.metric == Metric::free && !about_device_) return false;
+  if (out_.step || out_.epoch) return true;
+  const std::string_view printed = line_.substr(p.begin, p.end - p.begin);
+  const std::size_t behind = line_.find_first_not_of(' ', p.end);
+  const bool aligned = behind != line_.npos && behind > p.end && line_[behind] == ':';  // "Reserved   : 210 MiB", a list of facts
+  return p.firm && (label.usage || of_total) && !aligned && printed.find('/') == printed.npos;
+}
+
+/// The unit of the number at `n`, also in "3.1/24.0 GB", "121.0MB / 6144.0MB", "18,2 GB".
+std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_total) const {
+  std::optional<Unit> unit = unit_behind(n);
+  if (!unit && is(n + 1, '/') && is_number(n + 2))
+    unit = unit_behind(n + 2), of_total = true;
+  else if (unit && is(n + 2, '/') && is_number(n + 3))
+    of_total = true;
+  if (!unit && is(n + 1, ',') && glued(n + 1) && whole(n) && is_number(n + 2) && glued(n + 2) &&
+      tokens_[n + 2].text.size() <= 2) {
+    unit = unit_behind(n + 2);
+    number.decimals = static_cast<int>(tokens_[n + 2].text.size());
+    number.value += tokens_[n + 2].number.value / std::pow(10, number.decimals);
+  }
+  return unit;
+}
+
+void Reader::read_values() {
+  std::optional<int> device;
+  about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
+    return t.kind == Kind::word &&
+           one_of(lower(t.text), {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
+  });
+  for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
+    if (!is_number(n) || is(n + 1, '%')) continue;
+    Phrase p = phrase_before(n);
+    if (p.identifiers.empty()) continue;
+    if (whole(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
+      device = static_cast<int>(tokens_[n].number.value);
+      continue;
+    }
+    if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))
+      continue;  // a negative value is a difference
+    if (p.words.empty() || p.spoilt || (!p.firm && !out_.step)) continue;
+    const auto label = read_label(p.words);
+    if (!label) continue;
+    GaugeValue number = tokens_[n].number;
+    bool of_total = false;
+    std::optional<Unit> unit = unit_at(n, number, of_total);
+    if (!unit && !p.unit.empty()) unit = unit_of(p.unit, true);
+    if (!is_believed(p, *label, n, of_total)) continue;
+    if (!p.device) p.device = device;
+    if (unit) {
+      keep(p, *label, number, unit);
+    } else if (one_of(to_string(label->metric), {"allocated", "reserved", "max_allocated", "max_reserved"}) &&
+               !is_word(n + 1)) {
+      bare_.emplace_back(out_.values.size(), n);
+      keep(p, *label, number, std::nullopt);
+    }
+    if (of_total) n += is_number(n + 2) ? std::size_t{2} : std::size_t{3};
+  }
+  settle_bare();
+}
+
+/// Gives the values without a unit the one that their digits tell, or drops them.
+void Reader::settle_bare() {
+  if (bare_.empty()) return;
+  const auto unit = unit_of_digits();
+  for (auto it = bare_.rbegin(); it != bare_.rend(); ++it) {
+    if (!unit) {
+      out_.values.erase(out_.values.begin() + static_cast<std::ptrdiff_t>(it->first));
+      continue;
+    }
+    Reading& r = out_.values[it->first].reading;
+    r.value *= unit->bytes;
+    r.quantum = std::max(1.0, unit->bytes / std::pow(10, tokens_[it->second].number.decimals));
+    r.ambiguous_unit = unit->ambiguous;
+  }
+}
+
+/// Allocator counters without a unit: every size is a multiple of 512 bytes, which tells 2^20 from 10^6 where enough
+/// digits are printed. A large whole number counts bytes. Otherwise nobody knows.
+std::optional<Unit> Reader::unit_of_digits() const {
+  for (const auto& [value, token] : bare_) {
+    const GaugeValue& n = tokens_[token].number;
+    if (n.decimals == 0 && n.value >= static_cast<double>(MiB)) return Unit{1, "", false};
+    if (n.decimals >= 3 && n.value > 0) {
+      const double binary = n.value * static_cast<double>(MiB) / granule, decimal = n.value * 1e6 / granule;
+      if (std::abs(binary - std::round(binary)) < 1e-6) return Unit{static_cast<double>(MiB), "", false};
+      if (n.decimals <= 6 && std::abs(decimal - std::round(decimal)) < 1e-6) return Unit{1e6, "", false};
+    }
+    if (n.decimals > 0 && n.value >= 1000) return Unit{static_cast<double>(MiB), "", true};  // no card has 1000 GB
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Printed read_printed(std::string_view line) { return Reader(without_log_head(line)).read(); }
+
+}  // namespace oomdoctor

@@ -1,0 +1,34 @@
+// Reads lines that people print themselves, and progress bars: "Step 100: Loss=2.34, Memory=18.2GB", "step 5 | loss 2.1
+// | allocated 3.214 GiB", "Epoch 0:  5%|▌ | 12/240 [00:10<03:20, 1.1it/s, mem=18.2GB]".
+//
+// A value counts only where a label from a closed vocabulary stands before it and a unit is printed or can be told from
+// its digits; a line of program text, of a failure or of prose yields nothing. When in doubt, nothing is said.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/event.h"
+
+namespace oomdoctor {
+
+struct PrintedValue {
+  Reading reading;
+  std::optional<int> device;
+};
+
+struct Printed {
+  std::optional<double> step;  ///< made to go on over epochs where the line prints epoch, place and total
+  std::optional<double> total;
+  std::optional<double> epoch;
+  bool evaluation = false;  ///< a batch of a validation or test pass, no step of the training
+  bool other_work = false;  ///< a bar of something else: downloads, tokenizing, loading
+  bool leads = false;       ///< the line begins with its step or epoch
+  std::vector<PrintedValue> values;
+};
+
+Printed read_printed(std::string_view line);
+
+}  // namespace oomdoctor

@@ -1,0 +1,69 @@
+#include "parse/same_failure.h"
+
+#include <array>
+
+namespace oomdoctor {
+namespace {
+
+using Number = std::optional<Bytes> Oom::*;
+
+constexpr std::array<Number, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
+                                        &Oom::process,     &Oom::allocated,     &Oom::reserved,
+                                        &Oom::unallocated, &Oom::private_pools, &Oom::limit};
+
+bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
+  if (!a || !b) return true;
+  const i64 difference = a->count > b->count ? a->count - b->count : b->count - a->count;
+  return difference <= a->slack + b->slack;
+}
+
+}  // namespace
+
+int death_authority(const Oom& report) {
+  if (report.kind != OomKind::host && report.kind != OomKind::shared_memory) return 0;
+  switch (report.agent) {
+    case Agent::kernel:
+    case Agent::cgroup:
+      return report.process ? 5 : 4;  // the line with the victim's sizes stands for its block
+    case Agent::slurm:
+    case Agent::kubernetes:
+    case Agent::scheduler:
+    case Agent::daemon:
+      return 3;
+    case Agent::worker:
+      return 2;
+    case Agent::signal:
+      return 1;
+    case Agent::library:
+      return report.kind == OomKind::shared_memory ? 2 : 0;
+    default:
+      return 0;
+  }
+}
+
+bool may_be_one_death(const Incident& old, const Oom& now, const Where& where) {
+  const int a = death_authority(old.oom), b = death_authority(now);
+  if (a == 0 || b == 0 || old.oom.kind != now.kind) return false;
+  // Shell and kernel may name different processes of one tree; two kernel lines with two processes are two deaths.
+  const bool same_reporter = a == b || (a >= 4 && b >= 4);
+  return !same_reporter || !old.where.pid || !where.pid || old.where.pid == where.pid;
+}
+
+bool same_victim(const Incident& old, const Where& where) { return old.where.pid && old.where.pid == where.pid; }
+
+bool comes_in_parts(Agent agent) { return agent == Agent::tf_bfc || agent == Agent::xla || agent == Agent::driver; }
+
+bool complement(const Oom& a, const Oom& b) {
+  for (const Number n : numbers)
+    if (!agree(a.*n, b.*n)) return false;
+  return true;
+}
+
+void fill_gaps(Oom& into, const Oom& from) {
+  for (const Number n : numbers)
+    if (!(into.*n)) into.*n = from.*n;
+  if (into.process_name.empty()) into.process_name = from.process_name;
+  if (into.framework.empty()) into.framework = from.framework;
+}
+
+}  // namespace oomdoctor

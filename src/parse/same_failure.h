@@ -1,0 +1,29 @@
+// Which reports are one failure although their words differ: a death that kernel, scheduler, launcher and shell each
+// report in their own way, and the reports of one refused request that each know some of its numbers.
+#pragma once
+
+#include "model/case.h"
+
+namespace oomdoctor {
+
+/// How far a report of a killed process is to be trusted; 0: it reports no death. The most trusted one places the
+/// incident.
+int death_authority(const Oom& report);
+
+/// True when `now`, said of `where`, may be the death that `old` reports. Distance is the caller's business.
+bool may_be_one_death(const Incident& old, const Oom& now, const Where& where);
+
+/// True when both name the same victim.
+bool same_victim(const Incident& old, const Where& where);
+
+/// True when reports of this agent come in parts: the request, the allocator's state and the operation on lines of
+/// their own.
+bool comes_in_parts(Agent agent);
+
+/// True when no number that both know differs by more than rounding.
+bool complement(const Oom& a, const Oom& b);
+
+/// Takes from `from` what `into` does not know.
+void fill_gaps(Oom& into, const Oom& from);
+
+}  // namespace oomdoctor

@@ -1,0 +1,225 @@
+#include "parse/scanner.h"
+
+#include <algorithm>
+#include <set>
+
+#include "parse/case_builder.h"
+#include "parse/readers.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t block_size = 1 << 20;
+constexpr std::size_t margin = 64 << 10;  ///< bytes that stay readable before and behind the block, for messages over several lines
+constexpr std::size_t sniffed_lines = 6;
+
+/// Nobody has that much: the value is broken (mmcv prints such ones after an epoch's end).
+constexpr double too_much = 64.0 * static_cast<double>(TiB);
+
+bool ends_line(char c) { return c == '\n' || c == '\r'; }
+
+void tell_gauge(const Gauge& gauge, const std::vector<GaugeValue>& values, Sink& sink) {
+  std::optional<double> step, epoch, total;
+  Where where;
+  double first_epoch = 1;
+  for (const GaugeValue& v : values) {
+    if (v.name == "step") step = v.value;
+    if (v.name == "epoch" || v.name == "epoch0") epoch = v.value, first_epoch = v.name == "epoch" ? 1 : 0;
+    if (v.name == "total") total = v.value;
+    if (v.name == "rank") where.rank = static_cast<int>(v.value);
+    if (v.name == "device") where.device = static_cast<int>(v.value);
+  }
+  if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
+  if (where.rank || where.device) sink.at(where);
+  if (step || epoch) sink.step({step ? std::optional<i64>(static_cast<i64>(*step)) : std::nullopt, {}, epoch});
+  for (const GaugeValue& v : values) {
+    const auto metric = metric_of(v.name);
+    if (!metric || v.value < 0 || v.value * gauge.unit > too_much) continue;
+    double q = gauge.unit;
+    for (int i = 0; i < v.decimals; ++i) q /= 10;
+    Reading r;
+    r.metric = *metric;
+    const bool maximum = metric == Metric::max_allocated || metric == Metric::max_reserved;
+    r.kind = maximum ? gauge.maxima : gauge.current;
+    r.value = v.value * gauge.unit;
+    r.quantum = std::max(1.0, q);
+    r.unit = std::string(gauge.unit_name);
+    r.label = std::string(gauge.label);
+    sink.reading(r, step);
+  }
+}
+
+/// Feeds one source through map and fold.
+class Pass {
+ public:
+  Pass(CaseBuilder& builder, Case& out, int source) : builder_(builder), case_(out), source_(source) {}
+
+  /// Tells the builder what was found in [begin, end), rows of an open table included.
+  void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, std::vector<Found>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.first_line < b.first_line; });
+    std::size_t next = 0;
+    if (table_ == nullptr && std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
+      for (Found& f : found) tell(window, f);
+      return;
+    }
+    i64 number = first_line;
+    for (std::size_t at = begin; at < end;) {
+      const Line line = window.line_around(at, number);
+      bool header = false;
+      const std::size_t from = next;
+      for (; next < found.size() && found[next].first_line <= number; ++next) header |= found[next].header != nullptr;
+      const bool row = table_ != nullptr && !header && tell_row(window, line);
+      for (std::size_t i = from; i < next; ++i)
+        if (!row || found[i].header != nullptr) tell(window, found[i]);
+      at = line.end;
+      while (at < end && !ends_line(window.buffer()[at])) ++at;
+      if (at < end) at += window.buffer()[at] == '\r' && at + 1 < end && window.buffer()[at + 1] == '\n' ? std::size_t{2} : std::size_t{1};
+      ++number;
+    }
+    for (; next < found.size(); ++next) tell(window, found[next]);
+  }
+
+  void open_table(const Table& table, Layout layout) {
+    table_ = &table;
+    if (!layout.kind.empty()) case_.inputs[static_cast<std::size_t>(source_)].kind = layout.kind;
+    if (!layout.note.empty()) case_.notes.push_back({Severity::note, layout.note, {}});
+    layout_ = std::move(layout);
+  }
+
+ private:
+  Evidence evidence(const Line& line, i64 first, i64 last, std::string_view marked) const {
+    Evidence e;
+    e.span.source = source_;
+    e.span.first_line = first;
+    e.span.last_line = last;
+    std::size_t at = marked.empty() ? std::string::npos : line.text.find(marked);
+    std::size_t from = 0;
+    if (line.text.size() > Evidence::max_excerpt && at != std::string::npos && at > 200) from = at - 200;
+    e.excerpt = line.text.substr(from, Evidence::max_excerpt);
+    if (at != std::string::npos) {
+      e.span.column = static_cast<int>(at - from);
+      e.span.end_column = static_cast<int>(std::min(at - from + marked.size(), e.excerpt.size()));
+    }
+    return e;
+  }
+
+  void claim(std::string_view parser, i64 first, i64 last) {
+    ++case_.coverage.by_parser[std::string(parser)];
+    first = std::max(first, claimed_ + 1);
+    if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
+  }
+
+  void tell(const Window& window, Found& f) {
+    if (f.header != nullptr) {
+      open_table(*f.header, std::move(f.layout));
+      claim(std::string_view(f.header->name).substr(0, f.header->name.find('/')), f.first_line, f.last_line);
+      return;
+    }
+    const Cursor cursor(window, f.line);
+    const bool marked = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::line && f.captures.has(1);
+    builder_.begin_emit(cursor, f.reader->name, evidence(f.line, f.first_line, f.last_line, marked ? f.captures.group[1] : std::string_view{}));
+    if (f.reader->form)
+      for (const auto& values : f.gauges) tell_gauge(f.reader->form->gauge(), values, builder_);
+    else
+      f.reader->pattern->emit(Match{*f.text, f.captures, cursor}, builder_);
+    claim(f.reader->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
+  }
+
+  bool tell_row(const Window& window, const Line& line) {
+    const Cursor cursor(window, line);
+    builder_.begin_emit(cursor, table_->name, evidence(line, line.number, line.number, {}));
+    if (!table_->row(line.text, layout_, builder_)) return false;
+    claim(std::string_view(table_->name).substr(0, table_->name.find('/')), line.number, line.number);
+    return true;
+  }
+
+  CaseBuilder& builder_;
+  Case& case_;
+  int source_;
+  const Table* table_ = nullptr;
+  Layout layout_;
+  i64 claimed_ = 0;
+};
+
+/// The end of the last whole line in [begin, end), or `end` itself for a line longer than the block.
+std::size_t cut_at_line(std::string_view buffer, std::size_t begin, std::size_t end) {
+  for (std::size_t i = end; i > begin; --i)
+    if (buffer[i - 1] == '\n' || (buffer[i - 1] == '\r' && i < buffer.size() && buffer[i] != '\n')) return i;
+  return end;
+}
+
+}  // namespace
+
+struct Scanner::Impl {
+  ReaderTable readers;
+};
+
+Scanner::Scanner(std::span<const Parser* const> parsers) : impl_(std::make_unique<Impl>(Impl{ReaderTable(parsers)})) {}
+Scanner::~Scanner() = default;
+
+Case Scanner::scan(std::vector<Source>& sources) const {
+  Case out;
+  CaseBuilder builder(out);
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    Source& source = sources[s];
+    out.inputs.emplace_back().path = source.name();
+    builder.begin_source(static_cast<int>(s));
+    Pass pass(builder, out, static_cast<int>(s));
+    std::string buffer;
+    std::size_t begin = 0;
+    i64 lines = 0;
+    bool more = true, first = true;
+    char last = '\n';
+    while (true) {
+      while (more && buffer.size() - begin < block_size + margin) more = source.read(buffer, block_size);
+      if (begin >= buffer.size()) break;
+      const Window window(buffer);
+      if (first) {
+        std::vector<std::string> head;
+        for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l)) head.push_back(l->text);
+        Layout layout;
+        if (const Table* table = impl_->readers.sniff(head, layout)) pass.open_table(*table, std::move(layout));
+        first = false;
+      }
+      const std::size_t end = more ? cut_at_line(buffer, begin, begin + block_size) : buffer.size();
+      std::vector<Found> found = impl_->readers.map(window, begin, end, lines + 1);
+      pass.fold(window, begin, end, lines + 1, found);
+      lines += count_line_ends(std::string_view(buffer).substr(begin, end - begin));
+      last = buffer[end - 1];
+      const std::size_t drop = end > margin ? end - margin : 0;
+      buffer.erase(0, drop);
+      begin = end - drop;
+      if (!more && begin >= buffer.size()) break;
+    }
+    if (!ends_line(last)) ++lines;
+    Input& input = out.inputs.back();
+    input.bytes = source.bytes();
+    input.lines = lines;
+    out.coverage.lines += lines;
+    if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
+      out.notes.push_back({Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
+  }
+  builder.finish();
+  return out;
+}
+
+std::vector<std::string> Scanner::takers(std::string_view text) const {
+  const Window window(text);
+  std::set<std::string> names;
+  for (const Found& f : impl_->readers.map(window, 0, text.size(), 1)) names.insert(std::string(f.header != nullptr ? f.header->name : f.reader->name));
+  return {names.begin(), names.end()};
+}
+
+std::vector<FormatInfo> list_formats() {
+  std::vector<FormatInfo> out;
+  for (const Parser* parser : all_parsers()) {
+    for (const Pattern& p : parser->patterns) out.push_back({std::string(p.name), std::string(parser->name), "message", "", std::string(p.example), std::string(parser->title)});
+    for (const Gauge& g : parser->gauges)
+      out.push_back({std::string(g.name), std::string(parser->name), std::string(to_string(g.current)), std::string(g.unit_name), std::string(g.example), std::string(parser->title)});
+    for (const Table& t : parser->tables)
+      out.push_back({std::string(t.name), std::string(parser->name), "table", "", std::string(t.example_header) + "\n" + std::string(t.example_row), std::string(parser->title)});
+  }
+  return out;
+}
+
+}  // namespace oomdoctor

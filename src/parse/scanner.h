@@ -1,0 +1,31 @@
+// Reads sources and makes the Case. Map: the anchors of all parsers are looked up in a block of bytes, and the patterns and
+// gauges behind them are tried on that line; a pure function of the block. Fold: what was found is told to the CaseBuilder in
+// the order of the input.
+#pragma once
+
+#include <vector>
+
+#include "model/case.h"
+#include "parse/parser.h"
+#include "text/source.h"
+
+namespace oomdoctor {
+
+/// Anchors, compiled regexes and forms of a set of parsers. Made once, then const.
+class Scanner {
+ public:
+  explicit Scanner(std::span<const Parser* const> parsers);
+  ~Scanner();
+
+  /// Reads all sources to their end. Input is never an error: damage becomes notes. Throws Error when reading itself fails.
+  Case scan(std::vector<Source>& sources) const;
+
+  /// Names of all patterns and gauges that take `line` (a law: each example is taken by exactly one).
+  std::vector<std::string> takers(std::string_view text) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oomdoctor

@@ -1,0 +1,18 @@
+// Sizes beside their labels in blank-free text: "12.84GiBisallocatedbyPyTorch", "Triedtoallocate346.00MiB".
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace oomdoctor {
+
+/// "346.00MiB" at the front of `text`; a number without a unit counts bytes. `length`: bytes read.
+std::optional<Bytes> read_size(std::string_view text, std::size_t* length = nullptr, Radix radix = Radix::binary);
+
+/// The size right behind (right before) the first `label`.
+std::optional<Bytes> size_after(std::string_view text, std::string_view label);
+std::optional<Bytes> size_before(std::string_view text, std::string_view label);
+
+}  // namespace oomdoctor

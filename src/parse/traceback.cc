@@ -1,0 +1,137 @@
+#include "parse/traceback.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+namespace oomdoctor {
+namespace {
+
+constexpr int max_lines = 200;
+constexpr std::size_t max_frames = 64;
+constexpr int max_gap = 14;  ///< lines between two frames: a statement over several lines with its markers
+
+std::string_view trim(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
+  return s;
+}
+
+i64 number_at(std::string_view s) {
+  i64 n = 0;
+  std::from_chars(s.data(), s.data() + s.size(), n);
+  return n;
+}
+
+/// `File "train.py", line 97, in train_step`
+std::optional<Frame> python_frame(std::string_view s) {
+  const std::size_t file = s.find("File \"");
+  const std::size_t close = file == s.npos ? s.npos : s.find("\", line ", file + 6);
+  if (close == s.npos) return std::nullopt;
+  Frame frame;
+  frame.file = std::string(s.substr(file + 6, close - file - 6));
+  frame.line = number_at(s.substr(close + 8));
+  const std::size_t in = s.find(", in ", close);
+  if (in != s.npos) frame.function = std::string(trim(s.substr(in + 5)));
+  return frame;
+}
+
+/// IPython: `/path/norm_act.py in forward(self, x)`, `File /path/x.py:136, in forward(self)`, `Cell In[3], line 4`.
+std::optional<Frame> ipython_frame(std::string_view s) {
+  const std::size_t in = s.find(" in ");
+  if (in == s.npos) return std::nullopt;
+  std::string_view place = s.substr(0, in);
+  if (place.starts_with("File ")) place.remove_prefix(5);
+  const std::size_t py = place.find(".py");
+  if (py == place.npos || place.find('/') == place.npos || place.find('"') != place.npos || place.find(' ') < py) return std::nullopt;
+  Frame frame;
+  frame.file = std::string(place.substr(0, py + 3));
+  if (py + 3 < place.size() && place[py + 3] == ':') frame.line = number_at(place.substr(py + 4));
+  const std::string_view rest = s.substr(in + 4);
+  frame.function = std::string(rest.substr(0, std::min(rest.find('('), rest.size())));
+  return frame;
+}
+
+/// `---> 136         x = F.batch_norm(`
+bool arrow_line(std::string_view s, Frame& frame) {
+  const std::size_t arrow = s.find("-> ");
+  if (arrow == s.npos || s.substr(0, arrow).find_first_not_of('-') != s.npos) return false;
+  std::string_view rest = trim(s.substr(arrow + 3));
+  i64 line = 0;
+  const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), line).ptr;
+  if (line <= 0) return false;
+  frame.line = line;
+  frame.code = std::string(trim(rest.substr(static_cast<std::size_t>(end - rest.data()))));
+  return true;
+}
+
+bool is_marker(std::string_view s) { return s.find_first_not_of("~^ ") == s.npos; }
+
+/// Walks away from the message towards the outermost frame; `code` lines stand behind their frame.
+std::vector<Frame> frames_above(const Cursor& cursor) {
+  std::vector<Frame> found;  // innermost first
+  Frame arrow;
+  std::string code;
+  int gap = 0;
+  cursor.backward(max_lines, [&](const Line& line) {
+    const std::string_view s = trim(line.body());
+    auto frame = python_frame(s);
+    const bool ipython = !frame && (frame = ipython_frame(s)).has_value();
+    if (frame) {
+      if (ipython && arrow.line > 0) frame->line = arrow.line, frame->code = arrow.code;
+      if (!ipython) frame->code = code;
+      frame->library = is_library_file(frame->file);
+      found.push_back(std::move(*frame));
+      arrow = {};
+      code.clear();
+      gap = 0;
+      return found.size() < max_frames;
+    }
+    if (s.find("Traceback (most recent call last)") != s.npos) return found.empty();
+    Frame marked;
+    if (arrow_line(s, marked)) arrow = marked;
+    if (!s.empty() && !is_marker(s)) code = std::string(s.substr(0, 200));
+    return ++gap <= max_gap;
+  });
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+std::vector<Frame> frames_below(const Cursor& cursor) {
+  std::vector<Frame> found;
+  int gap = 0;
+  bool begun = false;
+  cursor.forward(max_lines, [&](const Line& line) {
+    const std::string_view s = trim(line.body());
+    if (!begun) {
+      begun = s.find("Traceback (most recent call last)") != s.npos;
+      return begun || ++gap < 4;
+    }
+    if (auto frame = python_frame(s)) {
+      frame->library = is_library_file(frame->file);
+      found.push_back(std::move(*frame));
+      gap = 0;
+    } else if (!line.body().starts_with(' ') && !line.body().starts_with('\t')) {
+      return false;  // the exception itself
+    } else if (!found.empty() && found.back().code.empty() && !is_marker(s)) {
+      found.back().code = std::string(s.substr(0, 200));
+    }
+    return found.size() < max_frames && ++gap <= max_gap;
+  });
+  return found;
+}
+
+}  // namespace
+
+bool is_library_file(std::string_view file) {
+  static constexpr std::array<std::string_view, 7> marks{"site-packages", "dist-packages", "/lib/python", "<frozen", "/torch/", "<string>", "/tensorflow/"};
+  return std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
+}
+
+std::vector<Frame> read_traceback(const Cursor& cursor) {
+  std::vector<Frame> frames = frames_above(cursor);
+  return frames.empty() ? frames_below(cursor) : frames;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,94 @@
+#include "parse/window.h"
+
+#include <algorithm>
+
+namespace oomdoctor {
+namespace {
+
+bool ends_line(char c) { return c == '\n' || c == '\r'; }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+}  // namespace
+
+i64 Joined::line_at(std::size_t offset) const {
+  i64 number = starts.empty() ? 0 : starts.front().second;
+  for (const auto& [begin, line] : starts) {
+    if (begin > offset) break;
+    number = line;
+  }
+  return number;
+}
+
+Line Window::line_around(std::size_t offset, i64 number) const {
+  Line line;
+  line.number = number;
+  line.begin = line.end = std::min(offset, buffer_.size());
+  while (line.begin > 0 && offset - line.begin < max_line / 2 && !ends_line(buffer_[line.begin - 1])) --line.begin;
+  while (line.end < buffer_.size() && line.end - offset < max_line / 2 && !ends_line(buffer_[line.end])) ++line.end;
+  line.text = clean_line(buffer_.substr(line.begin, line.end - line.begin));
+  line.prefix = peel_prefix(line.text);
+  return line;
+}
+
+std::optional<Line> Window::next(const Line& line) const {
+  std::size_t at = line.end;
+  if (at >= buffer_.size() || !ends_line(buffer_[at])) return std::nullopt;
+  at += buffer_[at] == '\r' && at + 1 < buffer_.size() && buffer_[at + 1] == '\n' ? std::size_t{2} : std::size_t{1};
+  if (at >= buffer_.size()) return std::nullopt;
+  return line_around(at, line.number + 1);
+}
+
+std::optional<Line> Window::previous(const Line& line) const {
+  std::size_t at = line.begin;
+  if (at == 0 || !ends_line(buffer_[at - 1])) return std::nullopt;
+  --at;
+  if (at > 0 && buffer_[at] == '\n' && buffer_[at - 1] == '\r') --at;
+  return line_around(at, line.number - 1);
+}
+
+bool Cursor::same_stream(const Line& other) const {
+  const auto& a = line_->prefix;
+  const auto& b = other.prefix;
+  if (a.rank && b.rank && a.rank != b.rank) return false;
+  return !a.pid || !b.pid || a.pid == b.pid;
+}
+
+void Cursor::forward(int most, const std::function<bool(const Line&)>& visit) const {
+  std::optional<Line> at = window_->next(*line_);
+  for (int seen = 0, walked = 0; at && seen < most && walked < 8 * most; ++walked, at = window_->next(*at)) {
+    if (!same_stream(*at)) continue;
+    ++seen;
+    if (!visit(*at)) return;
+  }
+}
+
+void Cursor::backward(int most, const std::function<bool(const Line&)>& visit) const {
+  std::optional<Line> at = window_->previous(*line_);
+  for (int seen = 0, walked = 0; at && seen < most && walked < 8 * most; ++walked, at = window_->previous(*at)) {
+    if (!same_stream(*at)) continue;
+    ++seen;
+    if (!visit(*at)) return;
+  }
+}
+
+Joined Cursor::joined(int back, int ahead) const {
+  std::vector<Line> lines;
+  const auto keep = [&](const Line& l) {
+    if (l.body().find_first_not_of(" \t") == std::string_view::npos) return false;
+    lines.push_back(l);
+    return true;
+  };
+  backward(back, keep);
+  std::reverse(lines.begin(), lines.end());
+  lines.push_back(*line_);
+  forward(ahead, keep);
+  Joined out;
+  for (const Line& l : lines) {
+    out.starts.emplace_back(out.text.size(), l.number);
+    for (const char c : l.body())
+      if (!is_blank(c)) out.text.push_back(c);
+  }
+  return out;
+}
+
+}  // namespace oomdoctor

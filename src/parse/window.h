@@ -1,0 +1,71 @@
+// The bounded piece of a stream that a parser may look at: the cleaned line of a hit, its neighbours of the same rank, and
+// the message around it with all blanks removed, which makes a console's wrapping invisible.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "text/lines.h"
+
+namespace oomdoctor {
+
+/// A cleaned line. `body()` is what was said, without the tags in front.
+struct Line {
+  i64 number = 0;
+  std::size_t begin = 0, end = 0;  ///< raw bytes in the window's buffer, without the line end
+  std::string text;
+  LinePrefix prefix;
+
+  std::string_view body() const { return std::string_view(text).substr(prefix.length); }
+};
+
+/// Several lines joined without blanks; `line_at` finds the way back.
+struct Joined {
+  std::string text;
+  std::vector<std::pair<std::size_t, i64>> starts;  ///< where in `text` each line begins
+
+  i64 line_at(std::size_t offset) const;
+};
+
+/// A view of the buffer around the region that is being scanned. Lines longer than max_line are seen as the piece around
+/// the place asked for.
+class Window {
+ public:
+  static constexpr std::size_t max_line = 4096;
+
+  Window(std::string_view buffer) : buffer_(buffer) {}
+
+  std::string_view buffer() const { return buffer_; }
+  /// The line that holds `offset`; its number is given by the caller, who counts.
+  Line line_around(std::size_t offset, i64 number) const;
+  std::optional<Line> next(const Line& line) const;
+  std::optional<Line> previous(const Line& line) const;
+
+ private:
+  std::string_view buffer_;
+};
+
+/// Walks from a line over its neighbours in the same stream: lines with another rank's tag are passed over.
+class Cursor {
+ public:
+  Cursor(const Window& window, const Line& line) : window_(&window), line_(&line) {}
+
+  const Line& line() const { return *line_; }
+  /// Up to `most` lines behind (forward) or before the hit, nearest first, until `visit` returns false.
+  void forward(int most, const std::function<bool(const Line&)>& visit) const;
+  void backward(int most, const std::function<bool(const Line&)>& visit) const;
+  /// The lines from `back` before to `ahead` behind the hit, joined without blanks; an empty line ends it on either side.
+  Joined joined(int back, int ahead) const;
+
+ private:
+  bool same_stream(const Line& other) const;
+
+  const Window* window_;
+  const Line* line_;
+};
+
+}  // namespace oomdoctor

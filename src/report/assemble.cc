@@ -1,0 +1,316 @@
+#include "report/assemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
+
+#include "report/grades.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t max_points = 400;    ///< of a drawn series: more than any screen has columns
+constexpr std::size_t max_locations = 4;   ///< under one reason
+
+class Assembler {
+ public:
+  Assembler(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis) : story_(story), analysis_(analysis), diagnosis_(diagnosis) {}
+
+  Report report() {
+    Report r;
+    for (const Input& i : story_.inputs) r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
+    for (std::size_t i = 0; i < story_.incidents.size(); ++i) r.incidents.push_back(incident(i));
+    r.more_incidents = story_.more_incidents;
+    for (std::size_t i = 0; i < story_.series.size(); ++i)
+      if (story_.series[i].metric != Metric::input_length) r.series.push_back(series(i));
+    for (const RankedCause& c : diagnosis_.causes)
+      if (c.probability > 0) r.causes.push_back(cause(c));
+    for (const RankedFix& f : diagnosis_.fixes) r.fixes.push_back(fix(f));
+    if (diagnosis_.plan) {
+      const FixPlan& p = *diagnosis_.plan;
+      r.plan = ReportPlan{p.fixes, p.need, p.margin, p.predicted_peak, p.would_have_fitted};
+    }
+    for (const HeldBackFix& h : diagnosis_.held_back) r.held_back.push_back({h.id, h.title, h.because});
+    for (const OpenQuestion& q : diagnosis_.questions) r.questions.push_back({q.missing, q.text, q.command});
+    r.coverage = {story_.coverage.lines, story_.coverage.claimed, story_.coverage.by_parser};
+    for (const auto* notes : {&story_.notes, &analysis_.notes})
+      for (const Note& n : *notes)
+        r.notes.push_back({n.severity == Severity::error ? "error" : n.severity == Severity::warning ? "warning" : "note", n.text,
+                           n.at ? std::optional(location(*n.at)) : std::nullopt});
+    r.verdict = verdict(r);
+    return r;
+  }
+
+  ReportCause cause(const RankedCause& c) const {
+    ReportCause out;
+    out.cause = c.id;
+    out.title = c.title;
+    out.explain = c.explain;
+    out.probability = c.probability;
+    for (const FiredSign& s : c.because) out.because.push_back(because(s));
+    for (const FiredSign& s : c.against) out.against.push_back(because(s));
+    return out;
+  }
+
+  std::vector<std::string> trace() const {
+    std::vector<std::string> out;
+    for (const FactSpec& spec : fact_specs()) {
+      const Fact* fact = analysis_.facts.find(spec.name);
+      if (fact == nullptr || !known(fact->value)) continue;
+      std::string line = fmt::format("{} = {}", spec.name, fact_text(spec, fact->value));
+      for (std::size_t i = 0; i < fact->because.size() && i < 2; ++i) {
+        const Location at = location(fact->because[i]);
+        line += fmt::format("{}{}:{}", i == 0 ? "   from " : ", ", at.path, at.line);
+      }
+      out.push_back(std::move(line));
+    }
+    return out;
+  }
+
+ private:
+  Location location(const Evidence& e) const {
+    Location at;
+    at.path = story_.inputs.at(static_cast<std::size_t>(e.span.source)).path;
+    at.line = e.span.first_line;
+    at.end_line = std::max(e.span.first_line, e.span.last_line);
+    at.excerpt = e.excerpt;
+    at.column = e.span.column;
+    at.end_column = e.span.end_column;
+    return at;
+  }
+
+  Because because(const FiredSign& sign) const {
+    Because out;
+    out.text = sign.text;
+    out.weight = sign.weight;
+    for (const std::string& name : sign.facts) {
+      if (out.fact.empty()) out.fact = name;
+      const Fact* fact = analysis_.facts.find(name);
+      if (fact == nullptr) continue;
+      for (const Evidence& e : fact->because) {
+        const Location at = location(e);
+        if (out.locations.size() < max_locations && std::none_of(out.locations.begin(), out.locations.end(), [&](const Location& l) { return l.path == at.path && l.line == at.line; }))
+          out.locations.push_back(at);
+      }
+    }
+    return out;
+  }
+
+  static std::string incident_id(std::size_t i) { return "incident-" + std::to_string(i + 1); }
+
+  ReportIncident incident(std::size_t index) const {
+    const Incident& in = story_.incidents[index];
+    const Oom& oom = in.oom;
+    const auto count = [](const std::optional<Bytes>& b) { return b ? std::optional<std::int64_t>(b->count) : std::nullopt; };
+    ReportIncident r;
+    r.id = incident_id(index);
+    r.kind = to_string(oom.kind);
+    r.agent = to_string(oom.agent);
+    r.framework = oom.framework;
+    r.message_format = oom.message_format;
+    r.location = location(in.evidence);
+    for (const Evidence& e : in.occurrences) r.occurrences.push_back(location(e));
+    r.more_occurrences = in.more_occurrences;
+    r.handled = in.handled;
+    if (in.follows) r.follows = incident_id(*in.follows);
+    r.device = in.where.device;
+    r.rank = in.where.rank;
+    r.pid = in.where.pid;
+    r.host = in.where.host;
+    r.step = in.when.step;
+    r.epoch = in.when.epoch;
+    r.phase = analysis_.phases[index].id;
+    r.requested_bytes = count(oom.request);
+    r.capacity_bytes = count(oom.capacity);
+    r.free_bytes = count(oom.free);
+    r.process_bytes = count(oom.process);
+    r.allocated_bytes = count(oom.allocated);
+    r.reserved_bytes = count(oom.reserved);
+    r.unallocated_bytes = count(oom.unallocated);
+    r.private_pool_bytes = count(oom.private_pools);
+    r.limit_bytes = count(oom.limit);
+    for (const OtherProcess& o : oom.others)
+      if (o.pid != 0) r.other_processes.emplace_back(o.pid, o.used.count);
+    const auto frame = [](const Frame& f) { return ReportFrame{f.file, f.line, f.function, f.code}; };
+    if (!oom.frames.empty()) r.ask_frame = frame(oom.frames.back());
+    for (auto f = oom.frames.rbegin(); f != oom.frames.rend() && !r.frame; ++f)
+      if (!f->library) r.frame = frame(*f);
+    if (const auto& account = analysis_.accounts[index]) {
+      ReportAccount a;
+      a.capacity_bytes = account->capacity.count;
+      for (const auto& s : account->shares) a.shares.push_back({s.label, s.size.count});
+      a.unexplained_bytes = account->unexplained.count;
+      a.slack_bytes = account->unexplained.slack;
+      r.account = std::move(a);
+    }
+    return r;
+  }
+
+  /// First, last, least and greatest of every run of buckets: what a drawing at this width would show.
+  static std::vector<ReportPoint> thinned(const Series& s) {
+    std::vector<ReportPoint> out;
+    const auto& buckets = s.buckets();
+    const std::size_t run = std::max<std::size_t>(1, (buckets.size() * 4 + max_points - 1) / max_points);
+    for (std::size_t i = 0; i < buckets.size(); i += run) {
+      const std::size_t end = std::min(buckets.size(), i + run);
+      if (end - i == 1 && buckets[i].n == 1) {
+        out.push_back({buckets[i].x, buckets[i].y});
+        continue;
+      }
+      const auto by = [](auto field) { return [field](const Bucket& a, const Bucket& b) { return a.*field < b.*field; }; };
+      const auto first = buckets.begin() + static_cast<std::ptrdiff_t>(i), last = buckets.begin() + static_cast<std::ptrdiff_t>(end);
+      const Bucket& least = *std::min_element(first, last, by(&Bucket::low));
+      const Bucket& most = *std::max_element(first, last, by(&Bucket::high));
+      std::vector<ReportPoint> four{{first->x, first->y}, {least.x_low, least.low}, {most.x_high, most.high}, {std::prev(last)->x, std::prev(last)->y}};
+      std::stable_sort(four.begin(), four.end(), [](const ReportPoint& a, const ReportPoint& b) { return a.x < b.x; });
+      for (const ReportPoint& p : four)
+        if (out.empty() || out.back().x != p.x || out.back().y != p.y) out.push_back(p);
+    }
+    return out;
+  }
+
+  static std::int64_t whole(double v) { return std::llround(v); }
+
+  ReportSeries series(std::size_t index) const {
+    const Series& s = story_.series[index];
+    const Trend& t = analysis_.trends[index];
+    ReportSeries r;
+    r.id = "series-" + std::to_string(index + 1);
+    r.metric = to_string(s.metric);
+    r.kind = to_string(s.kind);
+    r.label = s.phase.empty() ? s.label : s.label.empty() ? s.phase : s.label + ", " + s.phase;
+    r.rank = s.where.rank;
+    r.device = s.where.device;
+    r.unit = s.unit;
+    r.x_unit = s.has_times ? "second" : s.has_steps ? "step" : "value";
+    r.n = s.n;
+    if (s.n > 0) r.first_step = s.first_x, r.last_step = s.last_x;
+    r.first_value = s.first_value;
+    r.last_value = s.last_value;
+    r.max_value = s.max_value;
+    r.quantum = s.quantum;
+    r.points = thinned(s);
+    r.first = location(s.first_evidence);
+    r.last = location(s.last_evidence);
+    const auto estimate = [](const Estimate& e) { return ReportEstimate{e.value, e.low, e.high}; };
+    r.trend = {t.leak, std::string(to_string(t.shape)), t.confidence, estimate(t.slope), estimate(t.acceleration), t.onset_step, t.change_points, t.period, t.model, t.models, {}, t.why};
+    if (t.forecast) r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low, t.forecast->step_high, t.forecast->beyond_data};
+    return r;
+  }
+
+  ReportFix fix(const RankedFix& f) const {
+    ReportFix r;
+    r.id = f.id;
+    r.title = f.title;
+    r.causes = f.causes;
+    r.saves_low_bytes = f.saves_low;
+    r.saves_high_bytes = f.saves_high;
+    r.saves_formula = f.saves_formula;
+    r.cost = {f.cost, cost_text(f.cost)};
+    r.risk = {f.risk, risk_text(f.risk)};
+    r.enough = f.enough;
+    r.if_not_already = f.if_not_already;
+    r.why = f.why;
+    for (const FixSettingText& s : f.settings) r.settings.push_back({s.scope, s.text, s.from, s.to});
+    r.not_with = f.not_with;
+    r.verify = f.verify;
+    r.locations = because({"", 0, f.facts}).locations;
+    return r;
+  }
+
+  /// File name and line: a headline is no place for a long path, which the location has.
+  static std::string place_of(const Location& at) { return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line); }
+
+  /// The two numbers that decide and the line they stand on.
+  std::string deciding(const Incident& in) const {
+    const Oom& oom = in.oom;
+    const auto text = [](const Bytes& b) { return bytes_text(b.count); };
+    const Location at = location(in.evidence);
+    const std::string where = place_of(at);
+    if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
+      return fmt::format("{} asked for with {} held of the {} allowed ({})", text(*oom.request), text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit), where);
+    if (oom.request && oom.free && oom.capacity) return fmt::format("{} asked for, {} of {} free ({})", text(*oom.request), text(*oom.free), text(*oom.capacity), where);
+    if (oom.request && oom.limit) return fmt::format("{} asked for, {} allowed ({})", text(*oom.request), text(*oom.limit), where);
+    if (oom.free && oom.limit) return fmt::format("{} free, {} wanted ({})", text(*oom.free), text(*oom.limit), where);
+    if (oom.process && oom.limit) return fmt::format("{} used of {} allowed ({})", text(*oom.process), text(*oom.limit), where);
+    if (oom.request && oom.allocated) return fmt::format("{} asked for with {} allocated ({})", text(*oom.request), text(*oom.allocated), where);
+    if (oom.request) return fmt::format("{} asked for ({})", text(*oom.request), where);
+    if (oom.process) return fmt::format("{} in use ({})", text(*oom.process), where);
+    return fmt::format("no numbers printed ({})", where);
+  }
+
+  std::string growth_sentence() const {
+    if (!analysis_.main_series) return "";
+    const Series& s = story_.series[*analysis_.main_series];
+    const Trend& t = analysis_.trends[*analysis_.main_series];
+    if (!t.leak) return "";
+    const Location at = location(s.last_evidence);
+    return fmt::format("{} {} from {} to {} ({})", to_string(s.metric), t.shape == Shape::accelerating ? "grew faster and faster" : "grew",
+                       bytes_text(whole(s.first_value)), bytes_text(whole(s.last_value)), place_of(at));
+  }
+
+  /// The strongest reason of the first cause is a memory series, not the message.
+  bool growth_decided() const {
+    if (diagnosis_.causes.empty() || diagnosis_.causes.front().because.empty()) return false;
+    const auto& facts = diagnosis_.causes.front().because.front().facts;
+    return std::any_of(facts.begin(), facts.end(), [](const std::string& f) { return f == "trend.leak" || f == "trend.accelerating"; });
+  }
+
+  std::string headline(const Verdict& v) const {
+    const std::string growth = growth_sentence();
+    if (v.outcome == "no_oom") return fmt::format("no failure for want of memory in {} lines", story_.coverage.lines);
+    if (v.outcome == "at_risk") {
+      const Trend& t = analysis_.trends[*analysis_.main_series];
+      std::string when = t.forecast ? fmt::format("; full at {} {:.0f}", story_.series[*analysis_.main_series].has_times ? "second" : "step", t.forecast->step) : "";
+      return growth + when;
+    }
+    const Incident& in = story_.incidents[*analysis_.primary];
+    const std::string title = v.cause == "undetermined" ? "cause undetermined" : v.cause_title;
+    if (!growth.empty() && growth_decided()) return fmt::format("{}: {}", title, growth);
+    return fmt::format("{}: {}", title, deciding(in));
+  }
+
+  Retry retry(const Verdict& v) const {
+    if (v.outcome == "no_oom" || v.outcome == "handled_oom") return {"retry_unchanged", ""};
+    if (analysis_.facts.is_true("account.free_beyond_request") && analysis_.facts.number("oom.others_count").value_or(0) > 0) return {"retry_unchanged", ""};
+    for (const RankedFix& f : diagnosis_.fixes)
+      for (const FixSettingText& s : f.settings)
+        if (!s.text.empty()) return {"retry_with_change", f.title};
+    return {"stop", ""};
+  }
+
+  Verdict verdict(const Report& r) const {
+    Verdict v;
+    const bool fatal = std::any_of(story_.incidents.begin(), story_.incidents.end(), [](const Incident& i) { return !i.handled; });
+    v.outcome = fatal ? "oom" : !story_.incidents.empty() ? "handled_oom" : analysis_.facts.is_true("run.at_risk") ? "at_risk" : "no_oom";
+    if (v.outcome != "no_oom") {
+      v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
+      if (!r.causes.empty()) {
+        v.confidence = r.causes.front().probability;
+        if (v.cause == r.causes.front().cause) v.cause_title = r.causes.front().title;
+      }
+    }
+    if (analysis_.primary) v.incident = incident_id(*analysis_.primary);
+    v.headline = headline(v);
+    v.retry = retry(v);
+    return v;
+  }
+
+  const Case& story_;
+  const Analysis& analysis_;
+  const Diagnosis& diagnosis_;
+};
+
+}  // namespace
+
+Report assemble(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis, const AssembleOptions& options) {
+  Assembler assembler(story, analysis, diagnosis);
+  Report report = assembler.report();
+  if (options.trace) report.trace = assembler.trace();
+  if (!options.why_not.empty())
+    for (const RankedCause& c : diagnosis.causes)
+      if (c.id == options.why_not) report.why_not = assembler.cause(c);
+  return report;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,208 @@
+#include "report/markdown.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/bytes.h"
+#include "report/chart.h"
+#include "report/sink.h"
+#include "report/words.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
+
+/// Text that is appended to, with fmt's checked formats.
+class Document {
+ public:
+  template <class... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string inline_or(const std::string& text, const std::string& otherwise) {
+  return markdown_inline(text.empty() ? otherwise : text);
+}
+
+/// Here the verdict comes first: a page is read from its top.
+void add_verdict(Document& out, const Report& report) {
+  const Verdict& verdict = report.verdict;
+  out.add("## {}\n\n", outcome_words(verdict.outcome));
+  if (verdict.outcome == "no_oom" && report.incidents.empty()) {
+    out.add("Nothing in {} says that memory ran out, and no memory series grows without a bound.\n\n",
+            plural(report.coverage.lines, "line", "lines"));
+    return;
+  }
+  out.add("**{}**\n\n", markdown_inline(verdict.headline));
+  if (verdict.cause == "undetermined")
+    out.add("- **Why:** not decided, see below\n");
+  else if (!verdict.cause.empty())
+    out.add("- **Why:** {} ({} sure)\n", inline_or(verdict.cause_title, verdict.cause),
+            percent_text(verdict.confidence));
+  if (!report.fixes.empty()) out.add("- **Try first:** {}\n", markdown_inline(report.fixes.front().title));
+  if (!verdict.retry.decision.empty()) out.add("- **Run again:** {}\n", markdown_inline(retry_words(verdict.retry)));
+  out.add("\n");
+  if (!report.fixes.empty() && !report.fixes.front().settings.empty())
+    out.add("{}\n", markdown_fence(report.fixes.front().settings.front().text));
+}
+
+/// A table whose numbers add up as printed, the same as on the terminal.
+void add_account(Document& out, const ReportIncident& of) {
+  const ReportAccount& account = *of.account;
+  std::vector<std::int64_t> sizes;
+  for (const auto& share : account.shares) sizes.push_back(share.bytes);
+  sizes.push_back(account.unexplained_bytes);
+  const SharesText text = shares_text(sizes, account.capacity_bytes);
+  out.add("| Where the memory of {} was | {} | share | |\n| :-- | --: | --: | :-- |\n", memory_name(of), text.unit);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double share =
+        account.capacity_bytes > 0 ? static_cast<double>(sizes[i]) / static_cast<double>(account.capacity_bytes) : 0;
+    out.add("| {} | {} | {} | {} |\n",
+            i < account.shares.size() ? markdown_inline(account.shares[i].label) : "unexplained", text.numbers[i],
+            text.percents[i], bar(share, 20));
+  }
+  out.add("| **capacity** | **{}** | 100 % | |\n\n", text.total);
+}
+
+/// Root causes in full; what followed from them is named under the evidence.
+void add_incidents(Document& out, const Report& report) {
+  for (const auto& incident : report.incidents) {
+    if (incident.follows) continue;
+    out.add("### {}\n\n", markdown_inline(incident_title(incident)));
+    out.add("{}", markdown_code(place(incident.location)));
+    if (const auto who = incident_circumstances(incident); !who.empty()) out.add(" ({})", markdown_inline(who));
+    if (incident.frame) {
+      out.add(", from {}", markdown_code(fmt::format("{}:{}", incident.frame->file, incident.frame->line)));
+      if (!incident.frame->function.empty()) out.add(" in {}", markdown_code(incident.frame->function));
+    }
+    out.add("\n\n");
+    if (!incident.location.excerpt.empty())
+      out.add("{}\n", markdown_fence(plain_line(incident.location.excerpt), "text"));
+    if (incident.account) add_account(out, incident);
+  }
+  if (report.more_incidents > 0)
+    out.add("{} not listed.\n\n", plural(report.more_incidents, "more failure is", "more failures are"));
+}
+
+void add_series(Document& out, const Report& report) {
+  if (report.series.empty()) return;
+  out.add(
+      "### Memory over the run\n\n| series | | first | last | most | values | shape |\n| :-- | :-- | --: | --: | --: | "
+      "--: | :-- |\n");
+  for (const auto& series : report.series) {
+    const auto value = [&](double v) {
+      return series.unit == "%" ? fmt::format("{:.1f} %", v) : bytes_text(static_cast<std::int64_t>(v));
+    };
+    std::string shape = shape_words(series.trend.shape);
+    if (series.trend.leak) shape += ": " + estimate_text(series.trend.slope) + " a " + series.x_unit;
+    if (series.trend.forecast)
+      shape += fmt::format("; {} are full at {} {}", bytes_text(series.trend.forecast->capacity_bytes), series.x_unit,
+                           step_text(series.trend.forecast->step));
+    out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
+            sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),
+            count_text(series.n), markdown_inline(shape));
+  }
+  out.add("\n");
+}
+
+/// Nested under its cause, each with the lines that it rests on.
+void add_reasons(Document& out, const std::vector<Because>& reasons, std::string_view mark) {
+  for (const auto& reason : reasons) {
+    out.add("  - {}{}", mark, markdown_inline(reason.text));
+    if (!reason.locations.empty()) out.add(" ({})", markdown_code(places(reason.locations, 3)));
+    out.add("\n");
+  }
+}
+
+void add_causes(Document& out, const Report& report) {
+  if (report.causes.empty()) return;
+  out.add("### Likely causes\n\n");
+  for (const auto& cause : report.causes) {
+    if (&cause != &report.causes.front() && cause.probability < least_probability) break;
+    out.add("- **{}** {} ({})\n", percent_text(cause.probability), inline_or(cause.title, cause.cause),
+            markdown_code(cause.cause));
+    add_reasons(out, cause.because, "");
+    add_reasons(out, cause.against, "but: ");
+  }
+  out.add("\n");
+}
+
+void add_fixes(Document& out, const Report& report) {
+  if (report.fixes.empty()) return;
+  out.add("### What to do, in the order to try\n\n");
+  for (std::size_t i = 0; i < report.fixes.size(); ++i) {
+    const ReportFix& fix = report.fixes[i];
+    std::vector<std::string> details;
+    if (const auto saving = saving_words(fix); !saving.empty()) details.push_back(saving);
+    if (fix.enough) details.push_back("enough on its own");
+    details.push_back(fix.cost.text);
+    details.push_back(fix.risk.text);
+    if (fix.if_not_already) details.push_back("if not already set");
+    std::erase(details, "");
+    out.add("#### {}. {}\n\n{}\n\n", i + 1, markdown_inline(fix.title),
+            markdown_inline(fmt::format("{}", fmt::join(details, ", "))));
+    for (const auto& setting : fix.settings)
+      out.add("{}:\n\n{}\n", markdown_inline(setting.scope), markdown_fence(setting.text));
+    if (!fix.verify.empty()) out.add("It worked if {}.\n\n", markdown_inline(fix.verify));
+  }
+}
+
+void add_remarks(Document& out, const Report& report) {
+  if (!report.held_back.empty()) out.add("### What does not help here\n\n");
+  for (const auto& advice : report.held_back)
+    out.add("- **{}**: {}\n", markdown_inline(advice.title), markdown_inline(advice.because));
+  if (!report.held_back.empty()) out.add("\n");
+  if (!report.questions.empty()) out.add("### To be surer\n\n");
+  for (const auto& question : report.questions) {
+    out.add("- {}", markdown_inline(question.text));
+    if (!question.command.empty()) out.add(": {}", markdown_code(question.command));
+    out.add("\n");
+  }
+  if (!report.questions.empty()) out.add("\n");
+}
+
+/// Folded away: what was read, and what the reading itself had to say.
+void add_evidence(Document& out, const Report& report) {
+  out.add("<details><summary>Evidence: {} read, {} recognised</summary>\n\n",
+          plural(report.coverage.lines, "line", "lines"), count_text(report.coverage.claimed));
+  for (const auto& input : report.inputs)
+    out.add("- {}: {}, {}\n", markdown_code(input.path), plural(input.lines, "line", "lines"), bytes_text(input.bytes));
+  for (const auto& incident : report.incidents) {
+    if (incident.follows)
+      out.add("- {}: {}, a consequence\n", markdown_code(place(incident.location)),
+              markdown_inline(incident_title(incident)));
+    if (!incident.occurrences.empty())
+      out.add("- {}: printed again at {}\n", markdown_code(place(incident.location)),
+              markdown_code(places(incident.occurrences, 5)));
+  }
+  for (const auto& note : report.notes) {
+    out.add("- {}: {}", note.severity == "note" ? "note" : "warning", markdown_inline(note.text));
+    if (note.location) out.add(" ({})", markdown_code(place(*note.location)));
+    out.add("\n");
+  }
+  out.add("\noomdoctor {}\n\n</details>\n", markdown_inline(report.tool_version));
+}
+
+}  // namespace
+
+std::string markdown_text(const Report& report) {
+  Document out;
+  add_verdict(out, report);
+  add_incidents(out, report);
+  add_series(out, report);
+  add_causes(out, report);
+  add_fixes(out, report);
+  add_remarks(out, report);
+  add_evidence(out, report);
+  return out.take();
+}
+
+}  // namespace oomdoctor

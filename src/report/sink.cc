@@ -1,0 +1,137 @@
+#include "report/sink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/utf8.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Characters that show nothing or turn the order of others: a reader must see that they are there.
+bool is_deceptive(char32_t code) {
+  return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0x00AD || code == 0xFEFF ||
+         (code >= 0xFFF9 && code <= 0xFFFB) || (code >= 0xE0000 && code <= 0xE007F);
+}
+
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+void append_plain(std::string& out, const Utf8Char& c, std::string_view bytes) {
+  if (!c.good || is_control(c.code))
+    out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
+  else if (is_deceptive(c.code))
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+  else
+    out += bytes;
+}
+
+std::string plain(std::string_view text, bool keep_line_ends) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Char c = first_character(text);
+    if (c.code == '\t' || (c.code == '\n' && !keep_line_ends))
+      out += ' ';
+    else if (c.code == '\n')
+      out += '\n';
+    else
+      append_plain(out, c, text.substr(0, c.size));
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::size_t longest_run(std::string_view text, char of) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == of ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+std::string plain_line(std::string_view text) { return plain(text, false); }
+
+std::string plain_block(std::string_view text) { return plain(text, true); }
+
+std::string markdown_inline(std::string_view text) {
+  std::string out;
+  const std::string safe = plain_line(text);
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const char c = safe[i];
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    // A host would make a mention or a reference of these, whatever is escaped in front of them.
+    else if (c == '@' || (c == '#' && (i == 0 || is_digit(safe[i + 1]))))
+      out += std::string(1, c) + "<!-- -->";
+    else if (std::string_view("\\`*_[]|~$").find(c) != std::string_view::npos)
+      out += std::string("\\") + c;
+    else
+      out += c;
+  }
+  // A web address would become a link that the log chose.
+  replace_all(out, "://", ":<!-- -->//");
+  return out;
+}
+
+std::string markdown_code(std::string_view text) {
+  const std::string safe = plain_line(text);
+  const std::string ticks(longest_run(safe, '`') + 1, '`');
+  const bool pad = !safe.empty() && (safe.front() == '`' || safe.back() == '`');
+  return ticks + (pad ? " " : "") + safe + (pad ? " " : "") + ticks;
+}
+
+std::string markdown_fence(std::string_view text, std::string_view language) {
+  const std::string safe = plain_block(text);
+  const std::string fence(std::max<std::size_t>(3, longest_run(safe, '`') + 1), '`');
+  return fmt::format("{}{}\n{}\n{}\n", fence, language, safe, fence);
+}
+
+std::string without_workflow_commands(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
+    std::string line(text.substr(0, end));
+    text.remove_prefix(end);
+    const auto start = line.find_first_not_of(" \t");
+    if (start != std::string::npos && line.compare(start, 2, "::") == 0) line.insert(start + 1, " ");
+    for (const std::string_view command : {"##[", "##vso[", "##teamcity["})
+      replace_all(line, command, "# #" + std::string(command.substr(2)));
+    out += line;
+  }
+  return out;
+}
+
+std::string workflow_message(std::string_view text) {
+  std::string out = plain_block(text);
+  replace_all(out, "::", ": :");
+  out = without_workflow_commands(out);
+  replace_all(out, "%", "%25");
+  replace_all(out, "\r", "%0D");
+  replace_all(out, "\n", "%0A");
+  return out;
+}
+
+std::string workflow_property(std::string_view text) {
+  std::string out = workflow_message(plain_line(text));
+  replace_all(out, ":", "%3A");
+  replace_all(out, ",", "%2C");
+  return out;
+}
+
+}  // namespace oomdoctor

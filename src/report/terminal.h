@@ -1,0 +1,20 @@
+// The report for a terminal. Details come first and the verdict last, because logs are read from the end: what died,
+// why, how sure, the one command to try first. One incident takes at most 40 lines of 100 columns.
+#pragma once
+
+#include <string>
+
+#include "oomdoctor/report.h"
+
+namespace oomdoctor {
+
+struct TerminalView {
+  int width = 100;  ///< columns; nothing goes beyond them
+  bool color = false;
+  bool verbose = false;  ///< leave nothing out
+  bool quiet = false;    ///< the verdict alone
+};
+
+std::string terminal_text(const Report& report, const TerminalView& view = {});
+
+}  // namespace oomdoctor

@@ -1,0 +1,273 @@
+#include "report/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace oomdoctor {
+namespace {
+
+using Words = std::pair<std::string_view, std::string_view>;
+
+/// The words of an id; an id that the table does not know speaks for itself, with blanks for underscores.
+std::string look_up(const auto& table, std::string_view id) {
+  for (const Words& words : table)
+    if (words.first == id) return std::string(words.second);
+  std::string own(id);
+  std::replace(own.begin(), own.end(), '_', ' ');
+  return own;
+}
+
+std::string host_title(std::string_view agent) {
+  constexpr std::array<Words, 9> titles = {{
+      {"kernel", "The Linux kernel killed a process because the host was out of memory"},
+      {"cgroup", "A process was killed at the memory limit of its container or job"},
+      {"slurm", "Slurm ended the job at its memory limit"},
+      {"kubernetes", "Kubernetes ended the container at its memory limit"},
+      {"scheduler", "The scheduler ended the job at its memory limit"},
+      {"daemon", "A low-memory daemon killed a process"},
+      {"signal", "A process was killed, and the log does not say by whom"},
+      {"worker", "A data-loading worker died"},
+      {"cpu_allocator", "The host had no memory left to give"},
+  }};
+  for (const Words& title : titles)
+    if (title.first == agent) return std::string(title.second);
+  return "The host ran out of memory";
+}
+
+/// What happened, without when.
+std::string plain_title(const ReportIncident& of) {
+  if (of.kind == "host") return host_title(of.agent);
+  if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
+  if (of.kind == "pool") return "A memory pool of fixed size was too small";
+  const std::string device = memory_name(of);
+  if (of.kind == "masked") return fmt::format("A library call on {} failed as it does when memory is short", device);
+  return fmt::format("{} ran out of memory", device == "the GPU" ? "The GPU" : device);
+}
+
+/// Rounds the exact shares down and hands what is missing to the largest remainders: the sum is kept.
+std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, std::int64_t sum) {
+  std::vector<std::int64_t> rounded;
+  for (const double value : exact) rounded.push_back(static_cast<std::int64_t>(std::floor(value)));
+  std::vector<std::size_t> order(exact.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto remainder = [&](std::size_t i) { return exact[i] - std::floor(exact[i]); };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return remainder(a) > remainder(b); });
+  const std::int64_t missing = sum - std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0});
+  for (std::size_t i = 0; i < order.size() && static_cast<std::int64_t>(i) < missing; ++i) ++rounded[order[i]];
+  return rounded;
+}
+
+/// A unit of size with its bytes.
+struct Unit {
+  const char* name;
+  double bytes;
+};
+
+/// The largest unit of which `size` is at least one.
+Unit unit_for(double size) {
+  constexpr std::array<Unit, 5> units = {
+      {{"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"bytes", 1}}};
+  for (const Unit& unit : units)
+    if (std::fabs(size) >= 0.99995 * unit.bytes) return unit;
+  return units.back();
+}
+
+}  // namespace
+
+std::string outcome_words(std::string_view outcome) {
+  constexpr std::array<Words, 4> table = {{{"oom", "OUT OF MEMORY"},
+                                           {"handled_oom", "RAN OUT OF MEMORY AND WENT ON"},
+                                           {"at_risk", "AT RISK"},
+                                           {"no_oom", "NO SIGN OF MEMORY FAILURE"}}};
+  return look_up(table, outcome);
+}
+
+std::string phase_words(std::string_view phase) {
+  constexpr std::array<Words, 11> table = {{{"load", "while the model was loaded"},
+                                            {"first_step", "in the first step"},
+                                            {"optimizer_init", "in the first optimizer step"},
+                                            {"forward", "in the forward pass"},
+                                            {"backward", "in the backward pass"},
+                                            {"optimizer", "in the optimizer step"},
+                                            {"evaluation", "in the evaluation"},
+                                            {"generation", "while text was generated"},
+                                            {"checkpoint_save", "while a checkpoint was saved"},
+                                            {"checkpoint_load", "while a checkpoint was loaded"},
+                                            {"data_loading", "while data was loaded"}}};
+  return look_up(table, phase);
+}
+
+std::string shape_words(std::string_view shape) {
+  constexpr std::array<Words, 10> table = {{{"flat", "stays flat"},
+                                            {"warmup", "rises in the first steps, then stays flat"},
+                                            {"step", "jumps once, then stays flat"},
+                                            {"saturating", "rises and levels off"},
+                                            {"sawtooth", "rises and falls in turns"},
+                                            {"spike", "has single peaks, else stays flat"},
+                                            {"noisy", "goes up and down without a trend"},
+                                            {"linear", "grows steadily"},
+                                            {"accelerating", "grows faster and faster"},
+                                            {"too_short", "too few values to tell a trend"}}};
+  return look_up(table, shape);
+}
+
+std::string retry_words(const Retry& retry) {
+  if (retry.decision == "stop") return "no: the same run would fail again";
+  if (retry.decision == "retry_unchanged") return "yes, unchanged";
+  return retry.change.empty() ? "yes, after a change" : "yes, after a change: " + retry.change;
+}
+
+std::string series_name(const ReportSeries& series) {
+  constexpr std::array<Words, 11> table = {{{"max_allocated", "peak allocated"},
+                                            {"max_reserved", "peak reserved"},
+                                            {"used", "device memory used"},
+                                            {"free", "device memory free"},
+                                            {"host_rss", "host memory of the process"},
+                                            {"host_used", "host memory used"},
+                                            {"host_available", "host memory available"},
+                                            {"utilization", "share of device memory used"},
+                                            {"allocated", "allocated"},
+                                            {"reserved", "reserved"},
+                                            {"memory", "memory"}}};
+  std::string name = look_up(table, series.metric);
+  if (series.rank)
+    name += fmt::format(", rank {}", *series.rank);
+  else if (series.device)
+    name += fmt::format(", GPU {}", *series.device);
+  return name;
+}
+
+std::string memory_name(const ReportIncident& of) {
+  if (of.kind == "host") return "the host";
+  if (of.kind == "shared_memory") return "shared memory";
+  return of.device ? fmt::format("GPU {}", *of.device) : "the GPU";
+}
+
+std::string incident_title(const ReportIncident& of) {
+  std::string title = plain_title(of);
+  if (of.step)
+    title += fmt::format(" at step {}", *of.step);
+  else if (of.epoch)
+    title += fmt::format(" in epoch {:.2g}", *of.epoch);
+  if (!of.phase.empty()) title += (of.step || of.epoch ? ", " : " ") + phase_words(of.phase);
+  if (of.handled) title += "; the program went on";
+  return title;
+}
+
+std::string incident_circumstances(const ReportIncident& of) {
+  std::vector<std::string> parts;
+  if (of.rank) parts.push_back(fmt::format("rank {}", *of.rank));
+  if (!of.host.empty()) parts.push_back("host " + of.host);
+  if (of.pid) parts.push_back(fmt::format("process {}", *of.pid));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// A range in one unit names the unit once: "1.10 to 3.30 GiB".
+std::string saving_words(const ReportFix& fix) {
+  const auto low = fix.saves_low_bytes, high = fix.saves_high_bytes;
+  if (!low && !high) return {};
+  if (!low || !high || *low == *high)
+    return "saves " + std::string(low && high ? "" : "up to ") + bytes_text(high ? *high : *low);
+  if (*low <= 0) return "saves up to " + bytes_text(*high);
+  const std::string from = bytes_text(*low), to = bytes_text(*high);
+  const bool same_unit = from.substr(from.find(' ')) == to.substr(to.find(' '));
+  return fmt::format("saves {} to {}", same_unit ? from.substr(0, from.find(' ')) : from, to);
+}
+
+std::string count_text(std::int64_t count) {
+  std::string digits = std::to_string(count);
+  const std::size_t start = digits.front() == '-' ? 1 : 0;
+  for (std::size_t at = digits.size(); at > start + 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
+std::string plural(std::int64_t count, std::string_view one, std::string_view many) {
+  return count_text(count) + ' ' + std::string(count == 1 ? one : many);
+}
+
+// Without thousands commas: a step is searched for in the log, which has none.
+std::string step_text(double step) {
+  if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far away";
+  const double rounded = std::round(step);
+  if (std::fabs(step) >= 100 || step == rounded) return std::to_string(static_cast<std::int64_t>(rounded));
+  return fmt::format("{:.1f}", step);
+}
+
+std::string percent_text(double share) {
+  if (share > 0 && share < 0.005) return "under 1 %";
+  return fmt::format("{:.0f} %", 100 * share);
+}
+
+// "path:line" is what editors and terminals make a link of.
+std::string place(const Location& at) { return fmt::format("{}:{}", at.path, at.line); }
+
+std::string places(const std::vector<Location>& all, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+    const bool same_path = i > 0 && all[i].path == all[i - 1].path;
+    text += (i > 0 ? ", " : "") + (same_path ? std::to_string(all[i].line) : place(all[i]));
+  }
+  if (all.size() > most) text += fmt::format(" and {} more", all.size() - most);
+  return text;
+}
+
+std::string short_places(const Report& report, std::vector<Location> all, std::size_t most) {
+  if (all.empty()) return {};
+  const auto name = [](const std::string& path) { return path.substr(path.find_last_of('/') + 1); };
+  if (report.inputs.size() == 1) {
+    for (auto& at : all) at.path = "line";
+    std::string text = places(all, most);
+    return text.replace(0, 5, "line ");
+  }
+  std::set<std::string> names;
+  for (const auto& input : report.inputs) names.insert(name(input.path));
+  if (names.size() == report.inputs.size())
+    for (auto& at : all) at.path = name(at.path);
+  return places(all, most);
+}
+
+std::string estimate_text(const ReportEstimate& of) {
+  const Unit unit = unit_for(of.value);
+  const double size = std::fabs(of.value) / unit.bytes,
+               width = std::max(of.high - of.value, of.value - of.low) / unit.bytes;
+  // As many digits as the size needs, and more where the interval would round to nothing.
+  int digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  for (double last = std::pow(10.0, -digits); digits < 3 && width > 0 && width < last; last /= 10) ++digits;
+  const auto amount = [&](double value) { return fmt::format("{:.{}f}", value / unit.bytes, digits); };
+  const double up = of.high - of.value, down = of.value - of.low;
+  if (std::fabs(up - down) <= 0.1 * std::max(up, down))
+    return fmt::format("{} ± {} {}", amount(of.value), amount(std::max(up, down)), unit.name);
+  return fmt::format("{} {} ({} to {})", amount(of.value), unit.name, amount(of.low), amount(of.high));
+}
+
+SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total) {
+  const Unit unit = unit_for(static_cast<double>(total));
+  const double hundredth = unit.bytes / 100;
+  std::vector<double> exact, share;
+  for (const auto part : parts) {
+    exact.push_back(static_cast<double>(part) / hundredth);
+    share.push_back(total != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(total) : 0);
+  }
+  const auto rounded_total = std::llround(static_cast<double>(total) / hundredth);
+  const auto numbers = round_keeping_sum(exact, rounded_total), percents = round_keeping_sum(share, 100);
+  const auto number = [](std::int64_t hundredths) {
+    return fmt::format("{:.2f}", static_cast<double>(hundredths) / 100);
+  };
+  SharesText text{{}, {}, number(rounded_total), unit.name};
+  std::size_t widest = text.total.size();
+  for (const auto value : numbers) widest = std::max(widest, number(value).size());
+  for (const auto value : numbers) text.numbers.push_back(fmt::format("{:>{}}", number(value), widest));
+  for (const auto value : percents) text.percents.push_back(fmt::format("{:>3} %", value));
+  return text;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,47 @@
+// The contract's identifiers as words for people, and numbers as people write them. Shared by every writer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oomdoctor/report.h"
+
+namespace oomdoctor {
+
+std::string outcome_words(std::string_view outcome);   ///< "OUT OF MEMORY"
+std::string phase_words(std::string_view phase);       ///< "in the backward pass"; "" for ""
+std::string shape_words(std::string_view shape);       ///< "grows faster and faster"
+std::string retry_words(const Retry& retry);           ///< "no: the same run would fail again"
+std::string series_name(const ReportSeries& series);   ///< "allocated", "allocated, rank 3"
+std::string incident_title(const ReportIncident& of);  ///< "GPU 0 ran out of memory at step 1000, in the backward pass"
+std::string incident_circumstances(const ReportIncident& of);  ///< "rank 3, host gpu-01, pid 4712"; may be ""
+std::string saving_words(const ReportFix& fix);                ///< "saves 2.10 to 4.20 GiB"; "" when unknown
+
+/// What memory, where: "GPU 0", "the host", …
+std::string memory_name(const ReportIncident& of);
+
+std::string count_text(std::int64_t count);                                           ///< "128,008"
+std::string plural(std::int64_t count, std::string_view one, std::string_view many);  ///< "1 line", "2,000 lines"
+std::string step_text(double step);                                      ///< "1000", as logs print it; "12.5"
+std::string percent_text(double share);                                  ///< "92 %", "under 1 %"
+std::string place(const Location& at);                                   ///< "train.log:2001"
+std::string places(const std::vector<Location>& all, std::size_t most);  ///< "train.log:12, 92 and 3 more"
+/// The same in fewer columns: "line 12, 92" where there is one input, file names alone where no two inputs share one.
+std::string short_places(const Report& report, std::vector<Location> all, std::size_t most);
+
+/// An estimate of bytes with its interval: "7.59 ± 0.44 MiB", or "7.59 MiB (7.40 to 8.40)" where it is lopsided.
+std::string estimate_text(const ReportEstimate& of);
+
+/// Sizes in the unit of the total, rounded so that the printed numbers add up to the printed total, and so for per
+/// cents.
+struct SharesText {
+  std::vector<std::string> numbers;   ///< "18.20", right-aligned to each other
+  std::vector<std::string> percents;  ///< "77 %"
+  std::string total;                  ///< "23.69"
+  std::string unit;                   ///< "GiB"
+};
+SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total);
+
+}  // namespace oomdoctor

@@ -1,0 +1,23 @@
+// The table of output formats. A writer is a pure function of the report; only the terminal's looks at the view.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/terminal.h"
+
+namespace oomdoctor {
+
+struct Writer {
+  std::string_view name;    ///< as in --format
+  std::string_view suffix;  ///< of a file: "json"
+  std::string_view says;    ///< one line for --help
+  std::string (*write)(const Report& report, const TerminalView& view);
+};
+
+const std::vector<Writer>& writers();
+/// null for any other name.
+const Writer* find_writer(std::string_view name);
+
+}  // namespace oomdoctor

@@ -1,0 +1,259 @@
+#include "text/lines.h"
+
+#include <array>
+#include <charconv>
+#include <chrono>
+
+namespace oomdoctor {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// Reads exactly `width` digits at `at`; -1 when they are not there.
+int fixed_number(std::string_view s, std::size_t at, std::size_t width) {
+  if (at + width > s.size()) return -1;
+  int value = 0;
+  for (std::size_t i = at; i < at + width; ++i) {
+    if (!is_digit(s[i])) return -1;
+    value = value * 10 + (s[i] - '0');
+  }
+  return value;
+}
+
+/// Length of an escape sequence that begins at `at` (which holds ESC).
+std::size_t escape_length(std::string_view s, std::size_t at) {
+  if (at + 1 >= s.size()) return 1;
+  const char kind = s[at + 1];
+  std::size_t i = at + 2;
+  if (kind == '[') {  // CSI: parameters, then one final byte
+    while (i < s.size() && (s[i] < 0x40 || s[i] > 0x7e)) ++i;
+    return std::min(i + 1, s.size()) - at;
+  }
+  if (kind == ']') {  // OSC: up to BEL or ESC backslash
+    while (i < s.size() && s[i] != '\a' && s[i] != '\x1b') ++i;
+    if (i < s.size() && s[i] == '\x1b') ++i;
+    return std::min(i + 1, s.size()) - at;
+  }
+  if (kind == '(' || kind == ')') return std::min<std::size_t>(3, s.size() - at);
+  return 2;
+}
+
+std::optional<int> read_int(std::string_view s, std::size_t& at) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(s.data() + at, s.data() + s.size(), value);
+  if (error != std::errc{} || value < 0) return std::nullopt;
+  at = static_cast<std::size_t>(end - s.data());
+  return value;
+}
+
+bool starts(std::string_view s, std::size_t at, std::string_view what) { return s.substr(at, what.size()) == what; }
+
+/// "[rank3]:", "[default3]:", "[RANK 03]", "default3:", "[1,3]<stderr>:", "3: ". Moves `at` behind it.
+bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  struct Form { std::string_view open, close; };
+  static constexpr std::array<Form, 6> forms{{{"[rank", "]:"}, {"[default", "]:"}, {"[RANK ", "]"}, {"default", ":"}, {"[RANK:", "]"}, {"Rank ", ":"}}};
+  for (const Form& form : forms) {
+    if (!starts(s, at, form.open)) continue;
+    std::size_t i = at + form.open.size();
+    const auto rank = read_int(s, i);
+    if (!rank || !starts(s, i, form.close)) continue;
+    prefix.rank = rank;
+    at = i + form.close.size();
+    return true;
+  }
+  if (starts(s, at, "[1,")) {
+    std::size_t i = at + 3;
+    const auto rank = read_int(s, i);
+    if (rank && starts(s, i, "]<std")) {
+      const std::size_t end = s.find(">:", i);
+      if (end != s.npos && end - i < 12) {
+        prefix.rank = rank;
+        at = end + 2;
+        return true;
+      }
+    }
+  }
+  if (at == 0 && !s.empty() && is_digit(s[0])) {  // srun -l
+    std::size_t i = 0;
+    const auto rank = read_int(s, i);
+    if (rank && i <= 5 && starts(s, i, ": ")) {
+      prefix.rank = rank;
+      at = i + 2;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// "(RayTrainWorker pid=77, ip=…)", "(EngineCore_DP0 pid=413)", "(VllmWorker TP0 pid=9)".
+bool peel_actor(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  if (at >= s.size() || s[at] != '(') return false;
+  const std::size_t close = s.substr(0, std::min(s.size(), at + 100)).find(')', at);
+  const std::size_t key = close == s.npos ? s.npos : s.substr(0, close).find("pid=", at);
+  if (key == s.npos) return false;
+  i64 pid = 0;
+  if (std::from_chars(s.data() + key + 4, s.data() + close, pid).ec != std::errc{}) return false;
+  prefix.pid = pid;
+  prefix.actor = std::string(s.substr(at + 1, close - at - 1));
+  at = close + 1;
+  return true;
+}
+
+/// "service-1  | " as container tools print it.
+bool peel_container(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  if (at != 0) return false;
+  std::size_t i = 0;
+  bool dashed = false;
+  while (i < s.size() && i < 48 && (is_word(s[i]) || s[i] == '-' || s[i] == '.')) dashed |= s[i++] == '-';
+  const std::size_t name = i;
+  while (i < s.size() && s[i] == ' ') ++i;
+  if (!dashed || i == name || !starts(s, i, "| ")) return false;
+  prefix.actor = std::string(s.substr(0, name));
+  at = i + 2;
+  return true;
+}
+
+/// "[2024-10-01 01:17:14,554]", "2024-05-28 07:02:44: ", "ERROR 11-10 12:30:57", "I0706 16:50:15.8 1401 file.py:424]".
+bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  std::size_t i = at;
+  const bool bracket = i < s.size() && s[i] == '[';
+  if (bracket) ++i;
+  if (const auto stamp = read_time(s.substr(i))) {
+    i += stamp->length;
+    if (bracket) {
+      if (i >= s.size() || s[i] != ']') return false;
+      ++i;
+    }
+    if (i < s.size() && s[i] == ':') ++i;
+    if (!prefix.time || stamp->has_date) prefix.time = stamp->seconds;
+    at = i;
+    return true;
+  }
+  if (bracket) return false;
+  static constexpr std::array<std::string_view, 7> levels{"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "WARN", "FATAL"};
+  for (const auto level : levels)
+    if (starts(s, at, level) && fixed_number(s, at + level.size() + 1, 2) >= 0 && starts(s, at + level.size() + 3, "-")) {
+      const std::size_t space = s.find(' ', at + level.size() + 1);
+      if (space == s.npos) return false;
+      const auto stamp = read_time(s.substr(space + 1));
+      if (!stamp) return false;
+      prefix.time = stamp->seconds;
+      at = space + 1 + stamp->length;
+      return true;
+    }
+  if (s.size() > at + 6 && std::string_view("IWEF").find(s[at]) != std::string_view::npos && fixed_number(s, at + 1, 4) >= 0 && s[at + 5] == ' ') {
+    const auto stamp = read_time(s.substr(at + 6));
+    const std::size_t close = s.substr(0, std::min(s.size(), at + 120)).find("] ", at);
+    if (stamp && close != s.npos) {
+      prefix.time = stamp->seconds;
+      at = close + 1;
+      return true;
+    }
+  }
+  return false;
+}
+
+/// "[INFO]", "[launch.py:319:sigkill_handler]", "W ": what a logger puts behind its time stamp.
+bool peel_logger(std::string_view s, std::size_t& at, bool behind_time) {
+  if (!behind_time || at >= s.size()) return false;
+  if (s[at] == '[') {
+    const std::size_t close = s.substr(0, std::min(s.size(), at + 90)).find(']', at);
+    if (close == s.npos) return false;
+    const std::string_view inside = s.substr(at + 1, close - at - 1);
+    const bool place = inside.find(".py:") != inside.npos || inside.find("ms") != inside.npos;
+    static constexpr std::array<std::string_view, 8> levels{"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "Error", "Warning", "Info"};
+    bool level = false;
+    for (const auto l : levels) level |= inside == l;
+    if (!place && !level) return false;
+    at = close + 1;
+    return true;
+  }
+  if (starts(s, at, "W ") || starts(s, at, "E ") || starts(s, at, "I ") || starts(s, at, "F ")) {
+    at += 2;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+i64 count_line_ends(std::string_view text) {
+  i64 feeds = 0, returns = 0, pairs = 0;
+  const char* s = text.data();
+  const std::size_t n = text.size();
+  for (std::size_t i = 0; i < n; ++i) {  // kept free of branches: the compiler makes it a vector loop
+    feeds += s[i] == '\n';
+    returns += s[i] == '\r';
+  }
+  if (returns > 0)
+    for (std::size_t i = 0; i + 1 < n; ++i) pairs += s[i] == '\r' && s[i + 1] == '\n';
+  return feeds + returns - pairs;
+}
+
+std::string clean_line(std::string_view raw) {
+  while (!raw.empty() && (raw.back() == '\n' || raw.back() == '\r')) raw.remove_suffix(1);
+  std::string out;
+  out.reserve(raw.size());
+  for (std::size_t i = 0; i < raw.size();) {
+    const char c = raw[i];
+    if (c == '\x1b') {
+      i += escape_length(raw, i);
+    } else if (c == '\0' && ((i + 1 < raw.size() && raw[i + 1] == '\0') || (i > 0 && raw[i - 1] == '\0'))) {
+      ++i;
+    } else {
+      out.push_back(c);
+      ++i;
+    }
+  }
+  return out;
+}
+
+std::optional<TimeStamp> read_time(std::string_view s) {
+  TimeStamp out;
+  std::size_t at = 0;
+  double day = 0;
+  const int year = fixed_number(s, 0, 4);
+  if (year >= 1970 && s.size() > 10 && (s[4] == '-' || s[4] == '/') && s[7] == s[4]) {
+    const int month = fixed_number(s, 5, 2), date = fixed_number(s, 8, 2);
+    const std::chrono::year_month_day ymd{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
+                                          std::chrono::day{static_cast<unsigned>(date)}};
+    if (month < 0 || date < 0 || !ymd.ok()) return std::nullopt;
+    day = static_cast<double>(std::chrono::sys_days{ymd}.time_since_epoch().count()) * 86400;
+    if (s[10] != ' ' && s[10] != 'T' && s[10] != '_') return std::nullopt;
+    out.has_date = true;
+    at = 11;
+  }
+  const int hour = fixed_number(s, at, 2), minute = fixed_number(s, at + 3, 2), second = fixed_number(s, at + 6, 2);
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return std::nullopt;
+  if (s[at + 2] != ':' || s[at + 5] != ':') return std::nullopt;
+  out.seconds = day + hour * 3600 + minute * 60 + second;
+  at += 8;
+  if (at + 1 < s.size() && (s[at] == '.' || s[at] == ',') && is_digit(s[at + 1])) {
+    double scale = 0.1;
+    for (++at; at < s.size() && is_digit(s[at]); ++at, scale /= 10) out.seconds += (s[at] - '0') * scale;
+  }
+  if (at < s.size() && s[at] == 'Z') ++at;
+  out.length = at;
+  return out;
+}
+
+LinePrefix peel_prefix(std::string_view line) {
+  LinePrefix prefix;
+  std::size_t at = 0;
+  bool timed = false;
+  for (int round = 0; round < 8; ++round) {
+    const std::size_t before = at;
+    if (peel_rank(line, at, prefix) || peel_actor(line, at, prefix) || peel_container(line, at, prefix)) {
+    } else if (peel_time(line, at, prefix)) {
+      timed = true;
+    } else if (!peel_logger(line, at, timed)) {
+      break;
+    }
+    if (at < line.size() && line[at] == ' ' && at > before) ++at;  // one blank; more is indentation of the message
+  }
+  prefix.length = at;
+  return prefix;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,48 @@
+#include "text/pattern.h"
+
+#include <boost/regex.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace oomdoctor {
+
+struct Regex::Impl {
+  boost::regex expression;
+};
+
+Regex::Regex(std::string_view expression) : impl_(std::make_unique<Impl>()) {
+  try {
+    impl_->expression.assign(expression.begin(), expression.end(), boost::regex::perl | boost::regex::no_mod_m);
+  } catch (const boost::regex_error& e) {
+    throw std::logic_error("bad expression " + std::string(expression) + ": " + e.what());
+  }
+  if (impl_->expression.mark_count() + 1 > max_captures) throw std::logic_error("too many groups in " + std::string(expression));
+}
+
+Regex::~Regex() = default;
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+
+std::size_t Regex::captures() const { return impl_->expression.mark_count(); }
+
+Search Regex::search(std::string_view text, Captures& captures, std::size_t from) const {
+  if (from > text.size()) return Search::absent;
+  const char* first = text.data() + from;
+  const char* last = first + std::min(text.size() - from, max_window);
+  boost::cmatch match;
+  try {
+    const auto flags = from > 0 ? boost::match_default | boost::match_prev_avail : boost::match_default;
+    if (!boost::regex_search(first, last, match, impl_->expression, flags)) return Search::absent;
+  } catch (const std::runtime_error&) {  // the complexity or the stack limit of one search
+    return Search::too_costly;
+  }
+  captures = {};
+  for (std::size_t i = 0; i < match.size() && i < max_captures; ++i)
+    if (match[static_cast<int>(i)].matched)
+      captures.group[i] = {match[static_cast<int>(i)].first, static_cast<std::size_t>(match[static_cast<int>(i)].length())};
+  captures.begin = static_cast<std::size_t>(match[0].first - text.data());
+  captures.end = captures.begin + static_cast<std::size_t>(match[0].length());
+  return Search::found;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,40 @@
+// Boost.Regex behind a small wall: it lives here alone and only ever sees bounded windows. A pattern whose cost runs away
+// says so instead of throwing or matching nothing in silence.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string_view>
+
+namespace oomdoctor {
+
+inline constexpr std::size_t max_captures = 12;
+inline constexpr std::size_t max_window = 4096;  ///< bytes that a regex may see
+
+enum class Search { found, absent, too_costly };
+
+struct Captures {
+  std::array<std::string_view, max_captures> group{};  ///< [0] is the whole match; empty data() == not taken part
+  std::size_t begin = 0, end = 0;                      ///< of the whole match in the text
+
+  bool has(std::size_t i) const { return group[i].data() != nullptr; }
+};
+
+class Regex {
+ public:
+  /// Throws std::logic_error for a broken expression: expressions are part of the program and are checked by a law.
+  explicit Regex(std::string_view expression);
+  ~Regex();
+  Regex(Regex&&) noexcept;
+  Regex& operator=(Regex&&) noexcept;
+
+  /// The first match that begins at or after `from`. `text` is cut to max_window bytes behind `from`.
+  Search search(std::string_view text, Captures& captures, std::size_t from = 0) const;
+  std::size_t captures() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace oomdoctor

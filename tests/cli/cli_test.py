@@ -1,0 +1,346 @@
+"""The command line from outside: exit statuses, messages (quoted), streams, files. OOMDOCTOR_BINARY names the program.
+
+Only the standard library is used; where the jsonschema module is there, reports are also checked against the schema.
+"""
+import copy
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
+APPROVED = pathlib.Path(__file__).resolve().parent.parent / "approved"
+
+FAILED = """\
+step 1 loss 2.31
+step 2 loss 2.30
+Traceback (most recent call last):
+  File "train.py", line 88, in training_step
+    loss.backward()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of \
+23.69 GiB of which 1.06 GiB is free. Process 4712 has 22.62 GiB memory in use. Of the allocated memory 21.42 GiB is \
+allocated by PyTorch, and 842.10 MiB is reserved by PyTorch but unallocated.
+"""
+HEALTHY = "".join(f"step {i} loss {2.5 - i / 100:.2f}\n" for i in range(1, 40)) + "training finished\n"
+
+
+def run(*words, stdin=None, cwd=None, environment=None, text=True):
+    """stdin: text for a pipe; None: /dev/null."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_") and k not in ("COLUMNS", "NO_COLOR")}
+    clean.update(environment or {})
+    where = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
+    return subprocess.run([BINARY, *words], capture_output=True, text=text, cwd=cwd, env=clean, timeout=60, **where)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "train.log").write_text(FAILED)
+        (self.folder / "fine.log").write_text(HEALTHY)
+
+    def run_here(self, *words, **more):
+        return run(*words, cwd=self.folder, **more)
+
+    def assert_refused(self, words, message, advice=""):
+        done = self.run_here(*words)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+        lines = done.stderr.splitlines()
+        self.assertEqual(lines[0], "oomdoctor: " + message)
+        if advice:
+            self.assertEqual(lines[-1], "  " + advice)
+
+
+class ExitStatus(Case):
+    def test_a_failure_is_1_and_its_absence_is_0(self):
+        self.assertEqual(self.run_here("analyze", "train.log").returncode, 1)
+        self.assertEqual(self.run_here("analyze", "fine.log").returncode, 0)
+
+    def test_fail_on_moves_the_threshold(self):
+        self.assertEqual(self.run_here("analyze", "--fail-on", "never", "train.log").returncode, 0)
+        self.assertEqual(self.run_here("analyze", "--fail-on", "warning", "train.log").returncode, 1)
+        self.assertEqual(self.run_here("analyze", "--fail-on=warning", "fine.log").returncode, 0)
+
+    def test_no_command_is_2_with_the_help_on_standard_error(self):
+        done = run()
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("oomdoctor analyze [PATH...|-]", done.stderr)
+
+    def test_a_reader_that_goes_away_is_no_failure(self):
+        with subprocess.Popen([BINARY, "schema", "report"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.close()
+            self.assertEqual(process.stderr.read(), b"")
+            self.assertEqual(process.wait(60), 0)
+
+    def test_a_full_disk_is_2(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BINARY, "schema", "report"], stdout=full, stderr=subprocess.PIPE, text=True,
+                    timeout=60)
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "oomdoctor: cannot write to standard output: No space left on device\n"))
+
+
+class Messages(Case):
+    def test_unknown_command(self):
+        self.assert_refused(["analyse", "train.log"], "there is no command 'analyse'", "did you mean 'analyze'?")
+        self.assert_refused(["train.log"], "there is no command 'train.log'",
+                "to read a log: oomdoctor analyze train.log")
+
+    def test_unknown_option(self):
+        self.assert_refused(["analyze", "--fromat", "json", "train.log"],
+                "'--fromat' is not an option of oomdoctor analyze",
+                            "did you mean '--format'?")
+        self.assert_refused(["analyze", "--zzz"], "'--zzz' is not an option of oomdoctor analyze",
+                "see oomdoctor analyze --help")
+        self.assert_refused(["list", "--format", "json"], "'--format' is not an option of oomdoctor list")
+        self.assert_refused(["analyze", "--words", "x"], "'--words' is not an option of oomdoctor analyze")
+
+    def test_a_shortened_option_is_unknown(self):
+        self.assert_refused(["analyze", "--form", "json", "train.log"],
+                "'--form' is not an option of oomdoctor analyze")
+
+    def test_values(self):
+        self.assert_refused(["analyze", "--format", "jsno", "train.log"], "--format cannot be 'jsno'",
+                            "did you mean 'json'? it is one of: terminal, json, markdown, github")
+        self.assert_refused(["analyze", "--fail-on", "x", "train.log"], "--fail-on cannot be 'x'",
+                            "it is one of: error, warning, never")
+        self.assert_refused(["analyze", "train.log", "--width"], "--width needs a value",
+                "see oomdoctor analyze --help")
+        self.assert_refused(["analyze", "--width", "7", "train.log"], "--width cannot be '7'",
+                "it is a number from 40 to 400")
+        self.assert_refused(["analyze", "--quiet=3", "train.log"], "--quiet takes no value")
+        for size in ("80", "GiB", "-1GiB", "1,5GiB", "80 furlongs", "0GiB"):
+            self.assert_refused(["analyze", f"--capacity={size}", "train.log"], f"--capacity cannot be '{size}'",
+                                "it is a number with its unit, as in 23.69GiB or 80GB")
+
+    def test_missing_file(self):
+        self.assert_refused(["analyze", "trian.log"], "there is no file trian.log", "did you mean 'train.log'?")
+        self.assert_refused(["analyze", "zzzzzzzz"], "there is no file zzzzzzzz")
+
+    def test_nothing_to_read(self):
+        self.assert_refused(["analyze"], "there is nothing to read",
+                "name a log, as in oomdoctor analyze train.log, or pipe one in")
+        (self.folder / "empty").mkdir()
+        self.assert_refused(["analyze", "empty"], "there is no log in the folder empty")
+
+    def test_outputs(self):
+        self.assert_refused(["analyze", "--output", "report.json", "train.log"], "--output cannot be 'report.json'",
+                            "it is FORMAT=PATH, as in --output json=report.json")
+        self.assert_refused(["analyze", "--output", "jsn=x", "train.log"], "--output knows no format 'jsn'",
+                "did you mean 'json'?")
+        self.assert_refused(["analyze", "--output", "json=train.log", "train.log"],
+                "--output would overwrite the log train.log")
+        self.assertEqual((self.folder / "train.log").read_text(), FAILED)
+        self.assert_refused(["analyze", "--output", "json=no/such/x", "train.log"],
+                "cannot write no/such/x: No such file or directory")
+
+    def test_words(self):
+        self.assert_refused(["list"], "'list' needs a word behind it",
+                "it is one of: causes, fixes, myths, facts, formats")
+        self.assert_refused(["list", "cuases"], "'list' knows no 'cuases'",
+                            "did you mean 'causes'? it is one of: causes, fixes, myths, facts, formats")
+        self.assert_refused(["list", "fixes", "x"], "'list' takes one word, and 'x' is a second")
+        self.assert_refused(["schema", "reprot"], "'schema' knows no 'reprot'",
+                "did you mean 'report'? it is one of: report")
+        self.assert_refused(["explain"], "'explain' takes one id")
+
+    def test_ids(self):
+        self.assert_refused(["explain", "fragmentatoin"],
+                "there is no cause, fix, myth, fact or format 'fragmentatoin'",
+                            "did you mean 'fragmentation'?")
+        self.assert_refused(["analyze", "--why-not", "fragmentatoin", "train.log"], "there is no cause 'fragmentatoin'",
+                            "did you mean 'fragmentation'?")
+
+    def test_control_characters_of_a_name_are_shown(self):
+        done = self.run_here("analyze", "a\x1b[31m.log")
+        self.assertEqual(done.stderr.splitlines()[0], "oomdoctor: there is no file a\\x1b[31m.log")
+
+
+class Inputs(Case):
+    def outcome(self, *words, **more):
+        return json.loads(self.run_here("analyze", "--format", "json", *words, **more).stdout)["verdict"]["outcome"]
+
+    def test_a_pipe_is_read_with_and_without_a_dash(self):
+        self.assertEqual(self.outcome(stdin=FAILED), "oom")
+        self.assertEqual(self.outcome("-", stdin=FAILED), "oom")
+        self.assertEqual(self.outcome("-", stdin=HEALTHY), "no_oom")
+
+    def test_a_folder_and_a_pattern_name_logs(self):
+        (self.folder / "runs" / "a").mkdir(parents=True)
+        (self.folder / "runs" / "a" / "x.out").write_text(FAILED)
+        (self.folder / "runs" / "a" / "weights.bin").write_text("no log")
+        (self.folder / "runs" / "oomdoctor-out").mkdir()
+        (self.folder / "runs" / "oomdoctor-out" / "report.txt").write_text("an earlier report")
+        self.assertEqual(self.outcome("runs"), "oom")
+        self.assertEqual(self.outcome("tr*.log"), "oom")
+        paths = json.loads(self.run_here("analyze", "--format", "json", "runs").stdout)["inputs"]
+        if paths and "runs" in paths[0]["path"]:
+            self.assertEqual([x["path"] for x in paths], ["runs/a/x.out"])
+
+    def test_an_empty_log_is_no_error(self):
+        (self.folder / "empty.log").write_text("")
+        self.assertEqual(self.run_here("analyze", "empty.log").returncode, 0)
+
+
+class Outputs(Case):
+    def test_files_are_written_beside_the_printed_report(self):
+        done = self.run_here("analyze", "--output", "json=a.json", "--output", "markdown=a.md", "--output",
+                "github=a.txt", "train.log")
+        self.assertIn("OUT OF MEMORY", done.stdout)
+        self.assertEqual(json.loads((self.folder / "a.json").read_text())["verdict"]["outcome"], "oom")
+        self.assertTrue((self.folder / "a.md").read_text().startswith("## OUT OF MEMORY\n"))
+        self.assertTrue((self.folder / "a.txt").read_text().startswith("::error "))
+
+    def test_an_output_to_a_dash_replaces_the_printed_report(self):
+        done = self.run_here("analyze", "--output", "json=-", "train.log")
+        self.assertEqual(json.loads(done.stdout)["verdict"]["outcome"], "oom")
+
+    def test_the_same_input_gives_the_same_bytes(self):
+        self.assertEqual(*(self.run_here("analyze", "--format", "json", "train.log").stdout for _ in range(2)))
+
+    def test_width_from_option_environment_and_default(self):
+        def widest(*words, **environment):
+            text = self.run_here("analyze", *words, "train.log", environment=environment).stdout
+            return max(map(len, text.splitlines()))
+        self.assertEqual(widest(), 100)
+        self.assertEqual(widest(COLUMNS="80"), 80)
+        self.assertEqual(widest("--width", "72", COLUMNS="80"), 72)
+        self.assertEqual(widest(COLUMNS="no number"), 100)
+
+    def test_quiet_is_the_end_of_the_whole_report(self):
+        whole = self.run_here("analyze", "train.log").stdout
+        quiet = self.run_here("analyze", "-q", "train.log").stdout
+        self.assertTrue(whole.endswith(quiet) and len(quiet) < len(whole) and quiet.startswith("OUT OF MEMORY"))
+
+    def test_colour(self):
+        self.assertNotIn("\x1b", self.run_here("analyze", "train.log").stdout)
+        self.assertIn("\x1b[1;31m", self.run_here("analyze", "--color", "always", "train.log").stdout)
+        self.assertIn("\x1b[1;31m", self.on_terminal())
+        self.assertNotIn("\x1b", self.on_terminal(NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.on_terminal("--color", "never"))
+
+    def on_terminal(self, *words, **environment):
+        ours, theirs = pty.openpty()
+        done = subprocess.Popen([BINARY, "analyze", *words, "train.log"], cwd=self.folder, stdin=subprocess.DEVNULL,
+                stdout=theirs,
+                                env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment})
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+        os.close(ours)
+        done.wait(60)
+        return text.decode()
+
+
+class Ci(Case):
+    def test_writes_all_reports_and_leaves_the_job_alone(self):
+        done = self.run_here("ci", "train.log")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("::error", done.stdout)
+        self.assertEqual(sorted(os.listdir(self.folder / "oomdoctor-out")), ["report.json", "report.md", "report.txt"])
+        report = json.loads((self.folder / "oomdoctor-out" / "report.json").read_text())
+        self.assertEqual(report["verdict"]["outcome"], "oom")
+        self.assertEqual(self.run_here("ci", "--fail-on", "error", "train.log").returncode, 1)
+
+    def test_on_github_it_annotates_and_appends_to_the_summary(self):
+        summary = self.folder / "summary.md"
+        summary.write_text("before\n")
+        done = self.run_here("ci", "train.log", environment={"GITHUB_ACTIONS": "true",
+                "GITHUB_STEP_SUMMARY": str(summary)})
+        self.assertTrue(done.stdout.startswith("::error file="))
+        self.assertEqual(sum(line.lstrip().startswith("::") for line in done.stdout.splitlines()), 1)
+        self.assertTrue(summary.read_text().startswith("before\n## OUT OF MEMORY\n"))
+
+
+class Knowledge(Case):
+    def test_help_names_every_command_and_each_command_its_options(self):
+        text = run("--help").stdout
+        for command in ("analyze", "ci", "explain", "list", "schema"):
+            self.assertIn(f"oomdoctor {command} ", text)
+            done = run(command, "--help")
+            self.assertEqual((done.returncode, done.stdout), (0, run("help", command).stdout))
+            self.assertIn("--help", done.stdout)
+
+    def test_version(self):
+        self.assertRegex(run("--version").stdout, r"^oomdoctor \d+\.\d+\.\d+ \(report schema 1\.\d+\)\n$")
+
+    def test_everything_listed_can_be_explained(self):
+        for kind in ("causes", "fixes", "myths", "facts", "formats"):
+            done = run("list", kind, "--width", "400")
+            self.assertEqual(done.returncode, 0)
+            ids = [line.split()[0] for line in done.stdout.splitlines()]
+            if kind != "myths":
+                self.assertTrue(ids, kind)
+            for name in ids[:8] + ids[-2:]:
+                told = run("explain", name)
+                self.assertEqual((told.returncode, told.stderr), (0, ""), name)
+                word = {"fixes": "fix"}.get(kind, kind[:-1])
+                self.assertTrue(any(line.split(" (")[0] == f"{word} {name}" for line in told.stdout.splitlines()), name)
+
+    def test_a_cause_is_explained_with_its_signs_and_fixes(self):
+        text = run("explain", "fragmentation").stdout
+        self.assertIn("\nSigns\n", text)
+        self.assertIn("\nFixes\n", text)
+        self.assertRegex(text, r"(?m)^ +if .*oom\.")
+
+
+class Schema(Case):
+    def test_it_is_printed_as_json(self):
+        self.assertEqual(json.loads(run("schema", "report").stdout)["$schema"],
+                "https://json-schema.org/draft/2020-12/schema")
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_reports_keep_it_and_it_names_every_field(self):
+        schema = json.loads(run("schema", "report").stdout)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        strict = close(copy.deepcopy(schema))
+        reports = [json.loads(path.read_text()) for path in sorted(APPROVED.glob("*.json"))]
+        reports += [json.loads(self.run_here("analyze", "--format", "json", "--trace",
+                name).stdout) for name in ("train.log", "fine.log")]
+        self.assertGreater(len(reports), 5)
+        for report in reports:
+            jsonschema.Draft202012Validator(strict).validate(report)
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_it_refuses_what_is_no_report(self):
+        validator = jsonschema.Draft202012Validator(json.loads(run("schema", "report").stdout))
+        good = json.loads(self.run_here("analyze", "--format", "json", "train.log").stdout)
+        for breakage in (lambda r: r.pop("verdict"), lambda r: r["verdict"].update(outcome="fine"),
+                         lambda r: r["incidents"][0].update(requested_bytes=1.5),
+                          lambda r: r.update(schema_version="2.0")):
+            broken = copy.deepcopy(good)
+            breakage(broken)
+            self.assertFalse(validator.is_valid(broken))
+
+
+def close(schema):
+    """The schema with no unnamed field allowed, so that a field which it forgets fails the test."""
+    if isinstance(schema, dict):
+        for part in schema.values():
+            close(part)
+        if schema.get("type") == "object" and "additionalProperties" not in schema:
+            schema["additionalProperties"] = False
+    elif isinstance(schema, list):
+        for part in schema:
+            close(part)
+    return schema
+
+
+if __name__ == "__main__":
+    unittest.main()

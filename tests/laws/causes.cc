@@ -1,0 +1,37 @@
+// Laws over the causes: each comes first on the samples that it names, and stays behind on those that look like it.
+#include "catch.h"
+#include "judge/rule_pack.h"
+#include "oomdoctor/diagnose.h"
+#include "samples.h"
+
+namespace oomdoctor {
+namespace {
+
+std::string first_cause(const std::string& sample) {
+  const auto path = testing::source_folder() / "samples" / (sample + ".log");
+  const Report report = diagnose({{sample + ".log", testing::read_file(path)}});
+  return report.causes.empty() ? std::string{} : report.causes.front().cause;
+}
+
+}  // namespace
+
+TEST_CASE("each cause fires on its samples and is quiet on those of others", "[law]") {
+  std::size_t fires = 0;
+  const RulePack pack = RulePack::load(shipped_rules());
+  for (const auto& [id, cause] : pack.causes()) {
+    for (const auto& sample : cause.fires) {
+      CAPTURE(id, sample);
+      CHECK(first_cause(sample) == id);
+      ++fires;
+    }
+    for (const auto& sample : cause.quiet) {
+      CAPTURE(id, sample);
+      const std::string first = first_cause(sample);
+      CHECK_FALSE(first.empty());
+      CHECK(first != id);
+    }
+  }
+  CHECK(fires >= pack.causes().size());
+}
+
+}  // namespace oomdoctor

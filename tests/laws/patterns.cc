@@ -1,0 +1,132 @@
+// Laws over all patterns, gauges and tables of all parsers.
+#include <set>
+
+#include "catch.h"
+#include "model/remark_ids.h"
+#include "parse/scanner.h"
+
+namespace oomdoctor {
+namespace {
+
+Case scan_text(const std::string& text) {
+  static const Scanner scanner(all_parsers());
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("example", text));
+  return scanner.scan(sources);
+}
+
+/// A repetition without an upper bound of something that matches nearly everything: its cost is the length of the line.
+bool unbounded(std::string_view regex, std::string& what) {
+  for (std::size_t i = 0; i + 1 < regex.size(); ++i) {
+    std::size_t end = 0;
+    if (regex[i] == '\\') {
+      end = i + 2;
+      const char c = regex[i + 1];
+      if (end < regex.size() && (regex[end] == '*' || regex[end] == '+') && (c == 's' || c == 'S' || c == 'D' || c == 'W')) {
+        what = regex.substr(i, 3);
+        return true;
+      }
+      ++i;
+      continue;
+    }
+    if (regex[i] == '.') {
+      end = i + 1;
+    } else if (regex[i] == '[') {
+      end = regex.find(']', i + 3) + 1;
+      if (regex[i + 1] != '^') {  // a class that lists what it takes; a point in it is a point
+        i = end - 1;
+        continue;
+      }
+    } else {
+      continue;
+    }
+    if (end < regex.size() && (regex[end] == '*' || regex[end] == '+')) {
+      what = regex.substr(i, end - i + 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("each example is taken by exactly one reader, its own", "[law]") {
+  const Scanner scanner(all_parsers());
+  for (const Parser* parser : all_parsers()) {
+    for (const Pattern& p : parser->patterns) {
+      CAPTURE(p.name);
+      CHECK(scanner.takers(p.example) == std::vector<std::string>{std::string(p.name)});
+    }
+    for (const Gauge& g : parser->gauges) {
+      CAPTURE(g.name);
+      CHECK(scanner.takers(g.example) == std::vector<std::string>{std::string(g.name)});
+    }
+  }
+}
+
+TEST_CASE("each example says something", "[law]") {
+  for (const Parser* parser : all_parsers())
+    for (const Pattern& p : parser->patterns) {
+      CAPTURE(p.name);
+      const Case c = scan_text(std::string(p.example));
+      CHECK(c.incidents.size() + c.series.size() + c.settings.size() + c.remarks.size() + static_cast<std::size_t>(c.progress_lines) > 0);
+    }
+}
+
+TEST_CASE("a gauge's example gives a reading or a step", "[law]") {
+  for (const Parser* parser : all_parsers())
+    for (const Gauge& g : parser->gauges) {
+      CAPTURE(g.name);
+      const Case c = scan_text(std::string(g.example));
+      CHECK(c.series.size() + static_cast<std::size_t>(c.progress_lines) > 0);
+    }
+}
+
+TEST_CASE("no regex repeats nearly anything without a bound", "[law]") {
+  for (const Parser* parser : all_parsers())
+    for (const Pattern& p : parser->patterns) {
+      std::string what;
+      CAPTURE(p.name);
+      CHECK_FALSE(unbounded(p.regex, what));
+      CHECK(what == "");
+      CHECK(p.regex.find("[^\\n]") == std::string_view::npos);  // a carriage return ends a line, too
+    }
+}
+
+TEST_CASE("names are file/what, and nobody uses a name twice", "[law]") {
+  std::set<std::string_view> seen;
+  const auto check = [&](const Parser& parser, std::string_view name) {
+    CAPTURE(name);
+    CHECK(name.substr(0, name.find('/')) == parser.name);
+    CHECK(seen.insert(name).second);
+  };
+  for (const Parser* parser : all_parsers()) {
+    for (const Pattern& p : parser->patterns) check(*parser, p.name);
+    for (const Gauge& g : parser->gauges) check(*parser, g.name);
+    for (const Table& t : parser->tables) check(*parser, t.name);
+  }
+}
+
+TEST_CASE("remarks carry fixed ids only", "[law]") {
+  std::set<std::string_view> known;
+  for (const RemarkSpec& spec : remark_specs) known.insert(spec.id);
+  for (const Parser* parser : all_parsers())
+    for (const Pattern& p : parser->patterns) {
+      CAPTURE(p.name);
+      for (const Event& e : scan_text(std::string(p.example)).remarks)
+        if (const auto* remark = std::get_if<Remark>(&e.what)) CHECK(known.contains(remark->id));
+    }
+}
+
+TEST_CASE("a hostile line costs no more than a bounded search", "[law]") {
+  // Every anchor, repeated: all patterns are tried again and again on lines that nearly match.
+  for (const Parser* parser : all_parsers())
+    for (const Pattern& p : parser->patterns) {
+      CAPTURE(p.name);
+      std::string line;
+      while (line.size() < 20000) line += std::string(p.anchor) + "((((     1111.11 GiB; ";
+      CHECK(scan_text(line + "\n" + line + "\n").coverage.lines == 2);
+    }
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Checks the house rules that no compiler checks, and prints file:line for each breach.
+
+1. Include arrows point to the left only: base < text < model < parse < parsers, and
+   model < analysis < judge < report < cli.
+2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
+3. Boost, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
+4. The code knows no single cause, fix or myth: their ids are file names in rules/, never literals in src/ or parsers/.
+5. The map in src/README.md names every file of src/ under its stage, and no other.
+
+Usage: layering.py [ROOT]
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# For each stage the stages that it may include, itself among them.
+_LEFT = {"base": [], "text": ["base"], "model": ["base", "text"]}
+_LEFT["parse"] = ["base", "text", "model"]
+_LEFT["parsers"] = [*_LEFT["parse"], "parse"]
+_LEFT["analysis"] = ["base", "text", "model"]
+_LEFT["judge"] = [*_LEFT["analysis"], "analysis"]
+_LEFT["report"] = [*_LEFT["judge"], "judge", "oomdoctor"]
+_LEFT["oomdoctor"] = []
+_LEFT["diagnose"] = [*_LEFT["report"], "report", "parse"]
+_LEFT["cli"] = [*_LEFT["report"], "report", "parse"]
+MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
+
+# For each library the stages whose .cc files may include it, and the headers that may.
+LIBRARIES = {
+    "Boost": (r"boost/", {"text", "analysis", "cli"}, {"text/pattern.h"}),
+    "Eigen": (r"Eigen/", {"analysis"}, {"analysis/fit.h"}),
+    "toml++": (r"toml\+\+/", {"judge"}, {"judge/rule_pack.h"}),
+    "nlohmann-json": (r"nlohmann/", {"parse", "parsers", "report", "cli"}, set()),
+}
+
+# Ids that are also words of the report's contract or of a log, as (file or folder, id): why.
+ORDINARY_WORDS = {
+    ("src/model/event.cc", "shared_memory"): "a kind of incident in the report's contract",
+    ("src/model/event.cc", "masked"): "a kind of incident in the report's contract",
+    ("src/report/words.cc", "shared_memory"): "the same kind, in words",
+    ("src/report/words.cc", "masked"): "the same kind, in words",
+    ("src/report/schema.cc", "shared_memory"): "the same kind, in the schema",
+    ("src/report/schema.cc", "masked"): "the same kind, in the schema",
+    ("src/report/schema.cc", "leak"): "a field of a trend in the report's contract",
+    ("src/report/json.cc", "leak"): "the same field",
+    ("src/parse/label.cc", "leak"): "a word of printed labels",
+    ("src/parse/label.cc", "fragmentation"): "a word of printed labels",
+    ("parsers/model.cc", "lora"): "a setting that logs print",
+    ("parsers/settings.cc", "lora"): "a setting that logs print",
+}
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+_MAP_STAGE = re.compile(r"^## (\w+)/")
+_MAP_NAME = re.compile(r"^- `(\w+)`: ")
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def stage_of(path):
+    """The stage of a file, given relative to the root of the project; None for a file outside all stages."""
+    parts = path.parts
+    if parts[0] == "parsers":
+        return "parsers"
+    if parts == ("src", "diagnose.cc"):
+        return "diagnose"
+    return parts[1] if parts[0] == "src" and len(parts) == 3 else None
+
+
+def sources(root):
+    for folder in ("src", "parsers"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (".cc", ".h"):
+                yield path.relative_to(root)
+
+
+def rule_ids(root):
+    return {path.stem for path in (root / "rules").glob("*/*.toml")}
+
+
+def check_include(root, path, stage, quoted, angled):
+    """The breach of one include line, or None."""
+    name = quoted or angled
+    if quoted:
+        if not (root / "src" / quoted).is_file() and not (root / "src" / (quoted + ".in")).is_file():
+            return f'"{quoted}" is no file under src/; includes are written from there'
+        target = Path(quoted).parts[0]
+        if target not in MAY_INCLUDE[stage]:
+            return f'{stage} may not include {target} ("{quoted}")'
+    elif stage == "oomdoctor" and ("/" in name or name.endswith(".h")):
+        return f"a public header includes <{name}>"
+    for library, (pattern, stages, headers) in LIBRARIES.items():
+        if not re.match(pattern, name):
+            continue
+        if path.suffix == ".h" and str(path.relative_to("src")) not in headers:
+            return f"{library} in a header (<{name}>)"
+        if stage not in stages:
+            return f"{library} does not belong in {stage} (<{name}>)"
+    return None
+
+
+def check_file(root, path, ids):
+    stage = stage_of(path)
+    if stage not in MAY_INCLUDE:
+        yield 1, f"no stage: known are {', '.join(MAY_INCLUDE)}"
+        return
+    if stage == "parsers" and path.suffix == ".h":
+        yield 1, "parsers/ holds no headers; shared readers live in src/parse"
+    allowed = {word for (place, word) in ORDINARY_WORDS if str(path).startswith(place)}
+    if stage == "parsers":
+        allowed.add(path.stem)  # a parser states its own name
+    for number, line in enumerate((root / path).read_text(encoding="utf-8").splitlines(), 1):
+        include = _INCLUDE.match(line)
+        if include:
+            breach = check_include(root, path, stage, *include.groups())
+            if breach:
+                yield number, breach
+            continue
+        for word in _STRING.findall(line):
+            if word in ids and word not in allowed:
+                yield number, f'"{word}" is a rule\'s id; say it in rules/, or give the fact another name'
+
+
+def unused_exemptions(root, ids):
+    """Exemptions that exempt nothing would hide a breach to come."""
+    for place, word in ORDINARY_WORDS:
+        files = [path for path in sources(root) if str(path).startswith(place)]
+        used = any(f'"{word}"' in (root / path).read_text(encoding="utf-8") for path in files)
+        if word in ids and not used:
+            yield f'tests/layering/layering.py: the exemption of "{word}" in {place} is not needed'
+
+
+def map_breaches(root):
+    """Files that the map does not name, and names of the map that are no file."""
+    mapped = {}
+    stage = None
+    for number, line in enumerate((root / "src/README.md").read_text(encoding="utf-8").splitlines(), 1):
+        if heading := _MAP_STAGE.match(line):
+            stage = heading[1]
+        elif name := _MAP_NAME.match(line):
+            mapped[f"{stage}/{name[1]}"] = number
+    files = {str(path.relative_to("src").with_suffix("")) for path in sources(root) if path.parts[0] == "src"}
+    files |= {str(path.relative_to(root / "src")).split(".")[0] for path in (root / "src").glob("*/*.h.in")}
+    files.discard("diagnose")
+    for name in sorted(files - mapped.keys()):
+        yield f"src/README.md: the map does not name {name}"
+    for name in sorted(mapped.keys() - files):
+        yield f"src/README.md:{mapped[name]}: there is no {name}"
+
+
+def breaches(root):
+    ids = rule_ids(root)
+    for path in sources(root):
+        for line, text in check_file(root, path, ids):
+            yield f"{path}:{line}: {text}"
+    yield from unused_exemptions(root, ids)
+    yield from map_breaches(root)
+
+
+def main():
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    files = sum(1 for _ in sources(root))
+    if files == 0 or not rule_ids(root):
+        print(f"{root}: no sources or no rules; is this the project's root?")
+        return 2
+    found = list(breaches(root))
+    print("\n".join(found) if found else f"{files} files keep the layers")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Runs the commands that README.md shows and compares what they print with what it says they print.
+
+In each ```console block a line that begins with "$ " is a command (a backslash at its end joins the next line), and the
+lines below it are its output. Commands that run oomdoctor are run, in a copy of the repository's root made of links, so
+that a file they write lands nowhere; other commands are left alone. A line "..." in the output stands for any lines.
+
+OOMDOCTOR_BINARY names the program. --accept writes what was printed into README.md instead; output with "..." stays.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from difflib import unified_diff
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+_PROGRAM = re.compile(r"(?<![\w./-])(?:(?:\./)?build/release/)?oomdoctor(?=\s|$)")
+_ELLIPSIS = {"...", "…"}
+
+
+def commands(lines):
+    """(first, last, command, output) of each command: lines[first:last] is its output."""
+    inside = False
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        if line.startswith("```"):
+            inside = line.strip() == "```console"
+        elif inside and line.startswith("$ "):
+            command = line[2:]
+            while command.endswith("\\"):
+                command = command[:-1] + lines[number].removeprefix("> ").strip()
+                number += 1
+            first = number
+            while not lines[number].startswith(("```", "$ ")):
+                number += 1
+            yield first, number, command, lines[first:number]
+
+
+def runs_the_program(command):
+    return any(_PROGRAM.match(part.strip()) for part in re.split(r"\|\|?|&&|;", command))
+
+
+class Shell:
+    """Runs commands in a folder of links to the repository, and keeps the last exit status for `echo $?`."""
+
+    def __init__(self, program, folder):
+        self.folder = Path(folder, "work")
+        self.folder.mkdir()
+        for entry in ROOT.iterdir():
+            if entry.name not in (".git", "build"):
+                (self.folder / entry.name).symlink_to(entry)
+        programs = Path(folder, "bin")
+        programs.mkdir()
+        (programs / "oomdoctor").symlink_to(program)
+        self.environment = {"PATH": f"{programs}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "HOME": folder}
+        self.status = 0
+
+    def run(self, command):
+        script = f"(exit {self.status}); " + _PROGRAM.sub("oomdoctor", command)
+        done = subprocess.run(["bash", "-c", script], cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120, check=False)
+        self.status = done.returncode
+        return done.stdout.decode("utf-8").splitlines()
+
+
+def matches(expected, printed):
+    """Whether the printed lines are the expected ones, "..." standing for any number of lines."""
+    pattern = "".join("(?:.*\n)*?" if line.strip() in _ELLIPSIS else re.escape(line) + "\n" for line in expected)
+    return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
+
+
+def main():
+    lines = README.read_text(encoding="utf-8").splitlines()
+    accept = "--accept" in sys.argv[1:]
+    failed = ran = 0
+    accepted = []
+    with tempfile.TemporaryDirectory() as folder:
+        shell = Shell(Path(os.environ["OOMDOCTOR_BINARY"]).resolve(), folder)
+        for first, last, command, expected in commands(lines):
+            if not runs_the_program(command) and not (ran and command == "echo $?"):
+                continue
+            ran += 1
+            printed = shell.run(command)
+            if matches(expected, printed):
+                continue
+            failed += 1
+            accepted.append((first, last, printed if not _ELLIPSIS & set(expected) else expected))
+            print(f"README.md:{first}: $ {command}")
+            print("\n".join(unified_diff(expected, printed, "README.md", "printed", lineterm="")), end="\n\n")
+    if accept:
+        for first, last, printed in reversed(accepted):
+            lines[first:last] = printed
+        README.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return 0
+    print(f"{ran - failed} passed, {failed} failed")
+    return 0 if ran and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

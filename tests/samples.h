@@ -1,0 +1,34 @@
+// The sample logs on disk, for the tests that run over all of them.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace oomdoctor::testing {
+
+inline std::filesystem::path source_folder() { return OOMDOCTOR_SOURCE_DIR; }
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Every log below samples/`folder`, sorted.
+inline std::vector<std::filesystem::path> sample_logs(const std::string& folder = "") {
+  std::vector<std::filesystem::path> out;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(source_folder() / "samples" / folder)) {
+    const auto extension = entry.path().extension();
+    if (entry.is_regular_file() && (extension == ".log" || extension == ".csv")) out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// "stories/leak.log"
+inline std::string sample_name(const std::filesystem::path& path) { return std::filesystem::relative(path, source_folder() / "samples").generic_string(); }
+
+}  // namespace oomdoctor::testing

@@ -1,0 +1,72 @@
+#include "base/bytes.h"
+
+#include <limits>
+
+#include "catch.h"
+
+using namespace oomdoctor;
+
+TEST_CASE("unit words are read without regard to case", "[bytes]") {
+  CHECK(unit_bytes("GiB") == GiB);
+  CHECK(unit_bytes("gb") == GiB);
+  CHECK(unit_bytes("G") == GiB);
+  CHECK(unit_bytes("Mi") == MiB);
+  CHECK(unit_bytes("kB") == KiB);
+  CHECK(unit_bytes("MBytes") == MiB);
+  CHECK(unit_bytes("gigabytes") == GiB);
+  CHECK(unit_bytes("TiB") == TiB);
+  CHECK(unit_bytes("bytes") == 1);
+  CHECK(unit_bytes("B") == 1);
+  CHECK(unit_bytes("GB", Radix::decimal) == 1'000'000'000);
+  CHECK(unit_bytes("megabytes", Radix::decimal) == 1'000'000);
+  CHECK(unit_bytes("GiB", Radix::decimal) == GiB);
+  for (const char* word : {"", "i", "Gbit", "GBps", "steps", "mem", "%"}) {
+    INFO(word);
+    CHECK_FALSE(unit_bytes(word));
+  }
+}
+
+TEST_CASE("a printed size has the slack of its last digit", "[bytes]") {
+  const auto size = read_bytes("1.26", "GiB");
+  REQUIRE(size);
+  CHECK(size->count == 1352914698);
+  CHECK(size->slack == 5368710);
+  CHECK(read_bytes("20.00", "MiB") == Bytes{20 * MiB, 5243});
+  CHECK(read_bytes("24", "GiB") == Bytes{24 * GiB, GiB / 2});
+  CHECK(read_bytes("536870912", "bytes") == Bytes{536870912, 0});
+  CHECK(read_bytes("1,024", "MiB") == Bytes{GiB, MiB / 2});
+  CHECK(read_bytes("12,345,678", "B") == Bytes{12345678, 0});
+  CHECK(read_bytes("1.5", "GB", Radix::decimal)->count == 1'500'000'000);
+}
+
+TEST_CASE("what is no size is refused", "[bytes]") {
+  for (const char* number :
+       {"", ".", ".5", "1.", "-1", "1e9", "1,5", "1,0240", ",024", "10,24", "1.2.3", " 1", "nan", "1.2,3"}) {
+    INFO(number);
+    CHECK_FALSE(read_bytes(number, "GiB"));
+  }
+  CHECK_FALSE(read_bytes("9223372036854775808", "bytes"));
+  CHECK(read_bytes("9223372036854775807", "bytes"));
+  CHECK_FALSE(read_bytes("8589934592", "GiB"));
+  CHECK_FALSE(read_bytes("16", "EiB"));
+  CHECK_FALSE(read_bytes("7.9999999999999999", "furlongs"));
+}
+
+TEST_CASE("sums and differences add their slack", "[bytes]") {
+  CHECK(Bytes{10, 1} + Bytes{5, 2} == Bytes{15, 3});
+  CHECK(Bytes{10, 1} - Bytes{5, 2} == Bytes{5, 3});
+}
+
+TEST_CASE("sizes are written for people", "[bytes]") {
+  CHECK(bytes_text(0) == "0 bytes");
+  CHECK(bytes_text(1) == "1 byte");
+  CHECK(bytes_text(512) == "512 bytes");
+  CHECK(bytes_text(1023) == "1023 bytes");
+  CHECK(bytes_text(1024) == "1.00 KiB");
+  CHECK(bytes_text(20 * MiB) == "20.00 MiB");
+  CHECK(bytes_text(1352914698) == "1.26 GiB");
+  CHECK(bytes_text(-20 * MiB) == "-20.00 MiB");
+  CHECK(bytes_text(GiB - 1) == "1.00 GiB");
+  CHECK(bytes_text(std::numeric_limits<i64>::max()) == "8.00 EiB");
+  CHECK(bytes_text(std::numeric_limits<i64>::min()) == "-8.00 EiB");
+}

@@ -1,0 +1,41 @@
+#include "parse/context.h"
+
+#include "catch.h"
+
+namespace oomdoctor {
+
+TEST_CASE("program text is told from what a program printed", "[context]") {
+  for (const char* line :
+       {"    except MemoryError:", "        raise MemoryError(\"too big\")", "# MemoryError: see below",
+        "    // std::bad_alloc", "if (status == CUBLAS_STATUS_ALLOC_FAILED) {", "logger.warning('CUDA out of memory')",
+        "+    raise RuntimeError(message)"}) {
+    CAPTURE(line);
+    CHECK(is_program_text(line));
+  }
+  for (const char* line : {"MemoryError", "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED",
+                           "from 3 workers one was Killed", "Killed", "if it happens again, ask", "#### step 4"}) {
+    CAPTURE(line);
+    CHECK_FALSE(is_program_text(line));
+  }
+}
+
+TEST_CASE("neighbours are looked at within their bounds", "[context]") {
+  const std::string text = "first\nsecond\nthird\nfourth\n";
+  const Window window(text);
+  const Line line = window.line_around(text.find("third"), 3);
+  const Cursor cursor(window, line);
+  CHECK(is_near(cursor, 1, 0, {"second"}));
+  CHECK_FALSE(is_near(cursor, 1, 0, {"first"}));
+  CHECK(is_near(cursor, 0, 1, {"fourth"}));
+  CHECK(find_behind(cursor, 2, "first")->number == 1);
+  CHECK_FALSE(find_ahead(cursor, 5, "first"));
+}
+
+TEST_CASE("leading numbers and blanks", "[context]") {
+  CHECK(leading_integer("42kB") == 42);
+  CHECK(leading_integer("kB") == 0);
+  CHECK(trimmed(" \t a b \t") == "a b");
+  CHECK(trimmed("   ").empty());
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,172 @@
+#include "analysis/fit.h"
+
+#include <cmath>
+#include <vector>
+
+#include "analysis/statistics.h"
+#include "catch.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+/// Nine values in GB at steps 100 … 900; each model's figures were worked out by hand.
+Points accelerating() {
+  Points points;
+  const std::vector<double> values{18.2, 18.5, 18.9, 19.4, 20.1, 20.9, 21.8, 22.9, 24.2};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    points.x.push_back(100.0 * static_cast<double>(i + 1));
+    points.y.push_back(values[i]);
+    points.weight.push_back(1);
+  }
+  points.quantum = 0.1;
+  return points;
+}
+
+template <typename Curve>
+Points drawn(int n, Curve curve) {
+  Points points;
+  for (int i = 0; i < n; ++i) {
+    points.x.push_back(5.0 * i);
+    points.y.push_back(curve(static_cast<double>(i) / (n - 1)));
+    points.weight.push_back(1);
+  }
+  points.floor = 1e-3;
+  return points;
+}
+
+/// Half width of the 95 % prediction interval.
+double reach(const Fit& fit, double x) {
+  return student_quantile(0.975, fit.freedom) * std::hypot(fit.sigma, fit.error_at(x));
+}
+
+}  // namespace
+
+TEST_CASE("a straight line through an accelerating series") {
+  const Points points = accelerating();
+  const Fit fit = fit_law(Law::linear, points, false);
+  CHECK(fit.at(500) == Approx(20.5444).margin(1e-4));
+  CHECK(100 * fit.slope_at(500) == Approx(0.74167).margin(1e-5));
+  CHECK(fit.rss == Approx(1.4981).margin(1e-4));
+  CHECK(fit.sigma == Approx(0.463).margin(0.001));
+  CHECK(aicc(fit.rss, 9, 3) == Approx(-5.34).margin(0.01));
+  CHECK(bic(fit.rss, 9, 3) == Approx(-9.55).margin(0.01));
+  CHECK(durbin_watson(fit.residuals) == Approx(0.56).margin(0.005));
+  CHECK(fit.at(1000) == Approx(24.25).margin(0.005));
+  CHECK(reach(fit, 1000) == Approx(1.35).margin(0.01));
+}
+
+TEST_CASE("a parabola through it") {
+  const Points points = accelerating();
+  const Fit fit = fit_law(Law::quadratic, points, false);
+  CHECK(fit.at(500) == Approx(20.0805).margin(1e-4));
+  CHECK(100 * fit.slope_at(500) == Approx(0.74167).margin(1e-5));
+  CHECK(fit.beta[2] / 64 == Approx(0.06959).margin(1e-5));
+  CHECK(std::sqrt(fit.covariance[8]) / 64 == Approx(0.0019).margin(5e-5));
+  CHECK(fit.error_at(500) == Approx(0.0167).margin(1e-4));
+  CHECK(fit.rss == Approx(0.00654).margin(1e-5));
+  CHECK(fit.sigma == Approx(0.033).margin(5e-4));
+  CHECK(aicc(fit.rss, 9, 4) == Approx(-47.05).margin(0.02));
+  CHECK(bic(fit.rss, 9, 4) == Approx(-56.26).margin(0.02));
+  CHECK(durbin_watson(fit.residuals) == Approx(1.81).margin(0.005));
+  CHECK(fit.at(1000) == Approx(25.53).margin(0.005));
+  CHECK(reach(fit, 1000) == Approx(0.13).margin(0.005));
+  CHECK(100 * fit.slope_at(100) == Approx(0.185).margin(0.001));
+  CHECK(100 * fit.slope_at(900) == Approx(1.298).margin(0.001));
+}
+
+TEST_CASE("an exponential with an offset through it") {
+  const Fit fit = fit_law(Law::exponential, accelerating(), false);
+  CHECK(fit.theta[0] / 8 == Approx(0.1875).margin(0.0005));
+  CHECK(fit.rss == Approx(0.0117).margin(1e-4));
+  CHECK(aicc(fit.rss, 9, 4) == Approx(-41.8).margin(0.1));
+  CHECK(bic(fit.rss, 9, 4) == Approx(-51.0).margin(0.1));
+  CHECK(fit.at(1000) == Approx(25.84).margin(0.01));
+}
+
+TEST_CASE("the print step floors the noise, and with it the score") {
+  Points points = accelerating();
+  points.floor = points.quantum / std::sqrt(12.0);
+  CHECK(fit_law(Law::quadratic, points, false).score == Approx(-45.81).margin(0.02));
+  for (double& y : points.y) y = 20;
+  const Fit constant = fit_law(Law::constant, points);
+  CHECK(constant.sigma == Approx(points.floor));
+  CHECK(constant.score < fit_law(Law::linear, points).score);
+}
+
+TEST_CASE("the score is AICc for few values, BIC for many, the stricter between") {
+  CHECK(criterion(2, 9, 4) == aicc(2, 9, 4));
+  CHECK(criterion(2, 40, 4) == bic(2, 40, 4));
+  CHECK(criterion(2, 20, 4) == std::max(aicc(2, 20, 4), bic(2, 20, 4)));
+  CHECK(std::isinf(aicc(2, 5, 4)));
+}
+
+TEST_CASE("each law finds its own curve and its parameter") {
+  const auto best = [](const Points& points) {
+    const Fit* winner = nullptr;
+    static std::vector<Fit> fits;
+    fits.clear();
+    for (const Law law : {Law::constant, Law::linear, Law::quadratic, Law::exponential, Law::saturating, Law::late,
+                          Law::ramp, Law::bend, Law::step, Law::two_steps, Law::step_line})
+      fits.push_back(fit_law(law, points));
+    for (const Fit& fit : fits)
+      if (winner == nullptr || fit.score < winner->score) winner = &fit;
+    return *winner;
+  };
+  CHECK(best(drawn(40, [](double) { return 7.0; })).law == Law::constant);
+  CHECK(best(drawn(40, [](double u) { return 7 + u; })).law == Law::linear);
+  CHECK(best(drawn(40, [](double u) { return 7 + u * u; })).law == Law::quadratic);
+
+  const Fit exponential = best(drawn(40, [](double u) { return 7 + 0.2 * std::exp(3 * u); }));
+  CHECK(exponential.law == Law::exponential);
+  CHECK(exponential.theta[0] == Approx(3).epsilon(0.01));
+  const Fit saturating = best(drawn(40, [](double u) { return 7 + 2 * (1 - std::exp(-u / 0.15)); }));
+  CHECK(saturating.law == Law::saturating);
+  CHECK(saturating.theta[0] == Approx(0.15).epsilon(0.01));
+  const Fit late = best(drawn(40, [](double u) { return 7 + 2 * std::max(0.0, u - 0.4); }));
+  CHECK(late.law == Law::late);
+  CHECK(late.theta[0] == Approx(0.4).epsilon(0.02));
+  const Fit ramp = best(drawn(40, [](double u) { return 7 + 2 * std::min(u, 0.1); }));
+  CHECK(ramp.law == Law::ramp);
+  CHECK(ramp.theta[0] == Approx(0.1).epsilon(0.05));
+  CHECK(best(drawn(40, [](double u) { return 7 + u + 3 * std::max(0.0, u - 0.5); })).law == Law::bend);
+  const Fit step = best(drawn(41, [](double u) { return u > 0.6 ? 9.0 : 7.0; }));
+  CHECK(step.law == Law::step);
+  CHECK(step.theta[0] == Approx(0.6).margin(0.02));
+  CHECK(step.beta[1] - step.beta[0] == Approx(2));
+  CHECK(best(drawn(40, [](double u) { return 7 + (u > 0.3) + 0.5 * (u > 0.8); })).law == Law::two_steps);
+  CHECK(best(drawn(40, [](double u) { return 7 + u + (u > 0.5); })).law == Law::step_line);
+}
+
+TEST_CASE("a wave that wanders is noise with a memory, not a trend") {
+  Points points = drawn(60, [](double) { return 0.0; });
+  double state = 0;
+  unsigned seed = 12345;
+  for (double& y : points.y) {
+    seed = seed * 1664525u + 1013904223u;
+    state = 0.9 * state + (static_cast<double>(seed >> 8) / 16777216.0 - 0.5);
+    y = 10 + 0.1 * state;
+  }
+  const Fit constant = fit_law(Law::constant, points);
+  CHECK(constant.rho >= 0.6);
+  const Fit line = fit_law(Law::linear, points), naive = fit_law(Law::linear, points, false);
+  CHECK(constant.score < naive.score);
+  CHECK(line.error_of_rise(0, 295) > 2 * naive.error_of_rise(0, 295));
+}
+
+TEST_CASE("weights count: a bucket of four values pulls like four") {
+  Points heavy = drawn(3, [](double) { return 1.0; });
+  heavy.y[1] = 6;
+  heavy.weight[1] = 4;
+  CHECK(fit_law(Law::constant, heavy, false).at(0) == Approx((1 + 4 * 6 + 1) / 6.0));
+}
+
+TEST_CASE("a fit can be moved along its uncertainty") {
+  const Fit fit = fit_law(Law::linear, accelerating(), false);
+  const std::vector<double> root = covariance_root(fit);
+  REQUIRE(root.size() == 4);
+  CHECK(root[0] * root[0] == Approx(fit.covariance[0]));
+  CHECK(root[2] * root[2] + root[3] * root[3] == Approx(fit.covariance[3]));
+  const Fit moved = fit.moved({1, 0});
+  CHECK(moved.at(300) == Approx(fit.at(300) + 1));
+}

@@ -1,0 +1,70 @@
+#include "parse/gauge.h"
+
+#include <string>
+
+#include "catch.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+Gauge gauge_of(std::string_view form) {
+  Gauge gauge;
+  gauge.name = "test/gauge";
+  gauge.form = form;
+  return gauge;
+}
+
+std::string names(const std::vector<GaugeValue>& values) {
+  std::string out;
+  for (const GaugeValue& v : values) out += std::string(v.name) + "=" + std::to_string(static_cast<int>(v.value)) + " ";
+  return out;
+}
+
+std::string read(std::string_view form, std::string_view line) {
+  const Gauge gauge = gauge_of(form);
+  std::vector<GaugeValue> values;
+  return GaugeForm(gauge).read(line, 0, values) ? names(values) : "";
+}
+
+}  // namespace
+
+TEST_CASE("a blank of a form stands for any run of blanks, and for none") {
+  CHECK(read("step: {step} memory: {memory}GiB", "step:  7   memory:12GiB") == "step=7 memory=12 ");
+  CHECK(read("step: {step} memory: {memory}GiB", "step: 7 mem: 12GiB").empty());
+}
+
+TEST_CASE("a tilde passes over anything up to what follows") {
+  CHECK(read("iter: {step} ~mem: {memory}", "eta: 3:10 iter: 20 loss: 2.1 lr: 0.1 mem: 300") == "step=20 memory=300 ");
+}
+
+TEST_CASE("a part in angle brackets may be absent; the fullest reading of the first place counts") {
+  constexpr std::string_view form = "<[Rank {rank}] >(after {step} iterations) a: {allocated}< | t: {used}>";
+  CHECK(read(form, "[Rank 3] (after 5 iterations) a: 10 | t: 12") == "rank=3 step=5 allocated=10 used=12 ");
+  CHECK(read(form, "[Rank 3] (after 5 iterations) a: 10") == "rank=3 step=5 allocated=10 ");
+  CHECK(read(form, "(after 5 iterations) a: 10") == "step=5 allocated=10 ");
+}
+
+TEST_CASE("reports glued to one line are read one after the other") {
+  const Gauge gauge = gauge_of("<[Rank {rank}] >a: {allocated}< | t: {used}>");
+  const GaugeForm form(gauge);
+  constexpr std::string_view line = "[Rank 1] a: 10[Rank 2] a: 20 | t: 21";
+  std::vector<GaugeValue> values;
+  const auto end = form.read(line, 0, values);
+  REQUIRE(end);
+  CHECK(names(values) == "rank=1 allocated=10 ");
+  REQUIRE(form.read(line, *end, values));
+  CHECK(names(values) == "rank=2 allocated=20 used=21 ");
+}
+
+TEST_CASE("numbers have thousands commas, exponents and signs") {
+  std::size_t at = 0;
+  CHECK(read_number("42,133 MB", at)->value == 42133);
+  CHECK(at == 6);
+  at = 0;
+  CHECK(read_number("1.5e+03,", at)->value == 1500);
+  at = 0;
+  CHECK(read_number("-12.50.", at)->decimals == 2);
+  at = 0;
+  CHECK_FALSE(read_number("nan", at));
+}

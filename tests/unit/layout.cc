@@ -1,0 +1,61 @@
+#include "report/layout.h"
+
+#include "catch.h"
+#include "report/utf8.h"
+
+using namespace oomdoctor;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("columns count what a terminal shows", "[layout]") {
+  CHECK(columns_of("abc") == 3);
+  CHECK(columns_of("Größe") == 5);
+  CHECK(columns_of("内存") == 4);
+  CHECK(columns_of("❌ ✓ 🔥") == 7);
+  CHECK(columns_of("e\xcc\x81") == 1);
+  CHECK(columns_of("\x1b[1;31mred\x1b[0m") == 3);
+  CHECK(columns_of("\xff") == 1);
+  CHECK(columns_of("") == 0);
+}
+
+TEST_CASE("text wraps at blanks, behind its indent", "[layout]") {
+  CHECK(wrap("- ", "one two three", 9) == Lines{"- one two", "  three"});
+  CHECK(wrap("12345 ", "one two", 10, 2) == Lines{"12345 one", "  two"});
+  CHECK(wrap("", "", 10) == Lines{""});
+  CHECK(wrap("", "a\nb", 10) == Lines{"a", "b"});
+}
+
+TEST_CASE("a number stays with its unit, and a citation in one piece", "[layout]") {
+  CHECK(wrap("", "saves 3.30 GiB", 10) == Lines{"saves", "3.30 GiB"});
+  CHECK(wrap("", "a step 7.59 ± 0.44 MiB", 16) == Lines{"a step", "7.59 ± 0.44 MiB"});
+  CHECK(wrap("", "it grew [line 1, 2]", 16) == Lines{"it grew", "[line 1, 2]"});
+}
+
+TEST_CASE("a word longer than a line is broken, between characters", "[layout]") {
+  CHECK(wrap("  ", "abcdefgh", 6) == Lines{"  abcd", "  efgh"});
+  CHECK(wrap("", "内内内", 5) == Lines{"内内", "内"});
+  for (const auto& line : wrap("                    ", std::string(300, 'x'), 20)) CHECK(columns_of(line) <= 20);
+}
+
+TEST_CASE("what is cut off shows", "[layout]") {
+  CHECK(clip_end("abcdef", 6) == "abcdef");
+  CHECK(clip_end("abcdef", 4) == "abc…");
+  CHECK(clip_front("abcdef", 4) == "…def");
+  CHECK(clip_front("abc", 4) == "abc");
+}
+
+TEST_CASE("a page leaves out the least important first, and never what must stay", "[layout]") {
+  Page page(80, Paint{});
+  page.line("keep");
+  page.lines({"b", "b"}, 2);
+  page.line("a", 9);
+  page.line("c", 2);
+  CHECK(page.line_count() == 5);
+  CHECK(page.shorten(99) == 1);
+  CHECK(page.str() == "keep\nb\nb\nc\n");
+  CHECK(page.shorten(4) == 0);
+  CHECK(page.str() == "keep\nb\nb\nc\n");
+  CHECK(page.shorten(3) == 1);
+  CHECK(page.str() == "keep\nb\nb\n");
+  CHECK(page.shorten(0) == 2);
+  CHECK(page.str() == "keep\n");
+}

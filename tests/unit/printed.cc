@@ -1,0 +1,93 @@
+#include "parse/printed.h"
+
+#include "catch.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+constexpr double gib = static_cast<double>(GiB), mib = static_cast<double>(MiB);
+
+struct Wanted {
+  Metric metric;
+  double bytes;
+};
+
+void check(std::string_view line, const std::vector<Wanted>& wanted, std::optional<double> step = {}) {
+  CAPTURE(std::string(line));
+  const Printed printed = read_printed(line);
+  REQUIRE(printed.values.size() == wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    CHECK(printed.values[i].reading.metric == wanted[i].metric);
+    CHECK(printed.values[i].reading.value == Approx(wanted[i].bytes));
+  }
+  CHECK(printed.step == step);
+}
+
+}  // namespace
+
+TEST_CASE("labels of printed memory are told apart") {
+  check("Step 100: Loss=2.34, Memory=18.2GB", {{Metric::memory, 18.2 * gib}}, 100);
+  check("step 5 | loss 2.1 | allocated 3.214 GiB | reserved 4.000 GiB", {{Metric::allocated, 3.214 * gib}, {Metric::reserved, 4 * gib}}, 5);
+  check("iter: 7 max allocated: 3.5 GiB, peak reserved: 4.5 GiB", {{Metric::max_allocated, 3.5 * gib}, {Metric::max_reserved, 4.5 * gib}}, 7);
+  check("epoch 2 step 40 VRAM=812MB, RAM=7.8%", {{Metric::memory, 812 * mib}}, 40);
+  check("step 9 cached 2.5 GiB free 1.5 GiB rss 900 MiB", {{Metric::reserved, 2.5 * gib}, {Metric::free, 1.5 * gib}, {Metric::host_rss, 900 * mib}}, 9);
+}
+
+TEST_CASE("a unit may stand in the label or behind a total") {
+  check("{'loss': 2.1, 'gpu_mem_gb': 11.204, 'step': 60}", {{Metric::memory, 11.204 * gib}}, 60);
+  check("step 3 memory (MB): 812", {{Metric::memory, 812 * mib}}, 3);
+  check("step 3 GPU mem: 3.1/24.0 GB", {{Metric::memory, 3.1 * gib}}, 3);
+  check("step 3 mem 18,2 GB", {{Metric::memory, 18.2 * gib}}, 3);
+}
+
+TEST_CASE("letters without an i leave the unit open") {
+  CHECK(read_printed("step 1 mem=2.5GB").values.at(0).reading.ambiguous_unit);
+  CHECK_FALSE(read_printed("step 1 mem=2.5GiB").values.at(0).reading.ambiguous_unit);
+}
+
+TEST_CASE("the quantum is one unit of the last printed digit") {
+  CHECK(read_printed("step 1 mem 2.50 GiB").values.at(0).reading.quantum == Approx(gib / 100));
+  CHECK(read_printed("step 1 mem 812 MiB").values.at(0).reading.quantum == Approx(mib));
+}
+
+TEST_CASE("digits tell the unit of the allocator's counters where none is printed") {
+  check("step 1 alloc: 57.00341796875, reserved: 92.0", {{Metric::allocated, 57.00341796875 * mib}, {Metric::reserved, 92 * mib}}, 1);
+  check("allocated 3324.904448", {{Metric::allocated, 3324904448.0}});
+  check("memory_allocated: 10240000000", {{Metric::allocated, 10240000000.0}});
+  check("step 1 alloc: 57.0, reserved: 92.0", {}, 1);
+}
+
+TEST_CASE("evaluation batches are no steps of the training") {
+  const Printed printed = read_printed("Evaluating: batch 3/40 | allocated 9.1 GiB");
+  CHECK(printed.evaluation);
+  REQUIRE(printed.values.size() == 1);
+  CHECK(printed.values[0].reading.phase == "evaluation");
+}
+
+TEST_CASE("the device stands before its memory") {
+  const Printed printed = read_printed("step 140 | GPU 0 mem: 9.41 GiB | GPU 1 mem: 3.02 GiB");
+  REQUIRE(printed.values.size() == 2);
+  CHECK(printed.values[0].device == 0);
+  CHECK(printed.values[1].device == 1);
+}
+
+TEST_CASE("a place inside an epoch goes on over epochs") {
+  CHECK(read_printed("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
+  CHECK(read_printed("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
+  CHECK(read_printed("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
+}
+
+TEST_CASE("bars of other work are no progress of the training") {
+  CHECK(read_printed("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
+  CHECK(read_printed(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);
+}
+
+TEST_CASE("settings, code, prose and failures hold no measurements") {
+  for (const char* line : {"cache_length: 32768", "limit GPU memory to 2 GB", "Downloading model.safetensors: 5.2GB at 1.2GB/s", "model size: 13.5 GB",
+                           "max_memory={0: \"20GB\"}", "total memory 23.69 GiB", "Requested memory 12.0 GB", "GPU memory: 24 GB", "memory saved: 3.2 GB",
+                           "print(f\"step {step} memory {mem:.2f} GB\")", "def report(memory=18.2): pass", "my card has memory 24 GB, why does it fail",
+                           "srun --mem=64G python train.py", "CUDA out of memory. Tried to allocate 2.00 GiB", "14.22 GiB is allocated by PyTorch, and 1.26 GiB is reserved",
+                           "memory bandwidth 1.2 TB/s", "step 3 memory increased 54.0 MB", "Currently allocated     : 9.43 GiB"})
+    check(line, {}, read_printed(line).step);
+}

@@ -1,0 +1,196 @@
+// Loading rules: the laws of the shipped pack, and errors that quote their line.
+#include "catch.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "judge/rule_pack.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+constexpr std::string_view small_cause = R"(title   = "Something"
+source  = "C0"
+prior   = 0.1
+explain = "Something happened."
+no_fix  = "nothing helps"
+[[sign]]
+if     = 'oom.free < oom.request'
+weight = 1
+why    = "only {oom.free} was free"
+)";
+
+constexpr std::string_view small_fix = R"(title  = "Do something"
+source = "F0"
+for    = ["something"]
+kind   = "setting"
+when   = 'oom.free < oom.request'
+cost   = 0
+risk   = 0
+why    = "It helps."
+verify = "it passes"
+[[set]]
+for  = "environment"
+text = "export A=1"
+)";
+
+std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out(text);
+  const auto at = out.find(from);
+  REQUIRE(at != std::string::npos);
+  return out.replace(at, from.size(), to);
+}
+
+Error error_of(std::string_view cause, std::string_view fix = small_fix) {
+  try {
+    RulePack::load({{"causes/something.toml", cause}, {"fixes/do-it.toml", fix}});
+  } catch (const Error& error) {
+    return error;
+  }
+  return Error("no error");
+}
+
+const RulePack& shipped() {
+  static const RulePack pack = RulePack::load(shipped_rules());
+  return pack;
+}
+
+}  // namespace
+
+TEST_CASE("a cause and a fix are read") {
+  const RulePack pack = RulePack::load({{"causes/something.toml", small_cause}, {"fixes/do-it.toml", small_fix}});
+  REQUIRE(pack.causes().contains("something"));
+  CHECK(pack.causes().at("something").prior == 0.1);
+  CHECK(pack.causes().at("something").signs.size() == 1);
+  REQUIRE(pack.fixes().contains("do-it"));
+  CHECK(pack.fixes().at("do-it").kind == FixKind::setting);
+}
+
+TEST_CASE("a fact that does not exist is shown in its line, with the nearest one") {
+  const Error error = error_of(replaced(small_cause, "'oom.free <", "'oom.fre <"));
+  CHECK(std::string(error.what()) == "causes/something.toml:7: there is no fact \"oom.fre\"");
+  CHECK(error.excerpt() == "if     = 'oom.fre < oom.request'\n          ^");
+  CHECK(error.help() == "did you mean oom.free?");
+}
+
+TEST_CASE("a misspelt key names the right one") {
+  const Error error = error_of(replaced(small_cause, "weight = 1", "wieght = 1"));
+  CHECK(std::string(error.what()) == "causes/something.toml:6: the key \"weight\" is missing");
+  const Error extra = error_of(replaced(small_cause, "prior   = 0.1", "prior   = 0.1\nexplian = \"x\""));
+  CHECK(std::string(extra.what()) == "causes/something.toml:4: unknown key \"explian\"");
+  CHECK(extra.excerpt() == "explian = \"x\"\n^");
+  CHECK(extra.help() == "did you mean explain?");
+}
+
+TEST_CASE("wrong types and ranges are refused when the pack is loaded") {
+  CHECK(std::string(error_of(replaced(small_cause, "weight = 1", "weight = \"1\"")).what()) ==
+        "causes/something.toml:8: \"weight\" must be a number");
+  CHECK(std::string(error_of(replaced(small_cause, "weight = 1", "weight = 99")).help()) ==
+        "it must lie between -30 and 30");
+  CHECK(std::string(error_of(replaced(small_cause, "'oom.free < oom.request'", "'oom.free'")).what()) ==
+        "causes/something.toml:7: \"if\" must be a condition, not a number or a text");
+  CHECK(std::string(error_of(replaced(small_cause, "'oom.free < oom.request'", "\"oom.kind > 3\"")).what()) ==
+        "causes/something.toml:7: a text is compared with a number");
+  CHECK(
+      std::string(error_of(small_cause, replaced(small_fix, "cost   = 0", "cost   = 0\nsaves  = 'settings.batch_size'"))
+                      .what()) == "fixes/do-it.toml:7: \"saves\" must be a size in bytes");
+}
+
+TEST_CASE("places in texts are checked too") {
+  const Error error = error_of(replaced(small_cause, "{oom.free}", "{oom.freee}"));
+  CHECK(std::string(error.what()) == "causes/something.toml:9: there is no fact \"oom.freee\"");
+  CHECK(error.excerpt() == "why    = \"only {oom.freee} was free\"\n                ^");
+}
+
+TEST_CASE("rules that do not fit together are refused") {
+  CHECK(std::string(error_of(small_cause, replaced(small_fix, "[\"something\"]", "[\"somthing\"]")).what()) ==
+        "fixes/do-it.toml: there is no cause \"somthing\"");
+  CHECK(error_of(small_cause, replaced(small_fix, "[\"something\"]", "[\"somthing\"]")).help() ==
+        "did you mean something?");
+  CHECK(std::string(
+            error_of(small_cause, replaced(small_fix, "cost   = 0", "cost   = 0\nnot_with = [\"nobody\"]")).what()) ==
+        "fixes/do-it.toml: not_with names no fix: \"nobody\"");
+  CHECK_THROWS_WITH(
+      RulePack::load({{"causes/something.toml", replaced(small_cause, "no_fix  = \"nothing helps\"\n", "")}}),
+      "causes/something.toml: no fix names this cause");
+  CHECK_THROWS_WITH(RulePack::load({{"causes/Some thing.toml", small_cause}}),
+                    Catch::Contains("the file's name is the rule's id"));
+  CHECK_THROWS_WITH(RulePack::load({{"elsewhere/something.toml", small_cause}}),
+                    Catch::Contains("rules lie in causes/, fixes/ or myths/"));
+}
+
+TEST_CASE("text that is no TOML is an error with its line") {
+  const Error error = error_of("title = \"Something\"\nsource = \n");
+  CHECK_THAT(std::string(error.what()), Catch::StartsWith("causes/something.toml:2: "));
+}
+
+TEST_CASE("a folder adds rules and replaces those of the same id") {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / "oomdoctor_rule_pack_test";
+  fs::remove_all(root);
+  fs::create_directories(root / "causes");
+  std::ofstream(root / "causes" / "something.toml") << replaced(small_cause, "prior   = 0.1", "prior   = 0.2");
+  RulePack pack = RulePack::load({{"causes/something.toml", small_cause}, {"fixes/do-it.toml", small_fix}});
+  pack.add_folder(root.string());
+  CHECK(pack.causes().size() == 1);
+  CHECK(pack.causes().at("something").prior == 0.2);
+  std::ofstream(root / "causes" / "something.toml") << "title = 3\n";
+  try {
+    pack.add_folder(root.string());
+    FAIL("the folder's rule is wrong");
+  } catch (const Error& error) {
+    CHECK_THAT(std::string(error.what()), Catch::EndsWith("causes/something.toml:1: \"title\" must be a text"));
+  }
+  fs::remove_all(root);
+  CHECK_THROWS_AS(pack.add_folder(root.string()), Error);
+}
+
+TEST_CASE("laws of the shipped rules") {
+  const RulePack& pack = shipped();
+  CHECK(pack.causes().size() == 21);
+  CHECK(pack.fixes().size() >= 45);
+  CHECK(pack.myths().size() >= 14);
+  double priors = 0;
+  std::map<std::string, int> fixes_of;
+  for (const auto& [id, fix] : pack.fixes())
+    for (const auto& cause : fix.causes) ++fixes_of[cause];
+  for (const auto& [id, cause] : pack.causes()) {
+    INFO(id);
+    priors += cause.prior;
+    CHECK((fixes_of[id] >= 2 || !cause.no_fix.empty()));
+    // The first sentence needs no fact, so that a cause is always explained.
+    CHECK_FALSE(cause.explain.fill_sentences({}).empty());
+    std::set<std::string> conditions;
+    for (const auto& sign : cause.signs) CHECK(conditions.insert(sign.condition.text()).second);
+  }
+  CHECK(priors == Approx(1).margin(0.3));
+}
+
+TEST_CASE("every shipped fix can be read by people") {
+  for (const auto& [id, fix] : shipped().fixes()) {
+    INFO(id);
+    CHECK_FALSE(fix.why.fill_sentences({}).empty());
+    CHECK_FALSE(fix.verify.empty());
+    CHECK((!fix.saves || !fix.saves_formula.empty()));
+    CHECK((fix.saves || !fix.saves_low));
+    CHECK((fix.share.empty() || fix.saves));
+    for (const auto& other : fix.not_with)
+      CHECK(std::count(shipped().fixes().at(other).not_with.begin(), shipped().fixes().at(other).not_with.end(), id) ==
+            1);
+    for (const auto& setting : fix.settings) CHECK_FALSE(setting.scope.empty());
+  }
+}
+
+TEST_CASE("rules/README.md lists every fact") {
+  std::ifstream file(std::string(OOMDOCTOR_SOURCE_DIR) + "/rules/README.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE_FALSE(text.empty());
+  for (const auto& spec : fact_specs()) {
+    const std::string row = "| `" + std::string(spec.name) + "` | " + std::string(spec.says) + " |";
+    INFO("the table of facts lacks: " << row);
+    CHECK(text.find(row) != std::string::npos);
+  }
+}

@@ -1,0 +1,50 @@
+#include "report/sink.h"
+
+#include "catch.h"
+
+using namespace oomdoctor;
+
+TEST_CASE("a plain line shows controls, bad bytes and invisible characters instead of obeying them", "[sink]") {
+  CHECK(plain_line("CUDA out of memory: 内存 ✓ é") == "CUDA out of memory: 内存 ✓ é");
+  CHECK(plain_line("a\x1b[31mb\x07") == "a\\x1b[31mb\\x07");
+  CHECK(plain_line("a\tb\nc\rd") == "a b c\\x0dd");
+  CHECK(plain_line("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");
+  CHECK(plain_line("\xed\xa0\x80") == "\\xed\\xa0\\x80");
+  CHECK(plain_line("\xf0\x9f\x92") == "\\xf0\\x9f\\x92");
+  CHECK(plain_line("\xc2\x9b"
+                   "31m") == "\\x9b31m");
+  CHECK(plain_line("\xe2\x80\xae"
+                   "txt") == "\\u202etxt");
+  CHECK(plain_line("\xe2\x81\xa6") == "\\u2066");
+  CHECK(plain_line("a\xe2\x80\x8b"
+                   "b") == "a\\u200bb");
+  CHECK(plain_line(std::string_view("a\0b", 3)) == "a\\x00b");
+  CHECK(plain_block("a\n\tb") == "a\n b");
+}
+
+TEST_CASE("inline Markdown has no markup left", "[sink]") {
+  CHECK(markdown_inline("a|b`c`*d*_e_[f]") == "a\\|b\\`c\\`\\*d\\*\\_e\\_\\[f\\]");
+  CHECK(markdown_inline("<b>&") == "&lt;b&gt;&amp;");
+  CHECK(markdown_inline("@user #12 # x").find("@u") == std::string::npos);
+  CHECK(markdown_inline("#12").find("#1") == std::string::npos);
+  CHECK(markdown_inline("http://x").find("://") == std::string::npos);
+  CHECK(markdown_inline("a\nb") == "a b");
+}
+
+TEST_CASE("code spans and fences are longer than any run of ticks in them", "[sink]") {
+  CHECK(markdown_code("a") == "`a`");
+  CHECK(markdown_code("a``b`") == "``` a``b` ```");
+  CHECK(markdown_fence("x") == "```\nx\n```\n");
+  CHECK(markdown_fence("```\nx", "text") == "````text\n```\nx\n````\n");
+}
+
+TEST_CASE("workflow commands cannot be smuggled in", "[sink]") {
+  CHECK(workflow_message("50% of\nit") == "50%25 of%0Ait");
+  CHECK(workflow_message("x\n::error::y").find("::") == std::string::npos);
+  CHECK(workflow_message("##[group]").find("##[") == std::string::npos);
+  CHECK(workflow_property("a:b,c\nd%") == "a%3Ab%2Cc d%25");
+  CHECK(without_workflow_commands("  ::error::x\nstd::vector\n") == "  : :error::x\nstd::vector\n");
+  CHECK(without_workflow_commands("a ##[x] ##vso[y] #") == "a # #[x] # #vso[y] #");
+  CHECK(without_workflow_commands("no line end") == "no line end");
+  CHECK(without_workflow_commands("").empty());
+}

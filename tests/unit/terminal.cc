@@ -1,0 +1,160 @@
+// The laws of the terminal report: it fits, it ends with the verdict, it hides nothing that matters.
+#include "report/terminal.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "catch.h"
+#include "report/utf8.h"
+#include "sample_reports.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TerminalView view(int width, bool color = false, bool verbose = false) {
+  TerminalView made;
+  made.width = width;
+  made.color = color;
+  made.verbose = verbose;
+  return made;
+}
+
+bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("no line goes beyond the width", "[terminal]") {
+  for (const Report& report :
+       {samples::fatal(), samples::handled(), samples::healthy(), samples::at_risk(), samples::hostile()})
+    for (const int width : {40, 60, 80, 100, 140})
+      for (const bool verbose : {false, true})
+        for (const auto& line : lines_of(terminal_text(report, view(width, verbose, verbose)))) {
+          INFO(width << ": " << line);
+          CHECK(columns_of(line) <= width);
+        }
+}
+
+TEST_CASE("one incident fits 40 lines of 100 columns, and says how many lines were left out", "[terminal]") {
+  const auto lines = lines_of(terminal_text(samples::fatal()));
+  CHECK(lines.size() <= 40);
+  const auto all = lines_of(terminal_text(samples::fatal(), view(100, false, true)));
+  CHECK(all.size() > 40);
+  const auto rule =
+      std::find_if(lines.begin(), lines.end(), [](const auto& line) { return contains(line, "more with -v"); });
+  REQUIRE(rule != lines.end());
+  CHECK(contains(*rule, std::to_string(all.size() - lines.size()) + " lines more with -v"));
+}
+
+TEST_CASE("the verdict comes last, with the command to try first on a line of its own", "[terminal]") {
+  const auto lines = lines_of(terminal_text(samples::fatal()));
+  CHECK(lines.back() == "    running_loss += loss.item()");
+  const auto verdict = lines_of(terminal_text(samples::fatal(), [] {
+    TerminalView quiet;
+    quiet.quiet = true;
+    return quiet;
+  }()));
+  REQUIRE(verdict.size() < lines.size());
+  CHECK(std::equal(verdict.rbegin(), verdict.rend(), lines.rbegin()));
+  CHECK(verdict.front().starts_with("OUT OF MEMORY  "));
+}
+
+TEST_CASE("the caret stands under the number, behind text of any width", "[terminal]") {
+  Report report = samples::fatal();
+  report.incidents[0].location =
+      samples::cited(7, "rank 0 \t\x1b[1m Größe 内存 CUDA out of memory. Tried to allocate 1.50 GiB here", "1.50 GiB");
+  const auto lines = lines_of(terminal_text(report));
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    const auto at = lines[i].find("1.50 GiB here");
+    if (at == std::string::npos || !lines[i].starts_with("  7 ")) continue;
+    const auto caret = lines[i + 1].find('^');
+    REQUIRE(caret != std::string::npos);
+    CHECK(columns_of(std::string_view(lines[i]).substr(0, at)) ==
+          columns_of(std::string_view(lines[i + 1]).substr(0, caret)));
+    CHECK(contains(lines[i + 1], "^^^^^^^^ asked for"));
+    return;
+  }
+  FAIL("the cited line was not printed");
+}
+
+TEST_CASE("the caret finds the number that was asked for, whatever the reader marked", "[terminal]") {
+  Report report = samples::fatal();
+  auto& location = report.incidents[0].location;
+  location.column = 0;
+  location.end_column = static_cast<int>(location.excerpt.size());
+  CHECK(terminal_text(report) == terminal_text(samples::fatal()));
+  report.incidents[0].requested_bytes.reset();
+  CHECK_FALSE(contains(terminal_text(report), "^"));
+  report.incidents[0].requested_bytes = 7 * GiB;
+  CHECK_FALSE(contains(terminal_text(report), "^"));
+  location = samples::cited(2, "Step 20: CUDA OOM", "20");
+  CHECK_FALSE(contains(terminal_text(report), "^"));
+  location = samples::cited(2, "at most 20.13 GiB are allowed", "20.13 GiB");
+  CHECK(contains(terminal_text(report), "       ^^^^^^^^^\n"));
+}
+
+TEST_CASE("the verdict does not say the cause's title twice", "[terminal]") {
+  Report report = samples::fatal();
+  report.verdict.headline = report.verdict.cause_title + ": 1.50 GiB asked for (train.log:2001)";
+  TerminalView quiet;
+  quiet.quiet = true;
+  const std::string text = terminal_text(report, quiet);
+  CHECK(text.find(report.verdict.cause_title) == text.rfind(report.verdict.cause_title));
+  CHECK(contains(text, "why        92 % sure: allocated memory rose in each of 9 readings"));
+}
+
+TEST_CASE("a series over time speaks of seconds", "[terminal]") {
+  Report report = samples::at_risk();
+  report.series[0].x_unit = "second";
+  const std::string text = terminal_text(report);
+  CHECK(contains(text, "7.59 ± 0.44 MiB a second, since second 200"));
+  CHECK(contains(text, "full at second 7600"));
+}
+
+TEST_CASE("a mark behind the end of the line, or inside of a character, does no harm", "[terminal]") {
+  Report report = samples::fatal();
+  for (const int column : {-5, 0, 1, 2, 5000})
+    for (const int end : {-9, 0, 1, 3, 6000}) {
+      report.incidents[0].location.excerpt = "ä内x";
+      report.incidents[0].location.column = column;
+      report.incidents[0].location.end_column = end;
+      CHECK(contains(terminal_text(report), "ä内x"));
+    }
+}
+
+TEST_CASE("without colour there is no escape sequence, and with it only ours", "[terminal]") {
+  for (const Report& report : {samples::fatal(), samples::hostile()}) {
+    CHECK_FALSE(contains(terminal_text(report, view(100, false, true)), "\x1b"));
+    std::string colored = terminal_text(report, view(100, true, true));
+    for (auto at = colored.find('\x1b'); at != std::string::npos; at = colored.find('\x1b', at + 1)) {
+      const auto end = colored.find('m', at);
+      REQUIRE(end != std::string::npos);
+      const std::string code = colored.substr(at, end - at + 1);
+      INFO(colored.substr(at + 1, 20));
+      const std::vector<std::string> ours = {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[1;31m", "\x1b[1;32m", "\x1b[1;33m"};
+      CHECK(std::count(ours.begin(), ours.end(), code) == 1);
+    }
+    CHECK_FALSE(contains(colored, "\x07"));
+    CHECK_FALSE(contains(colored, "\xe2\x80\xae"));
+  }
+}
+
+TEST_CASE("a log that nobody could read is not called healthy", "[terminal]") {
+  Report report = samples::healthy();
+  report.coverage.claimed = 0;
+  const std::string text = terminal_text(report);
+  CHECK(contains(text, "NOTHING RECOGNISED in 1,203 lines"));
+  CHECK_FALSE(contains(text, "NO SIGN"));
+}
+
+TEST_CASE("an undecided verdict names both candidates", "[terminal]") {
+  const std::string text = terminal_text(samples::handled());
+  CHECK(contains(text, "not decided: Evaluation keeps its outputs on the device (44 %) or"));
+}

@@ -1,0 +1,75 @@
+// Every writer on every kind of report, against its approved text.
+#include "report/writer.h"
+
+#include "approved.h"
+#include "sample_reports.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+struct Sample {
+  const char* name;
+  Report report;
+};
+
+std::vector<Sample> all_samples() {
+  return {{"fatal", samples::fatal()},
+          {"handled", samples::handled()},
+          {"healthy", samples::healthy()},
+          {"at_risk", samples::at_risk()},
+          {"hostile", samples::hostile()}};
+}
+
+std::string write(std::string_view writer, const Report& report, const TerminalView& view = {}) {
+  return find_writer(writer)->write(report, view);
+}
+
+}  // namespace
+
+TEST_CASE("the terminal report is as approved", "[approved]") {
+  for (const auto& sample : all_samples())
+    check_approved(std::string(sample.name) + ".terminal.txt", write("terminal", sample.report));
+  TerminalView narrow;
+  narrow.width = 80;
+  check_approved("fatal.terminal-80.txt", write("terminal", samples::fatal(), narrow));
+  TerminalView whole;
+  whole.verbose = whole.color = true;
+  check_approved("fatal.terminal-verbose.txt", write("terminal", samples::fatal(), whole));
+}
+
+TEST_CASE("the JSON report is as approved", "[approved]") {
+  for (const auto& sample : all_samples())
+    check_approved(std::string(sample.name) + ".json", write("json", sample.report));
+}
+
+TEST_CASE("the Markdown report is as approved", "[approved]") {
+  for (const auto& sample : all_samples())
+    check_approved(std::string(sample.name) + ".md", write("markdown", sample.report));
+}
+
+TEST_CASE("the GitHub annotations are as approved", "[approved]") {
+  for (const auto& sample : all_samples())
+    check_approved(std::string(sample.name) + ".github.txt", write("github", sample.report));
+}
+
+TEST_CASE("writers are found by name, and no other name finds one", "[writers]") {
+  for (const auto& writer : writers()) CHECK(find_writer(writer.name) == &writer);
+  CHECK(find_writer("jsno") == nullptr);
+  CHECK(find_writer("") == nullptr);
+}
+
+TEST_CASE("annotations: one for each root cause, at most nine, and the rest is counted", "[github]") {
+  Report report = samples::fatal();
+  for (int i = 2; i <= 14; ++i) {
+    ReportIncident incident = report.incidents[0];
+    incident.id = "i" + std::to_string(i);
+    if (i <= 4) incident.follows = "i1";
+    report.incidents.push_back(incident);
+  }
+  const std::string text = write("github", report);
+  std::size_t errors = 0;
+  for (std::size_t at = text.find("::error "); at != std::string::npos; at = text.find("::error ", at + 1)) ++errors;
+  CHECK(errors == 9);
+  CHECK(text.find("::warning title=More memory failures::2 more failures are in the report") != std::string::npos);
+}
