@@ -36,11 +36,9 @@ void numpy(const Match& m, Sink& sink) {
 }
 
 /// The word alone is believed at the front of a line or under a frame of a traceback.
+/// The name alone is also a word in lists and documentation: only a traceback above it makes it a failure.
 void python(const Match& m, Sink& sink) {
-  const std::string_view body = m.cursor.line().body();
-  const bool at_front = !body.empty() && body.front() != ' ' && body.front() != '\t';
-  if (!at_front && !is_near(m.cursor, 4, 0, {"File \"", "Traceback (most"})) return;
-  tell(m, sink, base("memory-error"));
+  if (is_near(m.cursor, 4, 0, {"File \"", "Traceback (most", "--> "})) tell(m, sink, base("memory-error"));
 }
 
 void sized(const Match& m, Sink& sink, std::string_view format) {
@@ -87,7 +85,7 @@ constexpr Pattern patterns[] = {
         {.name = "host_allocation/python",
          .anchor = "MemoryError",
          .regex = R"((?:^|[\]:|)] {0,20}|^\s{1,24})MemoryError(?:\s{0,80}$|:\s{0,4}$|: [a-z][\w ,.'()/\-]{0,200}$))",
-         .example = "MemoryError",
+         .example = "  File \"load.py\", line 12, in read\n    rows = list(reader)\nMemoryError",
          .emit = python,
          .fallback = true}),
     checked(

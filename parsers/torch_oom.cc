@@ -158,7 +158,7 @@ void malloc_async(const Match& m, Sink& sink) {
   oom.agent = Agent::cuda_malloc_async;
   oom.framework = "pytorch";
   oom.message_format = "torch-cudaMallocAsync";
-  const std::string_view text = m.after().substr(0, 600);
+  const std::string_view text = m.text.substr(m.captures.begin, 600);
   oom.allocated = size_after(text, "Currentlyallocated:");
   oom.request = size_after(text, "Requested:");
   oom.capacity = size_after(text, "Devicelimit:");
@@ -237,8 +237,8 @@ constexpr Pattern patterns[] = {
              .emit = beyond_exabyte}),
     checked({.name = "torch_oom/malloc_async",
              .anchor = "exceed allowed",
-             .second_anchor = "Device limit",
-             .regex = R"(Allocationondevice(\d{0,3})[^\r\n]{0,3}wouldexceedallowedmemory)",
+             .second_anchor = "Requested     ",
+             .regex = R"(Allocationondevice(\d{0,3})[^\r\n]{0,3}wouldexceedallowedmemory(?:[^:]{0,20}Currentlyallocated:[\d.]{1,12}[A-Za-z]{1,5}Requested:)?)",
              .captures = 1,
              .reach = Reach::message,
              .example = "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
@@ -253,8 +253,10 @@ constexpr Pattern patterns[] = {
                         "Tried to allocate 192.00 MB on private pool.",
              .emit = mps}),
     checked({.name = "torch_oom/nvml_assert",
-             .anchor = "NVML_SUCCESS == ",
-             .regex = R"(NVML_SUCCESS == r INTERNAL ASSERT FAILED at [^\r\n]{0,200}CUDACachingAllocator)",
+             .anchor = "NVML_SUCCESS",
+             .second_anchor = "CUDACachingAllocator",
+             .regex = R"(NVML_SUCCESS==rINTERNALASSERTFAILEDat[^\r\n]{0,200}?CUDACachingAllocator)",
+             .reach = Reach::message,
              .example = R"(RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.)",
              .emit = nvml_assert}),
     checked({.name = "torch_oom/thc",

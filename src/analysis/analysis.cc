@@ -45,6 +45,8 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     message_facts(*primary, out.facts);
     phase_facts(story, *primary, out.phases[*out.primary], out.facts);
     host_facts(*primary, out.facts);
+  } else {
+    no_phase_facts(out.facts);
   }
   setting_facts(story, primary, out.facts);
   trend_facts(story, options, out);

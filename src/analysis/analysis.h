@@ -52,6 +52,7 @@ std::optional<Account> account_of(const Incident& incident);
 void message_facts(const Incident& incident, Facts& facts);                 // account.cc: oom.*, account.*
 Phase phase_of(const Case& story, const Incident& incident);                // phases.cc
 void phase_facts(const Case& story, const Incident& incident, const Phase& phase, Facts& facts);  // phases.cc: phase.*, trace.*, run.*
+void no_phase_facts(Facts& facts);  // phases.cc: nothing has failed, in no phase
 void setting_facts(const Case& story, const Incident* incident, Facts& facts);  // settings.cc: settings.*, platform.*, framework.*
 void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, masked.*, pool.*
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*

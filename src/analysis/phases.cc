@@ -1,8 +1,8 @@
-// When in the run a failure struck. A traceback decides; where there is none, the last phase marker printed before it does;
-// where that is missing too, nothing is said.
+// When in the run a failure struck. A traceback decides; where there is none, the last phase marker printed before it
+// does; where that is missing too, nothing is said.
 //
-// A first step is claimed only where the log begins with the run (it prints its settings or its first steps): a message alone
-// does not tell how many steps went before it.
+// A first step is claimed only where the log begins with the run (it prints its settings or its first steps): a message
+// alone does not tell how many steps went before it.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -12,37 +12,77 @@
 namespace oomdoctor {
 namespace {
 
-constexpr i64 few_steps = 2;  ///< progress lines up to which a failure counts as one of the first step: the first log line may stand behind it
+constexpr i64 few_steps = 2;  ///< progress lines up to which a failure counts as one of the first step: the first log
+                              ///< line may stand behind it
+
+constexpr auto phase_ids =
+    std::to_array<std::string_view>({"load", "first_step", "optimizer_init", "forward", "backward", "optimizer",
+                                     "evaluation", "generation", "checkpoint_save", "checkpoint_load", "data_loading"});
 
 struct Word {
   std::string_view phase;
   std::string_view word;
 };
 
-/// Function names (whole, or as the part behind the last dot) that tell the phase; the first that any frame carries decides.
+/// Function names (whole, or as the part behind the last dot) that tell the phase; the first that any frame carries
+/// decides.
 constexpr auto functions = std::to_array<Word>({
-    {"checkpoint_save", "save_checkpoint"}, {"checkpoint_save", "_save_checkpoint"}, {"checkpoint_save", "save_pretrained"},
-    {"checkpoint_save", "save_model"}, {"checkpoint_save", "save_state"}, {"checkpoint_save", "_save"}, {"checkpoint_save", "full_state_dict"},
-    {"checkpoint_load", "load_checkpoint"}, {"checkpoint_load", "resume_from_checkpoint"}, {"checkpoint_load", "_load_optimizer_and_scheduler"},
+    {"checkpoint_save", "save_checkpoint"},
+    {"checkpoint_save", "_save_checkpoint"},
+    {"checkpoint_save", "save_pretrained"},
+    {"checkpoint_save", "save_model"},
+    {"checkpoint_save", "save_state"},
+    {"checkpoint_save", "_save"},
+    {"checkpoint_save", "full_state_dict"},
+    {"checkpoint_load", "load_checkpoint"},
+    {"checkpoint_load", "resume_from_checkpoint"},
+    {"checkpoint_load", "_load_optimizer_and_scheduler"},
     {"checkpoint_load", "_load_from_checkpoint"},
-    {"evaluation", "evaluate"}, {"evaluation", "evaluation_loop"}, {"evaluation", "validation_step"}, {"evaluation", "validate"},
-    {"evaluation", "_validate"}, {"evaluation", "validation"}, {"evaluation", "prediction_step"}, {"evaluation", "prediction_loop"}, {"evaluation", "predict"},
-    {"evaluation", "predict_step"}, {"evaluation", "test_step"}, {"evaluation", "eval_step"}, {"evaluation", "run_eval"}, {"evaluation", "eval_epoch"},
-    {"evaluation", "inference_on_dataset"}, {"evaluation", "test"}, {"evaluation", "evaluation"},
-    {"generation", "generate"}, {"generation", "beam_search"}, {"generation", "_beam_search"}, {"generation", "greedy_search"}, {"generation", "_sample"},
-    {"generation", "sample"}, {"generation", "decode_latents"}, {"generation", "vae_decode"}, {"generation", "decode"}, {"generation", "generate_samples"},
+    {"evaluation", "evaluate"},
+    {"evaluation", "evaluation_loop"},
+    {"evaluation", "validation_step"},
+    {"evaluation", "validate"},
+    {"evaluation", "_validate"},
+    {"evaluation", "validation"},
+    {"evaluation", "prediction_step"},
+    {"evaluation", "prediction_loop"},
+    {"evaluation", "predict"},
+    {"evaluation", "predict_step"},
+    {"evaluation", "test_step"},
+    {"evaluation", "eval_step"},
+    {"evaluation", "run_eval"},
+    {"evaluation", "eval_epoch"},
+    {"evaluation", "inference_on_dataset"},
+    {"evaluation", "test"},
+    {"evaluation", "evaluation"},
+    {"generation", "generate"},
+    {"generation", "beam_search"},
+    {"generation", "_beam_search"},
+    {"generation", "greedy_search"},
+    {"generation", "_sample"},
+    {"generation", "sample"},
+    {"generation", "decode_latents"},
+    {"generation", "vae_decode"},
+    {"generation", "decode"},
+    {"generation", "generate_samples"},
 });
 
-constexpr auto load_functions = std::to_array<std::string_view>({"from_pretrained", "load_model", "_load_pretrained_model", "load_state_dict", "_apply",
-    "load_weights", "init_model", "build_model", "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
+constexpr auto load_functions = std::to_array<std::string_view>(
+    {"from_pretrained", "load_model", "_load_pretrained_model", "load_state_dict", "_apply", "load_weights",
+     "init_model", "build_model", "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-bool in_optimizer(const Frame& f) { return contains(f.file, "/optim/") || contains(f.code, "optimizer.step(") || contains(f.file, "bitsandbytes/optim"); }
-bool makes_states(const Frame& f) { return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state"); }
+bool in_optimizer(const Frame& f) {
+  return contains(f.file, "/optim/") || contains(f.code, "optimizer.step(") || contains(f.file, "bitsandbytes/optim");
+}
+bool makes_states(const Frame& f) {
+  return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
+}
 bool in_backward(const Frame& f) { return f.function == "backward" || contains(f.code, ".backward("); }
 bool in_forward(const Frame& f) {
-  return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") || contains(f.function, ".forward");
+  return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
+         contains(f.function, ".forward");
 }
 bool loads(const Frame& f) {
   if (contains(f.code, ".to(") && f.library == false && contains(f.code, "model")) return true;
@@ -70,7 +110,8 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
   for (const Word& w : functions)
     for (const Frame& f : frames)
       if (f.function == w.word || f.function.ends_with("." + std::string(w.word))) {
-        if (w.phase == "generation" && f.function == "decode" && !contains(f.file, "vae") && !contains(f.code, "vae")) continue;
+        if (w.phase == "generation" && f.function == "decode" && !contains(f.file, "vae") && !contains(f.code, "vae"))
+          continue;
         return std::string(w.phase);
       }
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
@@ -79,7 +120,8 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
   if (any(loads)) return "load";
-  if (any([](const Frame& f) { return contains(f.file, "utils/data/") || contains(f.file, "dataloader"); })) return "data_loading";
+  if (any([](const Frame& f) { return contains(f.file, "utils/data/") || contains(f.file, "dataloader"); }))
+    return "data_loading";
   return "";
 }
 
@@ -112,14 +154,16 @@ Phase phase_of(const Case& story, const Incident& incident) {
   return phase;
 }
 
+void no_phase_facts(Facts& facts) {
+  for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{false});
+}
+
 void phase_facts(const Case& story, const Incident& incident, const Phase& phase, Facts& facts) {
   const std::vector<Evidence> here{incident.evidence};
   const std::vector<Evidence> by = phase.by ? std::vector<Evidence>{*phase.by} : here;
-  static constexpr auto ids = std::to_array<std::string_view>({"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation", "generation",
-                                                               "checkpoint_save", "checkpoint_load", "data_loading"});
   facts.set("phase.known", Value{!phase.id.empty()}, by);
   if (!phase.id.empty())
-    for (const auto id : ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
+    for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 
   const auto& frames = incident.oom.frames;
   facts.set("trace.known", Value{!frames.empty()}, here);
@@ -127,27 +171,46 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     // Only what asked for the memory counts: the innermost frames.
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
     std::string near;
-    for (std::size_t i = first; i < frames.size(); ++i) near += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
+    for (std::size_t i = first; i < frames.size(); ++i)
+      near += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
     const auto says = [&](std::initializer_list<std::string_view> words) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(near, w); });
     };
-    facts.set("trace.loss", Value{says({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits", "logits ="})}, here);
-    facts.set("trace.attention", Value{says({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm", "attn_output_weights"})}, here);
+    facts.set("trace.loss",
+              Value{says({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
+                          "logits ="})},
+              here);
+    facts.set("trace.attention",
+              Value{says({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
+                          "attn_output_weights"})},
+              here);
     facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
     facts.set("trace.foreach", Value{says({"_foreach_", "_multi_tensor_"})}, here);
-    facts.set("trace.load", Value{std::any_of(frames.begin(), frames.end(), loads) && std::none_of(frames.begin(), frames.end(), in_forward)}, here);
+    facts.set("trace.load",
+              Value{std::any_of(frames.begin(), frames.end(), loads) &&
+                    std::none_of(frames.begin(), frames.end(), in_forward)},
+              here);
     const Frame* user = user_frame(incident.oom);
-    facts.set("trace.growing", Value{user != nullptr && (contains(user->code, "torch.cat(") || contains(user->code, "torch.stack("))}, here);
+    facts.set("trace.growing",
+              Value{user != nullptr && (contains(user->code, "torch.cat(") || contains(user->code, "torch.stack("))},
+              here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
   }
 
   const std::vector<Evidence> progress = story.last_progress ? std::vector<Evidence>{*story.last_progress} : here;
   if (log_begins_with_run(story)) {
-    const i64 printed = story.first_step && story.last_step ? std::max<i64>(*story.last_step - *story.first_step, 0) + 1 : 0;
+    const i64 printed =
+        story.first_step && story.last_step ? std::max<i64>(*story.last_step - *story.first_step, 0) + 1 : 0;
     facts.set("run.started", Value{story.progress_lines > 0}, progress);
-    facts.set("run.steps", Value{Number{static_cast<double>(story.progress_lines <= few_steps ? story.progress_lines : std::max(printed, story.progress_lines)), 0}}, progress);
-    if (!facts.is_true("phase.first_step") && phase.id.empty() && story.progress_lines > few_steps) facts.set("phase.first_step", Value{false}, progress);
+    facts.set(
+        "run.steps",
+        Value{Number{static_cast<double>(story.progress_lines <= few_steps ? story.progress_lines
+                                                                           : std::max(printed, story.progress_lines)),
+                     0}},
+        progress);
+    if (!facts.is_true("phase.first_step") && phase.id.empty() && story.progress_lines > few_steps)
+      facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
   const auto count = [&](std::string_view id) {

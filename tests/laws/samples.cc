@@ -3,7 +3,8 @@
 
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/parser.h"
+#include "analysis/analysis.h"
+#include "parse/scanner.h"
 #include "samples.h"
 #include "text/lines.h"
 
@@ -44,12 +45,17 @@ TEST_CASE("nothing healthy is called a failure or a risk", "[law]") {
 }
 
 TEST_CASE("a log cut anywhere is read to its end", "[law]") {
+  const Scanner scanner(all_parsers());
   for (const auto& path : testing::sample_logs()) {
     CAPTURE(testing::sample_name(path));
     const std::string text = testing::read_file(path);
     for (std::size_t k = 1; k <= 20; ++k) {
       const std::string cut = text.substr(0, text.size() * k / 21);
-      CHECK(read("cut", cut).coverage.lines == lines_in(cut));
+      std::vector<Source> sources;
+      sources.push_back(Source::of_text("cut", cut));
+      Case story = scanner.scan(sources);
+      CHECK(story.coverage.lines == lines_in(cut));
+      CHECK(analyse(story, {}).trends.size() == story.series.size());
     }
   }
 }
