@@ -61,6 +61,9 @@ void nccl(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_nccl_fallocate(const Match&, Sink& sink) { sink.oom(shared("nccl-shm", Agent::library)); }
+
 constexpr Pattern patterns[] = {
     checked({.name = "dataloader/killed",
              .anchor = "DataLoader worker",
@@ -114,7 +117,7 @@ constexpr Pattern patterns[] = {
              .anchor = "posix_fallocate",
              .regex = R"(NCCL WARN Call to posix_fallocate failed : No space left on device)",
              .example = "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
-             .emit = [](const Match&, Sink& sink) { sink.oom(shared("nccl-shm", Agent::library)); }}),
+             .emit = tell_nccl_fallocate}),
 };
 
 }  // namespace

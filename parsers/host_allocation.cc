@@ -53,6 +53,20 @@ void errno_12(const Match& m, Sink& sink) {
   sink.oom(base("errno-12"));
 }
 
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_ggml(const Match& m, Sink& sink) {
+  Oom oom = base("ggml", "llama.cpp");
+  oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
+  sink.oom(std::move(oom));
+}
+void tell_numpy_shape(const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }
+void tell_bad_alloc(const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }
+void tell_jvm(const Match& m, Sink& sink) { tell(m, sink, base("jvm", "jvm")); }
+void tell_arrow(const Match& m, Sink& sink) { sized(m, sink, "arrow"); }
+void tell_rust(const Match& m, Sink& sink) { sized(m, sink, "rust"); }
+void tell_opencv(const Match& m, Sink& sink) { sized(m, sink, "opencv"); }
+void tell_pandas(const Match& m, Sink& sink) { tell(m, sink, base("pandas")); }
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "host_allocation/torch",
@@ -80,7 +94,7 @@ constexpr Pattern patterns[] = {
              .anchor = "allocate array",
              .regex = R"(MemoryError: Unable to allocate array with shape \([\d, ]{1,80}\) and data type \w{1,20})",
              .example = "MemoryError: Unable to allocate array with shape (4900, 4900) and data type float64",
-             .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }}),
+             .emit = tell_numpy_shape}),
     checked(
         {.name = "host_allocation/python",
          .anchor = "MemoryError",
@@ -94,7 +108,7 @@ constexpr Pattern patterns[] = {
          .regex =
              R"((?:what\(\): {1,3}|instance of '|Error: |error: |exception: )std::bad_alloc(?!:? ?(?:out_of_memory|cuda|CUDA|RMM|rmm)))",
          .example = "terminate called after throwing an instance of 'std::bad_alloc'",
-         .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }}),
+         .emit = tell_bad_alloc}),
     checked(
         {.name = "host_allocation/errno_12",
          .anchor = "annot allocate memory",
@@ -110,19 +124,19 @@ constexpr Pattern patterns[] = {
              R"(java\.lang\.OutOfMemoryError: (?:Java heap space|GC overhead limit exceeded|Direct buffer memory|Metaspace|)"
              R"(Requested array size exceeds VM limit|unable to create (?:new )?native thread))",
          .example = "java.lang.OutOfMemoryError: Java heap space",
-         .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("jvm", "jvm")); }}),
+         .emit = tell_jvm}),
     checked({.name = "host_allocation/arrow",
              .anchor = "ArrowMemoryError",
              .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,19}) failed)",
              .captures = 1,
              .example = "pyarrow.lib.ArrowMemoryError: malloc of size 1073741824 failed",
-             .emit = [](const Match& m, Sink& sink) { sized(m, sink, "arrow"); }}),
+             .emit = tell_arrow}),
     checked({.name = "host_allocation/rust",
              .anchor = "memory allocation of",
              .regex = R"(^memory allocation of (\d{1,19}) bytes failed)",
              .captures = 1,
              .example = "memory allocation of 8589934592 bytes failed",
-             .emit = [](const Match& m, Sink& sink) { sized(m, sink, "rust"); }}),
+             .emit = tell_rust}),
     checked({.name = "host_allocation/opencv",
              .anchor = "Insufficient memory)",
              .regex = R"(\(-4:Insufficient memory\) Failed to allocate (\d{1,19}) bytes)",
@@ -130,23 +144,18 @@ constexpr Pattern patterns[] = {
              .example = "cv2.error: OpenCV(4.8.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate "
                         "6220800 bytes in "
                         "function 'OutOfMemoryError'",
-             .emit = [](const Match& m, Sink& sink) { sized(m, sink, "opencv"); }}),
+             .emit = tell_opencv}),
     checked({.name = "host_allocation/pandas",
              .anchor = "C error: out of memory",
              .regex = R"(Error tokenizing data\. C error: out of memory)",
              .example = "pandas.errors.ParserError: Error tokenizing data. C error: out of memory",
-             .emit = [](const Match& m, Sink& sink) { tell(m, sink, base("pandas")); }}),
+             .emit = tell_pandas}),
     checked({.name = "host_allocation/ggml",
              .anchor = "ggml_aligned_malloc",
              .regex = R"(ggml_aligned_malloc: insufficient memory \(attempted to allocate {1,4}([\d.]{1,12} ?MB)\))",
              .captures = 1,
              .example = "ggml_aligned_malloc: insufficient memory (attempted to allocate 4096.00 MB)",
-             .emit =
-                 [](const Match& m, Sink& sink) {
-                   Oom oom = base("ggml", "llama.cpp");
-                   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
-                   sink.oom(std::move(oom));
-                 }}),
+             .emit = tell_ggml}),
 };
 
 }  // namespace

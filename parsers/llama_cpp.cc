@@ -47,6 +47,10 @@ void metal_buffer(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_metal(const Match& m, Sink& sink) { bare(m, sink, "metal"); }
+void tell_ggml_error(const Match& m, Sink& sink) { bare(m, sink, "cuda"); }
+
 constexpr Pattern patterns[] = {
     checked({.name = "llama_cpp/metal",
              .anchor = "Insufficient Memory",
@@ -54,7 +58,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(InsufficientMemory\(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory\))",
              .reach = Reach::message,
              .example = "error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "metal"); }}),
+             .emit = tell_metal}),
     checked(
         {.name = "llama_cpp/metal_buffer",
          .anchor = "[metal::malloc]",
@@ -86,7 +90,7 @@ constexpr Pattern patterns[] = {
              .anchor = "CUDA error 2",
              .regex = R"(CUDA error 2 (?:at [\w./\\:\-]{1,120}:\d{1,6}: out of memory|'out of memory' - ))",
              .example = "CUDA error 2 at ggml-cuda.cu:7036: out of memory",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "cuda"); }}),
+             .emit = tell_ggml_error}),
     checked({.name = "llama_cpp/vulkan",
              .anchor = "ggml_vulkan",
              .regex = R"(ggml_vulkan: Device memory allocation of size (\d{1,18}) failed)",

@@ -48,6 +48,12 @@ void allocator(const Match& m, Sink& sink) {
 
 void fraction(const Match& m, Sink& sink) { sink.setting("memory_fraction", m[1]); }
 
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+bool takes_total_memory_alone(std::string_view line) {
+  return line.find("CPU") == line.npos && line.find("system") == line.npos && line.find("RAM") == line.npos &&
+         line.find("host") == line.npos;
+}
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "machine/total_memory",
@@ -66,11 +72,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "total memory 44.53 GiB",
          .emit = capacity,
-         .takes =
-             [](std::string_view line) {
-               return line.find("CPU") == line.npos && line.find("system") == line.npos &&
-                      line.find("RAM") == line.npos && line.find("host") == line.npos;
-             },
+         .takes = takes_total_memory_alone,
          .aside = true}),
     checked(
         {.name = "machine/device_properties",

@@ -144,6 +144,38 @@ void xgboost(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+void tell_bare_cuda(const Match& m, Sink& sink) { bare(m, sink, "cuda"); }
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_onnxruntime_call(const Match& m, Sink& sink) {
+  if (is_near(m.cursor, 6, 6, {"for requested buffer of size"})) return;
+  at_device(sink, m[1]);
+  bare(m, sink, "onnxruntime", Agent::library);
+}
+void tell_faiss(const Match& m, Sink& sink) {
+  Oom oom = base("faiss", Agent::library);
+  oom.request = read_size(m.has(1) ? m[1] : m[2]);
+  sink.oom(std::move(oom));
+}
+void tell_tensorrt_code(const Match& m, Sink& sink) {
+  Oom oom = base("tensorrt");
+  if (m.has(1)) oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+void tell_caffe(const Match& m, Sink& sink) { bare(m, sink, "caffe"); }
+void tell_ctranslate2(const Match& m, Sink& sink) { bare(m, sink, "ctranslate2"); }
+void tell_onnxruntime(const Match& m, Sink& sink) { requested(m, sink, "onnxruntime", Agent::library); }
+void tell_rmm(const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }
+void tell_rmm_thrown(const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }
+void tell_numba(const Match& m, Sink& sink) { bare(m, sink, "numba"); }
+void tell_pycuda(const Match& m, Sink& sink) { bare(m, sink, "pycuda"); }
+void tell_cupy_old(const Match& m, Sink& sink) { requested(m, sink, "cupy", Agent::library); }
+void tell_theano(const Match& m, Sink& sink) { requested(m, sink, "theano"); }
+void tell_physx(const Match& m, Sink& sink) { requested(m, sink, "physx"); }
+void tell_tensorrt(const Match& m, Sink& sink) { requested(m, sink, "tensorrt"); }
+void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
+void tell_habana(const Match& m, Sink& sink) { requested(m, sink, "habana"); }
+void tell_neuron(const Match& m, Sink& sink) { requested(m, sink, "neuron"); }
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "other_gpu/paddle",
@@ -183,12 +215,12 @@ constexpr Pattern patterns[] = {
              R"((?:Check failed: [^\r\n]{1,40}== cudaSuccess[^\r\n]{0,80}?|error == cudaSuccess\. 2 vs 0\. Error at: [^\r\n]{1,160}: )out of memory)",
          .example = "F0202 10:18:19.439698  3173 syncedmem.cpp:58] Check failed: error == cudaSuccess (2 vs. 0)  out "
                     "of memory",
-         .emit = [](const Match& m, Sink& sink) { bare(m, sink, "caffe"); }}),
+         .emit = tell_caffe}),
     checked({.name = "other_gpu/ctranslate2",
              .anchor = "CUDA failed with",
              .regex = R"(CUDA failed with error out of memory)",
              .example = "RuntimeError: CUDA failed with error out of memory",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "ctranslate2"); }}),
+             .emit = tell_ctranslate2}),
     checked({.name = "other_gpu/onnxruntime",
              .anchor = "for requested buffer",
              .second_anchor = "Failed to allocate mem",
@@ -196,41 +228,36 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .reach = Reach::message,
              .example = "bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 17179869184",
-             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "onnxruntime", Agent::library); }}),
+             .emit = tell_onnxruntime}),
     checked({.name = "other_gpu/onnxruntime_call",
              .anchor = "CUDA failure 2",
              .regex = R"(CUDA failure 2: out of memory ; GPU=(\d{1,3}) ;)",
              .captures = 1,
              .example = "CUDA failure 2: out of memory ; GPU=0 ; hostname=node7 ; expr=cudaMalloc((void**)&p, size);",
-             .emit =
-                 [](const Match& m, Sink& sink) {
-                   if (is_near(m.cursor, 6, 6, {"for requested buffer of size"})) return;
-                   at_device(sink, m[1]);
-                   bare(m, sink, "onnxruntime", Agent::library);
-                 }}),
+             .emit = tell_onnxruntime_call}),
     checked({.name = "other_gpu/rmm",
              .anchor = "out_of_memory",
              .regex = R"(std::bad_alloc: out_of_memory: (?:CUDA error|RMM failure))",
              .example = "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: "
                         "/rmm/include/rmm/mr/device/cuda_memory_resource.hpp:69: "
                         "cudaErrorMemoryAllocation out of memory",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }}),
+             .emit = tell_rmm}),
     checked({.name = "other_gpu/rmm_thrown",
              .anchor = "instance of 'rmm::",
              .regex = R"(instance of 'rmm::(?:bad_alloc|out_of_memory)')",
              .example = "terminate called after throwing an instance of 'rmm::out_of_memory'",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }}),
+             .emit = tell_rmm_thrown}),
     checked({.name = "other_gpu/numba",
              .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
              .regex = R"(Call to cuMem\w{1,24} results in (?:UNKNOWN_)?CUDA_ERROR_OUT_OF_MEMORY)",
              .example =
                  "numba.cuda.cudadrv.driver.CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "numba"); }}),
+             .emit = tell_numba}),
     checked({.name = "other_gpu/pycuda",
              .anchor = "cuMem",
              .regex = R"(pycuda\._driver\.MemoryError: cuMem\w{1,20} failed: out of memory)",
              .example = "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "pycuda"); }}),
+             .emit = tell_pycuda}),
     checked(
         {.name = "other_gpu/cupy",
          .anchor = "allocated so far",
@@ -249,7 +276,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example =
              "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 5368709120 bytes)",
-         .emit = [](const Match& m, Sink& sink) { requested(m, sink, "cupy", Agent::library); }}),
+         .emit = tell_cupy_old}),
     checked(
         {.name = "other_gpu/theano",
          .anchor = "bytes of device memory",
@@ -257,7 +284,7 @@ constexpr Pattern patterns[] = {
              R"(Error allocating (\d{1,18}) bytes of device memory \((?:out of memory|CNMEM_STATUS_OUT_OF_MEMORY)\))",
          .captures = 1,
          .example = "MemoryError: Error allocating 419430400 bytes of device memory (out of memory).",
-         .emit = [](const Match& m, Sink& sink) { requested(m, sink, "theano"); }}),
+         .emit = tell_theano}),
     checked(
         {.name = "other_gpu/faiss",
          .anchor = "cudaMalloc",
@@ -266,12 +293,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .example = "alloc fail type FlatData dev 0 space Device stream 0x55d0 size 3072000000 bytes (cudaMalloc error "
                     "out of memory [2])",
-         .emit =
-             [](const Match& m, Sink& sink) {
-               Oom oom = base("faiss", Agent::library);
-               oom.request = read_size(m.has(1) ? m[1] : m[2]);
-               sink.oom(std::move(oom));
-             }}),
+         .emit = tell_faiss}),
     checked({.name = "other_gpu/warp",
              .anchor = "Warp CUDA error",
              .regex = R"(Warp CUDA error 2: out of memory)",
@@ -286,7 +308,7 @@ constexpr Pattern patterns[] = {
          .reach = Reach::message,
          .example =
              "[Error] [omni.physx.tensors.plugin] Unable to allocate memory of size 4294967296 for mGpuContactPairsDev",
-         .emit = [](const Match& m, Sink& sink) { requested(m, sink, "physx"); }}),
+         .emit = tell_physx}),
     checked({.name = "other_gpu/physx_driver",
              .anchor = "[omni.physx",
              .regex = R"(\[omni\.physx[\w.]{0,40}\] CUDA error: out of memory: )",
@@ -316,7 +338,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .reach = Reach::message,
              .example = "Requested amount of GPU memory (811032832 bytes) could not be allocated",
-             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "tensorrt"); }}),
+             .emit = tell_tensorrt}),
     checked(
         {.name = "other_gpu/tensorrt_code",
          .anchor = "Error Code ",
@@ -325,29 +347,24 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "[TRT] [E] 2: [executionContext.cpp::initialize::330] Error Code 2: OutOfMemory (Requested size "
                     "was 1073741824 bytes.)",
-         .emit =
-             [](const Match& m, Sink& sink) {
-               Oom oom = base("tensorrt");
-               if (m.has(1)) oom.request = read_size(m[1]);
-               sink.oom(std::move(oom));
-             }}),
+         .emit = tell_tensorrt_code}),
     checked({.name = "other_gpu/darknet",
              .anchor = "CUDA Error: ",
              .regex = R"(^(?:[\w./ ]{1,60}: )?CUDA Error: out of memory)",
              .example = "CUDA Error: out of memory",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "darknet"); }}),
+             .emit = tell_darknet}),
     checked({.name = "other_gpu/habana",
              .anchor = "PT_DEVMEM",
              .regex = R"(MODULE:PT_DEVMEM Allocation failed for size::(\d{1,18}))",
              .captures = 1,
              .example = "RuntimeError: FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::1073741824 (1024)MB",
-             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "habana"); }}),
+             .emit = tell_habana}),
     checked({.name = "other_gpu/neuron",
              .anchor = "TDRV:dmem",
              .regex = R"(TDRV:dmem_alloc\w{0,24} {1,40}Failed to alloc DEVICE memory: (\d{1,18}))",
              .captures = 1,
              .example = "ERROR  TDRV:dmem_alloc_internal                     Failed to alloc DEVICE memory: 589824",
-             .emit = [](const Match& m, Sink& sink) { requested(m, sink, "neuron"); }}),
+             .emit = tell_neuron}),
     checked({.name = "other_gpu/xgboost",
              .anchor = "Memory allocation error",
              .regex = R"(Memory allocation error on worker \d{1,5}: )",
@@ -357,7 +374,7 @@ constexpr Pattern patterns[] = {
              .anchor = "cudaErrorMemoryAlloc",
              .regex = R"((?:failed: |what\(\): {1,2}|Error: |error: )cudaErrorMemoryAllocation: out of memory)",
              .example = "RuntimeError: parallel_for failed: cudaErrorMemoryAllocation: out of memory",
-             .emit = [](const Match& m, Sink& sink) { bare(m, sink, "cuda"); },
+             .emit = tell_bare_cuda,
              .fallback = true}),
 };
 

@@ -72,6 +72,13 @@ void without_numbers(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("scheduler"));
 }
 
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_ray_monitor(const Match& m, Sink& sink) {
+  Oom oom = base("ray");
+  oom.capacity = read_size(dense(m[1]));
+  sink.oom(std::move(oom));
+}
+
 constexpr Pattern patterns[] = {
     checked({.name = "schedulers/lsf",
              .anchor = "TERM_MEMLIMIT",
@@ -142,12 +149,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node node7 is used (61.02 "
                     "/ 64.0 GB).",
-         .emit =
-             [](const Match& m, Sink& sink) {
-               Oom oom = base("ray");
-               oom.capacity = read_size(dense(m[1]));
-               sink.oom(std::move(oom));
-             }}),
+         .emit = tell_ray_monitor}),
     checked(
         {.name = "schedulers/notebook",
          .anchor = "available",

@@ -53,6 +53,13 @@ void tpu_runtime(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_constant(const Match& m, Sink& sink) {
+  Oom oom = base("xla-gpu");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "xla/gpu",
@@ -72,12 +79,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example =
                  "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to allocate 1073741824 bytes for new constant",
-             .emit =
-                 [](const Match& m, Sink& sink) {
-                   Oom oom = base("xla-gpu");
-                   oom.request = read_size(m[1]);
-                   sink.oom(std::move(oom));
-                 }}),
+             .emit = tell_constant}),
     checked(
         {.name = "xla/hbm",
          .anchor = "memory space hbm",

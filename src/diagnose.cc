@@ -11,13 +11,14 @@
 namespace oomdoctor {
 
 Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
-  RulePack pack = RulePack::load(shipped_rules());
+  static const RulePack shipped = RulePack::load(shipped_rules());
+  static const Scanner scanner(all_parsers());  // made once, then const: a process may read many logs
+  RulePack pack = shipped;
   if (!options.rules_folder.empty()) pack.add_folder(options.rules_folder);
 
   std::vector<Source> open;
   for (const LogSource& source : sources) open.push_back(source.memory ? Source::of_text(source.path, *source.memory) : Source::open(source.path));
 
-  const Scanner scanner(all_parsers());
   Case story = scanner.scan(open);
   const Analysis analysis = analyse(story, {options.capacity_bytes});
   const bool anything = analysis.primary || analysis.facts.is_true("run.at_risk");
