@@ -77,7 +77,7 @@ void device(const Match& m, Sink& sink) {
   const auto message = message_before(m.cursor);
   const std::string phase = message ? phase_of(*message) : "";
   const auto step = message ? step_in(*message) : std::nullopt;
-  if (step) sink.step({static_cast<i64>(*step), {}, {}});
+  if (step) sink.step({whole_number(*step), {}, {}});
   sink.reading(reading_of(Metric::allocated, SeriesKind::gauge, m[1], phase), step);
   sink.reading(reading_of(Metric::max_allocated, SeriesKind::reset_maximum, m[2], phase), step);
   sink.reading(reading_of(Metric::reserved, SeriesKind::gauge, m[3], phase), step);

@@ -28,7 +28,7 @@ std::optional<double> epoch_in(std::string_view line) {
 
 void log(const Match& m, Sink& sink) {
   const Printed printed = read_printed(m.text);
-  sink.step({printed.step ? std::optional<i64>(static_cast<i64>(*printed.step)) : std::nullopt, {}, epoch_in(m.text)});
+  sink.step({printed.step ? std::optional(whole_number(*printed.step)) : std::nullopt, {}, epoch_in(m.text)});
   for (const PrintedValue& v : printed.values) {
     Where where;
     where.device = v.device;

@@ -42,7 +42,7 @@ void allocator(const Match& m, Sink& sink) {
   if (std::size_t at = m[1].find(split); at != std::string_view::npos) {
     at += split.size();
     if (const auto n = read_number(m[1], at))
-      sink.setting("max_split_size", std::to_string(static_cast<i64>(n->value)) + " MiB");
+      sink.setting("max_split_size", std::to_string(whole_number(n->value)) + " MiB");
   }
 }
 

@@ -15,7 +15,7 @@ std::string count_text(std::string_view number, std::string_view scale = {}) {
   const auto n = read_number(number, at);
   if (!n) return {};
   const double factor = scale == "K" ? 1e3 : scale == "M" ? 1e6 : scale == "B" ? 1e9 : 1;
-  return std::to_string(static_cast<i64>(std::llround(n->value * factor)));
+  return std::to_string(whole_number(std::round(n->value * factor)));
 }
 
 void trainable_and_all(const Match& m, Sink& sink) {

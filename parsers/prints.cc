@@ -13,7 +13,7 @@ bool holds_memory(std::string_view line) { return !read_printed(line).values.emp
 void tell(const Match& m, Sink& sink) {
   const Printed printed = read_printed(m.text);
   const auto whole = [](const std::optional<double>& x) {
-    return x ? std::optional<i64>(static_cast<i64>(*x)) : std::nullopt;
+    return x ? std::optional(whole_number(*x)) : std::nullopt;
   };
   if (!printed.evaluation && (printed.step || printed.epoch))
     sink.step({whole(printed.step), whole(printed.total), printed.epoch});
@@ -28,7 +28,7 @@ void tell(const Match& m, Sink& sink) {
 /// The longest sequence of a batch stands behind all sorts of step lines, those of known formats, too.
 void longest(const Match& m, Sink& sink) {
   const Printed printed = read_printed(m.text);
-  if (printed.step && !printed.evaluation) sink.step({static_cast<i64>(*printed.step), {}, {}});
+  if (printed.step && !printed.evaluation) sink.step({whole_number(*printed.step), {}, {}});
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
   Reading r;

@@ -17,7 +17,7 @@ bool is_progress(std::string_view line) {
 void step(const Match& m, Sink& sink) {
   const Printed printed = read_printed(m.text);
   const auto whole = [](const std::optional<double>& x) {
-    return x ? std::optional<i64>(static_cast<i64>(*x)) : std::nullopt;
+    return x ? std::optional(whole_number(*x)) : std::nullopt;
   };
   sink.step({whole(printed.step), whole(printed.total), printed.epoch});
 }

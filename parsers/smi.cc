@@ -186,7 +186,7 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
   sink.at(where);
   if (!r.name.empty()) sink.setting("gpu", r.name);
   if (r.total && *r.total > 0 && layout.note.empty()) {
-    const std::string text = std::to_string(static_cast<i64>(*r.total)) + " MiB";
+    const std::string text = std::to_string(whole_number(*r.total)) + " MiB";
     sink.setting("capacity", text);
     if (r.index || !label.empty()) sink.setting("capacity/" + (r.index ? std::to_string(*r.index) : label), text);
   }

@@ -101,12 +101,12 @@ bool floors_rise(const Scene& scene, const Fit& fit) {
   return floors.size() < 5 || rank_trend(floors).p_rising < limits::floors_p;
 }
 
-Doubt doubt_about(const Scene& scene, const Fit& growing) {
-  if (rise_of(growing, scene).value < least_growth(scene)) return Doubt::small;
-  if (!significant(growing, scene) || !floors_rise(scene, growing)) return Doubt::noise;
-  if (!still_growing(scene, growing)) return Doubt::levels_off;
-  if (!records_allow(scene)) return Doubt::records;
-  return Doubt::none;
+GrowthDoubt doubt_about(const Scene& scene, const Fit& growing) {
+  if (rise_of(growing, scene).value < least_growth(scene)) return GrowthDoubt::small;
+  if (!significant(growing, scene) || !floors_rise(scene, growing)) return GrowthDoubt::noise;
+  if (!still_growing(scene, growing)) return GrowthDoubt::levels_off;
+  if (!records_allow(scene)) return GrowthDoubt::records;
+  return GrowthDoubt::none;
 }
 
 /// Against the same law without its growth, growth has to prove itself; against a more involved law the simpler one
@@ -116,8 +116,8 @@ double burden_of_proof(const Fit& growing, const Fit& bounded) {
   return growing.parameters < bounded.parameters ? -limits::weak_evidence : 0;
 }
 
-Verdict judge(const Scene& scene) {
-  Verdict verdict;
+GrowthVerdict judge(const Scene& scene) {
+  GrowthVerdict verdict;
   for (const Fit& fit : scene.fits) {
     const Fit*& place = grows(fit, scene) ? verdict.growing : verdict.bounded;
     if (!place) place = &fit;
@@ -126,11 +126,11 @@ Verdict judge(const Scene& scene) {
   if (!verdict.growing) return verdict;
   verdict.gap = verdict.bounded->score - verdict.growing->score;
   if (verdict.gap < burden_of_proof(*verdict.growing, *verdict.bounded)) {
-    verdict.doubt = verdict.gap > -limits::weak_evidence ? Doubt::undecided : Doubt::bounded;
+    verdict.doubt = verdict.gap > -limits::weak_evidence ? GrowthDoubt::undecided : GrowthDoubt::bounded;
     return verdict;
   }
   verdict.doubt = doubt_about(scene, *verdict.growing);
-  verdict.leak = verdict.doubt == Doubt::none;
+  verdict.leak = verdict.doubt == GrowthDoubt::none;
   if (verdict.leak) verdict.chosen = verdict.growing;
   return verdict;
 }
@@ -249,7 +249,7 @@ void describe_places(Trend& trend, const Fit& fit) {
   if (has_teeth(fit.law)) trend.period = fit.width * period_of(fit.theta);
 }
 
-double confidence_in(const Scene& scene, const Verdict& verdict, const Trend& trend) {
+double confidence_in(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const double gap = verdict.growing ? std::abs(verdict.gap) : limits::good_evidence * 2;
   double confidence = limits::most_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
   confidence *= std::min(1.0, static_cast<double>(scene.samples.points.size()) / 8);
@@ -259,7 +259,7 @@ double confidence_in(const Scene& scene, const Verdict& verdict, const Trend& tr
     confidence *= limits::few_print_steps;
   if (trend.period && std::abs(*trend.period) < 4 * scene.window() / static_cast<double>(scene.points.size()))
     confidence *= limits::aliased;
-  if (verdict.doubt == Doubt::undecided) confidence *= limits::undecided;
+  if (verdict.doubt == GrowthDoubt::undecided) confidence *= limits::undecided;
   return confidence;
 }
 
@@ -305,7 +305,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     trend.why = words_for_short(scene);
     return trend;
   }
-  const Verdict verdict = judge(scene);
+  const GrowthVerdict verdict = judge(scene);
   trend.leak = verdict.leak;
   trend.model = to_string(verdict.chosen->law);
   for (const Fit& fit : scene.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);
@@ -318,7 +318,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     if (wall) trend.forecast = forecast_of(beliefs_of(scene, *verdict.chosen), scene.points, *wall);
     if (trend.forecast && !std::isfinite(trend.forecast->step)) trend.forecast.reset();
   } else {
-    trend.shape = verdict.doubt == Doubt::levels_off ? Shape::saturating : bounded_shape(scene, *verdict.bounded);
+    trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating : bounded_shape(scene, *verdict.bounded);
   }
   trend.confidence = confidence_in(scene, verdict, trend);
   trend.why = words_for(scene, verdict, trend);

@@ -18,7 +18,7 @@ std::string size(double bytes) { return bytes_text(std::llround(std::clamp(bytes
 
 std::string step_text(double step) { return fmt::format("{}", std::llround(step)); }
 
-std::string growth_words(const Scene& scene, const Verdict& verdict, const Trend& trend) {
+std::string growth_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double rise = rise_of(fit, scene).value;
   std::string text =
@@ -41,7 +41,7 @@ std::string growth_words(const Scene& scene, const Verdict& verdict, const Trend
   return text;
 }
 
-std::string shape_words(const Scene& scene, const Verdict& verdict, const Trend& trend) {
+std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(scene.last()) - fit.at(scene.first());
   switch (trend.shape) {
@@ -68,18 +68,18 @@ std::string shape_words(const Scene& scene, const Verdict& verdict, const Trend&
   }
 }
 
-std::string doubt_words(const Scene& scene, const Verdict& verdict, const Trend& trend) {
+std::string doubt_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   switch (verdict.doubt) {
-    case Doubt::undecided:
+    case GrowthDoubt::undecided:
       return "; growth describes it about as well: undecided";
-    case Doubt::small:
+    case GrowthDoubt::small:
       return fmt::format("; growth of {} is too little to matter", size(rise_of(*verdict.growing, scene).value));
-    case Doubt::noise:
+    case GrowthDoubt::noise:
       return fmt::format("; the growth seen is within the noise, a leak under {} per step cannot be excluded",
                          size(trend.detectable_slope));
-    case Doubt::levels_off:
+    case GrowthDoubt::levels_off:
       return "; the last third hardly grows any more";
-    case Doubt::records:
+    case GrowthDoubt::records:
       return "; as a maximum that cannot fall it sets no more new records than chance";
     default:
       return "";
@@ -88,7 +88,7 @@ std::string doubt_words(const Scene& scene, const Verdict& verdict, const Trend&
 
 }  // namespace
 
-std::string words_for(const Scene& scene, const Verdict& verdict, const Trend& trend) {
+std::string words_for(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   if (verdict.leak) return growth_words(scene, verdict, trend);
   return shape_words(scene, verdict, trend) + doubt_words(scene, verdict, trend);
 }

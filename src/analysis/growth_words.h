@@ -8,19 +8,19 @@
 namespace oomdoctor {
 
 /// The question that growth failed.
-enum class Doubt { none, bounded, undecided, small, noise, levels_off, records };
+enum class GrowthDoubt { none, bounded, undecided, small, noise, levels_off, records };
 
 /// `bounded` and `chosen` always point into the scene's fits; `growing` where any law rises.
-struct Verdict {
+struct GrowthVerdict {
   const Fit* growing = nullptr;  ///< the best law that goes up for ever
   const Fit* bounded = nullptr;  ///< the best that does not
   const Fit* chosen = nullptr;
   double gap = 0;  ///< by how much the growing law describes the series better
   bool leak = false;
-  Doubt doubt = Doubt::none;
+  GrowthDoubt doubt = GrowthDoubt::none;
 };
 
-std::string words_for(const Scene& scene, const Verdict& verdict, const Trend& trend);
+std::string words_for(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend);
 std::string words_for_short(const Scene& scene);
 
 }  // namespace oomdoctor

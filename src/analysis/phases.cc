@@ -104,8 +104,19 @@ const Event* last_marker(const Case& story, const Incident& incident) {
 
 bool log_begins_with_run(const Case& story) { return story.settings.size() >= 2 || story.progress_lines > 0; }
 
+/// Its own traceback; where the log begins too late for that, the one of another rank that failed over the same
+/// request.
+const std::vector<Frame>& frames_of(const Case& story, const Incident& incident) {
+  if (!incident.oom.frames.empty() || !incident.oom.request) return incident.oom.frames;
+  for (const Incident& other : story.incidents)
+    if (other.follows && &story.incidents[*other.follows] == &incident && other.oom.request == incident.oom.request &&
+        !other.oom.frames.empty())
+      return other.oom.frames;
+  return incident.oom.frames;
+}
+
 std::string phase_in_frames(const Case& story, const Incident& incident) {
-  const auto& frames = incident.oom.frames;
+  const auto& frames = frames_of(story, incident);
   if (frames.empty()) return "";
   for (const Word& w : functions)
     for (const Frame& f : frames)
@@ -125,8 +136,8 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
   return "";
 }
 
-const Frame* user_frame(const Oom& oom) {
-  for (auto it = oom.frames.rbegin(); it != oom.frames.rend(); ++it)
+const Frame* user_frame(const std::vector<Frame>& frames) {
+  for (auto it = frames.rbegin(); it != frames.rend(); ++it)
     if (!it->library) return &*it;
   return nullptr;
 }
@@ -165,7 +176,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
   if (!phase.id.empty())
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 
-  const auto& frames = incident.oom.frames;
+  const auto& frames = frames_of(story, incident);
   facts.set("trace.known", Value{!frames.empty()}, here);
   if (!frames.empty()) {
     // Only what asked for the memory counts: the innermost frames.
@@ -190,7 +201,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
               Value{std::any_of(frames.begin(), frames.end(), loads) &&
                     std::none_of(frames.begin(), frames.end(), in_forward)},
               here);
-    const Frame* user = user_frame(incident.oom);
+    const Frame* user = user_frame(frames);
     facts.set("trace.growing",
               Value{user != nullptr && (contains(user->code, "torch.cat(") || contains(user->code, "torch.stack("))},
               here);

@@ -70,7 +70,7 @@ void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
     const double factor = decimal(probe.unit);
     if (probe.max_value <= static_cast<double>(capacity) || probe.max_value * factor > static_cast<double>(capacity) * 1.02) continue;
     Note note;
-    note.text = probe.unit + " is read as 10^9 bytes: " + bytes_text(static_cast<i64>(probe.max_value)) + " (2^30) would not fit this card's " + bytes_text(capacity);
+    note.text = probe.unit + " is read as 10^9 bytes: " + bytes_text(whole_number(probe.max_value)) + " (2^30) would not fit this card's " + bytes_text(capacity);
     note.at = probe.last_evidence;
     if (!probe.unit.empty() && (probe.unit[0] & ~0x20) == 'M') note.text.replace(note.text.find("10^9"), 4, "10^6"), note.text.replace(note.text.find("2^30"), 4, "2^20");
     const std::string unit = probe.unit;
@@ -116,8 +116,8 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);
   const std::string per = s.has_times ? " per second" : s.has_steps ? " per step" : " per value";
-  facts.set("trend.rate", Value{bytes_text(static_cast<i64>(t.slope.value)) + per}, both);
-  facts.set("trend.last_rate", Value{bytes_text(static_cast<i64>(last_slope)) + per}, both);
+  facts.set("trend.rate", Value{bytes_text(whole_number(t.slope.value)) + per}, both);
+  facts.set("trend.last_rate", Value{bytes_text(whole_number(last_slope)) + per}, both);
   if (!capacity) return;
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);

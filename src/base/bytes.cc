@@ -122,4 +122,15 @@ std::string bytes_text(i64 count) {
   return text.data();
 }
 
+i64 whole_number(double value) {
+  constexpr double most = 9.2e18;
+  if (std::isnan(value)) return 0;
+  return static_cast<i64>(std::fmin(std::fmax(value, -most), most));
+}
+
+std::optional<int> index_number(double value) {
+  constexpr double most = 1e6;  // ranks of the largest jobs are five digits
+  return value >= 0 && value < most ? std::optional(static_cast<int>(value)) : std::nullopt;
+}
+
 }  // namespace oomdoctor

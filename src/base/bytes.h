@@ -37,6 +37,11 @@ std::optional<i64> unit_bytes(std::string_view unit, Radix radix = Radix::binary
 /// nullopt when the number or the unit is not one, or the size does not fit 63 bits.
 std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, Radix radix = Radix::binary);
 
+/// Printed numbers may be anything: towards zero, clamped to what fits, 0 for NaN.
+i64 whole_number(double value);
+/// A rank or device number; nullopt for what none can be.
+std::optional<int> index_number(double value);
+
 /// For people: "512 bytes", "20.00 MiB", "1.26 GiB"; a minus sign stays in front.
 std::string bytes_text(i64 count);
 

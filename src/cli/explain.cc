@@ -128,7 +128,7 @@ bool explain(Page& page, const RulePack& rules, const std::string& id) {
   else if (const FactSpec* fact = find_fact_spec(id))
     explain_fact(page, *fact);
   else {
-    for (const auto& format : list_formats())
+    for (const auto& format : list_formats(all_parsers()))
       if (format.name == id) {
         explain_format(page, format);
         return true;
@@ -144,7 +144,7 @@ std::vector<std::string> all_ids(const RulePack& rules) {
   for (const auto& [id, rule] : rules.fixes()) ids.push_back(id);
   for (const auto& [id, rule] : rules.myths()) ids.push_back(id);
   for (const auto& spec : fact_specs()) ids.emplace_back(spec.name);
-  for (const auto& format : list_formats()) ids.push_back(format.name);
+  for (const auto& format : list_formats(all_parsers())) ids.push_back(format.name);
   return ids;
 }
 

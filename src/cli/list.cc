@@ -32,7 +32,7 @@ std::vector<Row> fact_rows() {
 
 std::vector<Row> format_rows() {
   std::vector<Row> rows;
-  for (const auto& format : list_formats()) rows.push_back({format.name, format.says});
+  for (const auto& format : list_formats(all_parsers())) rows.push_back({format.name, format.says});
   return rows;
 }
 

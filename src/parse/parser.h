@@ -120,7 +120,7 @@ std::span<const Parser* const> all_parsers();
 struct FormatInfo {
   std::string name, parser, kind, unit, example, says;
 };
-std::vector<FormatInfo> list_formats();
+std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers);
 
 /// Checked by the compiler: the example holds the anchor, parentheses balance, groups = captures read.
 consteval bool balanced(std::string_view regex) {

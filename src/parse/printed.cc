@@ -132,7 +132,7 @@ Phrase Reader::find_phrase(std::size_t n) const {
       const std::size_t back = i >= 3 && tokens_[i - 2].is(':') ? i - 3 : i - 2;
       if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(lower(tokens_[back].text), {"gpu", "cuda", "device"}))
         break;
-      p.device = static_cast<int>(t.number.value);
+      p.device = index_number(t.number.value);
       i = back + 1;
       continue;
     }
@@ -346,7 +346,7 @@ void Reader::read_values() {
     Phrase p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     if (whole(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
-      device = static_cast<int>(tokens_[n].number.value);
+      device = index_number(tokens_[n].number.value);
       continue;
     }
     if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))

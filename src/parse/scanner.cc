@@ -26,12 +26,12 @@ void tell_gauge(const Gauge& gauge, const std::vector<GaugeValue>& values, Sink&
     if (v.name == "step") step = v.value;
     if (v.name == "epoch" || v.name == "epoch0") epoch = v.value, first_epoch = v.name == "epoch" ? 1 : 0;
     if (v.name == "total") total = v.value;
-    if (v.name == "rank") where.rank = static_cast<int>(v.value);
-    if (v.name == "device") where.device = static_cast<int>(v.value);
+    if (v.name == "rank") where.rank = index_number(v.value);
+    if (v.name == "device") where.device = index_number(v.value);
   }
   if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
   if (where.rank || where.device) sink.at(where);
-  if (step || epoch) sink.step({step ? std::optional<i64>(static_cast<i64>(*step)) : std::nullopt, {}, epoch});
+  if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
   for (const GaugeValue& v : values) {
     const auto metric = metric_of(v.name);
     if (!metric || v.value < 0 || v.value * gauge.unit > too_much) continue;
@@ -210,9 +210,9 @@ std::vector<std::string> Scanner::takers(std::string_view text) const {
   return {names.begin(), names.end()};
 }
 
-std::vector<FormatInfo> list_formats() {
+std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers) {
   std::vector<FormatInfo> out;
-  for (const Parser* parser : all_parsers()) {
+  for (const Parser* parser : parsers) {
     for (const Pattern& p : parser->patterns) out.push_back({std::string(p.name), std::string(parser->name), "message", "", std::string(p.example), std::string(parser->title)});
     for (const Gauge& g : parser->gauges)
       out.push_back({std::string(g.name), std::string(parser->name), std::string(to_string(g.current)), std::string(g.unit_name), std::string(g.example), std::string(parser->title)});

@@ -169,7 +169,7 @@ class Assembler {
     return out;
   }
 
-  static std::int64_t whole(double v) { return std::llround(v); }
+  static std::int64_t whole(double v) { return whole_number(std::round(v)); }
 
   ReportSeries series(std::size_t index) const {
     const Series& s = story_.series[index];
