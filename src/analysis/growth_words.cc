@@ -14,9 +14,9 @@ namespace oomdoctor {
 
 namespace {
 
-std::string size(double bytes) { return bytes_text(std::llround(std::clamp(bytes, -9e18, 9e18))); }
+std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
-std::string step_text(double step) { return fmt::format("{}", std::llround(step)); }
+std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
 
 std::string growth_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;

@@ -53,7 +53,7 @@ std::optional<double> positive(const std::optional<Expr>& size, const Facts& fac
   return std::max(0.0, number->value);
 }
 
-i64 rounded(double bytes) { return static_cast<i64>(std::llround(std::min(bytes, 9e18))); }
+i64 rounded(double bytes) { return whole_number(std::round(bytes)); }
 
 double cause_weight(const FixRule& rule, const WeighedCauses& causes) {
   double sum = 0;

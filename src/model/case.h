@@ -61,7 +61,7 @@ struct Case {
   std::vector<Event> remarks;   ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
   std::optional<i64> first_step, last_step;  ///< of all progress lines
-  i64 progress_lines = 0;
+  i64 progress_lines = 0;  ///< that name another step than the line before of the same stream
   std::optional<Evidence> last_progress;
   Coverage coverage;
   std::vector<Note> notes;

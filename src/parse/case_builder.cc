@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t max_incidents = 256;
 constexpr std::size_t max_occurrences = 64;
 constexpr std::size_t max_series = 2048;
+constexpr double max_value = 1024.0 * static_cast<double>(TiB);  ///< no machine has it: such a number is damage
+constexpr double max_step = 1e15;                                ///< the same for steps
 constexpr std::size_t max_remarks_per_id = 64;
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
@@ -177,6 +179,7 @@ void CaseBuilder::oom(Oom oom) {
 }
 
 void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
+  if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) return;
   const Stream& here = stream();
   std::string key = std::to_string(source_) + '|' + std::string(to_string(r.metric)) + '|' + stream_key() + '|' + r.label + '|' + r.phase;
   if (where_.device) key += "|d" + std::to_string(*where_.device);
@@ -221,7 +224,7 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
 void CaseBuilder::step(const Step& s) {
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
-  ++case_.progress_lines;
+  if (!s.step || here.step != s.step) ++case_.progress_lines;
   case_.last_progress = evidence_;
   if (!s.step) return;
   const i64 now = *s.step;

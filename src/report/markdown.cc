@@ -99,7 +99,7 @@ void add_series(Document& out, const Report& report) {
       "--: | :-- |\n");
   for (const auto& series : report.series) {
     const auto value = [&](double v) {
-      return series.unit == "%" ? fmt::format("{:.1f} %", v) : bytes_text(static_cast<std::int64_t>(v));
+      return series.unit == "%" ? fmt::format("{:.1f} %", v) : bytes_text(whole_number(v));
     };
     std::string shape = shape_words(series.trend.shape);
     if (series.trend.leak) shape += ": " + estimate_text(series.trend.slope) + " a " + series.x_unit;

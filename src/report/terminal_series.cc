@@ -15,7 +15,7 @@ namespace {
 
 /// Shares of the device are per cent, all else is bytes.
 std::string value_text(const ReportSeries& series, double value) {
-  return series.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(static_cast<std::int64_t>(value));
+  return series.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(whole_number(value));
 }
 
 /// "15.40 → 21.40 GiB, 9 values, steps 100 to 900  [line 212, 1811]"

@@ -55,7 +55,7 @@ std::string plain_title(const ReportIncident& of) {
 /// Rounds the exact shares down and hands what is missing to the largest remainders: the sum is kept.
 std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, std::int64_t sum) {
   std::vector<std::int64_t> rounded;
-  for (const double value : exact) rounded.push_back(static_cast<std::int64_t>(std::floor(value)));
+  for (const double value : exact) rounded.push_back(whole_number(std::floor(value)));
   std::vector<std::size_t> order(exact.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto remainder = [&](std::size_t i) { return exact[i] - std::floor(exact[i]); };
@@ -198,7 +198,7 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
 std::string step_text(double step) {
   if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far away";
   const double rounded = std::round(step);
-  if (std::fabs(step) >= 100 || step == rounded) return std::to_string(static_cast<std::int64_t>(rounded));
+  if (std::fabs(step) >= 100 || step == rounded) return std::to_string(whole_number(rounded));
   return fmt::format("{:.1f}", step);
 }
 
@@ -257,7 +257,7 @@ SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t tota
     exact.push_back(static_cast<double>(part) / hundredth);
     share.push_back(total != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(total) : 0);
   }
-  const auto rounded_total = std::llround(static_cast<double>(total) / hundredth);
+  const auto rounded_total = whole_number(std::round(static_cast<double>(total) / hundredth));
   const auto numbers = round_keeping_sum(exact, rounded_total), percents = round_keeping_sum(share, 100);
   const auto number = [](std::int64_t hundredths) {
     return fmt::format("{:.2f}", static_cast<double>(hundredths) / 100);
