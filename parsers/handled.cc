@@ -77,6 +77,9 @@ void retracted(const Match&, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// A search goes on to its next trial: what failed before it was one of its trials.
+void next_trial(const Match&, Sink& sink) { sink.remark("run/went_on"); }
+
 constexpr Pattern patterns[] = {
     checked({.name = "handled/accelerate",
              .anchor = "Decreasing batch size",
@@ -175,6 +178,11 @@ constexpr Pattern patterns[] = {
              .example = "OOM at batch 12, retrying with half the batch",
              .emit = retries,
              .fallback = true}),
+    checked({.name = "handled/next_trial",
+             .anchor = "finished with value",
+             .regex = R"(Trial \d{1,7} finished with values?:)",
+             .example = "[I 2025-01-30 20:08:03,200] Trial 4 finished with value: 0.73 and parameters: {'width': 768}.",
+             .emit = next_trial}),
     checked({.name = "handled/vllm_preemption",
              .anchor = "PreemptionMode.",
              .second_anchor = "enough KV cache",

@@ -1,7 +1,8 @@
 // The out-of-memory message of PyTorch's device allocators in every generation.
 //
-// Printed by c10/cuda/CUDACachingAllocator.cpp (and its HIP, XPU and NPU twins), c10/cuda/CUDAMallocAsyncAllocator.cpp and
-// aten/src/ATen/mps/MPSAllocator.mm. Generations differ in their words, and the words are the version's fingerprint:
+// Printed by c10/cuda/CUDACachingAllocator.cpp (and its HIP, XPU and NPU twins), c10/cuda/CUDAMallocAsyncAllocator.cpp
+// and aten/src/ATen/mps/MPSAllocator.mm. Generations differ in their words, and the words are the version's
+// fingerprint:
 //   "cached)"                        1.0 – 1.3: the number is reserved minus allocated
 //   "reserved in total by PyTorch)"  1.4 – 2.0: the number is all that is reserved
 //   "a total capacty of"             2.1: the misspelling is this version's alone
@@ -23,7 +24,8 @@ constexpr std::size_t max_message = 3000;  ///< blank-free bytes that one messag
 /// The text of this message: up to the next one, and bounded.
 std::string_view message_of(const Match& m) {
   std::string_view rest = m.after().substr(0, max_message);
-  for (const std::string_view next : {"ofmemory.Triedtoallocate", "Traceback(mostrecentcalllast)"}) rest = rest.substr(0, rest.find(next));
+  for (const std::string_view next : {"ofmemory.Triedtoallocate", "Traceback(mostrecentcalllast)"})
+    rest = rest.substr(0, rest.find(next));
   return rest;
 }
 
@@ -64,13 +66,14 @@ void read_processes(std::string_view text, Oom& oom) {
 
 constexpr i64 max_context = 3 * GiB / 2;  ///< context, kernels and communication of one process: 0.1 to 1.5 GiB
 
-/// In a container the driver lists this process under a pid of the host: one process whose size is what PyTorch holds plus a
-/// context, and no sentence about "this process".
+/// In a container the driver lists this process under a pid of the host: one process whose size is what PyTorch holds
+/// plus a context, and no sentence about "this process".
 void recognise_self(Oom& oom, Sink& sink) {
   if (oom.process || oom.others.size() != 1 || !oom.allocated) return;
   const i64 held = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
   const i64 more = oom.others[0].used.count - held;
-  const bool fills = oom.capacity && oom.free && oom.others[0].used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
+  const bool fills =
+      oom.capacity && oom.free && oom.others[0].used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
   if (more < -64 * MiB || (more > max_context && !fills)) return;
   oom.process = oom.others[0].used;
   Where self;
@@ -93,10 +96,14 @@ void read_new_form(std::string_view text, Oom& oom, Sink& sink) {
   read_processes(text, oom);
   oom.sizes_not_available = text.find(not_available) != text.npos;
   recognise_self(oom, sink);
-  if (misspelt && oom.capacity) oom.message_format = "torch-2.1";
-  else if (text.find("PYTORCH_ALLOC_CONF") != text.npos) oom.message_format = "torch-2.9";
-  else if (oom.private_pools) oom.message_format = "torch-2.4";
-  else oom.message_format = "torch-2.2";
+  if (misspelt && oom.capacity)
+    oom.message_format = "torch-2.1";
+  else if (text.find("PYTORCH_ALLOC_CONF") != text.npos)
+    oom.message_format = "torch-2.9";
+  else if (oom.private_pools)
+    oom.message_format = "torch-2.4";
+  else
+    oom.message_format = "torch-2.2";
 }
 
 void read_old_form(std::string_view text, Oom& oom) {
@@ -136,8 +143,10 @@ void request(const Match& m, Sink& sink) {
   const std::size_t gpu = std::min(text.find("GPU"), std::min(text.find("NPU"), text.find("XPU")));
   if (gpu < 4 && gpu + 3 < text.size()) {
     const char c = text[gpu + 3];
-    if (c >= '0' && c <= '9') where.device = static_cast<int>(integer(text.substr(gpu + 3)));
-    else if (static_cast<unsigned char>(c) < 0x20) where.device = c;  // 2.2 printed the index as a character
+    if (c >= '0' && c <= '9')
+      where.device = static_cast<int>(integer(text.substr(gpu + 3)));
+    else if (static_cast<unsigned char>(c) < 0x20)
+      where.device = c;  // 2.2 printed the index as a character
   }
   sink.at(where);
   oom.printed_advice = advice_in(text.substr(0, 1200));
@@ -179,7 +188,8 @@ void mps(const Match& m, Sink& sink) {
   oom.limit = read_size(m[3]);
   oom.request = read_size(m[4]);
   if (const auto other = read_size(m[2])) oom.others.push_back({0, *other});
-  oom.printed_advice = m.after().substr(0, 160).find("HIGH_WATERMARK_RATIO") != std::string_view::npos ? "high_watermark_ratio" : "";
+  oom.printed_advice =
+      m.after().substr(0, 160).find("HIGH_WATERMARK_RATIO") != std::string_view::npos ? "high_watermark_ratio" : "";
   sink.oom(std::move(oom));
 }
 
@@ -217,16 +227,20 @@ void thc(const Match&, Sink& sink) {
 }
 
 constexpr Pattern patterns[] = {
-    checked({.name = "torch_oom/request",
-             .anchor = "Tried",
-             .second_anchor = "total capac",
-             .regex = R"((CUDA|HIP|XPU|NPU)?(?:outofmemory\.)?Triedtoallocate(\d{1,12}(?:\.\d{1,3})?(?:bytes|[KMGT]i?B))(?=\.?GPU|\.?\((?:GPU|NPU|XPU|\d)|\.(?![oO]np|[oO]ns)))",
-             .captures = 2,
-             .reach = Reach::message,
-             .example = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 346.00 MiB. GPU 0 has a total capacity of 14.56 GiB "
-                        "of which 343.81 MiB is free. Process 2404 has 14.22 GiB memory in use. Of the allocated memory 12.84 GiB is "
-                        "allocated by PyTorch, and 1.26 GiB is reserved by PyTorch but unallocated.",
-             .emit = request}),
+    checked(
+        {.name = "torch_oom/request",
+         .anchor = "Tried",
+         .second_anchor = "total capac",
+         .regex =
+             R"((CUDA|HIP|XPU|NPU)?(?:outofmemory\.)?Triedtoallocate(\d{1,12}(?:\.\d{1,3})?(?:bytes|[KMGT]i?B))(?=\.?GPU|\.?\((?:GPU|NPU|XPU|\d)|\.(?![oO]np|[oO]ns)))",
+         .captures = 2,
+         .reach = Reach::message,
+         .example = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 346.00 MiB. GPU 0 has a total "
+                    "capacity of 14.56 GiB "
+                    "of which 343.81 MiB is free. Process 2404 has 14.22 GiB memory in use. Of the allocated memory "
+                    "12.84 GiB is "
+                    "allocated by PyTorch, and 1.26 GiB is reserved by PyTorch but unallocated.",
+         .emit = request}),
     checked({.name = "torch_oom/beyond_exabyte",
              .anchor = "1EB memory",
              .second_anchor = "out of memory. Tried",
@@ -235,46 +249,57 @@ constexpr Pattern patterns[] = {
              .reach = Reach::message,
              .example = "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
              .emit = beyond_exabyte}),
-    checked({.name = "torch_oom/malloc_async",
-             .anchor = "exceed allowed",
-             .second_anchor = "Requested     ",
-             .regex = R"(Allocationondevice(\d{0,3})[^\r\n]{0,3}wouldexceedallowedmemory(?:[^:]{0,20}Currentlyallocated:[\d.]{1,12}[A-Za-z]{1,5}Requested:)?)",
-             .captures = 1,
-             .reach = Reach::message,
-             .example = "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
-             .emit = malloc_async}),
-    checked({.name = "torch_oom/mps",
-             .anchor = "MPS backend",
-             .second_anchor = "max allowed",
-             .regex = R"(MPSbackendoutofmemory\(MPSallocated:([\d.]{1,12}[A-Za-z]{1,5}),otherallocations:([\d.]{1,12}[A-Za-z]{1,5}),maxallowed:([\d.]{1,12}[A-Za-z]{1,5})\)\.Triedtoallocate([\d.]{1,12}[A-Za-z]{1,2}?B|[\d.]{1,12}bytes))",
-             .captures = 4,
-             .reach = Reach::message,
-             .example = "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, max allowed: 18.13 GB). "
-                        "Tried to allocate 192.00 MB on private pool.",
-             .emit = mps}),
-    checked({.name = "torch_oom/nvml_assert",
-             .anchor = "NVML_SUCCESS",
-             .second_anchor = "CUDACachingAllocator",
-             .regex = R"(NVML_SUCCESS==rINTERNALASSERTFAILEDat[^\r\n]{0,200}?CUDACachingAllocator)",
-             .reach = Reach::message,
-             .example = R"(RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.)",
-             .emit = nvml_assert}),
-    checked({.name = "torch_oom/thc",
-             .anchor = "out of memory",
-             .regex = R"((?:cuda runtime error \(2\)|error=2) : out of memory)",
-             .example = "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
-             .emit = thc}),
+    checked(
+        {.name = "torch_oom/malloc_async",
+         .anchor = "exceed allowed",
+         .second_anchor = "Requested     ",
+         .regex =
+             R"(Allocationondevice(\d{0,3})[^\r\n]{0,3}wouldexceedallowedmemory(?:[^:]{0,20}Currentlyallocated:[\d.]{1,12}[A-Za-z]{1,5}Requested:)?)",
+         .captures = 1,
+         .reach = Reach::message,
+         .example = "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
+         .emit = malloc_async}),
+    checked(
+        {.name = "torch_oom/mps",
+         .anchor = "MPS backend",
+         .second_anchor = "max allowed",
+         .regex =
+             R"(MPSbackendoutofmemory\(MPSallocated:([\d.]{1,12}[A-Za-z]{1,5}),otherallocations:([\d.]{1,12}[A-Za-z]{1,5}),maxallowed:([\d.]{1,12}[A-Za-z]{1,5})\)\.Triedtoallocate([\d.]{1,12}[A-Za-z]{1,2}?B|[\d.]{1,12}bytes))",
+         .captures = 4,
+         .reach = Reach::message,
+         .example = "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, "
+                    "max allowed: 18.13 GB). "
+                    "Tried to allocate 192.00 MB on private pool.",
+         .emit = mps}),
+    checked(
+        {.name = "torch_oom/nvml_assert",
+         .anchor = "NVML_SUCCESS",
+         .second_anchor = "CUDACachingAllocator",
+         .regex = R"(NVML_SUCCESS==rINTERNALASSERTFAILEDat[^\r\n]{0,200}?CUDACachingAllocator)",
+         .reach = Reach::message,
+         .example =
+             R"(RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.)",
+         .emit = nvml_assert}),
+    checked(
+        {.name = "torch_oom/thc",
+         .anchor = "out of memory",
+         .regex = R"((?:cuda runtime error \(2\)|error=2) : out of memory)",
+         .example =
+             "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
+         .emit = thc}),
     checked({.name = "torch_oom/cuda_error",
              .anchor = "out of memory",
              .regex = R"((?:^|[:\]|>)] {1,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried|["'`\w]))",
              .example = "torch.AcceleratorError: CUDA error: out of memory",
              .emit = bare}),
-    checked({.name = "torch_oom/short",
-             .anchor = "CUDA OOM",
-             .regex = R"(^(?:[^\r\nA-Za-z]{0,20}(?:[Ss]tep|[Ii]ter|[Ii]teration|[Bb]atch)[ :=#]{0,3}(\d{1,9})[ :|,-]{1,4})?[^\r\nA-Za-z]{0,8}CUDA OOM[^\r\nA-Za-z]{0,8}$)",
-             .captures = 1,
-             .example = "Step 1000: CUDA OOM",
-             .emit = in_short}),
+    checked(
+        {.name = "torch_oom/short",
+         .anchor = "CUDA OOM",
+         .regex =
+             R"(^(?:[^\r\nA-Za-z]{0,20}(?:[Ss]tep|[Ii]ter|[Ii]teration|[Bb]atch)[ :=#]{0,3}(\d{1,9})[ :|,-]{1,4})?[^\r\nA-Za-z]{0,8}CUDA OOM[^\r\nA-Za-z]{0,8}$)",
+         .captures = 1,
+         .example = "Step 1000: CUDA OOM",
+         .emit = in_short}),
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   if (!options.rules_folder.empty()) pack.add_folder(options.rules_folder);
 
   std::vector<Source> open;
-  for (const LogSource& source : sources) open.push_back(source.memory ? Source::of_text(source.path, *source.memory) : Source::open(source.path));
+  for (const LogSource& source : sources)
+    open.push_back(source.memory ? Source::of_text(source.path, *source.memory) : Source::open(source.path));
 
   Case story = scanner.scan(open);
   const Analysis analysis = analyse(story, {options.capacity_bytes});

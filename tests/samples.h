@@ -29,6 +29,8 @@ inline std::vector<std::filesystem::path> sample_logs(const std::string& folder 
 }
 
 /// "stories/leak.log"
-inline std::string sample_name(const std::filesystem::path& path) { return std::filesystem::relative(path, source_folder() / "samples").generic_string(); }
+inline std::string sample_name(const std::filesystem::path& path) {
+  return std::filesystem::relative(path, source_folder() / "samples").generic_string();
+}
 
 }  // namespace oomdoctor::testing

@@ -1,8 +1,9 @@
 // The account of the device at the moment of death.
 //
-// Identities (of the allocator's own printing code): reserved = allocated + unallocated; capacity = free + this process + other
-// processes; own memory outside the allocator = this process - reserved. Messages before 2.1 do not name processes: there only
-// the sum of own and foreign memory outside the allocator is known. Every term keeps the slack of its printed digits.
+// Identities (of the allocator's own printing code): reserved = allocated + unallocated; capacity = free + this process
+// + other processes; own memory outside the allocator = this process - reserved. Messages before 2.1 do not name
+// processes: there only the sum of own and foreign memory outside the allocator is known. Every term keeps the slack of
+// its printed digits.
 #include <algorithm>
 #include <cmath>
 
@@ -12,9 +13,10 @@ namespace oomdoctor {
 namespace {
 
 // Judgement, with its reason.
-constexpr i64 assumed_own_other = 3 * GiB / 2;  ///< context, kernels, NCCL of one process take 0.1 to 1.5 GiB: what is over that is somebody else's
-constexpr double margin_share = 0.05;           ///< room to leave on the device: steps vary by a few per cent
-constexpr i64 unusable_free = 64 * MiB;         ///< the driver never gives out the last tens of MiB
+constexpr i64 assumed_own_other =
+    3 * GiB / 2;  ///< context, kernels, NCCL of one process take 0.1 to 1.5 GiB: what is over that is somebody else's
+constexpr double margin_share = 0.05;    ///< room to leave on the device: steps vary by a few per cent
+constexpr i64 unusable_free = 64 * MiB;  ///< the driver never gives out the last tens of MiB
 constexpr double context_low = 0.25 * static_cast<double>(GiB), context_high = 1.6 * static_cast<double>(GiB);
 
 Bytes zero_floor(Bytes b) {
@@ -48,8 +50,11 @@ std::optional<Bytes> own_other_of(const Oom& oom) {
 /// Memory of other processes: printed, or what capacity, free and this process leave.
 std::optional<Bytes> external_of(const Oom& oom) {
   const Bytes named = sum_of(oom.others);
-  if (oom.kind != OomKind::device || !oom.capacity || !oom.free) return named.count > 0 ? std::optional(named) : std::nullopt;
-  if (oom.process) return std::max(zero_floor(*oom.capacity - *oom.free - *oom.process), named, [](Bytes a, Bytes b) { return a.count < b.count; });
+  if (oom.kind != OomKind::device || !oom.capacity || !oom.free)
+    return named.count > 0 ? std::optional(named) : std::nullopt;
+  if (oom.process)
+    return std::max(zero_floor(*oom.capacity - *oom.free - *oom.process), named,
+                    [](Bytes a, Bytes b) { return a.count < b.count; });
   if (named.count > 0) return named;
   const auto reserved = reserved_of(oom);
   const auto own = reserved ? reserved : oom.allocated;
@@ -74,7 +79,9 @@ int stray_contexts(const std::vector<OtherProcess>& others) {
 
 std::optional<Account> account_of(const Incident& incident) {
   const Oom& oom = incident.oom;
-  const auto capacity = oom.capacity ? oom.capacity : oom.kind == OomKind::device || oom.kind == OomKind::host ? oom.limit : std::nullopt;
+  const auto capacity = oom.capacity                                               ? oom.capacity
+                        : oom.kind == OomKind::device || oom.kind == OomKind::host ? oom.limit
+                                                                                   : std::nullopt;
   if (!capacity) return std::nullopt;
   Account account;
   account.capacity = *capacity;
@@ -128,8 +135,10 @@ void message_facts(const Incident& incident, Facts& facts) {
   facts.set("oom.reserved", reserved, here);
   facts.set("oom.unallocated", oom.unallocated, here);
   facts.set("oom.limit", oom.limit, here);
-  if (oom.private_pools) facts.set("oom.private_pools", oom.private_pools, here);
-  else if (oom.allocated && oom.kind == OomKind::device) facts.set("oom.private_pools", Bytes{}, here);
+  if (oom.private_pools)
+    facts.set("oom.private_pools", oom.private_pools, here);
+  else if (oom.allocated && oom.kind == OomKind::device)
+    facts.set("oom.private_pools", Bytes{}, here);
   if (oom.kind != OomKind::device) return;
 
   const auto others = std::count_if(oom.others.begin(), oom.others.end(), [](const auto& o) { return o.pid != 0; });
@@ -139,21 +148,30 @@ void message_facts(const Incident& incident, Facts& facts) {
   const auto external = external_of(oom);
   facts.set("account.own_other", own, here);
   facts.set("account.external", external, here);
-  const auto largest = std::max_element(oom.others.begin(), oom.others.end(), [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
-  if (largest != oom.others.end() && largest->pid != 0) facts.set("account.external_pid", number(static_cast<double>(largest->pid)), here);
+  const auto largest = std::max_element(oom.others.begin(), oom.others.end(),
+                                        [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
+  if (largest != oom.others.end() && largest->pid != 0)
+    facts.set("account.external_pid", number(static_cast<double>(largest->pid)), here);
   const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
     if (part && whole && whole->count > 0)
-      facts.set(name, number(static_cast<double>(part->count) / static_cast<double>(whole->count), static_cast<double>(part->slack) / static_cast<double>(whole->count)), here);
+      facts.set(name,
+                number(static_cast<double>(part->count) / static_cast<double>(whole->count),
+                       static_cast<double>(part->slack) / static_cast<double>(whole->count)),
+                here);
   };
   share("account.external_share", external, oom.capacity);
   share("account.own_other_share", own, oom.capacity);
-  const auto live = oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
+  const auto live =
+      oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
   share("account.allocated_share", live, oom.capacity ? oom.capacity : oom.limit);
   share("account.request_share", oom.request, oom.capacity ? oom.capacity : oom.limit);
   share("account.frag_ratio", oom.unallocated, reserved);
   facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
-  if (oom.allocated && oom.capacity) set_true("account.oversubscribed", oom.allocated->count > oom.capacity->count + oom.capacity->slack + oom.allocated->slack);
-  if (const auto account = account_of(incident)) facts.set("account.unexplained", std::optional(account->unexplained), here);
+  if (oom.allocated && oom.capacity)
+    set_true("account.oversubscribed",
+             oom.allocated->count > oom.capacity->count + oom.capacity->slack + oom.allocated->slack);
+  if (const auto account = account_of(incident))
+    facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;
   // TensorFlow's limit is what the allocator took of the device at start, not a cap that somebody set.
   if (oom.limit && held && oom.request && oom.agent != Agent::tf_bfc) {
@@ -165,7 +183,8 @@ void message_facts(const Incident& incident, Facts& facts) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
     const i64 clear = std::max<i64>(unusable_free, oom.request->count / 20);
     set_true("account.free_beyond_request", oom.free->count >= oom.request->count + clear);
-    if (oom.unallocated) facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
+    if (oom.unallocated)
+      facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
   }
   const auto room = oom.capacity ? oom.capacity : oom.limit;
   if (room) {

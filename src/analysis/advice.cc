@@ -1,7 +1,8 @@
-// Values of the prescription, computed from this log: the batch that fits, the cap to ask for, the steps between restarts.
+// Values of the prescription, computed from this log: the batch that fits, the cap to ask for, the steps between
+// restarts.
 //
-// What scales with the batch is peak minus static memory, where static is the last gauge of live tensors between steps. Where no
-// such gauge is printed the share is unknown, and the smaller batch is offered without a promise of bytes.
+// What scales with the batch is peak minus static memory, where static is the last gauge of live tensors between steps.
+// Where no such gauge is printed the share is unknown, and the smaller batch is offered without a promise of bytes.
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +12,10 @@ namespace oomdoctor {
 namespace {
 
 // Judgement, with its reason.
-constexpr double host_room = 1.2;      ///< a fifth over what was used: samplers miss peaks
-constexpr double shared_memory = 16.0 * static_cast<double>(GiB);  ///< fits tens of workers with prefetched image batches; the default of containers is 64 MiB
+constexpr double host_room = 1.2;  ///< a fifth over what was used: samplers miss peaks
+constexpr double shared_memory =
+    16.0 * static_cast<double>(
+               GiB);  ///< fits tens of workers with prefetched image batches; the default of containers is 64 MiB
 
 double round_up(double value, double unit) { return std::ceil(value / unit) * unit; }
 
@@ -35,33 +38,44 @@ void advice_facts(Facts& facts) {
     facts.set(name, Value{Number{value, 0}}, std::move(because));
   };
   const auto need = get("account.need");
-  if (const auto static_bytes = get("advice.static"), allocated = get("oom.allocated"), request = get("oom.request"); static_bytes && allocated && request)
-    if (*allocated + *request > *static_bytes) set("advice.activations", *allocated + *request - *static_bytes, {"oom.allocated", "oom.request", "advice.static"});
+  if (const auto static_bytes = get("advice.static"), allocated = get("oom.allocated"), request = get("oom.request");
+      static_bytes && allocated && request)
+    if (*allocated + *request > *static_bytes)
+      set("advice.activations", *allocated + *request - *static_bytes,
+          {"oom.allocated", "oom.request", "advice.static"});
   const auto activations = get("advice.activations");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
     const double accumulation = get("settings.accumulation").value_or(1);
     double wanted = std::floor(*batch / 2);
-    if (activations && need && *activations > *need) wanted = std::floor(*batch * (*activations - *need) / *activations);
+    if (activations && need && *activations > *need)
+      wanted = std::floor(*batch * (*activations - *need) / *activations);
     const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation);
     set("advice.batch_to", to, {"settings.batch_size", "settings.accumulation"});
     set("advice.accumulation_to", accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
-    if (activations) set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
+    if (activations)
+      set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
   }
   if (const auto longest = get("shape.outlier_value"); longest && activations && need && *activations > *need)
-    set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16, {"shape.outlier_value"});
+    set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
+        {"shape.outlier_value"});
   if (const auto limit = get("oom.limit"); limit && need) {
     const double to = round_up(*limit + *need, static_cast<double>(GiB) / 4);
     const auto capacity = get("oom.capacity");
     if (!capacity || to <= *capacity) {
       set("advice.limit_to", to, {"oom.limit"});
-      if (capacity) set("advice.fraction_to", std::min(1.0, round_up(to / *capacity, 0.01)), {"oom.limit", "oom.capacity"});
+      if (capacity)
+        set("advice.fraction_to", std::min(1.0, round_up(to / *capacity, 0.01)), {"oom.limit", "oom.capacity"});
     }
   }
   const auto used = get("host.used"), limit = get("host.limit");
-  if (used || limit) set("advice.host_to", round_up(std::max(used.value_or(0), limit.value_or(0)) * host_room, static_cast<double>(GiB)), {"host.used", "host.limit"});
+  if (used || limit)
+    set("advice.host_to", round_up(std::max(used.value_or(0), limit.value_or(0)) * host_room, static_cast<double>(GiB)),
+        {"host.used", "host.limit"});
   if (facts.is_true("host.bus_error")) set("advice.shm_to", shared_memory, {});
-  if (const auto workers = get("settings.num_workers"); workers && *workers >= 1) set("advice.workers_to", std::max(0.0, std::floor(*workers / 2)), {"settings.num_workers"});
-  if (const auto trained = get("settings.trainable_parameters")) set("advice.optimizer_states", 8 * *trained, {"settings.trainable_parameters"});
+  if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
+    set("advice.workers_to", std::max(0.0, std::floor(*workers / 2)), {"settings.num_workers"});
+  if (const auto trained = get("settings.trainable_parameters"))
+    set("advice.optimizer_states", 8 * *trained, {"settings.trainable_parameters"});
 }
 
 }  // namespace oomdoctor

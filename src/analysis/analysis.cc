@@ -17,14 +17,15 @@ std::optional<std::size_t> primary_of(const Case& story) {
   return story.incidents.size() - 1;
 }
 
-/// Static memory: the last value of a gauge of live tensors, where it does not grow itself. And the interval between restarts
-/// that keeps a growing run clear of the wall.
+/// Static memory: the last value of a gauge of live tensors, where it does not grow itself. And the interval between
+/// restarts that keeps a growing run clear of the wall.
 void series_advice(const Case& story, Analysis& analysis) {
   if (!analysis.main_series) return;
   const Series& s = story.series[*analysis.main_series];
   const Trend& t = analysis.trends[*analysis.main_series];
   const std::vector<Evidence> last{s.last_evidence};
-  if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge) analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
+  if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
+    analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
   if (t.leak && t.forecast && s.has_steps) {
     const double every = std::floor(restart_share * (t.forecast->step_low - s.first_x));
     if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);

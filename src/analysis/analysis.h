@@ -1,10 +1,10 @@
-// From the case to facts: which failure counts, what its numbers add up to, when in the step it struck, what the memory series
-// do, what the run was set to. Computes; concludes nothing.
+// From the case to facts: which failure counts, what its numbers add up to, when in the step it struck, what the memory
+// series do, what the run was set to. Computes; concludes nothing.
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/facts.h"
@@ -35,7 +35,7 @@ struct AnalysisOptions {
 };
 
 struct Analysis {
-  std::optional<std::size_t> primary;  ///< index of the incident that the diagnosis is about
+  std::optional<std::size_t> primary;            ///< index of the incident that the diagnosis is about
   std::vector<std::optional<Account>> accounts;  ///< one an incident
   std::vector<Phase> phases;                     ///< one an incident
   std::vector<Trend> trends;                     ///< one a series
@@ -49,19 +49,22 @@ Analysis analyse(Case& story, const AnalysisOptions& options);
 
 // The parts, each in its own file; `facts` grows from one to the next in this order.
 std::optional<Account> account_of(const Incident& incident);
-void message_facts(const Incident& incident, Facts& facts);                 // account.cc: oom.*, account.*
-Phase phase_of(const Case& story, const Incident& incident);                // phases.cc
-void phase_facts(const Case& story, const Incident& incident, const Phase& phase, Facts& facts);  // phases.cc: phase.*, trace.*, run.*
+void message_facts(const Incident& incident, Facts& facts);   // account.cc: oom.*, account.*
+Phase phase_of(const Case& story, const Incident& incident);  // phases.cc
+void phase_facts(const Case& story, const Incident& incident, const Phase& phase,
+                 Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: nothing has failed, in no phase
-void setting_facts(const Case& story, const Incident* incident, Facts& facts);  // settings.cc: settings.*, platform.*, framework.*
+void setting_facts(const Case& story, const Incident* incident,
+                   Facts& facts);                        // settings.cc: settings.*, platform.*, framework.*
 void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, masked.*, pool.*
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
-void advice_facts(Facts& facts);  // advice.cc: advice.*
+void advice_facts(Facts& facts);                                                    // advice.cc: advice.*
 
 /// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
 std::optional<i64> read_capacity(std::string_view text);
 
 /// Bytes of the card that the log speaks of: the message's, the user's, or a printed one.
-std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident, const AnalysisOptions& options);
+std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident,
+                                  const AnalysisOptions& options);
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Host memory, shared memory, masked library statuses and pools: what kind of failure the words stand for. The order of trust
-// is kernel or scheduler line, allocator message, library status, bare signal.
+// Host memory, shared memory, masked library statuses and pools: what kind of failure the words stand for. The order of
+// trust is kernel or scheduler line, allocator message, library status, bare signal.
 #include <algorithm>
 
 #include "analysis/analysis.h"
@@ -11,9 +11,13 @@ void host_facts(const Incident& primary, Facts& facts) {
   const std::vector<Evidence> here{primary.evidence};
   const auto set_true = [&](std::string_view name, bool yes) { facts.set(name, Value{yes}, here); };
   const bool host = oom.kind == OomKind::host;
-  const auto by = [&](std::initializer_list<Agent> agents) { return host && std::find(agents.begin(), agents.end(), oom.agent) != agents.end(); };
-  set_true("host.kernel_kill", by({Agent::kernel, Agent::cgroup, Agent::slurm, Agent::kubernetes, Agent::scheduler, Agent::daemon}));
-  set_true("host.limit_kill", by({Agent::cgroup, Agent::slurm, Agent::scheduler}) || (host && oom.limit.has_value()) || (oom.agent == Agent::kubernetes && oom.message_format != "evicted"));
+  const auto by = [&](std::initializer_list<Agent> agents) {
+    return host && std::find(agents.begin(), agents.end(), oom.agent) != agents.end();
+  };
+  set_true("host.kernel_kill",
+           by({Agent::kernel, Agent::cgroup, Agent::slurm, Agent::kubernetes, Agent::scheduler, Agent::daemon}));
+  set_true("host.limit_kill", by({Agent::cgroup, Agent::slurm, Agent::scheduler}) || (host && oom.limit.has_value()) ||
+                                  (oom.agent == Agent::kubernetes && oom.message_format != "evicted"));
   set_true("host.sigkill_only", by({Agent::signal}));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);
@@ -26,8 +30,11 @@ void host_facts(const Incident& primary, Facts& facts) {
     facts.set("host.limit", oom.limit, here);
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
-  set_true("pool.kv_cache", oom.kind == OomKind::pool && oom.message_format.find("free-memory") == std::string::npos && oom.message_format.find("unbalanced") == std::string::npos);
-  set_true("pool.below_target", oom.kind == OomKind::pool && (oom.message_format.find("free-memory") != std::string::npos || oom.message_format.find("unbalanced") != std::string::npos));
+  set_true("pool.kv_cache", oom.kind == OomKind::pool && oom.message_format.find("free-memory") == std::string::npos &&
+                                oom.message_format.find("unbalanced") == std::string::npos);
+  set_true("pool.below_target",
+           oom.kind == OomKind::pool && (oom.message_format.find("free-memory") != std::string::npos ||
+                                         oom.message_format.find("unbalanced") != std::string::npos));
 }
 
 }  // namespace oomdoctor

@@ -1,4 +1,5 @@
-// Settings, platform and frameworks as facts. Parsers store settings under canonical names as printed; here they get their type.
+// Settings, platform and frameworks as facts. Parsers store settings under canonical names as printed; here they get
+// their type.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -17,10 +18,16 @@ std::optional<double> number_in(std::string_view text) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{}) return std::nullopt;
   switch (end < digits.data() + digits.size() ? *end : ' ') {
-    case 'K': case 'k': return value * 1e3;
-    case 'M': return value * 1e6;
-    case 'B': case 'G': return value * 1e9;
-    default: return value;
+    case 'K':
+    case 'k':
+      return value * 1e3;
+    case 'M':
+      return value * 1e6;
+    case 'B':
+    case 'G':
+      return value * 1e9;
+    default:
+      return value;
   }
 }
 
@@ -42,10 +49,18 @@ std::optional<double> version_in(std::string_view text) {
 }
 
 void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
-  struct Mark { std::string_view fact, file; };
-  static constexpr auto marks = std::to_array<Mark>({{"framework.huggingface", "/transformers/"}, {"framework.huggingface", "/accelerate/"}, {"framework.lightning", "lightning"},
-                                                     {"framework.deepspeed", "/deepspeed/"}, {"framework.megatron", "megatron"}, {"framework.serving", "/vllm/"},
-                                                     {"framework.serving", "/sglang/"}, {"framework.tensorflow", "/tensorflow/"}, {"framework.jax", "/jax/"}});
+  struct Mark {
+    std::string_view fact, file;
+  };
+  static constexpr auto marks = std::to_array<Mark>({{"framework.huggingface", "/transformers/"},
+                                                     {"framework.huggingface", "/accelerate/"},
+                                                     {"framework.lightning", "lightning"},
+                                                     {"framework.deepspeed", "/deepspeed/"},
+                                                     {"framework.megatron", "megatron"},
+                                                     {"framework.serving", "/vllm/"},
+                                                     {"framework.serving", "/sglang/"},
+                                                     {"framework.tensorflow", "/tensorflow/"},
+                                                     {"framework.jax", "/jax/"}});
   if (incident != nullptr)
     for (const Frame& f : incident->oom.frames)
       for (const Mark& m : marks)
@@ -75,7 +90,8 @@ std::optional<i64> read_capacity(std::string_view text) {
   return size && size->count > 0 ? std::optional(size->count) : std::nullopt;
 }
 
-std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident, const AnalysisOptions& options) {
+std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident,
+                                  const AnalysisOptions& options) {
   if (options.capacity) return options.capacity;
   if (incident && incident->oom.kind == OomKind::device && incident->oom.capacity) return incident->oom.capacity->count;
   const auto printed = story.settings.find("capacity");
@@ -94,7 +110,8 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     } else if (spec->unit == FactUnit::truth) {
       if (const auto yes = truth_in(setting.value)) facts.set(spec->name, Value{*yes}, here);
     } else if (spec->unit == FactUnit::bytes) {
-      if (const auto size = read_capacity(setting.value)) facts.set(spec->name, Value{Number{static_cast<double>(*size), 0}}, here);
+      if (const auto size = read_capacity(setting.value))
+        facts.set(spec->name, Value{Number{static_cast<double>(*size), 0}}, here);
     } else if (const auto value = number_in(setting.value)) {
       facts.set(spec->name, Value{Number{*value, 0}}, here);
     }
@@ -103,19 +120,24 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     const Agent agent = incident->oom.agent;
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
-    if (device) facts.set("platform.cuda", Value{agent == Agent::cuda_allocator || agent == Agent::cuda_malloc_async}, here);
+    if (device)
+      facts.set("platform.cuda", Value{agent == Agent::cuda_allocator || agent == Agent::cuda_malloc_async}, here);
     if (device) facts.set("platform.rocm", Value{agent == Agent::hip_allocator}, here);
     if (device) facts.set("platform.mps", Value{agent == Agent::mps_allocator}, here);
     if (device) facts.set("framework.pytorch", Value{incident->oom.framework == "pytorch"}, here);
     if (incident->oom.sizes_not_available) facts.set("platform.windows", Value{true}, here);
     const auto& frames = incident->oom.frames;
-    if (std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; }))
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; }))
       facts.set("platform.windows", Value{true}, here);
-    if (std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
       facts.set("settings.cuda_graphs", Value{true}, here);
     // The version is printed nowhere, but the words of the message are those of one range of versions.
-    if (!facts.find("settings.torch") && incident->oom.message_format == "torch-2.1") facts.set("settings.torch", Value{Number{2.01, 0}}, here);
-    if (!facts.find("settings.torch") && incident->oom.message_format == "torch-2.9") facts.set("settings.torch", Value{Number{2.09, 0}}, here);
+    if (!facts.find("settings.torch") && incident->oom.message_format == "torch-2.1")
+      facts.set("settings.torch", Value{Number{2.01, 0}}, here);
+    if (!facts.find("settings.torch") && incident->oom.message_format == "torch-2.9")
+      facts.set("settings.torch", Value{Number{2.09, 0}}, here);
   }
   set_frameworks(story, incident, facts);
 }

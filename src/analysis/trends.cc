@@ -1,5 +1,5 @@
-// The memory series before the failure: which one speaks for the failure, whether its growth explains it, and what two series
-// say together that neither says alone (reserved against allocated; the device against this process).
+// The memory series before the failure: which one speaks for the failure, whether its growth explains it, and what two
+// series say together that neither says alone (reserved against allocated; the device against this process).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,35 +11,44 @@ namespace oomdoctor {
 namespace {
 
 // Judgement, with its reason.
-constexpr i64 few_points = 8;            ///< fewer values cannot show that there is no growth
+constexpr i64 few_points = 8;              ///< fewer values cannot show that there is no growth
 constexpr double gap_growth_share = 0.05;  ///< of the device: a gap that grew by less would not decide over a failure
 constexpr double gap_over_allocated = 3;   ///< reserved must have grown this many times as much as allocated moved
-constexpr double outlier_factor = 1.5;     ///< a batch this much longer than all before it is an outlier, not the upper end
-constexpr double forecast_tolerance = 0.10;  ///< of the observed window: how far the forecast may miss the failure and still agree
+constexpr double outlier_factor =
+    1.5;  ///< a batch this much longer than all before it is an outlier, not the upper end
+constexpr double forecast_tolerance =
+    0.10;  ///< of the observed window: how far the forecast may miss the failure and still agree
 
-constexpr double risk_windows = 10;     ///< a wall further away than ten times what was seen is no forecast any more
-constexpr double risk_confidence = 0.45;  ///< what a clear ramp of a sampled gauge (at most 0.57) surely passes; noise does not get there
+constexpr double risk_windows = 10;  ///< a wall further away than ten times what was seen is no forecast any more
+constexpr double risk_confidence =
+    0.45;  ///< what a clear ramp of a sampled gauge (at most 0.57) surely passes; noise does not get there
 
 /// What a device's memory is best judged by, best first: live tensors before caches, gauges before maxima.
-constexpr auto order = std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved, Metric::max_allocated, Metric::max_reserved,
-                                              Metric::host_rss, Metric::host_used});
+constexpr auto order =
+    std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
+                           Metric::max_allocated, Metric::max_reserved, Metric::host_rss, Metric::host_used});
 
 bool is_device_metric(Metric m) {
-  return m == Metric::allocated || m == Metric::memory || m == Metric::active || m == Metric::used || m == Metric::reserved || m == Metric::max_allocated || m == Metric::max_reserved;
+  return m == Metric::allocated || m == Metric::memory || m == Metric::active || m == Metric::used ||
+         m == Metric::reserved || m == Metric::max_allocated || m == Metric::max_reserved;
 }
 
-std::size_t rank_of(Metric m) { return static_cast<std::size_t>(std::find(order.begin(), order.end(), m) - order.begin()); }
+std::size_t rank_of(Metric m) {
+  return static_cast<std::size_t>(std::find(order.begin(), order.end(), m) - order.begin());
+}
 
 bool belongs(const Series& s, const Incident* incident) {
   if (incident == nullptr) return true;
   const Span &first = s.first_evidence.span, &failure = incident->evidence.span;
-  if (first.source == failure.source && first.first_line > failure.first_line) return false;  // it began after the failure
+  if (first.source == failure.source && first.first_line > failure.first_line)
+    return false;  // it began after the failure
   if (s.where.rank && incident->where.rank && s.where.rank != incident->where.rank) return false;
   return !s.where.device || !incident->where.device || s.where.device == incident->where.device;
 }
 
 std::optional<std::size_t> choose_main(const Case& story, const std::vector<Trend>& trends, const Incident* incident) {
-  const bool host = incident != nullptr && incident->oom.kind != OomKind::device && incident->oom.kind != OomKind::masked && incident->oom.kind != OomKind::pool;
+  const bool host = incident != nullptr && incident->oom.kind != OomKind::device &&
+                    incident->oom.kind != OomKind::masked && incident->oom.kind != OomKind::pool;
   std::optional<std::size_t> best;
   const auto better = [&](std::size_t a, std::size_t b) {
     const Series &sa = story.series[a], &sb = story.series[b];
@@ -63,16 +72,23 @@ std::optional<std::size_t> choose_main(const Case& story, const std::vector<Tren
 void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
   const auto decimal = [](const std::string& unit) {
     const char c = unit.empty() ? 'G' : static_cast<char>(unit[0] & ~0x20);
-    return c == 'G' ? 1e9 / static_cast<double>(GiB) : c == 'M' ? 1e6 / static_cast<double>(MiB) : c == 'T' ? 1e12 / static_cast<double>(TiB) : 1e3 / static_cast<double>(KiB);
+    return c == 'G'   ? 1e9 / static_cast<double>(GiB)
+           : c == 'M' ? 1e6 / static_cast<double>(MiB)
+           : c == 'T' ? 1e12 / static_cast<double>(TiB)
+                      : 1e3 / static_cast<double>(KiB);
   };
   for (const Series& probe : story.series) {
     if (!probe.ambiguous_unit || !is_device_metric(probe.metric)) continue;
     const double factor = decimal(probe.unit);
-    if (probe.max_value <= static_cast<double>(capacity) || probe.max_value * factor > static_cast<double>(capacity) * 1.02) continue;
+    if (probe.max_value <= static_cast<double>(capacity) ||
+        probe.max_value * factor > static_cast<double>(capacity) * 1.02)
+      continue;
     Note note;
-    note.text = probe.unit + " is read as 10^9 bytes: " + bytes_text(whole_number(probe.max_value)) + " (2^30) would not fit this card's " + bytes_text(capacity);
+    note.text = probe.unit + " is read as 10^9 bytes: " + bytes_text(whole_number(probe.max_value)) +
+                " (2^30) would not fit this card's " + bytes_text(capacity);
     note.at = probe.last_evidence;
-    if (!probe.unit.empty() && (probe.unit[0] & ~0x20) == 'M') note.text.replace(note.text.find("10^9"), 4, "10^6"), note.text.replace(note.text.find("2^30"), 4, "2^20");
+    if (!probe.unit.empty() && (probe.unit[0] & ~0x20) == 'M')
+      note.text.replace(note.text.find("10^9"), 4, "10^6"), note.text.replace(note.text.find("2^30"), 4, "2^20");
     const std::string unit = probe.unit;
     for (Series& s : story.series)
       if (s.ambiguous_unit && s.unit == unit) s.rescale(factor), s.ambiguous_unit = false;
@@ -89,15 +105,20 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
     const Trend& t = trends[i];
     if (!t.leak || !t.forecast || t.confidence < risk_confidence || s.kind == SeriesKind::running_maximum) continue;
     if (t.forecast->step_low - s.last_x > risk_windows * (s.last_x - s.first_x)) continue;
-    const auto left = [&](std::size_t k) { return (trends[k].forecast->step - story.series[k].last_x) / (story.series[k].last_x - story.series[k].first_x); };
-    if (!worst || rank_of(s.metric) < rank_of(story.series[*worst].metric) || (s.metric == story.series[*worst].metric && left(i) < left(*worst))) worst = i;
+    const auto left = [&](std::size_t k) {
+      return (trends[k].forecast->step - story.series[k].last_x) / (story.series[k].last_x - story.series[k].first_x);
+    };
+    if (!worst || rank_of(s.metric) < rank_of(story.series[*worst].metric) ||
+        (s.metric == story.series[*worst].metric && left(i) < left(*worst)))
+      worst = i;
   }
   return worst;
 }
 
 double window_of(const Series& s) { return std::max(1.0, s.last_x - s.first_x); }
 
-void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity, Facts& facts) {
+void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity,
+                    Facts& facts) {
   const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
   const auto number = [](double v) { return Value{Number{v, 0}}; };
   facts.set("trend.points", number(static_cast<double>(s.n)), both);
@@ -125,31 +146,40 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   if (full > s.first_value) {
     double reached = s.last_value;
     if (t.leak && incident != nullptr && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
-      reached += (t.slope.value + t.acceleration.value * window_of(s) / 2) * (static_cast<double>(*incident->when.step) - s.last_x);
-    facts.set("trend.explained_share", number(std::clamp((reached - s.first_value) / (full - s.first_value), 0.0, 1.0)), both);
+      reached += (t.slope.value + t.acceleration.value * window_of(s) / 2) *
+                 (static_cast<double>(*incident->when.step) - s.last_x);
+    facts.set("trend.explained_share", number(std::clamp((reached - s.first_value) / (full - s.first_value), 0.0, 1.0)),
+              both);
   }
   if (t.leak && t.forecast) {
     facts.set("trend.steps_to_full", number(std::max(0.0, t.forecast->step_low - s.last_x)), both);
     if (incident != nullptr && incident->when.step) {
       const auto died = static_cast<double>(*incident->when.step);
       const double slack = forecast_tolerance * window_of(s);
-      facts.set("trend.forecast_agrees", Value{died >= t.forecast->step_low - slack && (!t.forecast->step_high || died <= *t.forecast->step_high + slack)}, both);
+      facts.set("trend.forecast_agrees",
+                Value{died >= t.forecast->step_low - slack &&
+                      (!t.forecast->step_high || died <= *t.forecast->step_high + slack)},
+                both);
     }
   }
 }
 
 /// Reserved climbs while allocated stays: the cache grows, the tensors do not.
-void set_gap_facts(const Case& story, const std::vector<Trend>& trends, const Incident* incident, std::optional<i64> capacity, Facts& facts) {
+void set_gap_facts(const Case& story, const std::vector<Trend>& trends, const Incident* incident,
+                   std::optional<i64> capacity, Facts& facts) {
   for (std::size_t a = 0; a < story.series.size(); ++a) {
     const Series& alloc = story.series[a];
     if (alloc.metric != Metric::allocated || alloc.n < few_points || !belongs(alloc, incident)) continue;
     for (std::size_t r = 0; r < story.series.size(); ++r) {
       const Series& res = story.series[r];
-      if (res.metric != Metric::reserved || res.n != alloc.n || res.where.rank != alloc.where.rank || res.phase != alloc.phase) continue;
+      if (res.metric != Metric::reserved || res.n != alloc.n || res.where.rank != alloc.where.rank ||
+          res.phase != alloc.phase)
+        continue;
       const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
       const double moved = std::abs(alloc.last_value - alloc.first_value);
       const double whole = capacity ? static_cast<double>(*capacity) : res.max_value;
-      const bool grows = !trends[a].leak && now - before >= gap_growth_share * whole && res.last_value - res.first_value >= gap_over_allocated * moved;
+      const bool grows = !trends[a].leak && now - before >= gap_growth_share * whole &&
+                         res.last_value - res.first_value >= gap_over_allocated * moved;
       facts.set("trend.gap", Value{Number{std::max(0.0, now), 0}}, {alloc.last_evidence, res.last_evidence});
       facts.set("trend.gap_grows", Value{grows}, {res.first_evidence, res.last_evidence});
       if (grows) return;
@@ -186,25 +216,35 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
       if (own != story.settings.end() && s.metric == Metric::used)
         if (const auto size = read_capacity(own->second.value)) growth.capacity = static_cast<double>(*size);
     }
-    if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident)) growth.failure_step = static_cast<double>(*incident->when.step);
-    analysis.trends.push_back(s.metric == Metric::input_length || s.metric == Metric::free || s.metric == Metric::utilization ? Trend{} : growth_of(s, growth));
+    if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
+      growth.failure_step = static_cast<double>(*incident->when.step);
+    analysis.trends.push_back(s.metric == Metric::input_length || s.metric == Metric::free ||
+                                      s.metric == Metric::utilization
+                                  ? Trend{}
+                                  : growth_of(s, growth));
   }
   Facts& facts = analysis.facts;
   const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;
   if (incident == nullptr) {
-    const std::vector<Evidence> because = at_risk ? std::vector{story.series[*at_risk].first_evidence, story.series[*at_risk].last_evidence} : std::vector<Evidence>{};
+    const std::vector<Evidence> because =
+        at_risk ? std::vector{story.series[*at_risk].first_evidence, story.series[*at_risk].last_evidence}
+                : std::vector<Evidence>{};
     facts.set("run.at_risk", Value{at_risk.has_value()}, because);
   }
   analysis.main_series = at_risk ? at_risk : choose_main(story, analysis.trends, incident);
-  if (analysis.main_series) set_main_facts(story.series[*analysis.main_series], analysis.trends[*analysis.main_series], incident, capacity, facts);
+  if (analysis.main_series)
+    set_main_facts(story.series[*analysis.main_series], analysis.trends[*analysis.main_series], incident, capacity,
+                   facts);
   set_gap_facts(story, analysis.trends, incident, capacity, facts);
   set_shape_facts(story, incident, facts);
   for (std::size_t i = 0; i < story.series.size(); ++i) {
     const Series& s = story.series[i];
     if (s.metric == Metric::host_rss || s.metric == Metric::host_used)
-      if (analysis.trends[i].shape != Shape::too_short) facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
+      if (analysis.trends[i].shape != Shape::too_short)
+        facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
     // Growth of a series that began with the evaluation in which the run died.
-    if (incident != nullptr && analysis.trends[i].leak && is_device_metric(s.metric) && facts.is_true("phase.evaluation"))
+    if (incident != nullptr && analysis.trends[i].leak && is_device_metric(s.metric) &&
+        facts.is_true("phase.evaluation"))
       facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
   }
 }

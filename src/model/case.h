@@ -30,10 +30,10 @@ struct Note {
 /// One distinct failure. The same failure printed again is an occurrence, not an incident.
 struct Incident {
   Oom oom;
-  Evidence evidence;                   ///< the first line of its first report
+  Evidence evidence;  ///< the first line of its first report
   Where where;
   When when;
-  std::vector<Evidence> occurrences;   ///< later reports of the same failure; capped, see more_occurrences
+  std::vector<Evidence> occurrences;  ///< later reports of the same failure; capped, see more_occurrences
   i64 more_occurrences = 0;
   bool handled = false;                ///< the program went on afterwards
   std::optional<Evidence> handled_by;  ///< the line that shows it
@@ -58,10 +58,10 @@ struct Case {
   i64 more_incidents = 0;
   std::vector<Series> series;
   std::map<std::string, KnownSetting> settings;
-  std::vector<Event> remarks;   ///< Remark and Exit events, capped per id
+  std::vector<Event> remarks;  ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
   std::optional<i64> first_step, last_step;  ///< of all progress lines
-  i64 progress_lines = 0;  ///< that name another step than the line before of the same stream
+  i64 progress_lines = 0;                    ///< that name another step than the line before of the same stream
   std::optional<Evidence> last_progress;
   Coverage coverage;
   std::vector<Note> notes;

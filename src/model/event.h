@@ -15,26 +15,26 @@ enum class OomKind { device, host, shared_memory, masked, pool };
 
 /// Who refused or killed.
 enum class Agent {
-  cuda_allocator,   ///< PyTorch's caching allocator on CUDA
-  hip_allocator,    ///< the same on ROCm
+  cuda_allocator,  ///< PyTorch's caching allocator on CUDA
+  hip_allocator,   ///< the same on ROCm
   xpu_allocator,
   npu_allocator,
   mps_allocator,
   cuda_malloc_async,
-  driver,           ///< a raw driver or runtime call, no allocator report
+  driver,  ///< a raw driver or runtime call, no allocator report
   tf_bfc,
   xla,
-  library,          ///< a GPU library: cuBLAS, cuDNN, NCCL, RMM, …
-  serving,          ///< vLLM, SGLang: a pre-allocated pool or cache
-  cpu_allocator,    ///< malloc, numpy, DefaultCPUAllocator
-  kernel,           ///< the kernel's out-of-memory killer
-  cgroup,           ///< a container's or job's memory limit
+  library,        ///< a GPU library: cuBLAS, cuDNN, NCCL, RMM, …
+  serving,        ///< vLLM, SGLang: a pre-allocated pool or cache
+  cpu_allocator,  ///< malloc, numpy, DefaultCPUAllocator
+  kernel,         ///< the kernel's out-of-memory killer
+  cgroup,         ///< a container's or job's memory limit
   slurm,
   kubernetes,
-  scheduler,        ///< LSF, PBS, YARN, Ray and others
-  daemon,           ///< earlyoom, systemd-oomd
-  signal,           ///< killed by SIGKILL or SIGBUS, nobody says by whom
-  worker,           ///< a DataLoader worker died
+  scheduler,  ///< LSF, PBS, YARN, Ray and others
+  daemon,     ///< earlyoom, systemd-oomd
+  signal,     ///< killed by SIGKILL or SIGBUS, nobody says by whom
+  worker,     ///< a DataLoader worker died
 };
 
 std::string_view to_string(OomKind);
@@ -63,19 +63,20 @@ struct Oom {
   std::optional<Bytes> request;
   std::optional<Bytes> capacity;
   std::optional<Bytes> free;
-  std::optional<Bytes> process;        ///< all that the own process holds on the device
+  std::optional<Bytes> process;  ///< all that the own process holds on the device
   std::optional<Bytes> allocated;
   std::optional<Bytes> reserved;
   std::optional<Bytes> unallocated;    ///< reserved but unallocated
   std::optional<Bytes> private_pools;  ///< free blocks of CUDA-graph pools; contained in `allocated`
   std::optional<Bytes> limit;          ///< a software cap on this process or group
   std::vector<OtherProcess> others;
-  bool caught = false;                 ///< the text itself says that the program went on
-  bool beyond_exabyte = false;         ///< "more than 1EB"
-  bool sizes_not_available = false;    ///< NVML printed 2^64 - 1 for a process (WSL, WDDM)
-  std::string printed_advice;          ///< the hint in the message: "expandable_segments", "max_split_size_mb", "empty_cache", ""
-  std::string process_name;            ///< the victim or caller, where named
-  std::vector<Frame> frames;           ///< outermost first; filled by the scanner
+  bool caught = false;               ///< the text itself says that the program went on
+  bool beyond_exabyte = false;       ///< "more than 1EB"
+  bool sizes_not_available = false;  ///< NVML printed 2^64 - 1 for a process (WSL, WDDM)
+  std::string
+      printed_advice;        ///< the hint in the message: "expandable_segments", "max_split_size_mb", "empty_cache", ""
+  std::string process_name;  ///< the victim or caller, where named
+  std::vector<Frame> frames;  ///< outermost first; filled by the scanner
 };
 
 /// One value of a memory series.

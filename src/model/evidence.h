@@ -19,8 +19,8 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// One place of the input that a reader took something from. The text is bounded (see max_excerpt): a Case must stay small
-/// however long the log is, and standard input cannot be read twice.
+/// One place of the input that a reader took something from. The text is bounded (see max_excerpt): a Case must stay
+/// small however long the log is, and standard input cannot be read twice.
 struct Evidence {
   static constexpr std::size_t max_excerpt = 600;
 
@@ -42,7 +42,7 @@ struct Where {
 /// When it was said. `order` is total (source, then line); the others are known where the log prints them.
 struct When {
   i64 order = 0;
-  std::optional<double> time;   ///< seconds since the Unix epoch, or since midnight where no date is printed
+  std::optional<double> time;  ///< seconds since the Unix epoch, or since midnight where no date is printed
   std::optional<i64> step;
   std::optional<double> epoch;
 };

@@ -26,6 +26,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"collateral/terminated", "the launcher terminates the other processes"},
     {"collateral/child_failed", "the launcher reports a failed child"},
     {"run/completed", "the work was finished"},
+    {"run/went_on", "a later part of the work was finished: the next trial of a search"},
     {"run/resumed", "the run continues from a checkpoint"},
     {"run/cancelled", "somebody cancelled the job"},
     {"run/time_limit", "the job's time was over"},

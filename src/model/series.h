@@ -1,6 +1,7 @@
 // Memory over time in bounded space: exact counts, first, last, maximum and moments; in between at most max_buckets
-// buckets, each the mean (and least and greatest) of a run of neighbouring values. When the buckets are full, neighbours
-// are joined and the resolution halves. Estimators read bucket means with their counts; drawings read the extremes.
+// buckets, each the mean (and least and greatest) of a run of neighbouring values. When the buckets are full,
+// neighbours are joined and the resolution halves. Estimators read bucket means with their counts; drawings read the
+// extremes.
 #pragma once
 
 #include <optional>
@@ -13,11 +14,17 @@
 namespace oomdoctor {
 
 enum class Metric {
-  allocated, reserved, max_allocated, max_reserved, active,
-  used,       ///< of the whole device (nvidia-smi)
+  allocated,
+  reserved,
+  max_allocated,
+  max_reserved,
+  active,
+  used,  ///< of the whole device (nvidia-smi)
   free,
-  memory,     ///< unlabelled
-  host_rss, host_used, host_available,
+  memory,  ///< unlabelled
+  host_rss,
+  host_used,
+  host_available,
   utilization,   ///< per cent of the device's memory
   input_length,  ///< no memory: the longest sequence (or the tokens) of a step's batch
 };
@@ -51,16 +58,16 @@ class Series {
   Where where;
   std::string label, phase, unit;
   bool ambiguous_unit = false;
-  double quantum = 0;   ///< bytes; the print step q
+  double quantum = 0;  ///< bytes; the print step q
   bool has_steps = false, has_times = false;
   Evidence first_evidence, last_evidence;
 
   i64 n = 0;  ///< values printed, before any thinning
   double first_x = 0, last_x = 0;
   double first_value = 0, last_value = 0, max_value = 0, min_value = 0, max_x = 0;
-  i64 falls = 0;       ///< how often a value was lower than the one before it
-  i64 plateaus = 0;    ///< how often a value equalled the one before it
-  double interval = 0; ///< last distance of two x
+  i64 falls = 0;        ///< how often a value was lower than the one before it
+  i64 plateaus = 0;     ///< how often a value equalled the one before it
+  double interval = 0;  ///< last distance of two x
 
   void add(double x, double t, double y);
   const std::vector<Bucket>& buckets() const { return buckets_; }

@@ -32,8 +32,8 @@ bool agrees(const std::optional<int>& a, const std::optional<int>& b) { return !
 bool has_numbers(const Oom& o) { return o.request || o.allocated || o.free || o.process || o.limit; }
 
 bool equal_numbers(const Oom& a, const Oom& b) {
-  return a.request == b.request && a.capacity == b.capacity && a.free == b.free && a.allocated == b.allocated && a.process == b.process &&
-         a.unallocated == b.unallocated && a.reserved == b.reserved && a.limit == b.limit;
+  return a.request == b.request && a.capacity == b.capacity && a.free == b.free && a.allocated == b.allocated &&
+         a.process == b.process && a.unallocated == b.unallocated && a.reserved == b.reserved && a.limit == b.limit;
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oo
   const i64 distance = evidence_.span.first_line - trail.line;
   if (old.oom.agent == now.agent && comes_in_parts(now.agent) && old.oom.request && now.request)
     return complement(old.oom, now) && distance <= dump_distance;
-  if (old.oom.agent == Agent::tf_bfc && now.agent == Agent::tf_bfc) return complement(old.oom, now) && distance <= dump_distance;
+  if (old.oom.agent == Agent::tf_bfc && now.agent == Agent::tf_bfc)
+    return complement(old.oom, now) && distance <= dump_distance;
   if (has_numbers(old.oom) && has_numbers(now)) return equal_numbers(old.oom, now);
   // Requests that wait for cache again and again are one condition of the server.
   if (old.oom.caught && now.caught && now.kind == OomKind::pool) return old.oom.message_format == now.message_format;
@@ -105,8 +106,10 @@ bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oo
 
 void CaseBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
   Incident& incident = case_.incidents[index];
-  if (incident.occurrences.size() < max_occurrences) incident.occurrences.push_back(evidence);
-  else ++incident.more_occurrences;
+  if (incident.occurrences.size() < max_occurrences)
+    incident.occurrences.push_back(evidence);
+  else
+    ++incident.more_occurrences;
 }
 
 bool CaseBuilder::join_death(const Oom& now) {
@@ -175,13 +178,15 @@ void CaseBuilder::oom(Oom oom) {
   incident.where = where_;
   incident.when = here.when;
   case_.incidents.push_back(std::move(incident));
-  trails_.push_back({stream_key(), stream().advances, run_, std::max(evidence_.span.first_line, claimed_through_), source_});
+  trails_.push_back(
+      {stream_key(), stream().advances, run_, std::max(evidence_.span.first_line, claimed_through_), source_});
 }
 
 void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) return;
   const Stream& here = stream();
-  std::string key = std::to_string(source_) + '|' + std::string(to_string(r.metric)) + '|' + stream_key() + '|' + r.label + '|' + r.phase;
+  std::string key = std::to_string(source_) + '|' + std::string(to_string(r.metric)) + '|' + stream_key() + '|' +
+                    r.label + '|' + r.phase;
   if (where_.device) key += "|d" + std::to_string(*where_.device);
   auto found = series_.find(key);
   if (found == series_.end()) {
@@ -206,12 +211,16 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
   const double t = time.value_or(cursor_->line().prefix.time.value_or(0));
   double x = static_cast<double>(series.n);
   if (series.has_steps) {
-    if (step) x = *step;
-    else if (here.step && (series.n == 0 || static_cast<double>(*here.step) > series.last_x)) x = static_cast<double>(*here.step);
-    else x = series.last_x + std::max(1.0, series.interval);
+    if (step)
+      x = *step;
+    else if (here.step && (series.n == 0 || static_cast<double>(*here.step) > series.last_x))
+      x = static_cast<double>(*here.step);
+    else
+      x = series.last_x + std::max(1.0, series.interval);
   } else if (series.has_times && time) {
     double moment = *time;
-    if (state.t0 && moment < state.last_time && moment < 86400) moment += 86400 * std::ceil((state.last_time - moment) / 86400);
+    if (state.t0 && moment < state.last_time && moment < 86400)
+      moment += 86400 * std::ceil((state.last_time - moment) / 86400);
     if (!state.t0) state.t0 = moment;
     state.last_time = moment;
     x = moment - *state.t0;
@@ -259,8 +268,8 @@ void CaseBuilder::exit(const Exit& exit) {
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
   if (name == "run/resumed") ++run_;
-  if ((name.starts_with("handled/") || name == "run/completed") && signs_.size() < max_signs)
-    signs_.push_back({evidence_.span.first_line, source_, stream_key(), stream().advances, name, evidence_});
+  if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
+    signs_.push_back({evidence_.span.first_line, source_, stream_key(), run_, name, evidence_});
   i64& count = case_.remark_counts[name];
   if (static_cast<std::size_t>(++count) > max_remarks_per_id) {
     // The latest matters most (the phase at the end): it takes the place of the one before it.
@@ -283,10 +292,12 @@ void CaseBuilder::finish() {
     for (const Sign& sign : signs_) {
       if (incident.handled || sign.source != trail.source) continue;
       const i64 distance = sign.line - last_line;
-      const bool near = distance >= -3 && distance <= handled_distance && sign.id != "run/completed";
+      const bool near = distance >= -3 && distance <= handled_distance && sign.id.starts_with("handled/");
       // A launcher may call anything completed: an exception that nobody caught is not undone by it.
-      const bool ended_well = sign.id == "run/completed" && distance > 0 && incident.oom.frames.empty() && (sign.stream == trail.stream || sign.stream.empty());
-      if (near || ended_well) incident.handled = true, incident.handled_by = sign.evidence;
+      const bool ended_well = sign.id == "run/completed" && distance > 0 && incident.oom.frames.empty() &&
+                              (sign.stream == trail.stream || sign.stream.empty());
+      const bool went_on = sign.id == "run/went_on" && distance > 0 && sign.run == trail.run;
+      if (near || ended_well || went_on) incident.handled = true, incident.handled_by = sign.evidence;
     }
     const auto advance = last_advance_.find(run_key(trail.stream, trail.source, trail.run));
     if (!incident.handled && incident.oom.kind != OomKind::host && advance != last_advance_.end() &&

@@ -1,5 +1,6 @@
-// The fold: takes what parsers say, in the order of the input, and keeps what has context: the current step of each stream,
-// which reports are the same failure, whether the program went on. Its memory is bounded however long the input is.
+// The fold: takes what parsers say, in the order of the input, and keeps what has context: the current step of each
+// stream, which reports are the same failure, whether the program went on. Its memory is bounded however long the input
+// is.
 #pragma once
 
 #include <map>
@@ -76,13 +77,14 @@ class CaseBuilder : public Sink {
     i64 line;
     int source;
     std::string stream;
-    i64 advances;
+    int run;
     std::string id;
     Evidence evidence;
   };
-  std::vector<Sign> signs_;  ///< handled/… and run/completed, to be joined with incidents
+  std::vector<Sign> signs_;  ///< handled/…, run/completed and run/went_on, to be joined with incidents
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's
-  std::map<std::string, std::pair<i64, Evidence>> last_advance_;  ///< stream of a run → advances and the line of the latest
+  std::map<std::string, std::pair<i64, Evidence>>
+      last_advance_;  ///< stream of a run → advances and the line of the latest
   std::string run_key(const std::string& stream, int source, int run) const;
 };
 

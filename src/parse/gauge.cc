@@ -51,15 +51,17 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
     } else if (c == '.' && !point) {
       digits[n++] = c;
       point = true;
-    } else if (c == ',' && any && !point && i + 3 < text.size() && is_digit(text[i + 1]) && is_digit(text[i + 2]) && is_digit(text[i + 3]) &&
-               (i + 4 >= text.size() || !is_digit(text[i + 4]))) {
+    } else if (c == ',' && any && !point && i + 3 < text.size() && is_digit(text[i + 1]) && is_digit(text[i + 2]) &&
+               is_digit(text[i + 3]) && (i + 4 >= text.size() || !is_digit(text[i + 4]))) {
       continue;  // thousands
     } else {
       break;
     }
   }
   if (!any) return std::nullopt;
-  if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') && (is_digit(text[i + 1]) || ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() && is_digit(text[i + 2])))) {
+  if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
+      (is_digit(text[i + 1]) ||
+       ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() && is_digit(text[i + 2])))) {
     digits[n++] = 'e';
     ++i;
     if (text[i] == '-') digits[n++] = '-';
@@ -74,10 +76,22 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
 }
 
 std::optional<Metric> metric_of(std::string_view name) {
-  struct Entry { std::string_view name; Metric metric; };
-  static constexpr std::array<Entry, 12> names{{{"allocated", Metric::allocated}, {"reserved", Metric::reserved}, {"max_allocated", Metric::max_allocated},
-      {"max_reserved", Metric::max_reserved}, {"active", Metric::active}, {"used", Metric::used}, {"free", Metric::free}, {"memory", Metric::memory},
-      {"host_rss", Metric::host_rss}, {"host_used", Metric::host_used}, {"host_available", Metric::host_available}, {"utilization", Metric::utilization}}};
+  struct Entry {
+    std::string_view name;
+    Metric metric;
+  };
+  static constexpr std::array<Entry, 12> names{{{"allocated", Metric::allocated},
+                                                {"reserved", Metric::reserved},
+                                                {"max_allocated", Metric::max_allocated},
+                                                {"max_reserved", Metric::max_reserved},
+                                                {"active", Metric::active},
+                                                {"used", Metric::used},
+                                                {"free", Metric::free},
+                                                {"memory", Metric::memory},
+                                                {"host_rss", Metric::host_rss},
+                                                {"host_used", Metric::host_used},
+                                                {"host_available", Metric::host_available},
+                                                {"utilization", Metric::utilization}}};
   for (const auto& e : names)
     if (e.name == name) return e.metric;
   return std::nullopt;
@@ -136,7 +150,8 @@ bool GaugeForm::read_pieces(const Pieces& pieces, std::string_view line, std::si
           at = line.find(word, at);
           if (at == std::string_view::npos) return false;
           std::size_t stop = 0;
-          if (match_text(line, at, next.substr(lead)) != std::string_view::npos && read_pieces(pieces, line, at, piece + 1, values, stop, budget)) {
+          if (match_text(line, at, next.substr(lead)) != std::string_view::npos &&
+              read_pieces(pieces, line, at, piece + 1, values, stop, budget)) {
             end = stop;
             return true;
           }
@@ -153,7 +168,8 @@ bool GaugeForm::read_pieces(const Pieces& pieces, std::string_view line, std::si
   return true;
 }
 
-std::optional<GaugeForm::Place> GaugeForm::find(const Pieces& pieces, std::string_view line, std::size_t from, std::vector<GaugeValue>& values) {
+std::optional<GaugeForm::Place> GaugeForm::find(const Pieces& pieces, std::string_view line, std::size_t from,
+                                                std::vector<GaugeValue>& values) {
   values.clear();
   std::size_t end = 0;
   int budget = max_tries;
@@ -171,7 +187,8 @@ std::optional<GaugeForm::Place> GaugeForm::find(const Pieces& pieces, std::strin
   return std::nullopt;
 }
 
-std::optional<std::size_t> GaugeForm::read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const {
+std::optional<std::size_t> GaugeForm::read(std::string_view line, std::size_t from,
+                                           std::vector<GaugeValue>& values) const {
   std::optional<Place> best;
   std::vector<GaugeValue> these;
   for (const Pieces& pieces : choices_) {

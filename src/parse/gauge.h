@@ -1,5 +1,5 @@
-// Reads a step line by its form (see Gauge in parser.h) with constant texts and std::from_chars: no regex on lines that may be
-// every line of a file.
+// Reads a step line by its form (see Gauge in parser.h) with constant texts and std::from_chars: no regex on lines that
+// may be every line of a file.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace oomdoctor {
 struct GaugeValue {
   std::string_view name;  ///< as in the form
   double value = 0;
-  int decimals = 0;       ///< printed behind the point
+  int decimals = 0;  ///< printed behind the point
 };
 
 /// A form taken apart once; one row of pieces for each choice of the parts that may be absent, the fullest first.
@@ -22,8 +22,8 @@ class GaugeForm {
  public:
   explicit GaugeForm(const Gauge& gauge);
 
-  /// Reads the form from `line` at or behind `from`; returns where it ended. nullopt when it is not there whole. Of several
-  /// places the first counts, of several choices at one place the fullest.
+  /// Reads the form from `line` at or behind `from`; returns where it ended. nullopt when it is not there whole. Of
+  /// several places the first counts, of several choices at one place the fullest.
   std::optional<std::size_t> read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   const Gauge& gauge() const { return *gauge_; }
 
@@ -37,7 +37,8 @@ class GaugeForm {
     std::size_t begin, end;
   };
   void add_choices(std::string_view form, const Pieces& before);
-  static std::optional<Place> find(const Pieces& pieces, std::string_view line, std::size_t from, std::vector<GaugeValue>& values);
+  static std::optional<Place> find(const Pieces& pieces, std::string_view line, std::size_t from,
+                                   std::vector<GaugeValue>& values);
   static bool read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
                           std::vector<GaugeValue>& values, std::size_t& end, int& budget);
 
@@ -45,7 +46,8 @@ class GaugeForm {
   std::vector<Pieces> choices_;
 };
 
-/// A number with thousands commas and an exponent where they are; moves `at` behind it. nullopt for none, NaN and infinities.
+/// A number with thousands commas and an exponent where they are; moves `at` behind it. nullopt for none, NaN and
+/// infinities.
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at);
 
 /// The metric that a name in a form means; nullopt for step, epoch, total, rank, device, skip.

@@ -1,8 +1,10 @@
-// The plug of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`; the build finds it by its
-// name and makes the table. A parser is data: patterns for messages, gauges for step lines, tables for CSV-like exports.
+// The plug of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`; the build finds it by
+// its name and makes the table. A parser is data: patterns for messages, gauges for step lines, tables for CSV-like
+// exports.
 //
-// Each pattern stands behind an anchor, a literal of at least four bytes that must occur in the text, so that quiet lines cost
-// next to nothing. The example is part of the pattern: the compiler checks that it holds the anchor, laws check the rest.
+// Each pattern stands behind an anchor, a literal of at least four bytes that must occur in the text, so that quiet
+// lines cost next to nothing. The example is part of the pattern: the compiler checks that it holds the anchor, laws
+// check the rest.
 #pragma once
 
 #include <span>
@@ -16,7 +18,8 @@
 
 namespace oomdoctor {
 
-/// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `where` overrides.
+/// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `where`
+/// overrides.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -53,31 +56,33 @@ struct Match {
 };
 
 struct Pattern {
-  std::string_view name;           ///< "torch_oom/request"
-  std::string_view anchor;         ///< literal; holds no blank where `reach` is message
-  std::string_view second_anchor = {};  ///< another place of the same message, for when a wrap cuts the first; may be empty
-  std::string_view regex = {};           ///< blank-free where `reach` is message; empty: the anchor is enough
-  std::size_t captures = 0;        ///< groups that emit reads
+  std::string_view name;    ///< "torch_oom/request"
+  std::string_view anchor;  ///< literal; holds no blank where `reach` is message
+  std::string_view second_anchor =
+      {};                       ///< another place of the same message, for when a wrap cuts the first; may be empty
+  std::string_view regex = {};  ///< blank-free where `reach` is message; empty: the anchor is enough
+  std::size_t captures = 0;     ///< groups that emit reads
   Reach reach = Reach::line;
   std::string_view example;
   void (*emit)(const Match&, Sink&) = nullptr;
-  bool fallback = false;  ///< tried only where no other pattern took the line
-  bool fold_case = false; ///< the anchor is meant in any letter case
+  bool fallback = false;                           ///< tried only where no other pattern took the line
+  bool fold_case = false;                          ///< the anchor is meant in any letter case
   bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
   bool aside = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
 };
 
 /// A step line: numbers between constant texts. `form` is the line with its numbers in braces:
 ///   "(after {step} iterations) memory (MB) | allocated: {allocated} | max allocated: {max_allocated}"
-/// A blank stands for any run of blanks (none, too), `~` for any text up to what follows, <…> for a part that may be absent.
-/// {step}, {epoch}, {epoch0}, {total}, {rank}, {device} and {skip} are not memory; every other name is a Metric. With {total}
-/// and {epoch} (counted from 1; {epoch0}: from 0) on the line, {step} counts inside the epoch and is made to go on over epochs.
+/// A blank stands for any run of blanks (none, too), `~` for any text up to what follows, <…> for a part that may be
+/// absent. {step}, {epoch}, {epoch0}, {total}, {rank}, {device} and {skip} are not memory; every other name is a
+/// Metric. With {total} and {epoch} (counted from 1; {epoch0}: from 0) on the line, {step} counts inside the epoch and
+/// is made to go on over epochs.
 struct Gauge {
   std::string_view name;
   std::string_view anchor;
   std::string_view form;
-  double unit = 1;             ///< bytes of one
-  std::string_view unit_name;  ///< "MiB"
+  double unit = 1;                                  ///< bytes of one
+  std::string_view unit_name;                       ///< "MiB"
   SeriesKind maxima = SeriesKind::running_maximum;  ///< what this tool's max_… values are
   SeriesKind current = SeriesKind::gauge;           ///< what the others are
   std::string_view example;
@@ -87,9 +92,9 @@ struct Gauge {
 /// Columns of a CSV-like export, known from its header or inferred.
 struct Layout {
   std::vector<std::string> columns;
-  std::vector<int> roles;  ///< the table's own numbering
-  std::string note;        ///< what was inferred, for the report; "" when a header said it
-  std::string kind;        ///< kind of input: "smi_csv"
+  std::vector<int> roles;                   ///< the table's own numbering
+  std::string note;                         ///< what was inferred, for the report; "" when a header said it
+  std::string kind;                         ///< kind of input: "smi_csv"
   mutable std::vector<std::string> memory;  ///< what `row` remembers of earlier rows: they come in order, one at a time
 };
 
@@ -106,8 +111,8 @@ struct Table {
 };
 
 struct Parser {
-  std::string_view name;  ///< the file's name
-  std::string_view title; ///< what a person calls the format
+  std::string_view name;   ///< the file's name
+  std::string_view title;  ///< what a person calls the format
   std::span<const Pattern> patterns;
   std::span<const Gauge> gauges = {};
   std::span<const Table> tables = {};
@@ -127,11 +132,22 @@ consteval bool balanced(std::string_view regex) {
   int depth = 0;
   bool in_class = false;
   for (std::size_t i = 0; i < regex.size(); ++i) {
-    if (regex[i] == '\\') { ++i; continue; }
-    if (in_class) { in_class = regex[i] != ']'; continue; }
-    if (regex[i] == '[') { in_class = true; if (i + 1 < regex.size() && regex[i + 1] == '^') ++i; if (i + 1 < regex.size() && regex[i + 1] == ']') ++i; }
-    else if (regex[i] == '(') ++depth;
-    else if (regex[i] == ')' && --depth < 0) return false;
+    if (regex[i] == '\\') {
+      ++i;
+      continue;
+    }
+    if (in_class) {
+      in_class = regex[i] != ']';
+      continue;
+    }
+    if (regex[i] == '[') {
+      in_class = true;
+      if (i + 1 < regex.size() && regex[i + 1] == '^') ++i;
+      if (i + 1 < regex.size() && regex[i + 1] == ']') ++i;
+    } else if (regex[i] == '(')
+      ++depth;
+    else if (regex[i] == ')' && --depth < 0)
+      return false;
   }
   return depth == 0 && !in_class;
 }
@@ -139,10 +155,20 @@ consteval std::size_t groups(std::string_view regex) {
   std::size_t n = 0;
   bool in_class = false;
   for (std::size_t i = 0; i < regex.size(); ++i) {
-    if (regex[i] == '\\') { ++i; continue; }
-    if (in_class) { in_class = regex[i] != ']'; continue; }
-    if (regex[i] == '[') { in_class = true; if (i + 1 < regex.size() && regex[i + 1] == '^') ++i; if (i + 1 < regex.size() && regex[i + 1] == ']') ++i; }
-    else if (regex[i] == '(' && (i + 1 >= regex.size() || regex[i + 1] != '?')) ++n;
+    if (regex[i] == '\\') {
+      ++i;
+      continue;
+    }
+    if (in_class) {
+      in_class = regex[i] != ']';
+      continue;
+    }
+    if (regex[i] == '[') {
+      in_class = true;
+      if (i + 1 < regex.size() && regex[i + 1] == '^') ++i;
+      if (i + 1 < regex.size() && regex[i + 1] == ']') ++i;
+    } else if (regex[i] == '(' && (i + 1 >= regex.size() || regex[i + 1] != '?'))
+      ++n;
   }
   return n;
 }

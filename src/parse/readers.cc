@@ -68,7 +68,8 @@ bool ReaderTable::try_gauge(const Reader& reader, const Line& line, std::vector<
 }
 
 /// The matches that cover this line: a neighbour's match has its own hit.
-bool ReaderTable::try_message(const Reader& reader, const Window& window, const Line& line, std::vector<Found>& out) const {
+bool ReaderTable::try_message(const Reader& reader, const Window& window, const Line& line,
+                              std::vector<Found>& out) const {
   const Joined joined = Cursor(window, line).joined(message_back, message_ahead);
   std::size_t own_begin = 0, own_end = joined.text.size();
   for (const auto& [begin, number] : joined.starts) {
@@ -88,7 +89,9 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
     found.text = std::make_unique<std::string>(joined.text);
     found.captures = captures;
     for (auto& group : found.captures.group)
-      if (group.data() != nullptr) group = std::string_view(*found.text).substr(static_cast<std::size_t>(group.data() - joined.text.data()), group.size());
+      if (group.data() != nullptr)
+        group = std::string_view(*found.text)
+                    .substr(static_cast<std::size_t>(group.data() - joined.text.data()), group.size());
     found.first_line = joined.line_at(captures.begin);
     found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1);
     found.line = line;
@@ -103,7 +106,8 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
   return any;
 }
 
-bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line, std::vector<Found>& out) const {
+bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line,
+                             std::vector<Found>& out) const {
   if (reader.form) return try_gauge(reader, line, out);
   if (reader.pattern->reach == Reach::message) return try_message(reader, window, line, out);
   Found found;
@@ -117,11 +121,13 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   return true;
 }
 
-void ReaderTable::try_line(const Window& window, const Line& line, const ReaderSet& wanted, std::vector<Found>& out) const {
+void ReaderTable::try_line(const Window& window, const Line& line, const ReaderSet& wanted,
+                           std::vector<Found>& out) const {
   bool taken = false;
   for (const bool fallback : {false, true})
     for (const Reader* r : wanted)
-      if (r->fallback == fallback && !(fallback && taken)) taken |= try_reader(*r, window, line, out) && !(r->pattern != nullptr && r->pattern->aside);
+      if (r->fallback == fallback && !(fallback && taken))
+        taken |= try_reader(*r, window, line, out) && !(r->pattern != nullptr && r->pattern->aside);
 }
 
 std::vector<Found> ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line) const {
@@ -159,7 +165,9 @@ std::vector<Found> ReaderTable::map(const Window& window, std::size_t begin, std
       const bool message = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::message;
       // Where in its line a message begins does not depend on the line that led to it.
       const std::size_t rest = message ? f.text->size() - f.captures.begin : 0;
-      const std::size_t key = message ? std::hash<std::string_view>{}(std::string_view(*f.text).substr(f.captures.begin, std::min<std::size_t>(rest, 80))) : 0;
+      const std::size_t key = message ? std::hash<std::string_view>{}(std::string_view(*f.text).substr(
+                                            f.captures.begin, std::min<std::size_t>(rest, 80)))
+                                      : 0;
       if (!message || seen.insert({f.reader, {f.first_line, key}}).second) out.push_back(std::move(f));
     }
   }

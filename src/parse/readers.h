@@ -1,5 +1,5 @@
-// Map: what the lines of a block hold, found by anchors, then by the patterns and gauges behind them. A pure function of the
-// block, so that blocks may be mapped in any order and on any thread.
+// Map: what the lines of a block hold, found by anchors, then by the patterns and gauges behind them. A pure function
+// of the block, so that blocks may be mapped in any order and on any thread.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ using ReaderSet = std::set<const Reader*, InOrder>;  ///< in a fixed order: the 
 /// What one line holds for one reader. Captures point into `text`, which is why both live on the heap together.
 struct Found {
   const Reader* reader = nullptr;
-  Line line;                 ///< where the match begins
+  Line line;  ///< where the match begins
   std::unique_ptr<std::string> text;
   Captures captures;
   std::vector<std::vector<GaugeValue>> gauges;  ///< a glued line holds several

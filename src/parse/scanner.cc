@@ -10,7 +10,8 @@ namespace oomdoctor {
 namespace {
 
 constexpr std::size_t block_size = 1 << 20;
-constexpr std::size_t margin = 64 << 10;  ///< bytes that stay readable before and behind the block, for messages over several lines
+constexpr std::size_t margin =
+    64 << 10;  ///< bytes that stay readable before and behind the block, for messages over several lines
 constexpr std::size_t sniffed_lines = 6;
 
 /// Nobody has that much: the value is broken (mmcv prints such ones after an epoch's end).
@@ -56,9 +57,11 @@ class Pass {
 
   /// Tells the builder what was found in [begin, end), rows of an open table included.
   void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, std::vector<Found>& found) {
-    std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.first_line < b.first_line; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& a, const Found& b) { return a.first_line < b.first_line; });
     std::size_t next = 0;
-    if (table_ == nullptr && std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
+    if (table_ == nullptr &&
+        std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
       for (Found& f : found) tell(window, f);
       return;
     }
@@ -73,7 +76,9 @@ class Pass {
         if (!row || found[i].header != nullptr) tell(window, found[i]);
       at = line.end;
       while (at < end && !ends_line(window.buffer()[at])) ++at;
-      if (at < end) at += window.buffer()[at] == '\r' && at + 1 < end && window.buffer()[at + 1] == '\n' ? std::size_t{2} : std::size_t{1};
+      if (at < end)
+        at += window.buffer()[at] == '\r' && at + 1 < end && window.buffer()[at + 1] == '\n' ? std::size_t{2}
+                                                                                             : std::size_t{1};
       ++number;
     }
     for (; next < found.size(); ++next) tell(window, found[next]);
@@ -117,7 +122,8 @@ class Pass {
     }
     const Cursor cursor(window, f.line);
     const bool marked = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::line && f.captures.has(1);
-    builder_.begin_emit(cursor, f.reader->name, evidence(f.line, f.first_line, f.last_line, marked ? f.captures.group[1] : std::string_view{}));
+    builder_.begin_emit(cursor, f.reader->name,
+                        evidence(f.line, f.first_line, f.last_line, marked ? f.captures.group[1] : std::string_view{}));
     if (f.reader->form)
       for (const auto& values : f.gauges) tell_gauge(f.reader->form->gauge(), values, builder_);
     else
@@ -176,7 +182,8 @@ Case Scanner::scan(std::vector<Source>& sources) const {
       const Window window(buffer);
       if (first) {
         std::vector<std::string> head;
-        for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l)) head.push_back(l->text);
+        for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l))
+          head.push_back(l->text);
         Layout layout;
         if (const Table* table = impl_->readers.sniff(head, layout)) pass.open_table(*table, std::move(layout));
         first = false;
@@ -197,7 +204,8 @@ Case Scanner::scan(std::vector<Source>& sources) const {
     input.lines = lines;
     out.coverage.lines += lines;
     if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
-      out.notes.push_back({Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
+      out.notes.push_back(
+          {Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
   }
   builder.finish();
   return out;
@@ -206,18 +214,23 @@ Case Scanner::scan(std::vector<Source>& sources) const {
 std::vector<std::string> Scanner::takers(std::string_view text) const {
   const Window window(text);
   std::set<std::string> names;
-  for (const Found& f : impl_->readers.map(window, 0, text.size(), 1)) names.insert(std::string(f.header != nullptr ? f.header->name : f.reader->name));
+  for (const Found& f : impl_->readers.map(window, 0, text.size(), 1))
+    names.insert(std::string(f.header != nullptr ? f.header->name : f.reader->name));
   return {names.begin(), names.end()};
 }
 
 std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers) {
   std::vector<FormatInfo> out;
   for (const Parser* parser : parsers) {
-    for (const Pattern& p : parser->patterns) out.push_back({std::string(p.name), std::string(parser->name), "message", "", std::string(p.example), std::string(parser->title)});
+    for (const Pattern& p : parser->patterns)
+      out.push_back({std::string(p.name), std::string(parser->name), "message", "", std::string(p.example),
+                     std::string(parser->title)});
     for (const Gauge& g : parser->gauges)
-      out.push_back({std::string(g.name), std::string(parser->name), std::string(to_string(g.current)), std::string(g.unit_name), std::string(g.example), std::string(parser->title)});
+      out.push_back({std::string(g.name), std::string(parser->name), std::string(to_string(g.current)),
+                     std::string(g.unit_name), std::string(g.example), std::string(parser->title)});
     for (const Table& t : parser->tables)
-      out.push_back({std::string(t.name), std::string(parser->name), "table", "", std::string(t.example_header) + "\n" + std::string(t.example_row), std::string(parser->title)});
+      out.push_back({std::string(t.name), std::string(parser->name), "table", "",
+                     std::string(t.example_header) + "\n" + std::string(t.example_row), std::string(parser->title)});
   }
   return out;
 }

@@ -1,6 +1,6 @@
-// Reads sources and makes the Case. Map: the anchors of all parsers are looked up in a block of bytes, and the patterns and
-// gauges behind them are tried on that line; a pure function of the block. Fold: what was found is told to the CaseBuilder in
-// the order of the input.
+// Reads sources and makes the Case. Map: the anchors of all parsers are looked up in a block of bytes, and the patterns
+// and gauges behind them are tried on that line; a pure function of the block. Fold: what was found is told to the
+// CaseBuilder in the order of the input.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,8 @@ class Scanner {
   explicit Scanner(std::span<const Parser* const> parsers);
   ~Scanner();
 
-  /// Reads all sources to their end. Input is never an error: damage becomes notes. Throws Error when reading itself fails.
+  /// Reads all sources to their end. Input is never an error: damage becomes notes. Throws Error when reading itself
+  /// fails.
   Case scan(std::vector<Source>& sources) const;
 
   /// Names of all patterns and gauges that take `line` (a law: each example is taken by exactly one).

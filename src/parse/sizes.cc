@@ -8,7 +8,9 @@ namespace {
 bool is_number_char(char c) { return (c >= '0' && c <= '9') || c == '.' || c == ','; }
 
 /// Longest first: "GiB" must not be read as "G".
-constexpr std::array<std::string_view, 24> units{"bytes", "Bytes", "byte", "KiB", "MiB", "GiB", "TiB", "kiB", "KB", "MB", "GB", "TB", "kB", "Ki", "Mi", "Gi", "Ti", "kb", "K", "M", "G", "T", "k", "B"};
+constexpr std::array<std::string_view, 24> units{"bytes", "Bytes", "byte", "KiB", "MiB", "GiB", "TiB", "kiB",
+                                                 "KB",    "MB",    "GB",   "TB",  "kB",  "Ki",  "Mi",  "Gi",
+                                                 "Ti",    "kb",    "K",    "M",   "G",   "T",   "k",   "B"};
 
 }  // namespace
 

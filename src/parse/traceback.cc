@@ -44,7 +44,8 @@ std::optional<Frame> ipython_frame(std::string_view s) {
   std::string_view place = s.substr(0, in);
   if (place.starts_with("File ")) place.remove_prefix(5);
   const std::size_t py = place.find(".py");
-  if (py == place.npos || place.find('/') == place.npos || place.find('"') != place.npos || place.find(' ') < py) return std::nullopt;
+  if (py == place.npos || place.find('/') == place.npos || place.find('"') != place.npos || place.find(' ') < py)
+    return std::nullopt;
   Frame frame;
   frame.file = std::string(place.substr(0, py + 3));
   if (py + 3 < place.size() && place[py + 3] == ':') frame.line = number_at(place.substr(py + 4));
@@ -125,7 +126,8 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
 }  // namespace
 
 bool is_library_file(std::string_view file) {
-  static constexpr std::array<std::string_view, 7> marks{"site-packages", "dist-packages", "/lib/python", "<frozen", "/torch/", "<string>", "/tensorflow/"};
+  static constexpr std::array<std::string_view, 7> marks{"site-packages", "dist-packages", "/lib/python", "<frozen",
+                                                         "/torch/",       "<string>",      "/tensorflow/"};
   return std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
 }
 

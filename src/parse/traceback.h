@@ -1,5 +1,5 @@
-// The Python traceback that belongs to a message: above it (the interpreter), around it (IPython) or below it (loggers that
-// print the message first).
+// The Python traceback that belongs to a message: above it (the interpreter), around it (IPython) or below it (loggers
+// that print the message first).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The bounded piece of a stream that a parser may look at: the cleaned line of a hit, its neighbours of the same rank, and
-// the message around it with all blanks removed, which makes a console's wrapping invisible.
+// The bounded piece of a stream that a parser may look at: the cleaned line of a hit, its neighbours of the same rank,
+// and the message around it with all blanks removed, which makes a console's wrapping invisible.
 #pragma once
 
 #include <functional>
@@ -31,8 +31,8 @@ struct Joined {
   i64 line_at(std::size_t offset) const;
 };
 
-/// A view of the buffer around the region that is being scanned. Lines longer than max_line are seen as the piece around
-/// the place asked for.
+/// A view of the buffer around the region that is being scanned. Lines longer than max_line are seen as the piece
+/// around the place asked for.
 class Window {
  public:
   static constexpr std::size_t max_line = 4096;
@@ -58,7 +58,8 @@ class Cursor {
   /// Up to `most` lines behind (forward) or before the hit, nearest first, until `visit` returns false.
   void forward(int most, const std::function<bool(const Line&)>& visit) const;
   void backward(int most, const std::function<bool(const Line&)>& visit) const;
-  /// The lines from `back` before to `ahead` behind the hit, joined without blanks; an empty line ends it on either side.
+  /// The lines from `back` before to `ahead` behind the hit, joined without blanks; an empty line ends it on either
+  /// side.
   Joined joined(int back, int ahead) const;
 
  private:

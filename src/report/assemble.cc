@@ -9,16 +9,18 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t max_points = 400;    ///< of a drawn series: more than any screen has columns
-constexpr std::size_t max_locations = 4;   ///< under one reason
+constexpr std::size_t max_points = 400;   ///< of a drawn series: more than any screen has columns
+constexpr std::size_t max_locations = 4;  ///< under one reason
 
 class Assembler {
  public:
-  Assembler(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis) : story_(story), analysis_(analysis), diagnosis_(diagnosis) {}
+  Assembler(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis)
+      : story_(story), analysis_(analysis), diagnosis_(diagnosis) {}
 
   Report report() {
     Report r;
-    for (const Input& i : story_.inputs) r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
+    for (const Input& i : story_.inputs)
+      r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
     for (std::size_t i = 0; i < story_.incidents.size(); ++i) r.incidents.push_back(incident(i));
     r.more_incidents = story_.more_incidents;
     for (std::size_t i = 0; i < story_.series.size(); ++i)
@@ -35,8 +37,10 @@ class Assembler {
     r.coverage = {story_.coverage.lines, story_.coverage.claimed, story_.coverage.by_parser};
     for (const auto* notes : {&story_.notes, &analysis_.notes})
       for (const Note& n : *notes)
-        r.notes.push_back({n.severity == Severity::error ? "error" : n.severity == Severity::warning ? "warning" : "note", n.text,
-                           n.at ? std::optional(location(*n.at)) : std::nullopt});
+        r.notes.push_back({n.severity == Severity::error     ? "error"
+                           : n.severity == Severity::warning ? "warning"
+                                                             : "note",
+                           n.text, n.at ? std::optional(location(*n.at)) : std::nullopt});
     r.verdict = verdict(r);
     return r;
   }
@@ -89,7 +93,9 @@ class Assembler {
       if (fact == nullptr) continue;
       for (const Evidence& e : fact->because) {
         const Location at = location(e);
-        if (out.locations.size() < max_locations && std::none_of(out.locations.begin(), out.locations.end(), [&](const Location& l) { return l.path == at.path && l.line == at.line; }))
+        if (out.locations.size() < max_locations &&
+            std::none_of(out.locations.begin(), out.locations.end(),
+                         [&](const Location& l) { return l.path == at.path && l.line == at.line; }))
           out.locations.push_back(at);
       }
     }
@@ -101,7 +107,9 @@ class Assembler {
   ReportIncident incident(std::size_t index) const {
     const Incident& in = story_.incidents[index];
     const Oom& oom = in.oom;
-    const auto count = [](const std::optional<Bytes>& b) { return b ? std::optional<std::int64_t>(b->count) : std::nullopt; };
+    const auto count = [](const std::optional<Bytes>& b) {
+      return b ? std::optional<std::int64_t>(b->count) : std::nullopt;
+    };
     ReportIncident r;
     r.id = incident_id(index);
     r.kind = to_string(oom.kind);
@@ -157,11 +165,17 @@ class Assembler {
         out.push_back({buckets[i].x, buckets[i].y});
         continue;
       }
-      const auto by = [](auto field) { return [field](const Bucket& a, const Bucket& b) { return a.*field < b.*field; }; };
-      const auto first = buckets.begin() + static_cast<std::ptrdiff_t>(i), last = buckets.begin() + static_cast<std::ptrdiff_t>(end);
+      const auto by = [](auto field) {
+        return [field](const Bucket& a, const Bucket& b) { return a.*field < b.*field; };
+      };
+      const auto first = buckets.begin() + static_cast<std::ptrdiff_t>(i),
+                 last = buckets.begin() + static_cast<std::ptrdiff_t>(end);
       const Bucket& least = *std::min_element(first, last, by(&Bucket::low));
       const Bucket& most = *std::max_element(first, last, by(&Bucket::high));
-      std::vector<ReportPoint> four{{first->x, first->y}, {least.x_low, least.low}, {most.x_high, most.high}, {std::prev(last)->x, std::prev(last)->y}};
+      std::vector<ReportPoint> four{{first->x, first->y},
+                                    {least.x_low, least.low},
+                                    {most.x_high, most.high},
+                                    {std::prev(last)->x, std::prev(last)->y}};
       std::stable_sort(four.begin(), four.end(), [](const ReportPoint& a, const ReportPoint& b) { return a.x < b.x; });
       for (const ReportPoint& p : four)
         if (out.empty() || out.back().x != p.x || out.back().y != p.y) out.push_back(p);
@@ -193,8 +207,21 @@ class Assembler {
     r.first = location(s.first_evidence);
     r.last = location(s.last_evidence);
     const auto estimate = [](const Estimate& e) { return ReportEstimate{e.value, e.low, e.high}; };
-    r.trend = {t.leak, std::string(to_string(t.shape)), t.confidence, estimate(t.slope), estimate(t.acceleration), t.onset_step, t.change_points, t.period, t.model, t.models, {}, t.why};
-    if (t.forecast) r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low, t.forecast->step_high, t.forecast->beyond_data};
+    r.trend = {t.leak,
+               std::string(to_string(t.shape)),
+               t.confidence,
+               estimate(t.slope),
+               estimate(t.acceleration),
+               t.onset_step,
+               t.change_points,
+               t.period,
+               t.model,
+               t.models,
+               {},
+               t.why};
+    if (t.forecast)
+      r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
+                                        t.forecast->step_high, t.forecast->beyond_data};
     return r;
   }
 
@@ -219,7 +246,9 @@ class Assembler {
   }
 
   /// File name and line: a headline is no place for a long path, which the location has.
-  static std::string place_of(const Location& at) { return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line); }
+  static std::string place_of(const Location& at) {
+    return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line);
+  }
 
   /// The two numbers that decide and the line they stand on.
   std::string deciding(const Incident& in) const {
@@ -228,12 +257,18 @@ class Assembler {
     const Location at = location(in.evidence);
     const std::string where = place_of(at);
     if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
-      return fmt::format("{} asked for with {} held of the {} allowed ({})", text(*oom.request), text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit), where);
-    if (oom.request && oom.free && oom.capacity) return fmt::format("{} asked for, {} of {} free ({})", text(*oom.request), text(*oom.free), text(*oom.capacity), where);
-    if (oom.request && oom.limit) return fmt::format("{} asked for, {} allowed ({})", text(*oom.request), text(*oom.limit), where);
+      return fmt::format("{} asked for with {} held of the {} allowed ({})", text(*oom.request),
+                         text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit), where);
+    if (oom.request && oom.free && oom.capacity)
+      return fmt::format("{} asked for, {} of {} free ({})", text(*oom.request), text(*oom.free), text(*oom.capacity),
+                         where);
+    if (oom.request && oom.limit)
+      return fmt::format("{} asked for, {} allowed ({})", text(*oom.request), text(*oom.limit), where);
     if (oom.free && oom.limit) return fmt::format("{} free, {} wanted ({})", text(*oom.free), text(*oom.limit), where);
-    if (oom.process && oom.limit) return fmt::format("{} used of {} allowed ({})", text(*oom.process), text(*oom.limit), where);
-    if (oom.request && oom.allocated) return fmt::format("{} asked for with {} allocated ({})", text(*oom.request), text(*oom.allocated), where);
+    if (oom.process && oom.limit)
+      return fmt::format("{} used of {} allowed ({})", text(*oom.process), text(*oom.limit), where);
+    if (oom.request && oom.allocated)
+      return fmt::format("{} asked for with {} allocated ({})", text(*oom.request), text(*oom.allocated), where);
     if (oom.request) return fmt::format("{} asked for ({})", text(*oom.request), where);
     if (oom.process) return fmt::format("{} in use ({})", text(*oom.process), where);
     return fmt::format("no numbers printed ({})", where);
@@ -245,7 +280,8 @@ class Assembler {
     const Trend& t = analysis_.trends[*analysis_.main_series];
     if (!t.leak) return "";
     const Location at = location(s.last_evidence);
-    return fmt::format("{} {} from {} to {} ({})", to_string(s.metric), t.shape == Shape::accelerating ? "grew faster and faster" : "grew",
+    return fmt::format("{} {} from {} to {} ({})", to_string(s.metric),
+                       t.shape == Shape::accelerating ? "grew faster and faster" : "grew",
                        bytes_text(whole(s.first_value)), bytes_text(whole(s.last_value)), place_of(at));
   }
 
@@ -253,7 +289,8 @@ class Assembler {
   bool growth_decided() const {
     if (diagnosis_.causes.empty() || diagnosis_.causes.front().because.empty()) return false;
     const auto& facts = diagnosis_.causes.front().because.front().facts;
-    return std::any_of(facts.begin(), facts.end(), [](const std::string& f) { return f == "trend.leak" || f == "trend.accelerating"; });
+    return std::any_of(facts.begin(), facts.end(),
+                       [](const std::string& f) { return f == "trend.leak" || f == "trend.accelerating"; });
   }
 
   std::string headline(const Verdict& v) const {
@@ -261,7 +298,10 @@ class Assembler {
     if (v.outcome == "no_oom") return fmt::format("no failure for want of memory in {} lines", story_.coverage.lines);
     if (v.outcome == "at_risk") {
       const Trend& t = analysis_.trends[*analysis_.main_series];
-      std::string when = t.forecast ? fmt::format("; full at {} {:.0f}", story_.series[*analysis_.main_series].has_times ? "second" : "step", t.forecast->step) : "";
+      std::string when = t.forecast ? fmt::format("; full at {} {:.0f}",
+                                                  story_.series[*analysis_.main_series].has_times ? "second" : "step",
+                                                  t.forecast->step)
+                                    : "";
       return growth + when;
     }
     const Incident& in = story_.incidents[*analysis_.primary];
@@ -272,7 +312,9 @@ class Assembler {
 
   Retry retry(const Verdict& v) const {
     if (v.outcome == "no_oom" || v.outcome == "handled_oom") return {"retry_unchanged", ""};
-    if (analysis_.facts.is_true("account.free_beyond_request") && analysis_.facts.number("oom.others_count").value_or(0) > 0) return {"retry_unchanged", ""};
+    if (analysis_.facts.is_true("account.free_beyond_request") &&
+        analysis_.facts.number("oom.others_count").value_or(0) > 0)
+      return {"retry_unchanged", ""};
     for (const RankedFix& f : diagnosis_.fixes)
       for (const FixSettingText& s : f.settings)
         if (!s.text.empty()) return {"retry_with_change", f.title};
@@ -281,8 +323,12 @@ class Assembler {
 
   Verdict verdict(const Report& r) const {
     Verdict v;
-    const bool fatal = std::any_of(story_.incidents.begin(), story_.incidents.end(), [](const Incident& i) { return !i.handled; });
-    v.outcome = fatal ? "oom" : !story_.incidents.empty() ? "handled_oom" : analysis_.facts.is_true("run.at_risk") ? "at_risk" : "no_oom";
+    const bool fatal =
+        std::any_of(story_.incidents.begin(), story_.incidents.end(), [](const Incident& i) { return !i.handled; });
+    v.outcome = fatal                                    ? "oom"
+                : !story_.incidents.empty()              ? "handled_oom"
+                : analysis_.facts.is_true("run.at_risk") ? "at_risk"
+                                                         : "no_oom";
     if (v.outcome != "no_oom") {
       v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
       if (!r.causes.empty()) {
@@ -303,7 +349,8 @@ class Assembler {
 
 }  // namespace
 
-Report assemble(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis, const AssembleOptions& options) {
+Report assemble(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis,
+                const AssembleOptions& options) {
   Assembler assembler(story, analysis, diagnosis);
   Report report = assembler.report();
   if (options.trace) report.trace = assembler.trace();

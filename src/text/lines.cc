@@ -51,8 +51,11 @@ bool starts(std::string_view s, std::size_t at, std::string_view what) { return 
 
 /// "[rank3]:", "[default3]:", "[RANK 03]", "default3:", "[1,3]<stderr>:", "3: ". Moves `at` behind it.
 bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
-  struct Form { std::string_view open, close; };
-  static constexpr std::array<Form, 6> forms{{{"[rank", "]:"}, {"[default", "]:"}, {"[RANK ", "]"}, {"default", ":"}, {"[RANK:", "]"}, {"Rank ", ":"}}};
+  struct Form {
+    std::string_view open, close;
+  };
+  static constexpr std::array<Form, 6> forms{
+      {{"[rank", "]:"}, {"[default", "]:"}, {"[RANK ", "]"}, {"default", ":"}, {"[RANK:", "]"}, {"Rank ", ":"}}};
   for (const Form& form : forms) {
     if (!starts(s, at, form.open)) continue;
     std::size_t i = at + form.open.size();
@@ -131,9 +134,11 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     return true;
   }
   if (bracket) return false;
-  static constexpr std::array<std::string_view, 7> levels{"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "WARN", "FATAL"};
+  static constexpr std::array<std::string_view, 7> levels{"INFO",     "WARNING", "ERROR", "DEBUG",
+                                                          "CRITICAL", "WARN",    "FATAL"};
   for (const auto level : levels)
-    if (starts(s, at, level) && fixed_number(s, at + level.size() + 1, 2) >= 0 && starts(s, at + level.size() + 3, "-")) {
+    if (starts(s, at, level) && fixed_number(s, at + level.size() + 1, 2) >= 0 &&
+        starts(s, at + level.size() + 3, "-")) {
       const std::size_t space = s.find(' ', at + level.size() + 1);
       if (space == s.npos) return false;
       const auto stamp = read_time(s.substr(space + 1));
@@ -142,7 +147,8 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
       at = space + 1 + stamp->length;
       return true;
     }
-  if (s.size() > at + 6 && std::string_view("IWEF").find(s[at]) != std::string_view::npos && fixed_number(s, at + 1, 4) >= 0 && s[at + 5] == ' ') {
+  if (s.size() > at + 6 && std::string_view("IWEF").find(s[at]) != std::string_view::npos &&
+      fixed_number(s, at + 1, 4) >= 0 && s[at + 5] == ' ') {
     const auto stamp = read_time(s.substr(at + 6));
     const std::size_t close = s.substr(0, std::min(s.size(), at + 120)).find("] ", at);
     if (stamp && close != s.npos) {
@@ -162,7 +168,8 @@ bool peel_logger(std::string_view s, std::size_t& at, bool behind_time) {
     if (close == s.npos) return false;
     const std::string_view inside = s.substr(at + 1, close - at - 1);
     const bool place = inside.find(".py:") != inside.npos || inside.find("ms") != inside.npos;
-    static constexpr std::array<std::string_view, 8> levels{"INFO", "WARNING", "ERROR", "DEBUG", "CRITICAL", "Error", "Warning", "Info"};
+    static constexpr std::array<std::string_view, 8> levels{"INFO",     "WARNING", "ERROR",   "DEBUG",
+                                                            "CRITICAL", "Error",   "Warning", "Info"};
     bool level = false;
     for (const auto l : levels) level |= inside == l;
     if (!place && !level) return false;

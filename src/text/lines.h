@@ -1,5 +1,5 @@
-// Lines as people mean them: without terminal codes, and with the tags that launchers and loggers put in front told apart
-// from what was said. Lines end at '\n' or '\r'; "\r\n" is one end.
+// Lines as people mean them: without terminal codes, and with the tags that launchers and loggers put in front told
+// apart from what was said. Lines end at '\n' or '\r'; "\r\n" is one end.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace oomdoctor {
 /// How many lines end in `text`. A '\r' at the very end counts as an end; callers cut "\r\n" only behind the '\n'.
 i64 count_line_ends(std::string_view text);
 
-/// The line without ANSI escapes, trailing line ends and runs of NUL (holes of two writers). A single NUL stays: PyTorch 2.2
-/// prints one for device 0. Never longer than the input.
+/// The line without ANSI escapes, trailing line ends and runs of NUL (holes of two writers). A single NUL stays:
+/// PyTorch 2.2 prints one for device 0. Never longer than the input.
 std::string clean_line(std::string_view raw);
 
 /// What stands in front of the message itself.
@@ -28,8 +28,8 @@ struct LinePrefix {
 
 LinePrefix peel_prefix(std::string_view line);
 
-/// Reads "2024-05-28 07:02:44.349", "2024/05/28 …", "…T…Z", "07:02:44" at the front. Seconds (UTC assumed where no zone is
-/// printed) and the number of bytes read; nullopt when there is none.
+/// Reads "2024-05-28 07:02:44.349", "2024/05/28 …", "…T…Z", "07:02:44" at the front. Seconds (UTC assumed where no zone
+/// is printed) and the number of bytes read; nullopt when there is none.
 struct TimeStamp {
   double seconds = 0;
   std::size_t length = 0;

@@ -1,8 +1,8 @@
 #include "text/pattern.h"
 
-#include <boost/regex.hpp>
 #include <stdexcept>
 #include <string>
+#include <boost/regex.hpp>
 
 namespace oomdoctor {
 
@@ -16,7 +16,8 @@ Regex::Regex(std::string_view expression) : impl_(std::make_unique<Impl>()) {
   } catch (const boost::regex_error& e) {
     throw std::logic_error("bad expression " + std::string(expression) + ": " + e.what());
   }
-  if (impl_->expression.mark_count() + 1 > max_captures) throw std::logic_error("too many groups in " + std::string(expression));
+  if (impl_->expression.mark_count() + 1 > max_captures)
+    throw std::logic_error("too many groups in " + std::string(expression));
 }
 
 Regex::~Regex() = default;
@@ -39,7 +40,8 @@ Search Regex::search(std::string_view text, Captures& captures, std::size_t from
   captures = {};
   for (std::size_t i = 0; i < match.size() && i < max_captures; ++i)
     if (match[static_cast<int>(i)].matched)
-      captures.group[i] = {match[static_cast<int>(i)].first, static_cast<std::size_t>(match[static_cast<int>(i)].length())};
+      captures.group[i] = {match[static_cast<int>(i)].first,
+                           static_cast<std::size_t>(match[static_cast<int>(i)].length())};
   captures.begin = static_cast<std::size_t>(match[0].first - text.data());
   captures.end = captures.begin + static_cast<std::size_t>(match[0].length());
   return Search::found;

@@ -1,5 +1,5 @@
-// Boost.Regex behind a small wall: it lives here alone and only ever sees bounded windows. A pattern whose cost runs away
-// says so instead of throwing or matching nothing in silence.
+// Boost.Regex behind a small wall: it lives here alone and only ever sees bounded windows. A pattern whose cost runs
+// away says so instead of throwing or matching nothing in silence.
 #pragma once
 
 #include <array>

@@ -29,7 +29,10 @@ int weight(char c) {
 }  // namespace
 
 Prefilter::Prefilter(std::vector<std::string> anchors, std::vector<bool> fold_case)
-    : anchors_(std::move(anchors)), fold_case_(std::move(fold_case)), bits_((1u << table_bits) / 64), buckets_(1u << table_bits) {
+    : anchors_(std::move(anchors)),
+      fold_case_(std::move(fold_case)),
+      bits_((1u << table_bits) / 64),
+      buckets_(1u << table_bits) {
   for (std::uint32_t a = 0; a < anchors_.size(); ++a) {
     const std::string& s = anchors_[a];
     if (s.size() < 4) throw std::logic_error("anchor of less than four bytes: " + s);
@@ -51,7 +54,8 @@ bool Prefilter::matches(std::string_view text, std::size_t at, std::uint32_t anc
   const std::string& s = anchors_[anchor];
   if (at + s.size() > text.size()) return false;
   if (!fold_case_[anchor]) return std::memcmp(text.data() + at, s.data(), s.size()) == 0;
-  return std::equal(s.begin(), s.end(), text.begin() + static_cast<std::ptrdiff_t>(at), [](char a, char b) { return lower(a) == lower(b); });
+  return std::equal(s.begin(), s.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                    [](char a, char b) { return lower(a) == lower(b); });
 }
 
 void Prefilter::scan(std::string_view text, std::size_t begin, std::size_t end, std::vector<AnchorHit>& hits) const {
@@ -65,8 +69,9 @@ void Prefilter::scan(std::string_view text, std::size_t begin, std::size_t end, 
       if (matches(text, i - e.shift, e.anchor)) hits.push_back({i - e.shift, e.anchor});
     }
   }
-  std::sort(hits.begin() + static_cast<std::ptrdiff_t>(first), hits.end(),
-            [](const AnchorHit& a, const AnchorHit& b) { return a.offset != b.offset ? a.offset < b.offset : a.anchor < b.anchor; });
+  std::sort(hits.begin() + static_cast<std::ptrdiff_t>(first), hits.end(), [](const AnchorHit& a, const AnchorHit& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.anchor < b.anchor;
+  });
 }
 
 }  // namespace oomdoctor

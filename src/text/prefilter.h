@@ -1,9 +1,9 @@
-// Finds which anchors occur where, in one pass over the bytes. Every regex and every template stands behind an anchor, so
-// that the cost of a quiet line is the cost of this pass.
+// Finds which anchors occur where, in one pass over the bytes. Every regex and every template stands behind an anchor,
+// so that the cost of a quiet line is the cost of this pass.
 //
-// Method: of each anchor four neighbouring bytes, folded to lower case, set one bit of a table; at each place of the text the
-// same four bytes are looked up, and only where the bit is set the anchors behind it are compared. Anchors are at least four
-// bytes long.
+// Method: of each anchor four neighbouring bytes, folded to lower case, set one bit of a table; at each place of the
+// text the same four bytes are looked up, and only where the bit is set the anchors behind it are compared. Anchors are
+// at least four bytes long.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace oomdoctor {
 
 struct AnchorHit {
-  std::size_t offset = 0;  ///< where the anchor begins
+  std::size_t offset = 0;    ///< where the anchor begins
   std::uint32_t anchor = 0;  ///< its index
 };
 

@@ -85,7 +85,7 @@ struct Source::Impl {
   std::string name;
   int fd = -1;
   bool owned = false;
-  std::string text;      // of_text
+  std::string text;  // of_text
   std::size_t taken = 0;
   i64 bytes = 0;
   bool started = false;
@@ -119,8 +119,10 @@ struct Source::Impl {
     }
     using namespace std::string_view_literals;
     std::size_t skip = 0;
-    if (begins("\xFF\xFE"sv)) encoding = "utf-16le", skip = 2;
-    else if (begins("\xFE\xFF"sv)) encoding = "utf-16be", skip = 2;
+    if (begins("\xFF\xFE"sv))
+      encoding = "utf-16le", skip = 2;
+    else if (begins("\xFE\xFF"sv))
+      encoding = "utf-16be", skip = 2;
     else if (first.size() >= 16) {
       std::size_t even = 0, odd = 0;
       const std::size_t look = std::min<std::size_t>(first.size() & ~std::size_t{1}, 64);
@@ -146,7 +148,9 @@ Source Source::open(const std::string& path) {
   }
   impl->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   impl->owned = true;
-  if (impl->fd < 0) throw Error("cannot open '" + path + "': " + std::strerror(errno), {}, errno == ENOENT ? missing_file_help(path) : "");
+  if (impl->fd < 0)
+    throw Error("cannot open '" + path + "': " + std::strerror(errno), {},
+                errno == ENOENT ? missing_file_help(path) : "");
   struct stat about {};
   if (::fstat(impl->fd, &about) == 0 && S_ISDIR(about.st_mode))
     throw Error("'" + path + "' is a folder", {}, "name the log files in it, for example " + path + "/*.log");
@@ -173,8 +177,10 @@ bool Source::read(std::string& out, std::size_t wanted) {
   std::string_view view(block.data(), got);
   if (!impl_->started) view = impl_->sniff(view);
   impl_->started = true;
-  if (impl_->utf16) impl_->utf16->feed(view, out);
-  else out.append(view);
+  if (impl_->utf16)
+    impl_->utf16->feed(view, out);
+  else
+    out.append(view);
   return true;
 }
 

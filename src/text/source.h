@@ -1,5 +1,5 @@
-// Bytes of one input, read once from front to back: a file, standard input, or memory. A UTF-8 byte order mark is dropped and
-// UTF-16 becomes UTF-8 on the way, so that everything behind sees one kind of text.
+// Bytes of one input, read once from front to back: a file, standard input, or memory. A UTF-8 byte order mark is
+// dropped and UTF-16 becomes UTF-8 on the way, so that everything behind sees one kind of text.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class Source {
   bool read(std::string& out, std::size_t wanted);
 
   const std::string& name() const;
-  i64 bytes() const;                  ///< read so far, before any decoding
+  i64 bytes() const;                    ///< read so far, before any decoding
   const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be"
 
  private:

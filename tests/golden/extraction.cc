@@ -1,5 +1,5 @@
-// What is read from each sample, against the expectation beside it (NAME.json): incidents with their numbers, series with
-// their counts, outcome and cause. No prose: rewording a rule touches no golden file.
+// What is read from each sample, against the expectation beside it (NAME.json): incidents with their numbers, series
+// with their counts, outcome and cause. No prose: rewording a rule touches no golden file.
 //
 // OOMDOCTOR_ACCEPT=1 rewrites the expectations; look at the difference before it is committed.
 #include <cstdlib>

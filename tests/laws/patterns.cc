@@ -22,7 +22,8 @@ bool unbounded(std::string_view regex, std::string& what) {
     if (regex[i] == '\\') {
       end = i + 2;
       const char c = regex[i + 1];
-      if (end < regex.size() && (regex[end] == '*' || regex[end] == '+') && (c == 's' || c == 'S' || c == 'D' || c == 'W')) {
+      if (end < regex.size() && (regex[end] == '*' || regex[end] == '+') &&
+          (c == 's' || c == 'S' || c == 'D' || c == 'W')) {
         what = regex.substr(i, 3);
         return true;
       }
@@ -69,7 +70,9 @@ TEST_CASE("each example says something", "[law]") {
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
       const Case c = scan_text(std::string(p.example));
-      CHECK(c.incidents.size() + c.series.size() + c.settings.size() + c.remarks.size() + static_cast<std::size_t>(c.progress_lines) > 0);
+      CHECK(c.incidents.size() + c.series.size() + c.settings.size() + c.remarks.size() +
+                static_cast<std::size_t>(c.progress_lines) >
+            0);
     }
 }
 

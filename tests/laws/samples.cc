@@ -1,9 +1,9 @@
 // Laws over all samples: nothing healthy is called sick, damage loses no line, every parser is shown by a sample.
 #include <set>
 
+#include "analysis/analysis.h"
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
-#include "analysis/analysis.h"
 #include "parse/scanner.h"
 #include "samples.h"
 #include "text/lines.h"
@@ -24,8 +24,10 @@ std::string wrapped(const std::string& text, std::size_t width) {
   std::string out;
   std::size_t column = 0;
   for (const char c : text) {
-    if (c == '\n' || c == '\r') column = 0;
-    else if (column++ == width) out.push_back('\n'), column = 1;
+    if (c == '\n' || c == '\r')
+      column = 0;
+    else if (column++ == width)
+      out.push_back('\n'), column = 1;
     out.push_back(c);
   }
   return out;
