@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "parse/case_builder.h"
 #include "parse/readers.h"
@@ -13,6 +15,7 @@ constexpr std::size_t block_size = 1 << 20;
 constexpr std::size_t margin =
     64 << 10;  ///< bytes that stay readable before and behind the block, for messages over several lines
 constexpr std::size_t sniffed_lines = 6;
+constexpr std::size_t told_bytes = 80;  ///< enough to tell two messages that begin on one line
 
 /// Nobody has that much: the value is broken (mmcv prints such ones after an epoch's end).
 constexpr double too_much = 64.0 * static_cast<double>(TiB);
@@ -59,6 +62,7 @@ class Pass {
   void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, std::vector<Found>& found) {
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& a, const Found& b) { return a.first_line < b.first_line; });
+    last_block_ = std::exchange(this_block_, {});
     std::size_t next = 0;
     if (table_ == nullptr &&
         std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
@@ -67,7 +71,7 @@ class Pass {
     }
     i64 number = first_line;
     for (std::size_t at = begin; at < end;) {
-      const Line line = window.line_around(at, number);
+      const Line line = window.line_around(at, number, table_ != nullptr ? Window::max_row : Window::max_line);
       bool header = false;
       const std::size_t from = next;
       for (; next < found.size() && found[next].first_line <= number; ++next) header |= found[next].header != nullptr;
@@ -114,12 +118,23 @@ class Pass {
     if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
   }
 
+  /// A message over the end of a block is found from either side when an anchor lies on both.
+  bool told_before(const Found& f) {
+    if (f.reader->pattern == nullptr || f.reader->pattern->reach != Reach::message) return false;
+    const std::string_view text = std::string_view(*f.text).substr(f.captures.begin, told_bytes);
+    Told told{f.reader, f.first_line, std::hash<std::string_view>{}(text)};
+    if (last_block_.contains(told)) return true;
+    this_block_.insert(told);
+    return false;
+  }
+
   void tell(const Window& window, Found& f) {
     if (f.header != nullptr) {
       open_table(*f.header, std::move(f.layout));
       claim(std::string_view(f.header->name).substr(0, f.header->name.find('/')), f.first_line, f.last_line);
       return;
     }
+    if (told_before(f)) return;
     const Cursor cursor(window, f.line);
     const bool marked = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::line && f.captures.has(1);
     builder_.begin_emit(cursor, f.reader->name,
@@ -145,13 +160,16 @@ class Pass {
   const Table* table_ = nullptr;
   Layout layout_;
   i64 claimed_ = 0;
+  using Told = std::tuple<const Reader*, i64, std::size_t>;
+  std::set<Told> last_block_, this_block_;  ///< messages
 };
 
-/// The end of the last whole line in [begin, end), or `end` itself for a line longer than the block.
+/// The end of the last whole line in [begin, end), or `end` itself for a line longer than the block. "\r\n" is
+/// never cut.
 std::size_t cut_at_line(std::string_view buffer, std::size_t begin, std::size_t end) {
   for (std::size_t i = end; i > begin; --i)
     if (buffer[i - 1] == '\n' || (buffer[i - 1] == '\r' && i < buffer.size() && buffer[i] != '\n')) return i;
-  return end;
+  return end < buffer.size() && buffer[end - 1] == '\r' && buffer[end] == '\n' ? end + 1 : end;
 }
 
 }  // namespace

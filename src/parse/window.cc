@@ -19,12 +19,12 @@ i64 Joined::line_at(std::size_t offset) const {
   return number;
 }
 
-Line Window::line_around(std::size_t offset, i64 number) const {
+Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const {
   Line line;
   line.number = number;
   line.begin = line.end = std::min(offset, buffer_.size());
-  while (line.begin > 0 && offset - line.begin < max_line / 2 && !ends_line(buffer_[line.begin - 1])) --line.begin;
-  while (line.end < buffer_.size() && line.end - offset < max_line / 2 && !ends_line(buffer_[line.end])) ++line.end;
+  while (line.begin > 0 && offset - line.begin < most / 2 && !ends_line(buffer_[line.begin - 1])) --line.begin;
+  while (line.end < buffer_.size() && line.end - offset < most / 2 && !ends_line(buffer_[line.end])) ++line.end;
   line.text = clean_line(buffer_.substr(line.begin, line.end - line.begin));
   line.prefix = peel_prefix(line.text);
   return line;

@@ -36,12 +36,14 @@ struct Joined {
 class Window {
  public:
   static constexpr std::size_t max_line = 4096;
+  /// Headers and rows of tables are cut at commas, not searched, and may be longer: nvidia-smi has 200 columns.
+  static constexpr std::size_t max_row = 32768;
 
   Window(std::string_view buffer) : buffer_(buffer) {}
 
   std::string_view buffer() const { return buffer_; }
   /// The line that holds `offset`; its number is given by the caller, who counts.
-  Line line_around(std::size_t offset, i64 number) const;
+  Line line_around(std::size_t offset, i64 number, std::size_t most = max_line) const;
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
 

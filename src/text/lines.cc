@@ -82,7 +82,7 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     const auto rank = read_int(s, i);
     if (rank && i <= 5 && starts(s, i, ": ")) {
       prefix.rank = rank;
-      at = i + 2;
+      at = i + 1;
       return true;
     }
   }

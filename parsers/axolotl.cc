@@ -1,0 +1,49 @@
+// axolotl: memory at a few named moments. (Newer versions add it to the Trainer's log, read there.)
+//
+// The named moments print what is allocated; "cache" comes on top of it and gives what is reserved, "misc" is what the
+// card holds besides. All are 2^30, whatever the letters say.
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr double gibibyte = static_cast<double>(GiB);
+
+void moment(const Match& m, Sink& sink) {
+  constexpr Metric metrics[] = {Metric::allocated, Metric::reserved, Metric::used};
+  double sum = 0;
+  for (std::size_t i = 0; i < 3 && m.has(i + 1); ++i) {
+    std::size_t at = 0;
+    const auto part = read_number(m[i + 1], at);
+    if (!part) return;
+    sum += part->value;
+    Reading r;
+    r.metric = metrics[i];
+    r.kind = SeriesKind::gauge;
+    r.value = sum * gibibyte;
+    r.quantum = gibibyte / 1000;
+    r.unit = "GB";
+    sink.reading(r);
+  }
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "axolotl/moment",
+         .anchor = "emory usage ",
+         .regex =
+             R"([a-zA-Z]{3,4} memory usage [^:\r\n]{1,60}: {1,4}(\d{1,6}\.\d{3})GB(?: \((?:\+(\d{1,6}\.\d{3})GB cache)?(?:, )?(?:\+(\d{1,6}\.\d{3})GB misc)?\)))",
+         .captures = 3,
+         .example =
+             "[2024-03-02 11:12:13,100] [INFO] [axolotl.callbacks.on_step_end:125] [PID:77] [RANK:0] GPU memory usage "
+             "while training: 12.340GB (+3.400GB cache, +1.100GB misc)",
+         .emit = moment}),
+};
+
+}  // namespace
+
+extern const Parser axolotl;
+const Parser axolotl{.name = "axolotl", .title = "axolotl", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,54 @@
+// MaxText: bytes in use of each device at named moments, in units of 2^30. The heading may stand without the logger's
+// prefix while its rows have one; each row says all that counts.
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void using_memory(const Match& m, Sink& sink) {
+  std::size_t at = 0, device_at = 0;
+  const auto used = read_number(m[1], at);
+  const auto device = read_number(m[3], device_at);
+  if (!used) return;
+  constexpr double gibibyte = static_cast<double>(GiB);
+  Where where;
+  if (device) where.device = static_cast<int>(device->value);
+  sink.at(where);
+  Reading r;
+  r.metric = Metric::allocated;
+  r.value = used->value * gibibyte;
+  r.quantum = gibibyte / 100;
+  r.unit = "GB";
+  sink.reading(r);
+  sink.setting("capacity", std::string(m[2]) + " GiB");
+}
+
+void step(const Match& m, Sink& sink) {
+  std::size_t at = 0;
+  if (const auto number = read_number(m[1], at)) sink.step({static_cast<i64>(number->value), {}, {}});
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "jax_training/memstats",
+         .anchor = "Using (GB) ",
+         .regex =
+             R"(Using \(GB\) (\d{1,6}(?:\.\d{1,3})?) / (\d{1,6}(?:\.\d{1,3})?) \([\d.naif]{1,12}%\) on [A-Za-z]{2,12}_?(\d{1,6})\b)",
+         .captures = 3,
+         .example = "\tUsing (GB) 3.42 / 31.25 (10.944%) on TPU_2(process=0,(0,1,0,0))",
+         .emit = using_memory}),
+    checked({.name = "jax_training/step",
+             .anchor = "completed step: ",
+             .regex = R"(completed step: (\d{1,9}), seconds: )",
+             .captures = 1,
+             .example = "completed step: 12, seconds: 5.402, TFLOP/s/device: 141.5, total_weights: 4096",
+             .emit = step}),
+};
+
+}  // namespace
+
+extern const Parser jax_training;
+const Parser jax_training{.name = "jax_training", .title = "MaxText", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,102 @@
+// torch.cuda.memory_summary(): a table of one device's counters. Units are binary, spelled KiB today and KB in old
+// versions.
+#include "parse/gauge.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// The table's first line stands some twenty lines above its last.
+void at_device(const Match& m, Sink& sink) {
+  constexpr int most_lines = 40;
+  constexpr std::string_view label = "memory summary, device ID ";
+  Where where;
+  const auto read = [&](const Line& line) {
+    const std::size_t found = line.text.find(label);
+    if (found == line.text.npos) return true;
+    std::size_t at = found + label.size();
+    if (const auto device = read_number(line.text, at); device && device->value >= 0 && device->value < 4096)
+      where.device = static_cast<int>(device->value);
+    return false;
+  };
+  m.cursor.backward(most_lines, read);
+  if (where.device) sink.at(where);
+}
+
+void counters(const Match& m, Sink& sink) {
+  const auto failures = read_size(m[1]), retries = read_size(m[2]);
+  at_device(m, sink);
+  if (failures) sink.remark("allocator/failures", static_cast<double>(failures->count));
+  if (retries) sink.remark("allocator/retries", static_cast<double>(retries->count));
+}
+
+void amount(std::string_view number, std::string_view unit, Metric metric, std::string_view label, Sink& sink) {
+  const std::string joined = std::string(number) + std::string(unit);
+  const auto size = read_size(joined), one = read_size("1" + std::string(unit));
+  if (!size || !one) return;
+  Reading r;
+  r.metric = metric;
+  r.kind = label.empty() ? SeriesKind::gauge : SeriesKind::running_maximum;
+  if (metric == Metric::max_allocated || metric == Metric::max_reserved) r.kind = SeriesKind::running_maximum;
+  r.value = static_cast<double>(size->count);
+  r.quantum = static_cast<double>(one->count);
+  r.unit = std::string(unit);
+  r.label = std::string(label);
+  sink.reading(r);
+}
+
+void allocated(const Match& m, Sink& sink) {
+  at_device(m, sink);
+  amount(m[1], m[2], Metric::allocated, "", sink);
+  amount(m[3], m[4], Metric::max_allocated, "", sink);
+}
+
+void active(const Match& m, Sink& sink) {
+  at_device(m, sink);
+  amount(m[1], m[2], Metric::active, "", sink);
+}
+
+void reserved(const Match& m, Sink& sink) {
+  at_device(m, sink);
+  amount(m[1], m[2], Metric::reserved, "", sink);
+  amount(m[3], m[4], Metric::max_reserved, "", sink);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "memory_summary/counters",
+             .anchor = "cudaMalloc retries:",
+             .regex = R"([A-Z]{3,4} OOMs: {1,4}(\d{1,9}) {1,14}\| {1,10}[a-z]{3,4}Malloc retries: {1,4}(\d{1,9})\b)",
+             .captures = 2,
+             .example = "|            CUDA OOMs: 2            |        cudaMalloc retries: 5         |",
+             .emit = counters}),
+    checked(
+        {.name = "memory_summary/allocated",
+         .anchor = "| Allocated memory ",
+         .regex =
+             R"(\| Allocated memory {1,12}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\|)",
+         .captures = 4,
+         .example = "| Allocated memory      | 512300 KiB |  21430 MiB |   1415 GiB |   1414 GiB |",
+         .emit = allocated}),
+    checked({.name = "memory_summary/active",
+             .anchor = "| Active memory ",
+             .regex = R"(\| Active memory {1,12}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\|)",
+             .captures = 2,
+             .example = "| Active memory         | 512300 KiB |  21430 MiB |   1415 GiB |   1414 GiB |",
+             .emit = active}),
+    checked(
+        {.name = "memory_summary/reserved",
+         .anchor = "| GPU reserved memory ",
+         .regex =
+             R"(\| GPU reserved memory {1,12}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\|)",
+         .captures = 4,
+         .example = "| GPU reserved memory   |  22984 MiB |  22984 MiB |  23132 MiB | 151552 KiB |",
+         .emit = reserved}),
+};
+
+}  // namespace
+
+extern const Parser memory_summary;
+const Parser memory_summary{.name = "memory_summary", .title = "torch.cuda.memory_summary()", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,24 @@
+// Fine-tuning with MLX: the peak of active memory since the start, in 10^9. It leaves out the buffer cache, so that a
+// machine may swap while this number stands still.
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr Gauge gauges[] = {
+    checked(Gauge{.name = "mlx/train",
+                  .anchor = "Peak mem ",
+                  .form = "Iter {step}: Train loss ~Trained Tokens~Peak mem {max_allocated} GB",
+                  .unit = 1e9,
+                  .unit_name = "GB",
+                  .example =
+                      "Iter 30: Train loss 1.412, Learning Rate 1.000e-05, It/sec 0.512, Tokens/sec 201.332, Trained "
+                      "Tokens 12044, Peak mem 17.204 GB"}),
+};
+
+}  // namespace
+
+extern const Parser mlx;
+const Parser mlx{.name = "mlx", .title = "MLX", .patterns = {}, .gauges = gauges};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,75 @@
+// The dictionary of nvitop's ResourceMetricCollector: a key says tag, host, process or card, quantity, unit and
+// statistic. The mean counts; least and greatest of the same interval stand beside it. The card's own number is the one
+// behind "gpu:", "cuda:" counts only what the process sees.
+#include "parse/context.h"
+#include "parse/device_export.h"
+#include "parse/gauge.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void tell(const Match& m, Sink& sink, Metric metric, std::size_t unit, std::size_t value, const Card& card) {
+  std::size_t at = 0;
+  const auto number = read_number(m[value], at);
+  const auto bytes = unit_bytes(m[unit]);
+  if (!number || !bytes) return;
+  tell_amount(sink, card,
+              {.metric = metric,
+               .number = number->value,
+               .unit_bytes = static_cast<double>(*bytes),
+               .unit = m[unit],
+               .decimals = number->decimals});
+}
+
+Card card_of(std::string_view digits) { return {.device = static_cast<int>(leading_integer(digits))}; }
+
+void used(const Match& m, Sink& sink) { tell(m, sink, Metric::used, 2, 3, card_of(m[1])); }
+void host(const Match& m, Sink& sink) { tell(m, sink, Metric::host_used, 1, 2, {}); }
+
+void total(const Match& m, Sink& sink) {
+  std::size_t at = 0;
+  const auto number = read_number(m[3], at);
+  if (number) tell_capacity(sink, card_of(m[1]), static_cast<i64>(number->value + 0.5), m[2]);
+}
+
+void process(const Match& m, Sink& sink) {
+  Where where;
+  where.pid = leading_integer(m[1]);
+  sink.at(where);
+  tell(m, sink, Metric::host_rss, 2, 3, {});
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "nvitop/used",
+             .anchor = "/memory_used (",
+             .regex = R"(gpu:([0-9]{1,3})\)?/memory_used \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
+             .captures = 3,
+             .example = "    'train/cuda:0 (gpu:1)/memory_used (MiB)/mean': 1812.5,",
+             .emit = used}),
+    checked({.name = "nvitop/total",
+             .anchor = "/memory_total (",
+             .regex = R"(gpu:([0-9]{1,3})\)?/memory_total \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
+             .captures = 3,
+             .example = "    'train/cuda:0 (gpu:1)/memory_total (MiB)/mean': 46068.0,",
+             .emit = total}),
+    checked({.name = "nvitop/host",
+             .anchor = "/host/memory_used (",
+             .regex = R"(/host/memory_used \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
+             .captures = 2,
+             .example = "    'train/host/memory_used (GiB)/mean': 91.25,",
+             .emit = host}),
+    checked({.name = "nvitop/process",
+             .anchor = "/host/host_memory (",
+             .regex = R"(/pid:([0-9]{1,9})/host/host_memory \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
+             .captures = 3,
+             .example = "    'train/pid:4711/host/host_memory (MiB)/mean': 4472.75,",
+             .emit = process}),
+};
+
+}  // namespace
+
+extern const Parser nvitop;
+const Parser nvitop{.name = "nvitop", .title = "nvitop's collector", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

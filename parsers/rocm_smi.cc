@@ -1,0 +1,170 @@
+// rocm-smi: bytes of --showmeminfo vram as text and as JSON, and the per cents of its table.
+//
+// "VRAM Total Used" is the whole card's memory in use, "VRAM Total" its capacity; VIS_VRAM is the part of it that the
+// host sees, and GTT is host memory. JSON holds all cards on one line or a key a line; the card's own key stands
+// before.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int most_keys = 200;  ///< of one card in JSON
+constexpr int most_near = 24;   ///< lines of the same report around one card's
+constexpr std::size_t one_line_cards = 64;
+
+/// The number of the last "cardN" in `text`.
+std::optional<int> last_card(std::string_view text) {
+  const std::size_t at = text.rfind("\"card");
+  if (at == text.npos || at + 6 > text.size()) return std::nullopt;
+  const std::string_view digits = text.substr(at + 5, 4);
+  const std::size_t end = digits.find_first_not_of("0123456789");
+  if (end == 0 || end == digits.npos || digits[end] != '"') return std::nullopt;
+  return static_cast<int>(leading_integer(digits));
+}
+
+std::optional<int> card_above(const Cursor& cursor) {
+  std::optional<int> card;
+  cursor.backward(most_keys, [&](const Line& line) {
+    card = last_card(line.body());
+    return !card;
+  });
+  return card;
+}
+
+/// True when a line around the hit, or the hit's own, names a card other than `device`.
+bool lists_others(const Cursor& cursor, int device, int most, std::string_view open, char close) {
+  const auto names_other = [&](std::string_view text) {
+    for (std::size_t at = text.find(open); at != text.npos; at = text.find(open, at + 1)) {
+      const std::string_view digits = text.substr(at + open.size(), 4);
+      const std::size_t end = digits.find(close);
+      if (end != 0 && end != digits.npos && digits[0] >= '0' && digits[0] <= '9' && leading_integer(digits) != device)
+        return true;
+    }
+    return false;
+  };
+  bool others = names_other(cursor.line().body());
+  const auto look = [&](const Line& line) { return !(others = others || names_other(line.body())); };
+  cursor.forward(most, look);
+  cursor.backward(others ? 0 : most, look);
+  return others;
+}
+
+void tell_used(Sink& sink, int device, i64 bytes, bool) {
+  tell_amount(sink, {.device = device}, {.number = static_cast<double>(bytes), .unit_bytes = 1, .unit = "B"});
+}
+
+void tell_total(Sink& sink, int device, i64 bytes, bool alone) {
+  tell_capacity(sink, {.device = device, .alone = alone}, bytes, "B");
+}
+
+void text_used(const Match& m, Sink& sink) {
+  tell_used(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
+}
+
+void text_total(const Match& m, Sink& sink) {
+  const int device = static_cast<int>(leading_integer(m[1]));
+  tell_total(sink, device, leading_integer(m[2]), !lists_others(m.cursor, device, most_near, "GPU[", ']'));
+}
+
+/// Calls `tell` for every `key` of a line of JSON, with its card.
+void each_value(const Match& m, Sink& sink, std::string_view key, void (*tell)(Sink&, int, i64, bool), bool total) {
+  std::size_t seen = 0;
+  for (std::size_t at = m.text.find(key); at != m.text.npos && seen < one_line_cards; at = m.text.find(key, at + 1)) {
+    const std::string_view rest = m.text.substr(at + key.size());
+    ++seen;
+    if (rest.empty() || rest.front() < '0' || rest.front() > '9') continue;  // "N/A"
+    std::optional<int> card = last_card(m.text.substr(0, at));
+    if (!card) card = card_above(m.cursor);
+    if (card)
+      tell(sink, *card, leading_integer(rest), total && !lists_others(m.cursor, *card, most_keys, "\"card", '"'));
+  }
+}
+
+void json_used(const Match& m, Sink& sink) {
+  each_value(m, sink, "\"VRAM Total Used Memory (B)\": \"", tell_used, false);
+}
+void json_total(const Match& m, Sink& sink) { each_value(m, sink, "\"VRAM Total Memory (B)\": \"", tell_total, true); }
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < 64;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    out.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(" \t", end);
+  }
+  return out;
+}
+
+/// Cells hold blanks, but from the right end of the line the columns count: "…  VRAM%  GPU%".
+bool header(std::string_view line, Layout& layout) {
+  const auto cells = cells_of(line);
+  const auto vram = std::find(cells.begin(), cells.end(), "VRAM%");
+  if (cells.empty() || vram == cells.end() || (cells[0] != "Device" && cells[0] != "GPU")) return false;
+  layout = {};
+  layout.kind = "rocm_smi";
+  for (const auto cell : cells) layout.columns.emplace_back(cell);
+  layout.roles = {static_cast<int>(cells.end() - vram)};
+  return true;
+}
+
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto cells = cells_of(line);
+  const auto from_end = static_cast<std::size_t>(layout.roles.at(0));
+  if (cells.size() < from_end + 5) return false;
+  const std::string_view index = cells[0], share = cells[cells.size() - from_end];
+  if (index.size() > 4 || index.find_first_not_of("0123456789") != index.npos) return false;
+  if (!cells.back().ends_with('%') || share.find_first_not_of("0123456789") + 1 != share.size()) return false;
+  tell_amount(sink, {.device = static_cast<int>(leading_integer(index))},
+              {.metric = Metric::utilization,
+               .number = static_cast<double>(leading_integer(share)),
+               .unit_bytes = 1,
+               .unit = "%"});
+  return share.ends_with('%');
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "rocm_smi/used",
+             .anchor = "VRAM Total Used Memory (B)",
+             .regex = R"(GPU\[([0-9]{1,3})\][ \t]{0,8}: (?:VRAM|vram) Total Used Memory \(B\): ([0-9]{1,15}))",
+             .captures = 2,
+             .example = "GPU[0]\t\t: VRAM Total Used Memory (B): 30412800000",
+             .emit = text_used,
+             .fold_case = true}),
+    checked({.name = "rocm_smi/total",
+             .anchor = "VRAM Total Memory (B)",
+             .regex = R"(GPU\[([0-9]{1,3})\][ \t]{0,8}: (?:VRAM|vram) Total Memory \(B\): ([0-9]{1,15}))",
+             .captures = 2,
+             .example = "GPU[0]\t\t: VRAM Total Memory (B): 68702699520",
+             .emit = text_total,
+             .fold_case = true}),
+    checked({.name = "rocm_smi/json_used",
+             .anchor = "\"VRAM Total Used Memory (B)\": \"",
+             .example = "{\"card0\": {\"VRAM Total Used Memory (B)\": \"30412800000\"}}",
+             .emit = json_used}),
+    checked({.name = "rocm_smi/json_total",
+             .anchor = "\"VRAM Total Memory (B)\": \"",
+             .example = "{\"card0\": {\"VRAM Total Memory (B)\": \"68702699520\"}}",
+             .emit = json_total}),
+};
+
+constexpr Table tables[] = {
+    {.name = "rocm_smi/shares",
+     .anchor = "VRAM%",
+     .example_header = "GPU  Temp   AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%",
+     .example_row = "0    35.0c  34.0W   300Mhz  1200Mhz  0%   auto  290.0W   12%   98%",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+};
+
+}  // namespace
+
+extern const Parser rocm_smi;
+const Parser rocm_smi{.name = "rocm_smi", .title = "rocm-smi", .patterns = patterns, .gauges = {}, .tables = tables};
+
+}  // namespace oomdoctor::parsers

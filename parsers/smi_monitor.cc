@@ -1,0 +1,92 @@
+// nvidia-smi dmon, where it was asked for memory (-s m): the column fb, in MiB that it calls MB. The column mem beside
+// it is the memory's bandwidth in per cent. Two header lines come again every screenful; "-" is an absent value. pmon
+// lists processes and yields nothing.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+enum Role : int { other, gpu, fb, date, clock_time };
+
+constexpr std::size_t max_columns = 64;
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < max_columns;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    out.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(" \t", end);
+  }
+  return out;
+}
+
+bool header(std::string_view line, Layout& layout) {
+  line = trimmed(line);
+  if (line.empty() || line.front() != '#') return false;
+  layout = {};
+  layout.kind = "smi_dmon";
+  for (const std::string_view cell : cells_of(line.substr(1))) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "gpu"    ? gpu
+                           : cell == "fb"   ? fb
+                           : cell == "Date" ? date
+                           : cell == "Time" ? clock_time
+                                            : other);
+  }
+  const auto has = [&](int role) { return std::count(layout.roles.begin(), layout.roles.end(), role) == 1; };
+  return has(gpu) && has(fb) && std::count(layout.columns.begin(), layout.columns.end(), "pid") == 0;
+}
+
+bool is_value(std::string_view cell) { return cell == "-" || cell.find_first_not_of("0123456789.:") == cell.npos; }
+
+/// "20250201" with "12:00:05".
+std::optional<double> moment(std::string_view day, std::string_view clock) {
+  if (clock.empty()) return std::nullopt;
+  std::string text(clock);
+  if (day.size() == 8)
+    text = std::string(day.substr(0, 4)) + '-' + std::string(day.substr(4, 2)) + '-' + std::string(day.substr(6)) +
+           ' ' + text;
+  const auto stamp = read_time(text);
+  return stamp ? std::optional(stamp->seconds) : std::nullopt;
+}
+
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  if (trimmed(line).starts_with('#')) return true;  // the units: "# Idx     MB     MB"
+  const auto cells = cells_of(line);
+  if (cells.size() != layout.roles.size() || !std::all_of(cells.begin(), cells.end(), is_value)) return false;
+  Card card;
+  std::string_view used, day, clock;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const int role = layout.roles[i];
+    if (role == gpu) card.device = static_cast<int>(leading_integer(cells[i].substr(0, 4)));
+    if (role == fb) used = cells[i];
+    if (role == date) day = cells[i];
+    if (role == clock_time) clock = cells[i];
+  }
+  if (used != "-")
+    tell_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"}, moment(day, clock));
+  return true;
+}
+
+constexpr Table tables[] = {
+    {.name = "smi_monitor/dmon",
+     .anchor = "   fb",
+     .example_header = "# gpu     fb   bar1   ccpm",
+     .example_row = "    0   1812      4      0",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+};
+
+}  // namespace
+
+extern const Parser smi_monitor;
+const Parser smi_monitor{
+    .name = "smi_monitor", .title = "nvidia-smi dmon", .patterns = {}, .gauges = {}, .tables = tables};
+
+}  // namespace oomdoctor::parsers

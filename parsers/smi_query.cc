@@ -1,0 +1,150 @@
+// nvidia-smi -q, as text and as XML: the section of the frame buffer of each whole card.
+//
+// The same three or four amounts stand in other sections, too: BAR1 is address space, "Conf Compute Protected" a
+// reserved part, and under MIG each instance has a copy of its own. Cards are named by their bus id: neither form
+// numbers them.
+#include <string>
+
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int most_lines = 600;    ///< between a card's name and its memory, seven MIG instances included
+constexpr int most_sections = 24;  ///< of other cards and instances in between
+
+struct Section {
+  std::optional<i64> total, used;
+};
+
+/// "1812 MiB"; nullopt for N/A.
+std::optional<i64> mebibytes(std::string_view text) {
+  text = trimmed(text);
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  if (digits == 0 || digits == text.npos || digits > 9 || !trimmed(text.substr(digits)).starts_with("MiB"))
+    return std::nullopt;
+  return leading_integer(text);
+}
+
+struct Place {
+  std::string bus;
+  bool alone = false, instance = false;
+  std::optional<double> time;
+};
+
+std::size_t indentation(std::string_view body) { return std::min(body.find_first_not_of(" \t"), body.size()); }
+
+/// What stands behind the colon of "Timestamp       : Tue …".
+std::string_view value_of(std::string_view body) {
+  const std::size_t colon = body.find(" : ");
+  return colon == body.npos ? std::string_view{} : trimmed(body.substr(colon + 3));
+}
+
+Place text_place(const Cursor& cursor) {
+  Place place;
+  const std::size_t own = indentation(cursor.line().body());
+  int sections = 0;
+  cursor.backward(most_lines, [&](const Line& line) {
+    const std::string_view body = line.body(), text = trimmed(body);
+    if (text.starts_with("GPU 0") && place.bus.empty()) {
+      place.bus = std::string(text.substr(4));
+      place.instance = own > indentation(body) + 4;
+    } else if (text.starts_with("Attached GPUs")) {
+      place.alone = value_of(text) == "1";
+    } else if (text.starts_with("Timestamp") && text.find(" : ") != text.npos) {
+      place.time = read_calendar_time(text);
+    }
+    sections += text.ends_with("FB Memory Usage");
+    return !text.starts_with("====") && !place.time && sections < most_sections;
+  });
+  return place;
+}
+
+Section text_section(const Cursor& cursor) {
+  Section section;
+  cursor.forward(4, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    if (text.starts_with("Total"))
+      section.total = mebibytes(value_of(text));
+    else if (text.starts_with("Used"))
+      section.used = mebibytes(value_of(text));
+    else if (!text.starts_with("Reserved") && !text.starts_with("Free"))
+      return false;
+    return true;
+  });
+  return section;
+}
+
+std::string_view between(std::string_view text, std::string_view open, std::string_view close) {
+  const std::size_t begin = text.find(open);
+  if (begin == text.npos) return {};
+  const std::size_t end = text.find(close, begin + open.size());
+  return end == text.npos ? std::string_view{} : text.substr(begin + open.size(), end - begin - open.size());
+}
+
+Place xml_place(const Cursor& cursor) {
+  Place place;
+  bool outside = false;
+  int sections = 0;
+  cursor.backward(most_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    outside = outside || text.starts_with("</mig_device");
+    if (text.starts_with("<mig_device>") && !outside) place.instance = true;
+    if (text.starts_with("<gpu id=") && place.bus.empty()) place.bus = std::string(between(text, "\"", "\""));
+    if (text.starts_with("<attached_gpus>")) place.alone = between(text, ">", "<") == "1";
+    if (text.starts_with("<timestamp>")) place.time = read_calendar_time(between(text, ">", "<"));
+    sections += text.starts_with("<fb_memory_usage>");
+    return !place.instance && !place.time && sections < most_sections && !text.starts_with("<nvidia_smi_log");
+  });
+  return place;
+}
+
+Section xml_section(const Cursor& cursor) {
+  Section section;
+  cursor.forward(5, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    if (text.starts_with("<total>")) section.total = mebibytes(between(text, ">", "<"));
+    if (text.starts_with("<used>")) section.used = mebibytes(between(text, ">", "<"));
+    return !text.starts_with("</");
+  });
+  return section;
+}
+
+void tell(Sink& sink, const Place& place, const Section& section) {
+  if (place.instance || place.bus.empty()) return;
+  const Card card{.device = {}, .label = place.bus, .alone = place.alone};
+  if (section.used) tell_amount(sink, card, {.number = static_cast<double>(*section.used)}, place.time);
+  if (section.total) tell_capacity(sink, card, *section.total, "MiB");
+}
+
+void text_form(const Match& m, Sink& sink) { tell(sink, text_place(m.cursor), text_section(m.cursor)); }
+void xml_form(const Match& m, Sink& sink) { tell(sink, xml_place(m.cursor), xml_section(m.cursor)); }
+
+bool is_heading(std::string_view line) { return trimmed(line).ends_with("FB Memory Usage"); }
+
+constexpr Pattern patterns[] = {
+    checked({.name = "smi_query/text",
+             .anchor = "FB Memory Usage",
+             .regex = R"(^ {1,24}FB Memory Usage)",
+             .example = "GPU 00000000:31:00.0\n"
+                        "    FB Memory Usage\n"
+                        "        Total                             : 46068 MiB\n"
+                        "        Used                              : 1812 MiB\n",
+             .emit = text_form,
+             .takes = is_heading}),
+    checked({.name = "smi_query/xml",
+             .anchor = "<fb_memory_usage>",
+             .example = "<gpu id=\"00000000:31:00.0\">\n"
+                        "  <fb_memory_usage>\n"
+                        "    <total>46068 MiB</total>\n"
+                        "    <used>1812 MiB</used>\n",
+             .emit = xml_form}),
+};
+
+}  // namespace
+
+extern const Parser smi_query;
+const Parser smi_query{.name = "smi_query", .title = "nvidia-smi -q", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

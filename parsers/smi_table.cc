@@ -1,0 +1,114 @@
+// The table that nvidia-smi prints when asked for nothing, of every driver generation: two rows for each card up to
+// driver 418, a third for MIG later, wider columns from 550 on, a Driver-Model column on Windows.
+//
+// The row with the card's number holds its bus id, the row below it "used / total" in MiB. Rows of MIG instances look
+// alike but no bus id stands above them: an instance is not the card, and its memory is contained in the card's row.
+// Rows of processes hold no total. The date above the table is its only time; many tables in one file are one series a
+// card.
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int most_rows = 160;  ///< of a table above one card: 32 cards of four lines and the head
+
+/// "00000000:4A:00.0" or "0000:04:00.0" in a row.
+bool holds_bus_id(std::string_view row) {
+  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'); };
+  for (std::size_t at = row.find(".0 "); at != row.npos; at = row.find(".0 ", at + 1)) {
+    if (at < 10) continue;
+    const std::string_view id = row.substr(at - 10, 10);  // "0000:4A:00"
+    static constexpr std::string_view form = "hhhh:hh:hh";
+    bool fits = true;
+    for (std::size_t i = 0; i < form.size(); ++i) fits = fits && (form[i] == ':' ? id[i] == ':' : hex(id[i]));
+    if (fits) return true;
+  }
+  return false;
+}
+
+bool is_table_line(std::string_view body) {
+  const std::string_view text = trimmed(body);
+  return !text.empty() && (text.front() == '|' || text.front() == '+');
+}
+
+struct CardRow {
+  int index = 0;
+  std::string name;
+};
+
+/// "|   0  Tesla V100-SXM2...  On   | 00000000:16:00.0 Off |": number and name; the word before the bar is a mode.
+std::optional<CardRow> read_card_row(std::string_view body) {
+  if (!is_table_line(body) || !holds_bus_id(body)) return std::nullopt;
+  std::string_view cell = trimmed(body).substr(1);
+  cell = trimmed(cell.substr(0, cell.find('|')));
+  const std::size_t digits = cell.find_first_not_of("0123456789");
+  if (digits == 0 || digits == cell.npos || digits > 4) return std::nullopt;
+  CardRow row;
+  row.index = static_cast<int>(leading_integer(cell));
+  const std::size_t mode = cell.rfind(' ');
+  row.name = std::string(trimmed(cell.substr(digits, mode == cell.npos || mode < digits ? 0 : mode - digits)));
+  return row;
+}
+
+struct Above {
+  std::optional<CardRow> own;
+  bool others = false;
+  std::optional<double> time;
+};
+
+/// The lines above an amount: its own card's row at once, then the rest of the table, then the line with the date.
+Above read_above(const Cursor& cursor) {
+  Above above;
+  bool first = true;
+  cursor.backward(most_rows, [&](const Line& line) {
+    const std::string_view body = line.body();
+    if (first) {
+      first = false;
+      above.own = read_card_row(body);
+      return above.own.has_value();
+    }
+    if (!is_table_line(body)) {
+      above.time = read_calendar_time(line.text);
+      return false;
+    }
+    above.others = above.others || read_card_row(body).has_value();
+    return true;
+  });
+  return above;
+}
+
+bool card_below(const Cursor& cursor) {
+  bool found = false;
+  cursor.forward(4, [&](const Line& line) {
+    found = found || read_card_row(line.body()).has_value();
+    return is_table_line(line.body()) && !found;
+  });
+  return found;
+}
+
+void amount(const Match& m, Sink& sink) {
+  const Above above = read_above(m.cursor);
+  if (!above.own) return;
+  const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor)};
+  tell_amount(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
+  tell_capacity(sink, card, leading_integer(m[2]), "MiB");
+  if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "smi_table/card",
+             .anchor = "MiB / ",
+             .regex = R"(\| {1,9}([0-9]{1,8})MiB / {1,6}([0-9]{1,8})MiB {1,4}\|)",
+             .captures = 2,
+             .example = "|   0  NVIDIA A40                     On  |   00000000:31:00.0 Off |                    0 |\n"
+                        "|  0%   38C    P0             97W /  300W |    1812MiB /  46068MiB |     29%      Default |",
+             .emit = amount}),
+};
+
+}  // namespace
+
+extern const Parser smi_table;
+const Parser smi_table{.name = "smi_table", .title = "nvidia-smi's table", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

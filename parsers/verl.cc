@@ -1,0 +1,57 @@
+// verl, EasyR1 and their relatives: memory before and after each phase of a reinforcement step, in 2^30. Each phase is
+// a series of its own: side by side they rise and fall by design.
+#include <algorithm>
+
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void tell(std::string_view text, Metric metric, std::string_view phase, Sink& sink) {
+  std::size_t at = 0;
+  const auto value = read_number(text, at);
+  if (!value) return;
+  Reading r;
+  r.metric = metric;
+  r.value = value->value * static_cast<double>(GiB);
+  r.quantum = static_cast<double>(GiB);
+  for (int i = 0; i < value->decimals && i < 9; ++i) r.quantum /= 10;
+  r.quantum = std::max(1.0, r.quantum);
+  r.unit = "GB";
+  r.phase = std::string(phase);
+  sink.reading(r);
+}
+
+void of_card(const Match& m, Sink& sink) { tell(m[2], Metric::used, m[1], sink); }
+
+void of_process(const Match& m, Sink& sink) {
+  tell(m[2], Metric::allocated, m[1], sink);
+  tell(m[3], Metric::reserved, m[1], sink);
+  if (m.has(4)) tell(m[4], Metric::used, m[1], sink);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "verl/of_card",
+             .anchor = " GB / ",
+             .regex = R"(((?:Before|After) [^:\r\n]{1,80}): (\d{1,4}\.\d{1,3}) GB / \d{1,4}\.\d{1,3} GB\b)",
+             .captures = 2,
+             .example = "(WorkerDict pid=4711) After vllm offload in sharding manager: 31.07 GB / 79.19 GB.",
+             .emit = of_card}),
+    checked(
+        {.name = "verl/of_process",
+         .anchor = "memory allocated (GB): ",
+         .regex =
+             R"(((?:Before|After) [^:\r\n]{1,80}), memory allocated \(GB\): (\d{1,4}(?:\.\d{1,18})?), memory reserved \(GB\): (\d{1,4}(?:\.\d{1,18})?)(?:, device memory used/total \(GB\): (\d{1,4}(?:\.\d{1,18})?)/)?)",
+         .captures = 4,
+         .example = "(WorkerDict pid=4711) Before init from HF AutoModel, memory allocated (GB): 0.00, memory reserved "
+                    "(GB): 0.02, device memory used/total (GB): 1.44/79.19",
+         .emit = of_process}),
+};
+
+}  // namespace
+
+extern const Parser verl;
+const Parser verl{.name = "verl", .title = "verl and EasyR1", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

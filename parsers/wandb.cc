@@ -1,0 +1,78 @@
+// Events of Weights & Biases: one JSON object per sample, over the seconds since the start.
+//
+// "memoryAllocated" is a share of the card and "memory" one of its bandwidth: neither is an amount. The process's RSS
+// is divided by 2^20.
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// The number behind "key": from `at` on; moves `at` behind it.
+std::optional<double> value_at(std::string_view line, std::size_t& at) {
+  while (at < line.size() && (line[at] == ':' || line[at] == ' ' || line[at] == '"')) ++at;
+  const auto number = read_number(line, at);
+  return number ? std::optional(number->value) : std::nullopt;
+}
+
+std::optional<double> value_of(std::string_view line, std::string_view key) {
+  std::size_t at = line.find(key);
+  if (at == line.npos) return std::nullopt;
+  at += key.size();
+  return value_at(line, at);
+}
+
+bool holds_amount(std::string_view line) {
+  return line.find("\"system.") != line.npos &&
+         (line.find(".memory.rssMB\"") != line.npos || line.find(".memoryAllocatedBytes\"") != line.npos);
+}
+
+void sample(const Match& m, Sink& sink) {
+  constexpr int most_devices = 64;
+  const auto seconds = value_of(m.text, "\"_runtime\"");
+  const auto tell = [&](double value, double unit, std::string_view name, Metric metric) {
+    Reading r;
+    r.metric = metric;
+    r.kind = SeriesKind::sampled_gauge;
+    r.value = value * unit;
+    r.quantum = unit > 1 ? unit / 100 : 1;
+    r.unit = std::string(name);
+    sink.reading(r, {}, seconds);
+  };
+  constexpr double mebibyte = static_cast<double>(MiB);
+  if (const auto rss = value_of(m.text, "\"system.proc.memory.rssMB\"")) tell(*rss, mebibyte, "MB", Metric::host_rss);
+  if (const auto left = value_of(m.text, "\"system.proc.memory.availableMB\""))
+    tell(*left, mebibyte, "MB", Metric::host_available);
+  constexpr std::string_view gpu = "\"system.gpu.", bytes = ".memoryAllocatedBytes\"";
+  int seen = 0;
+  for (std::size_t at = m.text.find(gpu); at != m.text.npos && seen < most_devices; at = m.text.find(gpu, at)) {
+    at += gpu.size();
+    const auto device = m.text[at] >= '0' && m.text[at] <= '9' ? read_number(m.text, at) : std::nullopt;
+    if (!device || !m.text.substr(at).starts_with(bytes)) continue;
+    at += bytes.size();
+    const auto value = value_at(m.text, at);
+    if (!value || device->value > 4096) continue;
+    Where where;
+    where.device = static_cast<int>(device->value);
+    sink.at(where);
+    tell(*value, 1, "bytes", Metric::used);
+    ++seen;
+  }
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "wandb/event",
+             .anchor = "\"_runtime\"",
+             .example =
+                 R"({"system.gpu.0.memoryAllocated": 41.2, "system.gpu.0.memoryAllocatedBytes": 10251468800, )"
+                 R"("system.proc.memory.rssMB": 3120.4, "_wandb": true, "_timestamp": 1690000031, "_runtime": 31})",
+             .emit = sample,
+             .takes = holds_amount}),
+};
+
+}  // namespace
+
+extern const Parser wandb;
+const Parser wandb{.name = "wandb", .title = "Weights & Biases events", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,109 @@
+// YOLOv5, YOLOv7 and ultralytics: the column GPU_mem of the training table.
+//
+// It is what the allocator holds at that batch, not a maximum. YOLOv5 and YOLOv7 divide by 10^9, ultralytics by 2^30
+// (by 10^9 before 8.3): their columns tell them apart, for only the former print an objectness loss. The line is
+// redrawn while an epoch goes on; each printed state counts, at its batch where the bar tells it.
+#include <algorithm>
+
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// Reads a header's words; false when they are no training table's.
+bool read_header(std::string_view line, std::string_view column, Layout& layout) {
+  std::vector<std::string> words;
+  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && words.size() < 24;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    words.emplace_back(line.substr(at, end - at));
+    at = line.find_first_not_of(" \t", end);
+  }
+  if (words.size() < 4 || words[0] != "Epoch" || words[1] != column) return false;
+  bool yolo = false, ultralytics = false;
+  for (const std::string& word : words) {
+    yolo |= word == "obj" || word == "obj_loss" || word == "labels" || word == "train_loss";
+    ultralytics |= word == "Instances" || word == "loss";
+  }
+  if (!yolo && !ultralytics) return false;
+  layout.columns = std::move(words);
+  layout.roles = {yolo ? 1 : 0};
+  layout.kind = "yolo_table";
+  return true;
+}
+
+bool new_header(std::string_view line, Layout& layout) { return read_header(line, "GPU_mem", layout); }
+bool old_header(std::string_view line, Layout& layout) { return read_header(line, "gpu_mem", layout); }
+
+/// The place of a bar, "640: 100% 8/8 [": done and total; zeros when the row has none.
+std::pair<double, double> bar_of(std::string_view rest) {
+  const std::size_t percent = rest.find('%');
+  if (percent == rest.npos) return {};
+  for (std::size_t slash = rest.find('/', percent); slash != rest.npos; slash = rest.find('/', slash + 1)) {
+    std::size_t begin = slash, after = slash + 1;
+    while (begin > percent && rest[begin - 1] >= '0' && rest[begin - 1] <= '9') --begin;
+    const auto done = read_number(rest, begin);
+    const auto total = read_number(rest, after);
+    if (done && total && total->value > 0) return {done->value, total->value};
+  }
+  return {};
+}
+
+/// "      0/299      6.3G    0.1131 ...": the epoch from 0 (ultralytics: from 1), then the memory.
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  std::size_t at = line.find_first_not_of(" \t");
+  if (at == line.npos || line[at] < '0' || line[at] > '9') return false;
+  const auto epoch = read_number(line, at);
+  if (!epoch || at >= line.size() || line[at] != '/') return false;
+  const auto epochs = read_number(line, ++at);
+  if (!epochs || at >= line.size() || (line[at] != ' ' && line[at] != '\t')) return false;
+  at = std::min(line.find_first_not_of(" \t", at), line.size());
+  const auto memory = read_number(line, at);
+  if (!memory || at >= line.size() || line[at] != 'G' || memory->value < 0 || memory->value > 1e5) return false;
+  const bool decimal = layout.roles[0] == 1;
+  const auto [done, total] = bar_of(line.substr(at));
+  const double first = decimal ? 0 : 1;
+  const double step = total > 0 ? std::max(0.0, epoch->value - first) * total + done : epoch->value;
+  if (total > 0 && step < 1e15)
+    sink.step({static_cast<i64>(step), {}, epoch->value});
+  else
+    sink.step({{}, {}, epoch->value});
+  Reading r;
+  r.metric = Metric::reserved;
+  const double unit = decimal ? 1e9 : static_cast<double>(GiB);
+  r.value = memory->value * unit;
+  r.quantum = unit;
+  for (int i = 0; i < memory->decimals; ++i) r.quantum /= 10;
+  r.unit = "G";
+  r.ambiguous_unit = !decimal;
+  r.label = "GPU_mem";
+  sink.reading(r, step);
+  return true;
+}
+
+constexpr Table tables[] = {
+    {.name = "yolo/table",
+     .anchor = "GPU_mem",
+     .example_header = "      Epoch    GPU_mem   box_loss   obj_loss   cls_loss  Instances       Size",
+     .example_row =
+         "       0/99      6.31G    0.05113    0.03921    0.02215        118        640: 100% 40/40 [00:11<00:00]",
+     .header = new_header,
+     .sniff = nullptr,
+     .row = row},
+    {.name = "yolo/old_table",
+     .anchor = "gpu_mem",
+     .example_header = "     Epoch   gpu_mem       box       obj       cls     total    labels  img_size",
+     .example_row =
+         "      0/99     6.31G   0.05113   0.03921   0.02215    0.1125        71       640: 100% 40/40 [00:11<00:00]",
+     .header = old_header,
+     .sniff = nullptr,
+     .row = row},
+};
+
+}  // namespace
+
+extern const Parser yolo;
+const Parser yolo{
+    .name = "yolo", .title = "YOLOv5, YOLOv7 and ultralytics", .patterns = {}, .gauges = {}, .tables = tables};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,212 @@
+// The account of a device, on messages whose numbers were added up by hand.
+#include <random>
+
+#include "analysis/analysis.h"
+#include "catch.h"
+#include "scans.h"
+
+namespace oomdoctor {
+namespace {
+
+Bytes gib(const char* digits) { return read_bytes(digits, "GiB").value(); }
+constexpr i64 half_digit = GiB / 200 + 1;  ///< of "0.01 GiB", rounded up
+
+Facts facts_of(const Incident& incident) {
+  Facts facts;
+  message_facts(incident, facts);
+  return facts;
+}
+
+bool near(std::optional<double> value, double expected_gib, double within_gib) {
+  return value && std::abs(*value / static_cast<double>(GiB) - expected_gib) <= within_gib;
+}
+
+std::optional<Bytes> share(const Account& account, std::string_view label) {
+  for (const auto& part : account.shares)
+    if (part.label.find(label) != std::string::npos) return part.size;
+  return std::nullopt;
+}
+
+void check_sum(const Account& account) {
+  Bytes sum = account.unexplained;
+  for (const auto& part : account.shares) sum = sum + part.size;
+  CHECK(sum.count == account.capacity.count);
+}
+
+}  // namespace
+
+TEST_CASE("a message that names its process adds up", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("2.00");
+  incident.oom.capacity = gib("39.39");
+  incident.oom.free = gib("1.12");
+  incident.oom.process = gib("38.26");
+  incident.oom.allocated = gib("36.50");
+  incident.oom.unallocated = gib("1.20");
+  const auto account = account_of(incident);
+  REQUIRE(account);
+  check_sum(*account);
+  CHECK(share(*account, "live tensors") == gib("36.50"));
+  CHECK(share(*account, "not allocated") == gib("1.20"));
+  CHECK(std::abs(share(*account, "own context")->count - gib("0.56").count) <= 2);  // 38.26 - 36.50 - 1.20
+  CHECK(std::abs(account->unexplained.count - gib("0.01").count) <= 2);             // 39.39 - 1.12 - 38.26
+  CHECK(account->unexplained.slack >= 3 * (half_digit - 1));
+  const Facts facts = facts_of(incident);
+  CHECK(near(facts.number("oom.reserved"), 37.70, 1e-6));
+  CHECK(near(facts.number("account.own_other"), 0.56, 1e-6));
+  CHECK(near(facts.number("account.external"), 0.01, 1e-6));
+  CHECK(near(facts.number("account.shortfall"), 0.88, 1e-6));
+  CHECK(near(facts.number("account.after_compaction"), 0.32, 1e-6));
+  CHECK(near(facts.number("account.margin"), 0.05 * 39.39, 1e-6));
+  CHECK(near(facts.number("account.need"), 0.88 + 0.05 * 39.39, 1e-6));
+  CHECK(facts.number("account.frag_ratio").value() == Approx(1.20 / 37.70));
+  CHECK(facts.number("account.allocated_share").value() == Approx(36.50 / 39.39));
+  CHECK(facts.is_true("oom.has_numbers"));
+  CHECK_FALSE(facts.is_true("account.free_beyond_request"));
+}
+
+TEST_CASE("blocks of private pools are no live tensors", "[account]") {
+  Incident incident;
+  incident.oom.capacity = gib("80.00");
+  incident.oom.free = gib("1.00");
+  incident.oom.process = gib("79.00");
+  incident.oom.allocated = gib("60.00");
+  incident.oom.private_pools = gib("12.00");
+  incident.oom.unallocated = gib("18.00");
+  const auto account = account_of(incident);
+  REQUIRE(account);
+  check_sum(*account);
+  CHECK(share(*account, "live tensors")->count == 48 * GiB);
+  CHECK(share(*account, "graph pools")->count == 12 * GiB);
+  CHECK(share(*account, "own context")->count == GiB);  // 79 - 60 - 18
+  CHECK(account->unexplained.count == 0);
+  CHECK(facts_of(incident).number("account.allocated_share").value() == Approx(0.6));
+}
+
+TEST_CASE("the old form leaves one sum outside the allocator", "[account]") {
+  const Case found = testing::scan_text(
+      "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
+      "allocated; 0.50 GiB free; 10.00 GiB reserved in total by PyTorch)\n");
+  REQUIRE(found.incidents.size() == 1);
+  const auto account = account_of(found.incidents[0]);
+  REQUIRE(account);
+  check_sum(*account);
+  CHECK(share(*account, "live tensors")->count == 9 * GiB);
+  CHECK(share(*account, "not allocated")->count == GiB);
+  CHECK(share(*account, "outside PyTorch")->count == 5 * GiB + GiB / 2);  // 16 - 0.5 - 10
+  CHECK(account->unexplained.count == 0);
+  const Facts facts = facts_of(found.incidents[0]);
+  CHECK_FALSE(facts.number("account.own_other"));
+  CHECK(facts.number("account.external").value() < 5.5 * static_cast<double>(GiB));  // some of it is this process's
+  CHECK(facts.number("account.external").value() > 3.5 * static_cast<double>(GiB));
+}
+
+TEST_CASE("before 1.4 the cache was printed without what is allocated", "[account]") {
+  const Case found = testing::scan_text(
+      "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
+      "allocated; 0.50 GiB free; 6.00 GiB cached)\n");
+  REQUIRE(found.incidents.size() == 1);
+  const Facts facts = facts_of(found.incidents[0]);
+  CHECK(near(facts.number("oom.reserved"), 15.0, 1e-9));
+  CHECK(near(facts.number("oom.unallocated"), 6.0, 1e-9));
+}
+
+TEST_CASE("in a container the only process is this one", "[account]") {
+  const Case found = testing::scan_text(
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of "
+      "24.00 "
+      "GiB of which 0.50 GiB is free. Process 4711 has 23.50 GiB memory in use. Of the allocated memory 22.00 GiB is "
+      "allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n");
+  REQUIRE(found.incidents.size() == 1);
+  const Incident& incident = found.incidents[0];
+  CHECK(incident.oom.process == gib("23.50"));
+  CHECK(incident.oom.others.empty());
+  CHECK(incident.where.pid == 4711);
+  const auto account = account_of(incident);
+  REQUIRE(account);
+  check_sum(*account);
+  CHECK(share(*account, "own context")->count == GiB / 2);  // 23.5 - 22 - 1
+  CHECK(account->unexplained.count == 0);
+  CHECK(near(facts_of(incident).number("account.external"), 0, 1e-9));
+}
+
+TEST_CASE("a neighbour's memory is a share of its own", "[account]") {
+  const Case found = testing::scan_text(
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 2 has a total capacity of 24.00 GiB "
+      "of which 0.25 GiB is free. Process 100 has 8.00 GiB memory in use. Process 200 has 3.75 GiB memory in use. "
+      "Including non-PyTorch memory, this process has 12.00 GiB memory in use. Of the allocated memory 10.00 GiB is "
+      "allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n");
+  REQUIRE(found.incidents.size() == 1);
+  const auto account = account_of(found.incidents[0]);
+  REQUIRE(account);
+  check_sum(*account);
+  CHECK(share(*account, "process 100")->count == 8 * GiB);
+  CHECK(share(*account, "process 200") == gib("3.75"));
+  CHECK(share(*account, "own context")->count == GiB);
+  CHECK(account->unexplained.count == 0);
+  const Facts facts = facts_of(found.incidents[0]);
+  CHECK(near(facts.number("account.external"), 11.75, 1e-9));
+  CHECK(facts.number("account.external_pid") == 100);
+  CHECK(facts.number("oom.others_count") == 2);
+  CHECK(facts.number("account.external_share").value() == Approx(11.75 / 24));
+  CHECK(facts.number("account.stray_contexts") == 0);
+}
+
+TEST_CASE("contexts of a job's other ranks are alike", "[account]") {
+  Incident incident;
+  for (i64 pid = 1; pid <= 7; ++pid) incident.oom.others.push_back({pid, {520 * MiB + pid % 2 * MiB, 0}});
+  incident.oom.others.push_back({9, {8 * GiB, 0}});
+  CHECK(facts_of(incident).number("account.stray_contexts") == 7);
+  incident.oom.others = {{1, {520 * MiB, 0}}, {2, {900 * MiB, 0}}};
+  CHECK(facts_of(incident).number("account.stray_contexts") == 0);
+}
+
+TEST_CASE("a cap is told from a full device", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("2.00");
+  incident.oom.capacity = gib("24.00");
+  incident.oom.free = gib("12.00");
+  incident.oom.allocated = gib("9.00");
+  incident.oom.unallocated = gib("2.00");
+  incident.oom.limit = gib("12.00");
+  Facts facts = facts_of(incident);
+  CHECK(facts.is_true("account.limit_reached"));  // 11 + 2 > 12
+  CHECK(facts.is_true("account.free_beyond_request"));
+  CHECK(near(facts.number("account.need"), 1.0 + 0.05 * 24, 1e-6));  // 2 - (12 - 11), and the margin
+  incident.oom.limit = gib("20.00");
+  facts = facts_of(incident);
+  REQUIRE(facts.find("account.limit_reached") != nullptr);
+  CHECK_FALSE(facts.is_true("account.limit_reached"));
+}
+
+TEST_CASE("shares and the unexplained rest are the capacity, whatever is printed", "[account]") {
+  std::mt19937 random(11);
+  const auto maybe = [&]() -> std::optional<Bytes> {
+    if (random() % 3 == 0) return std::nullopt;
+    return Bytes{static_cast<i64>(random() % 4096) * MiB, static_cast<i64>(random() % 100)};
+  };
+  int accounts = 0;
+  for (int round = 0; round < 500; ++round) {
+    Incident incident;
+    Oom& oom = incident.oom;
+    oom.capacity = maybe(), oom.free = maybe(), oom.process = maybe(), oom.allocated = maybe(), oom.reserved = maybe();
+    oom.unallocated = maybe(), oom.limit = maybe(), oom.request = maybe();
+    for (i64 pid = 0; pid < static_cast<i64>(random() % 3); ++pid)
+      oom.others.push_back({pid, maybe().value_or(Bytes{})});
+    CHECK_NOTHROW(facts_of(incident));
+    if (const auto account = account_of(incident)) check_sum(*account), ++accounts;
+  }
+  CHECK(accounts > 100);
+}
+
+TEST_CASE("nothing is said of a device whose size is not printed", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("2.00");
+  CHECK_FALSE(account_of(incident));
+  const Facts facts = facts_of(incident);
+  for (const char* name :
+       {"account.shortfall", "account.need", "account.external", "account.own_other", "oom.capacity"})
+    CHECK_FALSE(facts.number(name));
+}
+
+}  // namespace oomdoctor

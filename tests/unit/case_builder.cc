@@ -1,0 +1,131 @@
+// How reports become failures, seen through the scanner.
+#include "parse/case_builder.h"
+
+#include "catch.h"
+#include "scans.h"
+
+namespace oomdoctor {
+namespace {
+
+using testing::scan_text;
+using testing::torch_message;
+
+std::string step(int n) { return "step " + std::to_string(n) + " | loss 2.1 | allocated 30.000 GiB\n"; }
+
+std::string traceback(const std::string& message) {
+  return "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n    loss.backward()\n" + message +
+         "\n";
+}
+
+}  // namespace
+
+TEST_CASE("one failure printed three times is one incident", "[case_builder]") {
+  const std::string message = torch_message();
+  const Case found = scan_text(step(1) + "ERROR: step failed: " + message + "\n" + traceback(message) +
+                               "\nThe above exception was the direct cause of the following exception:\n\n" +
+                               traceback("RuntimeError: worker failed: " + message));
+  REQUIRE(found.incidents.size() == 1);
+  const Incident& incident = found.incidents[0];
+  CHECK(incident.evidence.span.first_line == 2);
+  REQUIRE(incident.occurrences.size() == 2);
+  CHECK(incident.occurrences[0].span.first_line == 6);
+  CHECK(incident.occurrences[1].span.first_line == 13);
+  CHECK_FALSE(incident.handled);
+  REQUIRE(incident.oom.frames.size() == 1);
+  CHECK(incident.oom.frames[0].line == 9);
+}
+
+TEST_CASE("A, B and A again are three failures", "[case_builder]") {
+  const std::string a = torch_message("0", "2.00") + "\n", b = torch_message("0", "3.00") + "\n";
+  const Case found = scan_text(a + b + a);
+  REQUIRE(found.incidents.size() == 3);
+  CHECK(found.incidents[0].oom.request == found.incidents[2].oom.request);
+  CHECK(found.incidents[1].oom.request->count == 3 * GiB);
+  CHECK(found.incidents[2].evidence.span.first_line == 3);
+}
+
+TEST_CASE("two devices' reports may mix", "[case_builder]") {
+  const std::string a = torch_message("0") + "\n", b = torch_message("1", "3.00") + "\n";
+  const Case found = scan_text(a + b + a + b);
+  REQUIRE(found.incidents.size() == 2);
+  CHECK(found.incidents[0].occurrences.size() == 1);
+  CHECK(found.incidents[1].occurrences.size() == 1);
+  CHECK_FALSE(found.incidents[0].follows);
+  CHECK(found.incidents[1].follows == std::size_t{0});
+}
+
+TEST_CASE("another rank's failure follows from the first", "[case_builder]") {
+  const Case found =
+      scan_text("[rank1]: " + torch_message("1", "2.00") + "\n[rank0]: " + torch_message("0", "3.00") + "\n");
+  REQUIRE(found.incidents.size() == 2);
+  CHECK(found.incidents[0].where.rank == 1);
+  CHECK_FALSE(found.incidents[0].follows);
+  CHECK(found.incidents[1].where.rank == 0);
+  CHECK(found.incidents[1].follows == std::size_t{0});
+}
+
+TEST_CASE("the same message on two ranks is two failures", "[case_builder]") {
+  const Case found = scan_text("[rank0]: " + torch_message() + "\n[rank1]: " + torch_message() + "\n");
+  CHECK(found.incidents.size() == 2);
+}
+
+TEST_CASE("progress behind a failure shows that it was handled", "[case_builder]") {
+  const Case found = scan_text(step(1) + step(2) + torch_message() + "\n" + step(3) + step(4));
+  REQUIRE(found.incidents.size() == 1);
+  CHECK(found.incidents[0].handled);
+  REQUIRE(found.incidents[0].handled_by);
+  CHECK(found.incidents[0].handled_by->span.first_line > 3);
+  CHECK(found.incidents[0].when.step == 2);
+
+  const Case died = scan_text(step(1) + step(2) + torch_message() + "\n");
+  REQUIRE(died.incidents.size() == 1);
+  CHECK_FALSE(died.incidents[0].handled);
+}
+
+TEST_CASE("another rank's progress proves nothing", "[case_builder]") {
+  const auto of = [](const std::string& rank, const std::string& line) { return "[rank" + rank + "]: " + line; };
+  const Case found = scan_text(of("0", step(1)) + of("1", step(1)) + of("0", torch_message() + "\n") +
+                               of("1", step(2)) + of("1", step(3)));
+  REQUIRE(found.incidents.size() == 1);
+  CHECK_FALSE(found.incidents[0].handled);
+}
+
+TEST_CASE("the same failure after progress is a new one", "[case_builder]") {
+  const std::string message = torch_message() + "\n";
+  const Case found = scan_text(step(1) + message + step(2) + message);
+  REQUIRE(found.incidents.size() == 2);
+  CHECK(found.incidents[0].handled);
+  CHECK_FALSE(found.incidents[1].handled);
+}
+
+TEST_CASE("a resumed job's progress is not the dead one's", "[case_builder]") {
+  const Case found = scan_text(step(100) + traceback(torch_message()) +
+                               "Resuming from checkpoint /out/checkpoint-90\n" + step(101) + step(102));
+  REQUIRE(found.incidents.size() == 1);
+  REQUIRE(found.remark_counts.contains("run/resumed"));
+  CHECK_FALSE(found.incidents[0].handled);
+}
+
+TEST_CASE("the next input's progress is not the first one's", "[case_builder]") {
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("a.log", step(1) + torch_message() + "\n"));
+  sources.push_back(Source::of_text("b.log", step(2) + step(3)));
+  const Case found = testing::scan_sources(std::move(sources));
+  REQUIRE(found.incidents.size() == 1);
+  CHECK_FALSE(found.incidents[0].handled);
+}
+
+TEST_CASE("incidents and occurrences are bounded, and counted beyond", "[case_builder]") {
+  std::string same, different;
+  for (int i = 0; i < 100; ++i) same += torch_message() + "\n";
+  const Case once = scan_text(same);
+  REQUIRE(once.incidents.size() == 1);
+  CHECK(static_cast<i64>(once.incidents[0].occurrences.size()) + once.incidents[0].more_occurrences == 99);
+  CHECK(once.incidents[0].occurrences.size() < 99);
+  for (int i = 0; i < 400; ++i) different += torch_message("0", std::to_string(i + 1) + ".00") + "\n";
+  const Case many = scan_text(different);
+  CHECK(static_cast<i64>(many.incidents.size()) + many.more_incidents == 400);
+  CHECK(many.incidents.size() < 400);
+}
+
+}  // namespace oomdoctor

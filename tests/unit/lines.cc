@@ -1,0 +1,151 @@
+#include "text/lines.h"
+
+#include "catch.h"
+
+namespace oomdoctor {
+using namespace std::string_literals;
+
+TEST_CASE("line ends are counted once each", "[lines]") {
+  CHECK(count_line_ends("") == 0);
+  CHECK(count_line_ends("a") == 0);
+  CHECK(count_line_ends("a\nb\n") == 2);
+  CHECK(count_line_ends("a\r\nb\r\n") == 2);
+  CHECK(count_line_ends("10%\r20%\r100%\n") == 3);
+  CHECK(count_line_ends("a\r\r\nb") == 2);
+  CHECK(count_line_ends("\n\r") == 2);
+  CHECK(count_line_ends("cut\r") == 1);
+}
+
+TEST_CASE("a cleaned line holds what a person sees", "[lines]") {
+  CHECK(clean_line("plain\r\n") == "plain");
+  CHECK(clean_line("\x1b[1;31mERROR\x1b[0m out\x1b[K") == "ERROR out");
+  CHECK(clean_line("\x1b]0;a title\aafter") == "after");
+  CHECK(clean_line("\x1b]8;;file:///x\x1b\\link\x1b]8;;\x1b\\") == "link");
+  CHECK(clean_line("\x1b(Bplain") == "plain");
+  CHECK(clean_line("cut \x1b[31") == "cut ");
+  CHECK(clean_line("cut \x1b").substr(0, 4) == "cut ");
+  CHECK(clean_line("") == "");
+}
+
+TEST_CASE("holes of NUL bytes go, a single one stays", "[lines]") {
+  CHECK(clean_line("a\0\0\0\0b"s) == "ab");
+  CHECK(clean_line("\0\0line"s) == "line");
+  CHECK(clean_line("GPU \0 has"s) == "GPU \0 has"s);
+}
+
+TEST_CASE("tags of ranks are told from the message", "[lines]") {
+  struct Tag {
+    const char* text;
+    int rank;
+  };
+  for (const Tag& tag : {Tag{"[rank3]:", 3}, Tag{"[default12]:", 12}, Tag{"default7:", 7}, Tag{"[RANK 03]", 3},
+                         Tag{"[1,5]<stderr>:", 5}, Tag{"[1,0]<stdout>:", 0}, Tag{"3:", 3}, Tag{"12345:", 12345}}) {
+    const std::string line = std::string(tag.text) + "   File \"x.py\"";
+    CAPTURE(line);
+    const LinePrefix prefix = peel_prefix(line);
+    REQUIRE(prefix.rank);
+    CHECK(*prefix.rank == tag.rank);
+    CHECK(line.substr(prefix.length) == "  File \"x.py\"");  // the indentation is the message's
+  }
+}
+
+TEST_CASE("what only looks like a tag stays in the message", "[lines]") {
+  for (const char* line : {"[rank] 3 of 4",
+                           "[rankings]: none",
+                           "[rank-3]: x",
+                           "[rank3] x",
+                           "default: 3",
+                           "defaults: x",
+                           "Rank 3 failed",
+                           "[1,3] tensor",
+                           "[1,3,5]: shape",
+                           "3:x",
+                           "123456: too long a number",
+                           "99999999999: x",
+                           "12:30 is noon",
+                           "(Worker 3) began",
+                           "(pid=) x",
+                           "(see pid=x) y",
+                           "loss | 3.2",
+                           "| a | b |",
+                           "RuntimeError: CUDA out of memory",
+                           "[INFO] no time before it",
+                           "  3: indented",
+                           "ERROR at start",
+                           "I am here",
+                           "E1234 short"}) {
+    CAPTURE(line);
+    const LinePrefix prefix = peel_prefix(line);
+    CHECK(prefix.length == 0);
+    CHECK_FALSE(prefix.rank);
+    CHECK_FALSE(prefix.pid);
+    CHECK_FALSE(prefix.time);
+  }
+}
+
+TEST_CASE("actors and containers are told from the message", "[lines]") {
+  const std::string worker = "(TrainWorker pid=77, ip=10.0.0.2) Killed";
+  CHECK(peel_prefix(worker).pid == 77);
+  CHECK(peel_prefix(worker).actor == "TrainWorker pid=77, ip=10.0.0.2");
+  CHECK(worker.substr(peel_prefix(worker).length) == "Killed");
+  CHECK(peel_prefix("(Engine TP0 pid=9) x").pid == 9);
+  const std::string container = "trainer-1  | Killed";
+  CHECK(peel_prefix(container).actor == "trainer-1");
+  CHECK(container.substr(peel_prefix(container).length) == "Killed");
+}
+
+TEST_CASE("tags stack in any order", "[lines]") {
+  const std::string line = "[rank1]: 2024-05-28 07:02:44,250 [ERROR] [engine.py:31:step] out of memory";
+  const LinePrefix prefix = peel_prefix(line);
+  CHECK(prefix.rank == 1);
+  CHECK(prefix.time.value() == Approx(1716879764.25).epsilon(1e-13));
+  CHECK(line.substr(prefix.length) == "out of memory");
+  const std::string other = "(W pid=4) [rank0]: x";
+  CHECK(peel_prefix(other).rank == 0);
+  CHECK(peel_prefix(other).pid == 4);
+  CHECK(other.substr(peel_prefix(other).length) == "x");
+}
+
+TEST_CASE("loggers' time stamps are peeled", "[lines]") {
+  struct Stamped {
+    const char* line;
+    double seconds;
+  };
+  for (const Stamped& s :
+       {Stamped{"[2024-10-01 01:17:14,500] said", 1727745434.5}, Stamped{"2024-05-28 07:02:44: said", 1716879764},
+        Stamped{"07:02:44 said", 25364}, Stamped{"ERROR 11-10 07:02:44 said", 25364},
+        Stamped{"E0706 07:02:44.5 1401 file.py:424] said", 25364.5}}) {
+    CAPTURE(s.line);
+    const LinePrefix prefix = peel_prefix(s.line);
+    REQUIRE(prefix.time);
+    CHECK(*prefix.time == Approx(s.seconds).epsilon(1e-13));
+    CHECK(std::string_view(s.line).substr(prefix.length) == "said");
+  }
+}
+
+TEST_CASE("a time is read with its date", "[lines]") {
+  const auto full = read_time("2024-05-28 07:02:44.349 rest");
+  REQUIRE(full);
+  CHECK(full->has_date);
+  CHECK(full->seconds == Approx(1716879764.349).epsilon(1e-13));
+  CHECK(full->length == 23);
+  CHECK(read_time("2024/05/28 07:02:44")->seconds == 1716879764);
+  CHECK(read_time("2024-05-28T07:02:44Z")->length == 20);
+  CHECK(read_time("1970-01-01 00:00:01")->seconds == 1);
+  const auto bare = read_time("07:02:44,5");
+  REQUIRE(bare);
+  CHECK_FALSE(bare->has_date);
+  CHECK(bare->seconds == Approx(25364.5));
+}
+
+TEST_CASE("what is no time is not read as one", "[lines]") {
+  for (const char* text :
+       {"", "7:02:44", "07:02", "24:00:00", "07:60:00", "07-02-44", "2024-13-01 07:02:44", "2024-02-30 07:02:44",
+        "2024-05-28", "2024-05-28 noon", "1200x1600", "2024-05/28 07:02:44"}) {
+    CAPTURE(text);
+    CHECK_FALSE(read_time(text));
+  }
+  CHECK(read_time("2024-02-29 00:00:00"));
+}
+
+}  // namespace oomdoctor

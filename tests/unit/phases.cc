@@ -1,0 +1,117 @@
+#include "analysis/analysis.h"
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+const Frame user{"train.py", 9, "main", "run()", false};
+
+Incident failed_in(std::vector<Frame> frames) {
+  Incident incident;
+  incident.oom.frames = std::move(frames);
+  incident.when.order = 1000;
+  incident.evidence.span = {0, 1000, 1000, 0, 0};
+  return incident;
+}
+
+/// A log that began with the run and printed so many steps.
+Case run_of(i64 steps) {
+  Case story;
+  story.settings["batch_size"] = {"8", {}};
+  story.settings["precision"] = {"bf16", {}};
+  story.progress_lines = steps;
+  return story;
+}
+
+std::string phase_in(const Case& story, std::vector<Frame> frames) {
+  return phase_of(story, failed_in(std::move(frames))).id;
+}
+
+Event marker(const char* id, i64 line, std::optional<int> rank = {}) {
+  Event e;
+  e.what = Remark{id, {}};
+  e.when.order = line;
+  e.where.rank = rank;
+  e.evidence.span = {0, line, line, 0, 0};
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("a traceback tells the phase", "[phases]") {
+  const std::string site = "/x/site-packages/";
+  const Frame forward{site + "torch/nn/modules/linear.py", 1, "forward", "return linear(x)", true};
+  const Frame backward{site + "torch/_tensor.py", 2, "backward", "torch.autograd.backward(", true};
+  const Frame adam{site + "torch/optim/adam.py", 3, "step", "update()", true};
+  const Frame states{site + "torch/optim/adam.py", 4, "_init_group", "state['exp_avg'] = torch.zeros_like(", true};
+  const Frame evaluate{site + "transformers/trainer.py", 5, "evaluate", "loop()", true};
+  const Frame generate{site + "transformers/generation/utils.py", 6, "generate", "self._sample(", true};
+  const Frame save{site + "transformers/trainer.py", 7, "_save_checkpoint", "", true};
+  const Frame resume{site + "deepspeed/engine.py", 8, "load_checkpoint", "", true};
+  const Frame load{site + "transformers/modeling_utils.py", 9, "from_pretrained", "", true};
+  const Frame fetch{site + "torch/utils/data/_utils/collate.py", 10, "collate", "", true};
+  struct Row {
+    std::vector<Frame> frames;
+    const char* phase;
+  };
+  const Case story = run_of(50);
+  for (const Row& row : {Row{{user, forward}, "forward"}, Row{{user, backward}, "backward"},
+                         Row{{user, adam}, "optimizer"}, Row{{user, adam, states}, "optimizer_init"},
+                         Row{{user, evaluate, forward}, "evaluation"}, Row{{user, generate, forward}, "generation"},
+                         Row{{user, save}, "checkpoint_save"}, Row{{user, resume}, "checkpoint_load"},
+                         Row{{user, load}, "load"}, Row{{user, fetch}, "data_loading"}, Row{{user}, ""}, Row{{}, ""}}) {
+    CAPTURE(row.phase);
+    CHECK(phase_in(story, row.frames) == row.phase);
+  }
+  CHECK(phase_in(story, {user, backward, forward}) == "backward");  // recomputation of a checkpointed layer
+  CHECK(phase_in(run_of(0), {user, forward}) == "first_step");
+  CHECK(phase_in(run_of(1), {user, backward}) == "first_step");
+  CHECK(phase_in(run_of(0), {user, adam}) == "optimizer_init");
+  CHECK(phase_in(Case{}, {user, forward}) == "forward");  // the log may begin anywhere
+}
+
+TEST_CASE("without a traceback the last marker of the rank counts", "[phases]") {
+  Case story = run_of(50);
+  story.remarks = {marker("phase/load", 10), marker("phase/evaluation", 500), marker("phase/generation", 2000)};
+  Incident incident = failed_in({});
+  const Phase phase = phase_of(story, incident);
+  CHECK(phase.id == "evaluation");
+  REQUIRE(phase.by);
+  CHECK(phase.by->span.first_line == 500);
+
+  incident.where.rank = 0;
+  story.remarks.push_back(marker("phase/checkpoint_save", 900, 1));
+  CHECK(phase_of(story, incident).id == "evaluation");  // another rank's
+  story.remarks.push_back(marker("phase/training", 950));
+  CHECK(phase_of(story, incident).id.empty());
+}
+
+TEST_CASE("progress ends a load", "[phases]") {
+  Case story = run_of(50);
+  story.remarks = {marker("phase/load", 10)};
+  CHECK(phase_of(story, failed_in({})).id == "load");
+  story.last_progress = Evidence{{0, 20, 20, 0, 0}, "", ""};
+  CHECK(phase_of(story, failed_in({})).id.empty());
+}
+
+TEST_CASE("a known phase makes all others false", "[phases]") {
+  const Case story = run_of(50);
+  const Incident incident = failed_in({user, {"m.py", 3, "forward", "cross_entropy(logits)", false}});
+  Facts facts;
+  phase_facts(story, incident, phase_of(story, incident), facts);
+  int yes = 0, known_ids = 0;
+  for (const char* id : {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
+                         "generation", "checkpoint_save", "checkpoint_load", "data_loading"}) {
+    const std::string name = std::string("phase.") + id;
+    known_ids += facts.find(name) != nullptr;
+    yes += facts.is_true(name);
+  }
+  CHECK(known_ids == 11);
+  CHECK(yes == 1);
+  CHECK(facts.is_true("phase.forward"));
+  CHECK(facts.is_true("trace.loss"));
+  CHECK(std::get<std::string>(facts.find("trace.frame")->value) == "m.py:3");
+  CHECK(facts.number("run.steps") == 50);
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,212 @@
+#include "parse/scanner.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "catch.h"
+#include "scans.h"
+#include "text_forms.h"
+
+namespace oomdoctor {
+namespace {
+
+using testing::scan_text;
+using testing::torch_message;
+using testing::words_of;
+
+constexpr std::size_t block = 1 << 20;  ///< what the scanner reads at a time
+
+/// Quiet lines of at least `size` bytes together; the last one is made to fit.
+std::string filler(std::size_t size, i64& lines) {
+  static const std::string line = "nothing of note happened here today\n";
+  std::string out;
+  lines = 0;
+  for (; out.size() + 2 * line.size() < size; ++lines) out += line;
+  out += std::string(size - out.size() - 1, '.') + "\n";
+  ++lines;
+  return out;
+}
+
+std::string story() {
+  return "step 10 | loss 2.1 | allocated 30.000 GiB\nstep 20 | loss 2.0 | allocated 30.500 GiB\n"
+         "Traceback (most recent call last):\n"
+         "  File \"/home/u/train.py\", line 97, in main\n    loss = step(batch)\n"
+         "  File \"/home/u/train.py\", line 40, in step\n    loss.backward()\n" +
+         torch_message() + "\nscancel: done\nKilled\n";
+}
+
+}  // namespace
+
+TEST_CASE("a story is read whole", "[scanner]") {
+  const Case found = scan_text(story());
+  REQUIRE(found.incidents.size() >= 1);
+  const Incident& incident = found.incidents[0];
+  CHECK(incident.evidence.span.first_line == 8);
+  CHECK(incident.oom.request->count == 2 * GiB);
+  CHECK(incident.oom.frames.size() == 2);
+  CHECK(incident.when.step == 20);
+  CHECK(incident.where.device == 0);
+  CHECK(found.first_step == 10);
+  CHECK(found.last_step == 20);
+  REQUIRE(found.series.size() == 1);
+  CHECK(found.series[0].n == 2);
+  CHECK(found.inputs[0].lines == 10);
+}
+
+TEST_CASE("where blocks end changes nothing", "[scanner]") {
+  const std::string text = story();
+  const std::string expected = words_of(scan_text(text));
+  i64 behind = 0;
+  const std::string after = filler(block / 4, behind);
+  for (std::size_t cut = 0; cut <= text.size(); cut += 61) {
+    i64 before = 0;
+    const std::string padded = filler(block - cut, before) + text + after;
+    CAPTURE(cut);
+    const Case found = scan_text(padded);
+    CHECK(words_of(found, before) == expected);
+    CHECK(found.inputs[0].lines == before + 10 + behind);
+  }
+}
+
+TEST_CASE("a message wrapped over the end of a block is one message", "[scanner]") {
+  std::string wrapped;
+  const std::string message = torch_message();
+  for (std::size_t at = 0; at < message.size(); at += 80) wrapped += message.substr(at, 80) + "\n";
+  const std::string expected = words_of(scan_text(wrapped));
+  REQUIRE(scan_text(wrapped).incidents.size() == 1);
+  i64 behind = 0;
+  const std::string after = filler(block / 4, behind);
+  for (std::size_t cut = 0; cut <= wrapped.size(); cut += 40) {
+    i64 before = 0;
+    const std::string padded = filler(block - cut, before) + wrapped + after;
+    CAPTURE(cut);
+    CHECK(words_of(scan_text(padded), before) == expected);
+  }
+}
+
+TEST_CASE("a message with an anchor on both sides of a block's end is told once", "[scanner]") {
+  const std::string text =
+      "RuntimeError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
+      "Currently allocated     : 22.50 GiB\nRequested               : 2.00 GiB\n"
+      "Device limit            : 23.69 GiB\nFree (according to CUDA): 16.00 MiB\n"
+      "PyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB\n";
+  const Case whole = scan_text(text);
+  REQUIRE(whole.incidents.size() == 1);
+  i64 behind = 0;
+  const std::string after = filler(block / 4, behind);
+  const std::string expected = words_of(scan_text(text + after));
+  for (std::size_t cut = 0; cut <= text.size(); cut += 30) {
+    i64 before = 0;
+    CAPTURE(cut);
+    const std::string padded = filler(block - cut, before) + text + after;
+    CHECK(words_of(scan_text(padded), before) == expected);
+  }
+}
+
+TEST_CASE("the same message a block later is an occurrence", "[scanner]") {
+  i64 lines = 0;
+  const std::string between = filler(2 * block, lines);
+  const Case found = scan_text(torch_message() + "\n" + between + torch_message() + "\n");
+  REQUIRE(found.incidents.size() == 1);
+  REQUIRE(found.incidents[0].occurrences.size() == 1);
+  CHECK(found.incidents[0].occurrences[0].span.first_line == lines + 2);
+}
+
+TEST_CASE("lines are counted as people count them", "[scanner]") {
+  struct Count {
+    std::string text;
+    i64 lines;
+  };
+  for (const Count& c : {Count{"", 0}, Count{"a", 1}, Count{"a\n", 1}, Count{"a\nb", 2}, Count{"a\r\nb\r\n", 2},
+                         Count{"1%\r2%\r3%\n", 3}, Count{"\n\n\n", 3}, Count{"a\r", 1}}) {
+    CAPTURE(c.text);
+    CHECK(scan_text(c.text).inputs[0].lines == c.lines);
+  }
+}
+
+TEST_CASE("every kind of line end gives the same lines", "[scanner]") {
+  const std::string text = story();
+  const std::string expected = words_of(scan_text(text));
+  for (const std::string end : {"\r\n", "\r"}) {
+    std::string other;
+    for (const char c : text) other += c == '\n' ? end : std::string(1, c);
+    CHECK(words_of(scan_text(other)) == expected);
+  }
+  CHECK(words_of(scan_text(text.substr(0, text.size() - 1))) == expected);
+}
+
+TEST_CASE("a line end on the end of a block counts once", "[scanner]") {
+  for (std::size_t shift = 0; shift < 4; ++shift) {
+    const std::string text =
+        std::string(block - 2 + shift, 'x') + "\r\n" + std::string(block / 2, 'y') + "\r\nlast\r\n";
+    CAPTURE(shift);
+    CHECK(scan_text(text).inputs[0].lines == 3);
+  }
+  std::string many;
+  while (many.size() < 3 * block) many += "0123456789abcde\r\n";
+  CHECK(scan_text(many).inputs[0].lines == static_cast<i64>(many.size() / 17));
+}
+
+TEST_CASE("a single line of megabytes", "[scanner]") {
+  const std::string text = std::string(2'500'000, 'x') + " " + torch_message() + " " + std::string(2'500'000, 'y');
+  const Case found = scan_text(text);
+  REQUIRE(found.incidents.size() == 1);
+  CHECK(found.incidents[0].evidence.span.first_line == 1);
+  CHECK(found.incidents[0].evidence.excerpt.size() <= Evidence::max_excerpt);
+  CHECK(found.incidents[0].oom.request->count == 2 * GiB);
+  CHECK(found.inputs[0].lines == 1);
+  CHECK(found.inputs[0].bytes == static_cast<i64>(text.size()));
+}
+
+TEST_CASE("a file, a text and its encodings read alike", "[scanner]") {
+  const std::string text = story();
+  const std::string expected = words_of(scan_text(text));
+  const auto path = std::filesystem::temp_directory_path() / ("oomdoctor-scan-" + std::to_string(::getpid()) + ".log");
+  std::ofstream(path, std::ios::binary) << text;
+  std::vector<Source> sources;
+  sources.push_back(Source::open(path.string()));
+  CHECK(words_of(testing::scan_sources(std::move(sources))) == expected);
+  std::filesystem::remove(path);
+
+  CHECK(words_of(scan_text("\xEF\xBB\xBF" + text)) == expected);
+  const std::u32string wide(text.begin(), text.end());
+  for (const bool big : {false, true}) {
+    const Case found = scan_text(testing::utf16(wide, big, true));
+    REQUIRE(found.notes.size() == 1);
+    CHECK(found.notes[0].text.find(big ? "utf-16be" : "utf-16le") != std::string::npos);
+    Case plain = found;
+    plain.notes.clear();
+    CHECK(words_of(plain) == expected);
+  }
+}
+
+TEST_CASE("colours and holes change nothing", "[scanner]") {
+  const std::string text = story();
+  const Case expected = scan_text(text);
+  std::string coloured;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    coloured += "\x1b[31m" + text.substr(at, end - at) + "\x1b[0m\n";
+    at = end + 1;
+  }
+  CHECK(words_of(scan_text(coloured)) == words_of(expected));
+  CHECK(words_of(scan_text(std::string(4096, '\0') + text)) == words_of(expected));
+}
+
+TEST_CASE("sources keep their own lines", "[scanner]") {
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("a.log", "quiet\n" + torch_message("0") + "\n"));
+  sources.push_back(Source::of_text("b.log", "quiet\nquiet\n" + torch_message("1", "4.00") + "\n"));
+  const Case found = testing::scan_sources(std::move(sources));
+  REQUIRE(found.incidents.size() == 2);
+  CHECK(found.incidents[0].evidence.span.source == 0);
+  CHECK(found.incidents[0].evidence.span.first_line == 2);
+  CHECK(found.incidents[1].evidence.span.source == 1);
+  CHECK(found.incidents[1].evidence.span.first_line == 3);
+  CHECK(found.inputs[1].path == "b.log");
+  CHECK(found.coverage.lines == 5);
+}
+
+}  // namespace oomdoctor

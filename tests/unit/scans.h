@@ -1,0 +1,79 @@
+// Scans of texts made by a test, and a Case put into words, so that two scans can be compared.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "parse/scanner.h"
+
+namespace oomdoctor::testing {
+
+inline Case scan_sources(std::vector<Source> sources) { return Scanner(all_parsers()).scan(sources); }
+
+inline Case scan_text(std::string text) {
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("test.log", std::move(text)));
+  return scan_sources(std::move(sources));
+}
+
+inline std::string lines_of(const Evidence& e, i64 shift) {
+  return std::to_string(e.span.first_line - shift) + "-" + std::to_string(e.span.last_line - shift) + " " + e.reader +
+         " " + e.excerpt + "\n";
+}
+
+inline std::string size_of(const std::optional<Bytes>& b) { return b ? " " + std::to_string(b->count) : " ?"; }
+
+inline std::string words_of(const Incident& i, i64 shift) {
+  const Oom& o = i.oom;
+  std::string out = "incident " + std::string(to_string(o.agent)) + " " + o.message_format;
+  for (const auto& b : {o.request, o.capacity, o.free, o.process, o.allocated, o.unallocated, o.limit}) {
+    out += size_of(b);
+  }
+  out += i.handled ? " handled" : " fatal";
+  if (i.follows) out += " follows " + std::to_string(*i.follows);
+  if (i.where.rank) out += " rank " + std::to_string(*i.where.rank);
+  if (i.when.step) out += " step " + std::to_string(*i.when.step);
+  out += "\n" + lines_of(i.evidence, shift);
+  for (const Evidence& e : i.occurrences) out += "again " + lines_of(e, shift);
+  for (const Frame& f : o.frames)
+    out += f.file + ":" + std::to_string(f.line) + " " + f.function + ": " + f.code + "\n";
+  if (i.handled_by) out += "by " + lines_of(*i.handled_by, shift);
+  return out;
+}
+
+/// What a scan found; line numbers less `shift`.
+inline std::string words_of(const Case& story, i64 shift = 0) {
+  std::string out;
+  for (const Incident& i : story.incidents) out += words_of(i, shift);
+  for (const Series& s : story.series) {
+    out += "series " + std::string(to_string(s.metric)) + " " + s.label + " " + std::to_string(s.n) + " " +
+           std::to_string(s.first_value) + " " + std::to_string(s.last_value) + " " + std::to_string(s.last_x) + "\n" +
+           lines_of(s.first_evidence, shift) + lines_of(s.last_evidence, shift);
+  }
+  for (const auto& [name, value] : story.settings)
+    out += name + "=" + value.value + " " + lines_of(value.evidence, shift);
+  for (const Event& e : story.remarks) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    out += (remark != nullptr ? remark->id : "exit") + " " + lines_of(e.evidence, shift);
+  }
+  for (const auto& [id, n] : story.remark_counts) out += id + " x" + std::to_string(n) + "\n";
+  for (const auto& [parser, n] : story.coverage.by_parser) out += parser + " read " + std::to_string(n) + "\n";
+  out +=
+      "claimed " + std::to_string(story.coverage.claimed) + ", progress " + std::to_string(story.progress_lines) + "\n";
+  for (const Note& n : story.notes) out += "note " + n.text + "\n";
+  return out;
+}
+
+/// A message of PyTorch 2.9's form. Sizes are in GiB, with two digits.
+inline std::string torch_message(const std::string& device = "0", const std::string& request = "2.00",
+                                 const std::string& free = "1.12") {
+  return "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + request + " GiB. GPU " + device +
+         " has a total capacity of 39.39 GiB of which " + free +
+         " GiB is free. Including non-PyTorch memory, this process has 38.26 GiB memory in use. Of the allocated "
+         "memory "
+         "36.50 GiB is allocated by PyTorch, and 1.20 GiB is reserved by PyTorch but unallocated. If reserved but "
+         "unallocated memory is large try setting PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.";
+}
+
+}  // namespace oomdoctor::testing

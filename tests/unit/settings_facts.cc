@@ -1,0 +1,99 @@
+// Settings as printed become facts with a type.
+#include "analysis/analysis.h"
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+Facts facts_of(const std::string& name, const std::string& value) {
+  Case story;
+  story.settings[name] = {value, {}};
+  Facts facts;
+  setting_facts(story, nullptr, facts);
+  return facts;
+}
+
+std::optional<double> number(const std::string& name, const std::string& value) {
+  return facts_of(name, value).number("settings." + name);
+}
+
+Truth truth_of(const std::string& value) {
+  const Facts facts = facts_of("checkpointing", value);
+  const Fact* fact = facts.find("settings.checkpointing");
+  return fact == nullptr ? Truth::unknown : truth(std::get<bool>(fact->value));
+}
+
+}  // namespace
+
+TEST_CASE("truth as programs print it", "[settings_facts]") {
+  for (const char* yes : {"True", "true", "1", "yes", "on", "full", "selective"}) CHECK(truth_of(yes) == Truth::yes);
+  for (const char* no : {"False", "false", "0", "no", "off", "None", "null", ""}) CHECK(truth_of(no) == Truth::no);
+  for (const char* open : {"auto", "maybe", "2", "truthful"}) CHECK(truth_of(open) == Truth::unknown);
+}
+
+TEST_CASE("numbers with commas and letters behind", "[settings_facts]") {
+  CHECK(number("batch_size", "8") == 8);
+  CHECK(number("vocabulary", "128,256") == 128256);
+  CHECK(number("parameters", "7B") == 7e9);
+  CHECK(number("parameters", "124.5M").value() == Approx(124.5e6));
+  CHECK(number("parameters", "8_030_261_248") == 8030261248.0);
+  CHECK(number("memory_fraction", "0.9").value() == Approx(0.9));
+  CHECK_FALSE(number("batch_size", "auto"));
+  CHECK_FALSE(number("batch_size", ""));
+}
+
+TEST_CASE("versions compare as numbers", "[settings_facts]") {
+  CHECK(number("torch", "2.4.0+cu121").value() == Approx(2.04));
+  CHECK(number("torch", "1.13.1").value() == Approx(1.13));
+  CHECK(number("torch", "2.10.0").value() > number("torch", "2.9.1").value());
+  CHECK_FALSE(number("torch", "unknown"));
+  CHECK_FALSE(number("torch", "2"));
+}
+
+TEST_CASE("text stays, unknown names are no facts", "[settings_facts]") {
+  const Facts facts = facts_of("optimizer", "adamw");
+  CHECK(std::get<std::string>(facts.find("settings.optimizer")->value) == "adamw");
+  CHECK(facts_of("colour", "red").find("settings.colour") == nullptr);
+}
+
+TEST_CASE("capacities", "[settings_facts]") {
+  CHECK(read_capacity("40448 MiB") == 40448 * MiB);
+  CHECK(read_capacity("24GiB") == 24 * GiB);
+  CHECK(read_capacity("1024") == 1024);
+  CHECK_FALSE(read_capacity("much"));
+  CHECK_FALSE(read_capacity(""));
+  CHECK_FALSE(read_capacity("0 MiB"));
+  CHECK(number("max_split_size", "512 MiB") == static_cast<double>(512 * MiB));
+
+  Case story;
+  Incident incident;
+  CHECK_FALSE(known_capacity(story, std::nullopt, {}));
+  story.settings["capacity"] = {"24 GiB", {}};
+  CHECK(known_capacity(story, std::nullopt, {}) == 24 * GiB);
+  incident.oom.capacity = Bytes{23 * GiB, 0};
+  CHECK(known_capacity(story, incident, {}) == 23 * GiB);
+  CHECK(known_capacity(story, incident, {22 * GiB}) == 22 * GiB);
+}
+
+TEST_CASE("platform and versions told by the failure itself", "[settings_facts]") {
+  Case story;
+  Incident incident;
+  incident.oom.agent = Agent::hip_allocator;
+  incident.oom.framework = "pytorch";
+  incident.oom.message_format = "torch-2.9";
+  incident.oom.frames = {{"C:\\run\\train.py", 1, "f", "", false}, {"/x/transformers/trainer.py", 2, "g", "", true}};
+  Facts facts;
+  setting_facts(story, &incident, facts);
+  CHECK(facts.is_true("platform.rocm"));
+  CHECK_FALSE(facts.is_true("platform.cuda"));
+  CHECK(facts.is_true("platform.windows"));
+  CHECK(facts.is_true("framework.pytorch"));
+  CHECK(facts.is_true("framework.huggingface"));
+  CHECK(facts.number("settings.torch").value() == Approx(2.09));
+  story.settings["torch"] = {"2.11.0", {}};
+  Facts printed;
+  setting_facts(story, &incident, printed);
+  CHECK(printed.number("settings.torch").value() == Approx(2.11));  // what is printed counts more
+}
+
+}  // namespace oomdoctor

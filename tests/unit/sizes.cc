@@ -1,0 +1,60 @@
+#include "parse/sizes.h"
+
+#include "catch.h"
+
+namespace oomdoctor {
+
+TEST_CASE("a size at the front of a text", "[sizes]") {
+  std::size_t length = 0;
+  CHECK(read_size("346.00MiBfree", &length)->count == 346 * MiB);
+  CHECK(length == 9);
+  CHECK(read_size("1024bytes.", &length) == Bytes{1024, 0});
+  CHECK(length == 9);
+  CHECK(read_size("512", &length) == Bytes{512, 0});
+  CHECK(length == 3);
+  CHECK(read_size("1.5GiB")->count == GiB + GiB / 2);
+  CHECK(read_size("2G")->count == 2 * GiB);
+  CHECK(read_size("64Ki")->count == 64 * KiB);
+  CHECK(read_size("12.5GB", nullptr, Radix::decimal)->count == 12'500'000'000);
+  CHECK(read_size("1,024MiB")->count == GiB);
+  CHECK_FALSE(read_size(""));
+  CHECK_FALSE(read_size("GiB"));
+  CHECK_FALSE(read_size(".,"));
+}
+
+TEST_CASE("three digits and the point", "[sizes]") {
+  std::size_t length = 0;
+  CHECK(read_size("273.GiB", &length)->count == 273 * GiB);
+  CHECK(length == 7);
+  CHECK(read_size("273.", &length)->count == 273);
+  CHECK(length == 3);  // the point ends the sentence
+  CHECK(size_after("Unabletoallocate273.GiBforanarray", "allocate")->count == 273 * GiB);
+}
+
+TEST_CASE("what a driver prints for unknown is no size", "[sizes]") {
+  CHECK_FALSE(read_size("17179869184.00GiB"));  // 2^64 bytes
+  CHECK_FALSE(size_after("thisprocesshas17179869184.00GiBmemoryinuse", "thisprocesshas"));
+  CHECK_FALSE(size_before("17179869184.00GiBmemoryinuse", "memoryinuse"));
+}
+
+TEST_CASE("sizes beside their labels", "[sizes]") {
+  const std::string_view text =
+      "Triedtoallocate2.00GiB.GPU0hasatotalcapacityof39.39GiBofwhich1.12GiBisfree.36.50GiBisallocatedbyPyTorch,and"
+      "512.00MiBisreserved";
+  CHECK(size_after(text, "allocate")->count == 2 * GiB);
+  CHECK(size_after(text, "capacityof") == read_bytes("39.39", "GiB"));
+  CHECK(size_before(text, "isfree") == read_bytes("1.12", "GiB"));
+  CHECK(size_before(text, "isallocatedbyPyTorch") == read_bytes("36.50", "GiB"));  // the full stop before is no digit
+  CHECK(size_before(text, "isreserved")->count == 512 * MiB);
+  CHECK_FALSE(size_after(text, "absent"));
+  CHECK_FALSE(size_before(text, "absent"));
+  CHECK_FALSE(size_after("thelabel", "label"));
+  CHECK_FALSE(size_before("labelfirst", "label"));
+}
+
+TEST_CASE("a label without a size before it is passed over", "[sizes]") {
+  CHECK(size_before("notfree,butlater3.00MiBfree", "free")->count == 3 * MiB);
+  CHECK_FALSE(size_before("7GiBofmemoryisfree", "free"));
+}
+
+}  // namespace oomdoctor

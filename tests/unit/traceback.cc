@@ -1,0 +1,150 @@
+#include "parse/traceback.h"
+
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+/// The frames that belong to the line that holds `message`.
+std::vector<Frame> frames_at(const std::string& text, std::string_view message) {
+  const Window window(text);
+  const Line line = window.line_around(text.find(message), 1);
+  return read_traceback(Cursor(window, line));
+}
+
+std::string words_of(const std::vector<Frame>& frames) {
+  std::string out;
+  for (const Frame& f : frames)
+    out +=
+        f.file + ":" + std::to_string(f.line) + " " + f.function + " | " + f.code + (f.library ? " (library)\n" : "\n");
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("the interpreter's traceback stands above the message", "[traceback]") {
+  const std::string text =
+      "step 3\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/home/u/train.py\", line 97, in main\n"
+      "    loss = step(batch)\n"
+      "  File \"/opt/venv/lib/python3.10/site-packages/torch/nn/functional.py\", line 1500, in relu\n"
+      "    return torch.relu(input)\n"
+      "torch.OutOfMemoryError: here\n";
+  const std::string expected =
+      "/home/u/train.py:97 main | loss = step(batch)\n"
+      "/opt/venv/lib/python3.10/site-packages/torch/nn/functional.py:1500 relu | return torch.relu(input) (library)\n";
+  CHECK(words_of(frames_at(text, "here")) == expected);
+  std::string crlf;
+  for (const char c : text) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
+  CHECK(words_of(frames_at(crlf, "here")) == expected);
+}
+
+TEST_CASE("markers under the code are not the code", "[traceback]") {
+  const std::string text =
+      "Traceback (most recent call last):\n"
+      "  File \"a.py\", line 4, in f\n"
+      "    y = model(x) + model(z)\n"
+      "        ~~~~~^^^\n"
+      "  File \"b.py\", line 5, in forward\n"
+      "    return self.layer(\n"
+      "           ^^^^^^^^^^^\n"
+      "        x, mask\n"
+      "        ^^^^^^^\n"
+      "    )\n"
+      "    ^\n"
+      "OutOfMemoryError: here\n";
+  CHECK(words_of(frames_at(text, "here")) ==
+        "a.py:4 f | y = model(x) + model(z)\nb.py:5 forward | return self.layer(\n");
+}
+
+TEST_CASE("frames without printed code", "[traceback]") {
+  const std::string text =
+      "Traceback (most recent call last):\n"
+      "  File \"a.py\", line 4, in <module>\n"
+      "  File \"b.py\", line 5, in f\n"
+      "MemoryError: here\n";
+  CHECK(words_of(frames_at(text, "here")) == "a.py:4 <module> | \nb.py:5 f | \n");
+}
+
+TEST_CASE("of chained exceptions each has its own traceback", "[traceback]") {
+  const std::string text =
+      "Traceback (most recent call last):\n"
+      "  File \"first.py\", line 1, in f\n"
+      "    g()\n"
+      "RuntimeError: inner\n"
+      "\n"
+      "During handling of the above exception, another exception occurred:\n"
+      "\n"
+      "Traceback (most recent call last):\n"
+      "  File \"second.py\", line 2, in h\n"
+      "    i()\n"
+      "RuntimeError: outer\n";
+  CHECK(words_of(frames_at(text, "inner")) == "first.py:1 f | g()\n");
+  CHECK(words_of(frames_at(text, "outer")) == "second.py:2 h | i()\n");
+}
+
+TEST_CASE("a logger prints the message first", "[traceback]") {
+  const std::string text =
+      "ERROR: training failed: here\n"
+      "Traceback (most recent call last):\n"
+      "  File \"a.py\", line 4, in f\n"
+      "    g()\n"
+      "  File \"b.py\", line 5, in g\n"
+      "    h()\n"
+      "    ^^^\n"
+      "RuntimeError: again\n"
+      "  File \"other.py\", line 9, in later\n";
+  CHECK(words_of(frames_at(text, "here")) == "a.py:4 f | g()\nb.py:5 g | h()\n");
+}
+
+TEST_CASE("IPython's frames carry the arrow's line", "[traceback]") {
+  const std::string text =
+      "/home/u/norm.py in forward(self, x)\n"
+      "    134         y = self.scale\n"
+      "    135 \n"
+      "--> 136         x = batch_norm(\n"
+      "    137             x, y)\n"
+      "\n"
+      "File /home/u/net.py:20, in Net.run(self)\n"
+      "     19     z = 0\n"
+      "---> 20     return self.norm(x)\n"
+      "\n"
+      "RuntimeError: here\n";
+  CHECK(words_of(frames_at(text, "here")) ==
+        "/home/u/norm.py:136 forward | x = batch_norm(\n/home/u/net.py:20 Net.run | return self.norm(x)\n");
+}
+
+TEST_CASE("ranks' tracebacks are told apart line by line", "[traceback]") {
+  const std::string text =
+      "[rank0]: Traceback (most recent call last):\n"
+      "[rank1]: Traceback (most recent call last):\n"
+      "[rank0]:   File \"zero.py\", line 1, in f\n"
+      "[rank1]:   File \"one.py\", line 2, in g\n"
+      "[rank0]:     a()\n"
+      "[rank1]:     b()\n"
+      "[rank1]: RuntimeError: second\n"
+      "[rank0]: RuntimeError: first\n";
+  CHECK(words_of(frames_at(text, "first")) == "zero.py:1 f | a()\n");
+  CHECK(words_of(frames_at(text, "second")) == "one.py:2 g | b()\n");
+}
+
+TEST_CASE("a message alone has no frames, and their number is bounded", "[traceback]") {
+  CHECK(frames_at("step 1\nstep 2\nhere\nstep 3\n", "here").empty());
+  CHECK(frames_at("here", "here").empty());
+  std::string deep = "Traceback (most recent call last):\n";
+  for (int i = 0; i < 500; ++i) deep += "  File \"r.py\", line " + std::to_string(i) + ", in f\n    f()\n";
+  const auto frames = frames_at(deep + "MemoryError: here\n", "here");
+  REQUIRE(frames.size() == 64);
+  CHECK(frames.back().line == 499);  // the innermost are kept
+}
+
+TEST_CASE("library files", "[traceback]") {
+  for (const char* file : {"/x/site-packages/a.py", "/usr/lib/python3/dist-packages/b.py",
+                           "/usr/lib/python3.10/runpy.py", "<frozen runpy>", "/src/torch/nn/module.py"})
+    CHECK(is_library_file(file));
+  for (const char* file : {"train.py", "/home/u/torchmodel/train.py", "/workspace/lib/net.py"})
+    CHECK_FALSE(is_library_file(file));
+}
+
+}  // namespace oomdoctor

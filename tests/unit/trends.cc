@@ -1,0 +1,131 @@
+#include "analysis/analysis.h"
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr double gib = static_cast<double>(GiB);
+
+Evidence at_line(i64 line) { return {{0, line, line, 0, 0}, "test", ""}; }
+
+/// One value a step and line: first, first + by, …
+Series ramp(Metric metric, double first, double by, int n, i64 line = 1) {
+  Series s;
+  s.metric = metric;
+  s.has_steps = true;
+  s.quantum = gib / 1000;
+  for (int i = 0; i < n; ++i) s.add(i, 0, first + by * i);
+  s.first_evidence = at_line(line);
+  s.last_evidence = at_line(line + n - 1);
+  return s;
+}
+
+Case failed_at(i64 line, std::vector<Series> series) {
+  Case story;
+  Incident incident;
+  incident.evidence = at_line(line);
+  incident.when.order = line;
+  incident.oom.capacity = Bytes{24 * GiB, 0};
+  story.incidents.push_back(incident);
+  story.series = std::move(series);
+  return story;
+}
+
+Analysis trends_of(Case& story, AnalysisOptions options = {}) {
+  Analysis analysis;
+  if (!story.incidents.empty()) analysis.primary = 0;
+  trend_facts(story, options, analysis);
+  return analysis;
+}
+
+bool is_false(const Facts& facts, std::string_view name) { return facts.find(name) != nullptr && !facts.is_true(name); }
+
+}  // namespace
+
+TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
+  Case story =
+      failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
+  const Facts facts = trends_of(story).facts;
+  CHECK(facts.is_true("trend.gap_grows"));
+  CHECK(facts.number("trend.gap").value() == Approx((9 + 0.2 * 59 - 8) * gib));
+  CHECK(is_false(facts, "trend.leak"));
+
+  Case both = failed_at(
+      1000, {ramp(Metric::allocated, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
+  CHECK_FALSE(trends_of(both).facts.is_true("trend.gap_grows"));
+  Case still = failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0, 60)});
+  CHECK_FALSE(trends_of(still).facts.is_true("trend.gap_grows"));
+}
+
+TEST_CASE("growth of live tensors is a leak with its rate", "[trends]") {
+  Case story = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)});
+  story.incidents[0].when.step = 200;  // (24 - 4) / 0.1
+  const Facts facts = trends_of(story).facts;
+  CHECK(facts.is_true("trend.leak"));
+  CHECK(facts.number("trend.slope").value() == Approx(0.1 * gib).epsilon(0.02));
+  CHECK(facts.is_true("trend.forecast_agrees"));
+  CHECK(facts.number("trend.explained_share").value() > 0.95);
+  CHECK(facts.number("trend.steps_to_full").value() == Approx(51).margin(6));
+}
+
+TEST_CASE("an input far longer than all before it", "[trends]") {
+  Series lengths = ramp(Metric::input_length, 900, 10, 20);
+  lengths.add(20, 0, 4096);
+  Case story = failed_at(1000, {lengths});
+  const Facts facts = trends_of(story).facts;
+  CHECK(facts.is_true("shape.outlier"));
+  CHECK(facts.is_true("shape.varies"));
+  CHECK(facts.number("shape.outlier_value") == 4096);
+  CHECK(facts.number("shape.typical_value") == 1090);
+
+  Case usual = failed_at(1000, {ramp(Metric::input_length, 900, 10, 21)});
+  CHECK(is_false(trends_of(usual).facts, "shape.outlier"));
+  Case fixed = failed_at(1000, {ramp(Metric::input_length, 2048, 0, 21)});
+  CHECK(is_false(trends_of(fixed).facts, "shape.varies"));
+}
+
+TEST_CASE("a unit that would not fit the card is read the other way", "[trends]") {
+  Series printed = ramp(Metric::allocated, 25 * gib, 0.01 * gib, 20);  // "25.19 GB" on a card of 24 GiB
+  printed.unit = "GB";
+  printed.ambiguous_unit = true;
+  Series small = ramp(Metric::reserved, 10 * gib, 0, 20);
+  small.unit = "GB";
+  small.ambiguous_unit = true;
+  Case story = failed_at(1000, {printed, small});
+  const Analysis analysis = trends_of(story);
+  REQUIRE(analysis.notes.size() == 1);
+  CHECK(analysis.notes[0].text.find("GB is read as 10^9 bytes") != std::string::npos);
+  CHECK(story.series[0].max_value == Approx(25.19e9));
+  CHECK(story.series[1].max_value == Approx(10e9));  // a program has one way to print it
+
+  Case fits = failed_at(1000, {small});
+  CHECK(trends_of(fits).notes.empty());
+  CHECK(fits.series[0].max_value == 10 * gib);
+}
+
+TEST_CASE("what began behind the failure does not speak for it", "[trends]") {
+  Case story = failed_at(100, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60, 500)});
+  const Analysis analysis = trends_of(story);
+  CHECK_FALSE(analysis.main_series);
+  CHECK(analysis.facts.find("trend.leak") == nullptr);
+
+  Case before =
+      failed_at(100, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60, 500), ramp(Metric::used, 20 * gib, 0, 60)});
+  CHECK(trends_of(before).main_series == std::size_t{1});
+
+  Case other = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60)});
+  other.series[0].where.rank = 3;
+  other.incidents[0].where.rank = 0;
+  CHECK_FALSE(trends_of(other).main_series);
+}
+
+TEST_CASE("a run at risk is told before it fails", "[trends]") {
+  Case story;
+  story.series = {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)};
+  CHECK(trends_of(story, {24 * GiB}).facts.is_true("run.at_risk"));
+  Case steady;
+  steady.series = {ramp(Metric::allocated, 4 * gib, 0, 150)};
+  CHECK(is_false(trends_of(steady, {24 * GiB}).facts, "run.at_risk"));
+}
+
+}  // namespace oomdoctor

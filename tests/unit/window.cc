@@ -1,0 +1,100 @@
+#include "parse/window.h"
+
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+std::vector<std::string> walk(const Window& window, Line line, bool forward) {
+  std::vector<std::string> out;
+  for (auto at = forward ? window.next(line) : window.previous(line); at;
+       at = forward ? window.next(*at) : window.previous(*at))
+    out.push_back(std::to_string(at->number) + at->text);
+  return out;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a line is found from any of its bytes", "[window]") {
+  const std::string text = "first\n\x1b[1m[rank2]: second\x1b[0m\nthird";
+  const Window window(text);
+  for (std::size_t at = 6; at < text.find("third"); ++at) {
+    const Line line = window.line_around(at, 2);
+    CHECK(line.text == "[rank2]: second");
+    CHECK(line.body() == "second");
+    CHECK(line.prefix.rank == 2);
+    CHECK(line.number == 2);
+    CHECK(line.begin == 6);
+  }
+  CHECK(window.line_around(text.size() - 1, 3).text == "third");
+}
+
+TEST_CASE("neighbours are the same over every kind of line end", "[window]") {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    const std::string text = "a" + end + "b" + end + end + "d" + end;
+    CAPTURE(text);
+    const Window window(text);
+    const Line line = window.line_around(text.find('b'), 2);
+    CHECK(walk(window, line, true) == Texts{"3", "4d"});
+    CHECK(walk(window, line, false) == Texts{"1a"});
+    const Line last = window.line_around(text.find('d'), 4);
+    CHECK(walk(window, last, true).empty());
+    CHECK(walk(window, last, false) == Texts{"3", "2b", "1a"});
+  }
+}
+
+TEST_CASE("of a long line the piece around the place is seen", "[window]") {
+  const std::string text = "before\n" + std::string(100000, 'x') + "needle" + std::string(100000, 'y') + "\nafter";
+  const Window window(text);
+  const Line line = window.line_around(text.find("needle"), 2);
+  CHECK(line.text.size() <= Window::max_line);
+  CHECK(line.text.find("needle") != std::string::npos);
+  CHECK(line.text.size() >= Window::max_line / 2);
+  CHECK_FALSE(window.next(line));  // its end is out of sight
+  CHECK_FALSE(window.previous(line));
+}
+
+TEST_CASE("lines of other ranks are passed over", "[window]") {
+  const std::string text =
+      "[rank0]: a\n[rank1]: x\nuntagged\n[rank0]: hit\n[rank1]: y\n[rank0]: b\n(P pid=7) c\n[rank2]: z\n[rank0]: d\n";
+  const Window window(text);
+  const Line line = window.line_around(text.find("hit"), 4);
+  const Cursor cursor(window, line);
+  Texts seen;
+  const auto keep = [&](const Line& l) {
+    seen.push_back(std::string(l.body()));
+    return true;
+  };
+  cursor.forward(10, keep);
+  CHECK(seen == Texts{"b", "c", "d"});
+  seen.clear();
+  cursor.backward(10, keep);
+  CHECK(seen == Texts{"untagged", "a"});
+  seen.clear();
+  cursor.forward(2, keep);
+  CHECK(seen == Texts{"b", "c"});
+  seen.clear();
+  cursor.forward(10, [&](const Line& l) { return keep(l) && l.body() != "b"; });
+  CHECK(seen == Texts{"b"});
+}
+
+TEST_CASE("a wrapped message is joined without blanks", "[window]") {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    const std::string text = "far" + end + end + "one t" + end + "wo  th" + end + "ree" + end + "  " + end + "far";
+    const Window window(text);
+    const Line line = window.line_around(text.find("wo"), 4);
+    const Joined joined = Cursor(window, line).joined(3, 9);
+    CHECK(joined.text == "onetwothree");
+    CHECK(joined.line_at(0) == 3);
+    CHECK(joined.line_at(3) == 3);
+    CHECK(joined.line_at(4) == 4);
+    CHECK(joined.line_at(7) == 4);
+    CHECK(joined.line_at(8) == 5);
+    CHECK(joined.line_at(100) == 5);
+    CHECK(Cursor(window, line).joined(0, 0).text == "woth");
+  }
+}
+
+}  // namespace oomdoctor
