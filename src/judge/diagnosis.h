@@ -38,6 +38,7 @@ struct RankedFix {
   int cost = 0, risk = 0;
   bool enough = false;
   bool if_not_already = false;
+  bool diagnostic = false;  ///< tells more; changes nothing about the next run
   std::string why;
   std::vector<FixSettingText> settings;
   std::vector<std::string> not_with;

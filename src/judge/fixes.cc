@@ -152,6 +152,7 @@ RankedFix ranked(const Candidate& fix, const Facts& facts, std::optional<double>
   if (fix.low) out.saves_low = rounded(*fix.low);
   out.saves_formula = rule.saves_formula;
   out.cost = rule.cost;
+  out.diagnostic = rule.kind == FixKind::diagnostic;
   out.risk = rule.risk;
   out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need, margin);
   out.if_not_already = fix.maybe_in_force || !fix.applies();

@@ -317,7 +317,7 @@ class Assembler {
       return {"retry_unchanged", ""};
     for (const RankedFix& f : diagnosis_.fixes)
       for (const FixSettingText& s : f.settings)
-        if (!s.text.empty()) return {"retry_with_change", f.title};
+        if (!s.text.empty() && !f.diagnostic) return {"retry_with_change", f.title};
     return {"stop", ""};
   }
 
