@@ -84,6 +84,7 @@ void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
         probe.max_value * factor > static_cast<double>(capacity) * 1.02)
       continue;
     Note note;
+    note.severity = Severity::warning;  // every number of the verdict rests on this reading
     note.text = probe.unit + " is read as 10^9 bytes: " + bytes_text(whole_number(probe.max_value)) +
                 " (2^30) would not fit this card's " + bytes_text(capacity);
     note.at = probe.last_evidence;
