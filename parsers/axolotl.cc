@@ -2,6 +2,7 @@
 //
 // The named moments print what is allocated; "cache" comes on top of it and gives what is reserved, "misc" is what the
 // card holds besides. All are 2^30, whatever the letters say.
+#include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
 
@@ -13,7 +14,14 @@ constexpr double gibibyte = static_cast<double>(GiB);
 void moment(const Match& m, Sink& sink) {
   constexpr Metric metrics[] = {Metric::allocated, Metric::reserved, Metric::used};
   double sum = 0;
-  for (std::size_t i = 0; i < 3 && m.has(i + 1); ++i) {
+  static constexpr std::string_view tag = "[RANK:";  // every rank prints
+  if (const std::size_t at = m.before().find(tag); at != std::string_view::npos) {
+    Where where;
+    where.rank = static_cast<int>(leading_integer(m.before().substr(at + tag.size())));
+    sink.at(where);
+  }
+  for (std::size_t i = 0; i < 3; ++i) {  // a part that would be zero is not printed
+    if (!m.has(i + 1)) continue;
     std::size_t at = 0;
     const auto part = read_number(m[i + 1], at);
     if (!part) return;
@@ -44,6 +52,7 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser axolotl;
-const Parser axolotl{.name = "axolotl", .title = "axolotl", .patterns = patterns};
+const Parser axolotl{
+    .name = "axolotl", .title = "axolotl", .source = "axolotl: src/axolotl/utils/bench.py", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -66,35 +66,41 @@ constexpr Pattern patterns[] = {
              .example = "ncclRemoteError: A call failed possibly due to a network error or a remote process exited "
                         "prematurely: remote "
                         "process exited or there was a network error, NCCL version 2.18.1",
-             .emit = timeout}),
+             .emit = timeout,
+             .source = "torch: torch/csrc/distributed/c10d/NCCLUtils.cpp"}),
     checked({.name = "collateral/closing",
              .anchor = "closing signal",
              .regex = R"(Sending process \d{1,10} closing signal SIG(?:TERM|INT|KILL))",
              .example =
                  "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 70003 closing signal SIGTERM",
-             .emit = terminated}),
+             .emit = terminated,
+             .source = "torch: torch/distributed/elastic/multiprocessing/api.py"}),
     checked({.name = "collateral/killing",
              .anchor = "Killing subprocess",
              .regex = R"(Killing subprocess \d{1,10})",
              .example = "[2024-10-01 01:17:14,554] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 98906",
-             .emit = terminated}),
+             .emit = terminated,
+             .source = "deepspeed: deepspeed/launcher/launch.py"}),
     checked(
         {.name = "collateral/sigterm",
          .anchor = "SIGTERM",
          .regex =
              R"((?:[Mm]ain process received SIGTERM|[Rr]eceived (?:signal )?SIGTERM|got signal: 15|SIGTERM received))",
          .example = "Main process received SIGTERM, exiting",
-         .emit = terminated}),
+         .emit = terminated,
+         .source = "deepspeed: deepspeed/launcher/launch.py"}),
     checked({.name = "collateral/child_failed",
              .anchor = "ChildFailedError:",
              .regex = R"(errors\.ChildFailedError:)",
              .example = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
-             .emit = child_failed}),
+             .emit = child_failed,
+             .source = "torch: torch/distributed/elastic/multiprocessing/errors/__init__.py"}),
     checked({.name = "collateral/root_cause",
              .anchor = "first observed failure",
              .regex = R"(Root Cause \(first observed failure\):)",
              .example = "Root Cause (first observed failure):",
-             .emit = root_cause}),
+             .emit = root_cause,
+             .source = "torch: torch/distributed/elastic/multiprocessing/errors/__init__.py"}),
     checked({.name = "collateral/return_code",
              .anchor = "exits with return code",
              .regex = R"(exits with return code = (\d{1,3}|-(?!9\b)\d{1,3}))",
@@ -102,12 +108,16 @@ constexpr Pattern patterns[] = {
              .example = "[2024-10-01 01:17:14,772] [ERROR] [launch.py:325:sigkill_handler] ['python', 'train.py', "
                         "'--local_rank=1'] exits with "
                         "return code = 1",
-             .emit = return_code}),
+             .emit = return_code,
+             .source = "deepspeed: deepspeed/launcher/launch.py"}),
 };
 
 }  // namespace
 
 extern const Parser collateral;
-const Parser collateral{.name = "collateral", .title = "Other processes of a job that died", .patterns = patterns};
+const Parser collateral{.name = "collateral",
+                        .title = "Other processes of a job that died",
+                        .source = "torch: torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp",
+                        .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,7 +1,7 @@
 // Composer and llm-foundry: the memory monitor's values in a block under "[batch=10/10]:".
 //
-// Since 2023 they are divided by 10^9. Older ones printed the bytes ever allocated under the same name: a sum that no
-// card holds, which is passed over.
+// Since 2023 they are divided by 10^9. Older ones printed bytes, and as allocated and active those ever allocated: a
+// sum that no card holds, which is passed over; what is reserved was the current number then, too.
 #include "parse/gauge.h"
 #include "parse/parser.h"
 
@@ -29,7 +29,9 @@ void heading(const Match& m, Sink& sink) {
 void memory(const Match& m, Sink& sink) {
   std::size_t at = 0;
   const auto value = read_number(m[4], at);
-  if (!value || value->value > most_units) return;
+  if (!value) return;
+  const bool bytes = value->value > most_units;
+  if (bytes && (m[2] != "reserved" || m.has(1) || value->decimals > 0)) return;
   const bool peak = m[1] == "peak_";
   Reading r;
   if (m[2] == "active")
@@ -43,6 +45,7 @@ void memory(const Match& m, Sink& sink) {
   r.quantum = 1e9;
   for (int i = 0; i < value->decimals; ++i) r.quantum /= 10;
   r.unit = "GB";
+  if (bytes) r.value = value->value, r.quantum = 1, r.unit = "bytes";
   if (m.has(3))
     r.label = "most of all ranks";
   else if (peak && m[2] == "active")
@@ -52,7 +55,29 @@ void memory(const Match& m, Sink& sink) {
 
 void retries(const Match& m, Sink& sink) { sink.remark("allocator/retries", number_of(m[1])); }
 
+/// Since 2023 the text names two reasons; on the other ranks it names only that a peer met one. The traceback is
+/// swallowed, so that this is the only report.
+void smaller_microbatch(const Match& m, Sink& sink) {
+  sink.remark("handled/smaller_batch", number_of(m[1]));
+  Oom oom;
+  oom.framework = "pytorch";
+  oom.message_format = "composer";
+  oom.caught = true;
+  sink.oom(std::move(oom));
+}
+
 constexpr Pattern patterns[] = {
+    checked(
+        {.name = "composer/smaller_microbatch",
+         .anchor = "microbatch size will be decreased",
+         .regex =
+             R"(CUDA out of memory (?:or excessive memory allocation retries detected|encountered on a different rank)\. Train microbatch size will be decreased from [\d.]{1,8} -> (\d{1,7}))",
+         .captures = 1,
+         .example =
+             "RuntimeWarning: CUDA out of memory or excessive memory allocation retries detected. Train microbatch "
+             "size will be decreased from 8 -> 4.",
+         .emit = smaller_microbatch,
+         .source = "Composer: composer/trainer/trainer.py"}),
     checked({.name = "composer/batch",
              .anchor = "[batch=",
              .regex = R"((?:\[epoch=(\d{1,7})(?:/\d{1,7})?\])?\[batch=(\d{1,9})/(\d{1,9})\]:)",
@@ -76,6 +101,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser composer;
-const Parser composer{.name = "composer", .title = "Composer and llm-foundry", .patterns = patterns};
+const Parser composer{.name = "composer",
+                      .title = "Composer and llm-foundry",
+                      .source = "Composer: composer/callbacks/memory_monitor.py, composer/loggers/console_logger.py",
+                      .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -44,14 +44,16 @@ constexpr Pattern patterns[] = {
          .captures = 3,
          .reach = Reach::message,
          .example = "earlyoom[231]: sending SIGTERM to process 7378 uid 1000 \"python\": oom_score 156, VmRSS 4962 MiB",
-         .emit = earlyoom}),
+         .emit = earlyoom,
+         .source = "earlyoom: kill.c"}),
     checked({.name = "daemons/systemd_oomd",
              .anchor = "due to memory",
              .regex = R"(Killed /[\w./@\\:\-]{1,300} due to memory (?:pressure for|used \())",
              .example = "systemd-oomd[611]: Killed /user.slice/user-1000.slice/session-4.scope due to memory pressure "
                         "for /user.slice being "
                         "85.12% > 50.00% for > 20s with reclaim activity",
-             .emit = systemd_oomd}),
+             .emit = systemd_oomd,
+             .source = "systemd: src/oom/oomd-manager.c"}),
     checked({.name = "daemons/systemd_oomd_unit",
              .anchor = "systemd-oomd killed",
              .regex = R"(: systemd-oomd killed \d{1,6} process\(es\) in this unit)",
@@ -69,6 +71,7 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser daemons;
-const Parser daemons{.name = "daemons", .title = "Out-of-memory daemons", .patterns = patterns};
+const Parser daemons{
+    .name = "daemons", .title = "Out-of-memory daemons", .source = "systemd: src/core/unit.c", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

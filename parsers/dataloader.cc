@@ -96,13 +96,15 @@ constexpr Pattern patterns[] = {
              .regex = R"(unable to (?:write to|resize|allocate shared memory ?\(shm\) for) file </?torch_(\d{1,10})_)",
              .captures = 1,
              .example = "RuntimeError: unable to write to file </torch_1234_77_10>: No space left on device (28)",
-             .emit = tensor_file}),
+             .emit = tensor_file,
+             .source = "torch: aten/src/ATen/MapAllocator.cpp"}),
     checked({.name = "dataloader/no_space",
              .anchor = "No space left",
              .regex = R"(\[Errno 28\] No space left on device(?:: '?(/?dev/shm/|/?psm_|/?torch_)|\s{0,4}$))",
              .captures = 1,
              .example = "OSError: [Errno 28] No space left on device: '/dev/shm/psm_21467_27046'",
-             .emit = no_space}),
+             .emit = no_space,
+             .source = "CPython: OSError of Lib/multiprocessing/shared_memory.py and others"}),
     checked(
         {.name = "dataloader/nccl_segment",
          .anchor = "/dev/shm/nccl-",
@@ -112,17 +114,22 @@ constexpr Pattern patterns[] = {
          .example = "misc/shmutils.cc:72 NCCL WARN Error: failed to extend /dev/shm/nccl-vX3a9k to 33030532 bytes, "
                     "error: No space "
                     "left on device (28)",
-         .emit = nccl}),
+         .emit = nccl,
+         .source = "nccl: src/misc/shmutils.cc"}),
     checked({.name = "dataloader/nccl_fallocate",
              .anchor = "posix_fallocate",
              .regex = R"(NCCL WARN Call to posix_fallocate failed : No space left on device)",
              .example = "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
-             .emit = tell_nccl_fallocate}),
+             .emit = tell_nccl_fallocate,
+             .source = "nccl: src/include/shm.h"}),
 };
 
 }  // namespace
 
 extern const Parser dataloader;
-const Parser dataloader{.name = "dataloader", .title = "DataLoader workers and shared memory", .patterns = patterns};
+const Parser dataloader{.name = "dataloader",
+                        .title = "DataLoader workers and shared memory",
+                        .source = "torch: torch/csrc/DataLoader.cpp",
+                        .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,5 +1,10 @@
-// Metrics of NVIDIA's DCGM exporter in Prometheus' text form. Amounts are MiB, which only the "# HELP" line says. A MIG
-// instance is a part of its card and is left out. Absent values are printed as numbers near the greatest of their type.
+// Metrics of NVIDIA's DCGM: its exporter in Prometheus' text form, and the rows of dcgmi dmon. Amounts are MiB, which
+// only the "# HELP" line says. A MIG instance goes by a name of its own, because it is a part of its card. Absent
+// values are printed as numbers near the greatest of their type.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/gauge.h"
@@ -21,12 +26,25 @@ std::string_view label(std::string_view labels, std::string_view name) {
   return {};
 }
 
-/// "gpu="0",UUID="…"": which card; nullopt for a MIG instance and where none is named.
-std::optional<Card> card_of(std::string_view labels) {
-  const std::string_view gpu = label(labels, "gpu");
+struct Named {
+  std::optional<int> device;
+  std::string label;  ///< what tells an instance from its card
+  std::string_view machine;
+
+  Card card() const { return {.device = device, .label = label, .machine = machine}; }
+};
+
+/// "gpu="0",UUID="…"": which card; nullopt where none is named.
+std::optional<Named> card_of(std::string_view labels) {
+  const std::string_view gpu = label(labels, "gpu"), part = label(labels, "GPU_I_ID");
   if (gpu.empty() || gpu.size() > 4 || gpu.find_first_not_of("0123456789") != gpu.npos) return std::nullopt;
-  if (!label(labels, "GPU_I_ID").empty()) return std::nullopt;
-  return Card{.device = static_cast<int>(leading_integer(gpu)), .label = label(labels, "Hostname")};
+  Named named;
+  named.machine = label(labels, "Hostname");
+  if (part.empty())
+    named.device = static_cast<int>(leading_integer(gpu));
+  else
+    named.label = instance_name(gpu, part, {});
+  return named;
 }
 
 std::optional<double> value_of(std::string_view text) {
@@ -42,7 +60,7 @@ void tell(const Match& m, Sink& sink, Metric metric) {
   if (!card || !value) return;
   std::optional<double> time;
   if (m.has(3)) time = static_cast<double>(leading_integer(m[3])) / 1000;
-  tell_amount(sink, *card, {.metric = metric, .number = *value}, time);
+  tell_amount(sink, card->card(), {.metric = metric, .number = *value}, time);
   if (const std::string_view model = label(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
 }
 
@@ -52,7 +70,40 @@ void free_amount(const Match& m, Sink& sink) { tell(m, sink, Metric::free); }
 void total(const Match& m, Sink& sink) {
   const auto card = card_of(m[1]);
   const auto value = value_of(m[2]);
-  if (card && value) tell_capacity(sink, *card, static_cast<i64>(*value), "MiB");
+  if (card && value) tell_capacity(sink, card->card(), static_cast<i64>(*value), "MiB");
+}
+
+enum Role : int { other, used_column, total_column };
+
+/// dcgmi dmon: "#Entity   FBUSD   FBTTL"; a line with "ID" follows, and comes again every screenful.
+bool header(std::string_view line, Layout& layout) {
+  std::string_view text = trimmed(line);
+  if (!text.starts_with('#')) return false;
+  layout = {};
+  layout.kind = "dcgm_dmon";
+  for (const auto cell : blank_cells(text.substr(1))) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "FBUSD" ? used_column : cell == "FBTTL" ? total_column : other);
+  }
+  return layout.columns.size() > 1 && layout.columns[0] == "Entity";
+}
+
+/// "GPU 0     1812     46068", "GPU-I 3   1812   N/A".
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto cells = blank_cells(line);
+  if (cells.size() == 1) return cells[0] == "ID" || cells[0] == "Id";
+  if (cells.size() != layout.roles.size() + 1 || (cells[0] != "GPU" && cells[0] != "GPU-I")) return false;
+  if (cells[1].size() > 4 || cells[1].find_first_not_of("0123456789") != cells[1].npos) return false;
+  const bool part = cells[0] == "GPU-I";
+  const std::string name = "GPU instance " + std::string(cells[1]);
+  Card card{.device = {}, .label = part ? std::string_view(name) : std::string_view{}};
+  if (!part) card.device = static_cast<int>(leading_integer(cells[1]));
+  for (std::size_t i = 1; i < layout.roles.size(); ++i) {
+    const auto value = value_of(cells[i + 1]);
+    if (value && layout.roles[i] == used_column) tell_amount(sink, card, {.number = *value, .unit = "MB"});
+    if (value && layout.roles[i] == total_column) tell_capacity(sink, card, static_cast<i64>(*value), "MiB");
+  }
+  return true;
 }
 
 constexpr Pattern patterns[] = {
@@ -76,9 +127,25 @@ constexpr Pattern patterns[] = {
              .emit = total}),
 };
 
+constexpr Table tables[] = {
+    {.name = "dcgm/dmon",
+     .anchor = "FBUSD",
+     .example_header = "#Entity   FBUSD   GPUTL",
+     .example_row = "GPU 0     1812    98",
+     .header = header,
+     .sniff = nullptr,
+     .row = row,
+     .source = "DCGM: dcgmi/DeviceMonitor.cpp"},
+};
+
 }  // namespace
 
 extern const Parser dcgm;
-const Parser dcgm{.name = "dcgm", .title = "DCGM exporter", .patterns = patterns};
+const Parser dcgm{.name = "dcgm",
+                  .title = "DCGM exporter and dcgmi dmon",
+                  .source = "dcgm-exporter: etc/default-counters.csv",
+                  .patterns = patterns,
+                  .gauges = {},
+                  .tables = tables};
 
 }  // namespace oomdoctor::parsers

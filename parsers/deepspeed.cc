@@ -14,7 +14,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 constexpr double gibibyte = static_cast<double>(GiB);
-constexpr int message_distance = 8;  ///< warnings of other libraries may stand between the message and the numbers
+constexpr int message_distance = 40;  ///< warnings of other ranks may stand between the message and the numbers
 constexpr std::string_view tag = "see_memory_usage]";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -46,11 +46,15 @@ std::optional<double> step_in(std::string_view message) {
   return std::nullopt;
 }
 
-/// The message without its numbers and runs of blanks, bounded.
+/// The message without its numbers and runs of blanks, bounded. The number of a type stays: "fp16".
 std::string phase_of(std::string_view message) {
   std::string out;
-  for (const char c : message) {
-    if (is_digit(c) || (c == ' ' && (out.empty() || out.back() == ' '))) continue;
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    const char c = message[i];
+    const bool type = i > 1 && (message.substr(0, i).ends_with("fp") || message.substr(0, i).ends_with("bf") ||
+                                message.substr(0, i).ends_with("fp1") || message.substr(0, i).ends_with("bf1") ||
+                                message.substr(0, i).ends_with("fp3"));
+    if ((is_digit(c) && !type) || (c == ' ' && (out.empty() || out.back() == ' '))) continue;
     out += c;
     if (out.size() >= 60) break;
   }
@@ -102,6 +106,16 @@ constexpr Gauge gauges[] = {
                   .example = "[2024-05-11 10:00:01,221] [INFO] [timer.py:260:stop] "
                              "epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=11.20, "
                              "CurrSamplesPerSec=11.31, MemAllocated=5.12GB, MaxMemAllocated=18.77GB"}),
+    checked(Gauge{.name = "deepspeed/colossalai",
+                  .anchor = "GPU: allocated ",
+                  .form = "GPU: allocated {allocated} MB, max allocated {max_allocated} MB, cached: {reserved} MB, max "
+                          "cached: {max_reserved} MB<, CPU Virtual Memory: used = {host_used} MB>",
+                  .unit = static_cast<double>(MiB),
+                  .unit_name = "MB",
+                  .maxima = SeriesKind::reset_maximum,
+                  .example = "Epoch 0, after backward: GPU: allocated 1234.5 MB, max allocated 2345.63 MB, cached: "
+                             "3456.0 MB, max cached: 3456.0 MB",
+                  .source = "ColossalAI: colossalai/legacy/utils/memory.py (report_memory_usage)"}),
 };
 
 constexpr Pattern patterns[] = {
@@ -133,6 +147,12 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser deepspeed;
-const Parser deepspeed{.name = "deepspeed", .title = "DeepSpeed", .patterns = patterns, .gauges = gauges};
+const Parser deepspeed{.name = "deepspeed",
+                       .title = "DeepSpeed",
+                       .source =
+                           "DeepSpeed: deepspeed/runtime/utils.py (see_memory_usage), deepspeed/utils/timer.py, "
+                           "deepspeed/runtime/zero/stage3.py",
+                       .patterns = patterns,
+                       .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

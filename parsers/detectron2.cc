@@ -31,7 +31,8 @@ constexpr Gauge gauges[] = {
                   .maxima = SeriesKind::reset_maximum,
                   .example = "[02/11 08:15:21 d2.engine.hooks]:  iter: 40  max_reserved_mem: 7210MB  reserved_mem: "
                              "7002MB  max_allocated_mem: 6150MB  "
-                             "allocated_mem: 1980MB"}),
+                             "allocated_mem: 1980MB",
+                  .label = "memory stats"}),
     checked(Gauge{.name = "detectron2/maskrcnn_file",
                   .anchor = "max mem: ",
                   .form = "trainer INFO: eta:~iter: {step} ~max mem: {max_allocated}",
@@ -95,6 +96,9 @@ constexpr Pattern patterns[] = {
 extern const Parser detectron2;
 const Parser detectron2{.name = "detectron2",
                         .title = "detectron2, maskrcnn-benchmark and MetricLogger",
+                        .source =
+                            "detectron2: detectron2/utils/events.py, detectron2/engine/hooks.py; maskrcnn-benchmark: "
+                            "engine/trainer.py; torchvision: references/detection/utils.py",
                         .patterns = patterns,
                         .gauges = gauges};
 

@@ -50,6 +50,11 @@ constexpr Gauge gauges[] = {
 }  // namespace
 
 extern const Parser fairseq;
-const Parser fairseq{.name = "fairseq", .title = "fairseq and metaseq", .patterns = {}, .gauges = gauges};
+const Parser fairseq{
+    .name = "fairseq",
+    .title = "fairseq and metaseq",
+    .source = "fairseq: fairseq/trainer.py, fairseq/logging/progress_bar.py; metaseq: metaseq/trainer.py",
+    .patterns = {},
+    .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -118,17 +118,20 @@ void litgpt(const Match& m, Sink& sink) { tell(m[1], Metric::max_allocated, 1e9,
 void unsloth(const Match& m, Sink& sink) { tell(m[1], Metric::max_reserved, gibibyte, sink); }
 
 constexpr Pattern patterns[] = {
-    // The whole line, with two decimals: users print the same words with a step in front, and mean 2^30.
-    checked({.name = "finetuning/litgpt",
-             .anchor = "Memory used: ",
-             .regex = R"(^Memory used: (\d{1,4}\.\d\d) GB$)",
-             .captures = 1,
-             .example = "Memory used: 21.34 GB",
-             .emit = litgpt}),
+    // The whole line but a launcher's tag, with two decimals: users print the same words with a step in front, and
+    // mean 2^30.
+    checked(
+        {.name = "finetuning/litgpt",
+         .anchor = "Memory used: ",
+         .regex =
+             R"(^(?:\[(?:rank|default)\d{1,5}\]: ?| ?\d{1,5}: |\[\d{1,4},\d{1,5}\]<std(?:out|err)>: ?)?Memory used: (\d{1,4}\.\d\d) GB$)",
+         .captures = 1,
+         .example = "Memory used: 21.34 GB",
+         .emit = litgpt}),
     // The counter before training is a maximum, too.
     checked({.name = "finetuning/unsloth_before",
              .anchor = " GB of memory reserved.",
-             .regex = R"((?:^| )(\d{1,4}(?:\.\d{1,3})?) GB of memory reserved\.)",
+             .regex = R"((?:^|[ :>\]])(\d{1,4}(?:\.\d{1,3})?) GB of memory reserved\.)",
              .captures = 1,
              .example = "6.104 GB of memory reserved.",
              .emit = unsloth}),
@@ -139,6 +142,10 @@ constexpr Pattern patterns[] = {
 extern const Parser finetuning;
 const Parser finetuning{.name = "finetuning",
                         .title = "Unsloth, litgpt, torchtune, LLaMA-Factory and others",
+                        .source =
+                            "Unsloth: notebooks; litgpt: litgpt/finetune; llama-recipes: "
+                            "src/llama_recipes/utils/memory_utils.py; torchtune: torchtune/training/memory.py; "
+                            "LLaMA-Factory: src/llamafactory/train/callbacks.py; modded-nanogpt: train_gpt.py",
                         .patterns = patterns,
                         .gauges = gauges};
 

@@ -1,7 +1,11 @@
 // gpustat: one line a card, "used / total MB", where MB is 2^20 as NVML counts it. The head line above the first card
-// holds host and date. What processes hold stands behind the bar and is part of the card's amount.
+// holds host and date. What processes hold stands behind the bar and is part of the card's amount. With --json the same
+// numbers stand behind keys, a key a line; a process's is "gpu_memory_usage".
+#include <string>
+
 #include "parse/context.h"
 #include "parse/device_export.h"
+#include "text/lines.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -32,6 +36,52 @@ void card(const Match& m, Sink& sink) {
   sink.setting("gpu", trimmed(m[2]));
 }
 
+constexpr int most_keys = 24;     ///< of one card, without its processes
+constexpr int most_above = 2000;  ///< lines of the cards above, with their processes
+
+/// The number behind `key` in a line of JSON.
+std::optional<i64> number_behind(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == line.npos || at + key.size() >= line.size()) return std::nullopt;
+  const std::string_view rest = trimmed(line.substr(at + key.size()));
+  if (rest.empty() || rest.front() < '0' || rest.front() > '9') return std::nullopt;
+  return leading_integer(rest);
+}
+
+void json(const Match& m, Sink& sink) {
+  std::optional<i64> index, total;
+  std::optional<double> time;
+  std::string name;
+  bool own = true, others = false;
+  m.cursor.backward(most_above, [&](const Line& line) {
+    const std::string_view text = line.body();
+    if (own && !index) index = number_behind(text, "\"index\":");
+    if (own && text.find("\"name\": \"") != text.npos) {
+      const std::size_t open = text.find("\"name\": \"") + 9;
+      name = std::string(text.substr(open, text.find('"', open) - open));
+    }
+    others = others || (!own && text.find("\"memory.used\":") != text.npos);
+    own = own && trimmed(text) != "{";
+    const std::size_t at = text.find("\"query_time\": \"");
+    if (at == text.npos) return true;
+    if (const auto stamp = read_time(text.substr(at + 15))) time = stamp->seconds;
+    return false;
+  });
+  m.cursor.forward(most_keys, [&](const Line& line) {
+    if (!total) total = number_behind(line.body(), "\"memory.total\":");
+    return !total;
+  });
+  m.cursor.forward(others ? 0 : most_above, [&](const Line& line) {
+    others = line.body().find("\"memory.used\":") != std::string_view::npos;
+    return !others && trimmed(line.body()) != "]";
+  });
+  if (!index || *index > 1024) return;
+  const Card own_card{.device = static_cast<int>(*index), .alone = !others};
+  tell_amount(sink, own_card, {.number = static_cast<double>(leading_integer(m[1])), .unit = "MB"}, time);
+  if (total) tell_capacity(sink, own_card, *total, "MiB");
+  if (!name.empty()) sink.setting("gpu", name);
+}
+
 constexpr Pattern patterns[] = {
     checked({.name = "gpustat/card",
              .anchor = "\xc2\xb0"
@@ -43,11 +93,19 @@ constexpr Pattern patterns[] = {
              .example = "[0] NVIDIA A40       | 61\xc2\xb0"
                         "C,  98 % | 11812 / 46068 MB | user(11804M)",
              .emit = card}),
+    checked({.name = "gpustat/json",
+             .anchor = "\"memory.used\": ",
+             .regex = R"(^ {4,16}"memory\.used": ([0-9]{1,8}),[ \r]{0,4}$)",
+             .captures = 1,
+             .example = "            \"index\": 0,\n"
+                        "            \"memory.used\": 1812,\n"
+                        "            \"memory.total\": 46068,\n",
+             .emit = json}),
 };
 
 }  // namespace
 
 extern const Parser gpustat;
-const Parser gpustat{.name = "gpustat", .title = "gpustat", .patterns = patterns};
+const Parser gpustat{.name = "gpustat", .title = "gpustat", .source = "gpustat: gpustat/core.py", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

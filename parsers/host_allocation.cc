@@ -59,6 +59,19 @@ void tell_ggml(const Match& m, Sink& sink) {
   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
   sink.oom(std::move(oom));
 }
+void tell_ggml_buffer(const Match& m, Sink& sink) {
+  Oom oom = base("ggml", "llama.cpp");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+void tell_paddle(const Match& m, Sink& sink) {
+  Oom oom = base("paddle", "paddle");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+void tell_mxnet(const Match&, Sink& sink) { sink.oom(base("mxnet", "mxnet")); }
+/// Windows: the commit limit (memory and page file) is used up. The words are translated, the number is not.
+void tell_page_file(const Match& m, Sink& sink) { tell(m, sink, base("winerror-1455")); }
 void tell_numpy_shape(const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }
 void tell_bad_alloc(const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }
 void tell_jvm(const Match& m, Sink& sink) { tell(m, sink, base("jvm", "jvm")); }
@@ -79,7 +92,8 @@ constexpr Pattern patterns[] = {
          .example = "RuntimeError: [enforce fail at alloc_cpu.cpp:114] . DefaultCPUAllocator: can't allocate memory: "
                     "you tried to "
                     "allocate 12884901888 bytes. Error code 12 (Cannot allocate memory)",
-         .emit = torch}),
+         .emit = torch,
+         .source = "torch: c10/core/impl/alloc_cpu.cpp"}),
     checked({.name = "host_allocation/numpy",
              .anchor = "Unable to allocate",
              .second_anchor = "array with shape",
@@ -89,26 +103,30 @@ constexpr Pattern patterns[] = {
              .example = "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 184. MiB for an array with shape "
                         "(4900, 4900) and "
                         "data type float64",
-             .emit = numpy}),
+             .emit = numpy,
+             .source = "numpy: numpy/_core/_exceptions.py"}),
     checked({.name = "host_allocation/numpy_shape",
              .anchor = "allocate array",
              .regex = R"(MemoryError: Unable to allocate array with shape \([\d, ]{1,80}\) and data type \w{1,20})",
              .example = "MemoryError: Unable to allocate array with shape (4900, 4900) and data type float64",
-             .emit = tell_numpy_shape}),
+             .emit = tell_numpy_shape,
+             .source = "numpy: numpy/core/_exceptions.py"}),
     checked(
         {.name = "host_allocation/python",
          .anchor = "MemoryError",
          .regex = R"((?:^|[\]:|)] {0,20}|^\s{1,24})MemoryError(?:\s{0,80}$|:\s{0,4}$|: [a-z][\w ,.'()/\-]{0,200}$))",
          .example = "  File \"load.py\", line 12, in read\n    rows = list(reader)\nMemoryError",
          .emit = python,
-         .fallback = true}),
+         .fallback = true,
+         .source = "CPython: MemoryError"}),
     checked(
         {.name = "host_allocation/bad_alloc",
          .anchor = "bad_alloc",
          .regex =
              R"((?:what\(\): {1,3}|instance of '|Error: |error: |exception: )std::bad_alloc(?!:? ?(?:out_of_memory|cuda|CUDA|RMM|rmm)))",
          .example = "terminate called after throwing an instance of 'std::bad_alloc'",
-         .emit = tell_bad_alloc}),
+         .emit = tell_bad_alloc,
+         .source = "libstdc++: libsupc++/vterminate.cc"}),
     checked(
         {.name = "host_allocation/errno_12",
          .anchor = "annot allocate memory",
@@ -116,7 +134,8 @@ constexpr Pattern patterns[] = {
              R"((?:\[Errno 12\] Cannot allocate memory|fork: Cannot allocate memory|unable to mmap \d{1,19} bytes from file <[^\r\n]{1,200}>: )"
              R"(Cannot allocate memory|mmap failed: Cannot allocate memory))",
          .example = "OSError: [Errno 12] Cannot allocate memory",
-         .emit = errno_12}),
+         .emit = errno_12,
+         .source = "CPython: OSError"}),
     checked(
         {.name = "host_allocation/jvm",
          .anchor = "OutOfMemoryError: ",
@@ -124,19 +143,22 @@ constexpr Pattern patterns[] = {
              R"(java\.lang\.OutOfMemoryError: (?:Java heap space|GC overhead limit exceeded|Direct buffer memory|Metaspace|)"
              R"(Requested array size exceeds VM limit|unable to create (?:new )?native thread))",
          .example = "java.lang.OutOfMemoryError: Java heap space",
-         .emit = tell_jvm}),
+         .emit = tell_jvm,
+         .source = "OpenJDK: java.lang.OutOfMemoryError"}),
     checked({.name = "host_allocation/arrow",
              .anchor = "ArrowMemoryError",
              .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,19}) failed)",
              .captures = 1,
              .example = "pyarrow.lib.ArrowMemoryError: malloc of size 1073741824 failed",
-             .emit = tell_arrow}),
+             .emit = tell_arrow,
+             .source = "arrow: cpp/src/arrow/memory_pool.cc"}),
     checked({.name = "host_allocation/rust",
              .anchor = "memory allocation of",
              .regex = R"(^memory allocation of (\d{1,19}) bytes failed)",
              .captures = 1,
              .example = "memory allocation of 8589934592 bytes failed",
-             .emit = tell_rust}),
+             .emit = tell_rust,
+             .source = "rust: library/std/src/alloc.rs"}),
     checked({.name = "host_allocation/opencv",
              .anchor = "Insufficient memory)",
              .regex = R"(\(-4:Insufficient memory\) Failed to allocate (\d{1,19}) bytes)",
@@ -144,24 +166,60 @@ constexpr Pattern patterns[] = {
              .example = "cv2.error: OpenCV(4.8.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate "
                         "6220800 bytes in "
                         "function 'OutOfMemoryError'",
-             .emit = tell_opencv}),
+             .emit = tell_opencv,
+             .source = "opencv: modules/core/src/alloc.cpp"}),
     checked({.name = "host_allocation/pandas",
              .anchor = "C error: out of memory",
              .regex = R"(Error tokenizing data\. C error: out of memory)",
              .example = "pandas.errors.ParserError: Error tokenizing data. C error: out of memory",
-             .emit = tell_pandas}),
+             .emit = tell_pandas,
+             .source = "pandas: pandas/_libs/parsers.pyx"}),
     checked({.name = "host_allocation/ggml",
              .anchor = "ggml_aligned_malloc",
              .regex = R"(ggml_aligned_malloc: insufficient memory \(attempted to allocate {1,4}([\d.]{1,12} ?MB)\))",
              .captures = 1,
              .example = "ggml_aligned_malloc: insufficient memory (attempted to allocate 4096.00 MB)",
-             .emit = tell_ggml}),
+             .emit = tell_ggml,
+             .source = "ggml: ggml/src/ggml.c"}),
+    checked({.name = "host_allocation/ggml_buffer",
+             .anchor = "ggml_backend_cpu_buffer",
+             .regex = R"(ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size (\d{1,18}))",
+             .captures = 1,
+             .example = "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 34359738368",
+             .emit = tell_ggml_buffer,
+             .source = "ggml: ggml/src/ggml-backend.cpp"}),
+    checked({.name = "host_allocation/paddle",
+             .anchor = "Fail to alloc memory",
+             .second_anchor = "ResourceExhausted",
+             .regex = R"(Error:Failtoallocmemoryof(\d{1,18})size,)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "ResourceExhaustedError: Fail to alloc memory of 8589934592 size, error code is 12.",
+             .emit = tell_paddle,
+             .source = "paddle: paddle/phi/core/memory/allocation/cpu_allocator.cc"}),
+    checked({.name = "host_allocation/mxnet",
+             .anchor = "cpu_device_storage",
+             .regex = R"(cpu_device_storage\.h:\d{1,5}: Failed to allocate CPU Memory)",
+             .example =
+                 "mxnet.base.MXNetError: [10:21:03] src/storage/./cpu_device_storage.h:75: Failed to allocate CPU "
+                 "Memory",
+             .emit = tell_mxnet,
+             .source = "mxnet: src/storage/cpu_device_storage.h"}),
+    checked({.name = "host_allocation/page_file",
+             .anchor = "[WinError 1455]",
+             .regex = R"(Error: \[WinError 1455\] )",
+             .example = "OSError: [WinError 1455] The paging file is too small for this operation to complete. Error "
+                        "loading \"C:\\lib\\cufft64_10.dll\" or one of its dependencies.",
+             .emit = tell_page_file,
+             .source = "Windows: error 1455 through CPython's OSError"}),
 };
 
 }  // namespace
 
 extern const Parser host_allocation;
-const Parser host_allocation{
-    .name = "host_allocation", .title = "Refused allocations of host memory", .patterns = patterns};
+const Parser host_allocation{.name = "host_allocation",
+                             .title = "Refused allocations of host memory",
+                             .source = "real logs",
+                             .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -2,10 +2,12 @@
 // examples.
 //
 // The Trainer prints {'loss': …, 'learning_rate': …, 'epoch': …}; callbacks add keys such as 'gpu_mem_gb' and 'step'.
-// Newer versions print the numbers as strings. Memory metrics of a stage (train_mem_gpu_alloc_delta, …) are differences
-// and no series.
+// Newer versions print the numbers as strings. Memory metrics of a stage (train_mem_gpu_alloc_delta, …) are
+// differences: only with the first report, which also says what was there before, do they add up to a peak.
+#include <array>
 #include <string>
 
+#include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
 #include "parse/printed.h"
@@ -26,10 +28,27 @@ std::optional<double> epoch_in(std::string_view line) {
   return number ? std::optional(number->value) : std::nullopt;
 }
 
+/// 'global_step/max_steps': '10/93' is how ms-swift says it.
+std::optional<double> global_step_in(std::string_view line) {
+  static constexpr std::string_view key = "'global_step/max_steps': '";
+  std::size_t at = line.find(key);
+  if (at == line.npos) return std::nullopt;
+  at += key.size();
+  const auto number = read_number(line, at);
+  return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
+}
+
 void log(const Match& m, Sink& sink) {
-  const Printed printed = read_printed(m.text);
+  Printed printed = read_printed(m.text);
+  if (!printed.step) printed.step = global_step_in(m.text);
   sink.step({printed.step ? std::optional(whole_number(*printed.step)) : std::nullopt, {}, epoch_in(m.text)});
-  for (const PrintedValue& v : printed.values) {
+  // ms-swift's own callback prints the most that was reserved, in 2^30.
+  const bool swift = m.text.find("'memory(GiB)': ") != std::string_view::npos;
+  for (PrintedValue& v : printed.values) {
+    if (swift && v.reading.metric == Metric::memory) {
+      v.reading.metric = Metric::max_reserved;
+      v.reading.kind = SeriesKind::running_maximum;
+    }
     Where where;
     where.device = v.device;
     sink.at(where);
@@ -53,10 +72,79 @@ void stage_peak(const Match& m, Sink& sink) {
   r.value = number->value * unit;
   r.quantum = unit;
   r.unit = m.has(4) ? "GB" : "";
-  r.label = "Total Peak Memory";
+  r.phase = std::string(m[2]);
   sink.reading(r);
 }
 
+/// "GPU Memory before entering the train : 3212": what the stage found, int(bytes / 2^20).
+void stage_begin(const Match& m, Sink& sink) {
+  std::size_t at = 0;
+  const auto number = read_number(m[3], at);
+  if (!number) return;
+  Reading r;
+  r.metric = m[1] == "CPU" ? Metric::host_rss : Metric::allocated;
+  r.value = number->value * static_cast<double>(MiB);
+  r.quantum = static_cast<double>(MiB);
+  r.phase = "before " + std::string(m[2]);
+  sink.reading(r);
+}
+
+/// The number of a metric on one line: "'init_mem_gpu_alloc_delta': 433047040", "  init_mem_gpu_alloc_delta  =  412MB".
+std::optional<GaugeValue> metric_on(std::string_view line, std::string_view key, bool& megabytes) {
+  std::size_t at = line.find(key);
+  if (at == line.npos || (at > 0 && line[at - 1] == '_')) return std::nullopt;
+  at += key.size();
+  for (int i = 0; i < 40 && at < line.size() && std::string_view("'\" =:|").find(line[at]) != std::string_view::npos;
+       ++i)
+    ++at;
+  const auto number = read_number(line, at);
+  megabytes = number && line.substr(at).starts_with("MB");
+  return number;
+}
+
+/// The peak of the first stage: what was there before, and the differences of start and stage. All four stand on one
+/// line (a dict) or on lines of their own, sorted, of which this one is the last.
+void stage_differences(const Match& m, Sink& sink) {
+  constexpr int block = 40;
+  const std::string stage(m[1]), kind(m[2]);
+  const std::array<std::string, 4> names{"before_init_mem_" + kind, "init_mem_" + kind + "_alloc_delta",
+                                         stage + "_mem_" + kind + "_alloc_delta",
+                                         stage + "_mem_" + kind + "_peaked_delta"};
+  std::array<std::optional<GaugeValue>, 4> parts;
+  bool megabytes = false;
+  const auto read = [&](std::string_view line) {
+    bool missing = false, unit = false;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!parts[i]) {
+        parts[i] = metric_on(line, names[i], unit);
+        megabytes |= unit;
+      }
+      missing |= !parts[i];
+    }
+    return missing;
+  };
+  const auto begins = [](std::string_view line) {  // a dict, a JSON file, "***** train metrics *****"
+    return line.find('{') != line.npos || line.find("*****") != line.npos;
+  };
+  if (read(m.text) && !begins(m.text))
+    m.cursor.backward(block, [&](const Line& line) { return !begins(line.text) && read(line.text); });
+  Reading r;
+  for (const auto& part : parts) {
+    if (!part) return;
+    r.value += part->value;
+  }
+  // The block repeats in whole MB, rounded down, what the dict said before.
+  if (megabytes && find_behind(m.cursor, block, "'" + names[0] + "'")) return;
+  const double unit = static_cast<double>(megabytes ? MiB : 1);
+  r.metric = kind == "cpu" ? Metric::host_rss : Metric::max_allocated;
+  r.kind = SeriesKind::reset_maximum;
+  r.value *= unit;
+  r.quantum = unit * (megabytes ? 4 : 1);
+  r.unit = megabytes ? "MB" : "bytes";
+  r.label = "summed";
+  r.phase = stage;
+  if (r.value >= 0) sink.reading(r);
+}
 void retries(const Match& m, Sink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
@@ -89,6 +177,26 @@ constexpr Pattern patterns[] = {
          .captures = 4,
          .example = "GPU Total Peak Memory consumed during the train (max): 8120",
          .emit = stage_peak}),
+    checked({.name = "huggingface/stage_begin",
+             .anchor = "Memory before entering the ",
+             .regex = R"(\b([A-Z]{2,6}) Memory before entering the ([a-z]{2,20}) ?: (\d{1,9})\b)",
+             .captures = 3,
+             .example = "GPU Memory before entering the train : 3212",
+             .emit = stage_begin}),
+    checked({.name = "huggingface/gpu_differences",
+             .anchor = "_mem_gpu_peaked_delta",
+             .regex = R"((?<![a-z_])(train|eval|test|predict)_mem_(gpu)_peaked_delta\b)",
+             .captures = 2,
+             .example = "{'before_init_mem_gpu': 0, 'init_mem_gpu_alloc_delta': 433047040, "
+                        "'train_mem_gpu_alloc_delta': 1303921152, 'train_mem_gpu_peaked_delta': 5303921664}",
+             .emit = stage_differences}),
+    checked({.name = "huggingface/cpu_differences",
+             .anchor = "_mem_cpu_peaked_delta",
+             .regex = R"((?<![a-z_])(train|eval|test|predict)_mem_(cpu)_peaked_delta\b)",
+             .captures = 2,
+             .example = "{'before_init_mem_cpu': 1012006912, 'init_mem_cpu_alloc_delta': 1200001024, "
+                        "'train_mem_cpu_alloc_delta': 500002816, 'train_mem_cpu_peaked_delta': 20000768}",
+             .emit = stage_differences}),
     checked({.name = "huggingface/malloc_retries",
              .anchor = "Malloc retries",
              .regex = R"((?:CUDA|XPU) Malloc retries ?: (\d{1,9}))",
@@ -100,6 +208,11 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser huggingface;
-const Parser huggingface{.name = "huggingface", .title = "Hugging Face Trainer", .patterns = patterns};
+const Parser huggingface{.name = "huggingface",
+                         .title = "Hugging Face Trainer",
+                         .source =
+                             "transformers: trainer.py, trainer_utils.py (TrainerMemoryTracker), trainer_pt_utils.py; "
+                             "ms-swift: swift/trainers; PEFT: examples; llama-recipes: src/llama_recipes/utils",
+                         .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

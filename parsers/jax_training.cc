@@ -34,7 +34,7 @@ constexpr Pattern patterns[] = {
         {.name = "jax_training/memstats",
          .anchor = "Using (GB) ",
          .regex =
-             R"(Using \(GB\) (\d{1,6}(?:\.\d{1,3})?) / (\d{1,6}(?:\.\d{1,3})?) \([\d.naif]{1,12}%\) on [A-Za-z]{2,12}_?(\d{1,6})\b)",
+             R"(Using \(GB\) (\d{1,6}(?:\.\d{1,3})?) / (\d{1,6}(?:\.\d{1,3})?) \([\d.naif]{1,12}%\) on [A-Za-z]{2,12}[_:]?(\d{1,6})\b)",
          .captures = 3,
          .example = "\tUsing (GB) 3.42 / 31.25 (10.944%) on TPU_2(process=0,(0,1,0,0))",
          .emit = using_memory}),
@@ -49,6 +49,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser jax_training;
-const Parser jax_training{.name = "jax_training", .title = "MaxText", .patterns = patterns};
+const Parser jax_training{.name = "jax_training",
+                          .title = "MaxText",
+                          .source = "MaxText: src/maxtext/utils/max_utils.py (print_mem_stats), metric_logger.py",
+                          .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -32,7 +32,7 @@ std::optional<Bytes> group_limit(const Cursor& cursor) {
 }
 
 bool in_group(const Match& m) {
-  if (m.before().ends_with("Memorycgroupoutofmemory:")) return true;
+  if (m.before().ends_with("Memorycgroupoutofmemory:") || m.before().ends_with("limitexceeded:")) return true;
   if (m.before().ends_with("Outofmemory:")) return false;
   return is_near(m.cursor, 12, 0,
                  {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"});
@@ -139,17 +139,20 @@ constexpr Pattern patterns[] = {
              .anchor = "oom_kill ",
              .regex = R"(^oom_kill [1-9]\d{0,6}$)",
              .example = "high 0\nmax 18231\noom 3\noom_kill 3",
-             .emit = group_events}),
+             .emit = group_events,
+             .source = "linux: mm/memcontrol.c (memory.events)"}),
     checked({.name = "kernel/nvmap",
              .anchor = "NvMapMem",
              .regex = R"(NvMapMem\w{0,32}: (?:\d{1,12} )?error (?:12|0)\b)",
              .example = "NvMapMemAllocInternalTagged: 1075072515 error 12",
-             .emit = nvmap}),
+             .emit = nvmap,
+             .source = "NVIDIA Jetson's nvmap: real logs"}),
 };
 
 }  // namespace
 
 extern const Parser kernel;
-const Parser kernel{.name = "kernel", .title = "Kernel out-of-memory killer", .patterns = patterns};
+const Parser kernel{
+    .name = "kernel", .title = "Kernel out-of-memory killer", .source = "linux: mm/oom_kill.c", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -76,17 +76,20 @@ constexpr Pattern patterns[] = {
              .anchor = "OOMKilled",
              .regex = R"(^\s{0,40}"?[Rr]eason"?\s{0,3}:\s{0,20}"?OOMKilled"?,?\s{0,5}$)",
              .example = "      Reason:       OOMKilled",
-             .emit = reason}),
+             .emit = reason,
+             .source = "kubectl describe: pkg/describe/describe.go"}),
     checked({.name = "kubernetes/status",
              .anchor = "OOMKilled",
              .regex = R"(^[\w.\-/ ]{1,120} {1,40}\d{1,3}/\d{1,3} {1,20}(?:Init:)?OOMKilled {1,20}\d{1,6})",
              .example = "trainer-0   0/1     OOMKilled   3 (2m ago)   10m",
-             .emit = status}),
+             .emit = status,
+             .source = "kubernetes: pkg/printers/internalversion/printers.go"}),
     checked({.name = "kubernetes/inspect",
              .anchor = "\"OOMKilled\"",
              .regex = R"("OOMKilled": {0,2}true)",
              .example = "            \"OOMKilled\": true,",
-             .emit = status}),
+             .emit = status,
+             .source = "docker inspect: State.OOMKilled"}),
     checked({.name = "kubernetes/evicted",
              .anchor = "low on resource",
              .second_anchor = "resource: memory",
@@ -110,12 +113,16 @@ constexpr Pattern patterns[] = {
              .regex = R"(System OOM encountered, victim process: ([^,\r\n]{1,64}), pid: (\d{1,10}))",
              .captures = 2,
              .example = "Warning  SystemOOM  node/gpu-7  System OOM encountered, victim process: python, pid: 12345",
-             .emit = system_oom}),
+             .emit = system_oom,
+             .source = "kubernetes: pkg/kubelet/oom/oom_watcher_linux.go"}),
 };
 
 }  // namespace
 
 extern const Parser kubernetes;
-const Parser kubernetes{.name = "kubernetes", .title = "Kubernetes and containers", .patterns = patterns};
+const Parser kubernetes{.name = "kubernetes",
+                        .title = "Kubernetes and containers",
+                        .source = "kubernetes: pkg/kubelet/eviction/helpers.go",
+                        .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -40,6 +40,36 @@ void cuda_malloc(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(std::move(oom));
 }
 
+/// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's devices; the reason follows in their words.
+void cann(const Match& m, Sink& sink) {
+  Oom oom = base("llama.cpp");
+  oom.request = read_bytes(m[1], "MiB");
+  Where where;
+  where.device = static_cast<int>(leading_integer(m[2]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+void metal_size(const Match& m, Sink& sink) {
+  Oom oom = base("metal");
+  oom.request = read_bytes(m[1], "MiB");
+  sink.oom(std::move(oom));
+}
+
+void mlx_request(const Match& m, Sink& sink) {
+  Oom oom = base("mlx");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+/// The loader's last word: it counts where the backend's own line, with the size, is not there.
+void no_buffer(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 8, 0,
+               {"cudaMalloc failed", "buffer of size", "memory allocation of size", "aclrtMalloc failed",
+                "Bytes of memory on device", "failed to allocate buffer, size"}))
+    bare(m, sink, "llama.cpp");
+}
+
 void metal_buffer(const Match& m, Sink& sink) {
   Oom oom = base("mlx");
   oom.request = read_size(m[1]);
@@ -49,6 +79,9 @@ void metal_buffer(const Match& m, Sink& sink) {
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void tell_metal(const Match& m, Sink& sink) { bare(m, sink, "metal"); }
+void tell_vulkan(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 3, 0, {"memory allocation of size"})) bare(m, sink, "llama.cpp");
+}
 void tell_ggml_error(const Match& m, Sink& sink) { bare(m, sink, "cuda"); }
 
 constexpr Pattern patterns[] = {
@@ -82,7 +115,7 @@ constexpr Pattern patterns[] = {
         {.name = "llama_cpp/ggml_buffer",
          .anchor = "failed to allocate",
          .regex =
-             R"((?:ggml\w{1,60}|llama\w{1,60}|alloc_tensor_range): failed to allocate (?:CUDA|ROCm|Metal|Vulkan|SYCL)\d{0,3} buffer of size (\d{1,18}))",
+             R"((?:ggml\w{1,60}|llama\w{1,60}|alloc_tensor_range): failed to allocate (?:CUDA|ROCm|Metal|MTL|Vulkan|SYCL|CANN|MUSA|OpenCL)\d{0,3} buffer of size (\d{1,18}))",
          .captures = 1,
          .example = "ggml_gallocr_reserve_n: failed to allocate CUDA0 buffer of size 9876543210",
          .emit = requested}),
@@ -97,11 +130,55 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "ggml_vulkan: Device memory allocation of size 1073741824 failed.",
              .emit = requested}),
+    checked({.name = "llama_cpp/vulkan_driver",
+             .anchor = "ErrorOutOfDeviceMemory",
+             .regex = R"((?:ggml_vulkan|what\(\)): {1,3}vk::Device::allocateMemory: ErrorOutOfDeviceMemory)",
+             .example = "ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory",
+             .emit = tell_vulkan}),
+    checked(
+        {.name = "llama_cpp/sycl",
+         .anchor = "Bytes of memory on device",
+         .regex = R"(: can't allocate (\d{1,18}) Bytes of memory on device)",
+         .captures = 1,
+         .example = "ggml_backend_sycl_buffer_type_alloc_buffer: can't allocate 4294967296 Bytes of memory on device",
+         .emit = requested}),
+    checked({.name = "llama_cpp/cann",
+             .anchor = "aclrtMalloc failed",
+             .regex = R"(: allocating ([\d.]{1,12}) MiB on device (\d{1,3}): aclrtMalloc failed)",
+             .captures = 2,
+             .example = "ggml_backend_cann_buffer_type_alloc_buffer: allocating 4096.00 MiB on device 0: aclrtMalloc "
+                        "failed: EL0004",
+             .emit = cann}),
+    checked({.name = "llama_cpp/metal_size",
+             .anchor = "failed to allocate buffer, size",
+             .regex = R"(ggml_metal\w{0,40}: error: failed to allocate buffer, size = {1,9}([\d.]{1,12}) MiB)",
+             .captures = 1,
+             .example = "ggml_metal_buffer_init: error: failed to allocate buffer, size =  4096.00 MiB",
+             .emit = metal_size}),
+    checked({.name = "llama_cpp/mlx",
+             .anchor = "] Unable to allocate",
+             .regex = R"(\[(?:malloc|malloc_or_wait|metal::malloc)\] Unable to allocate (\d{1,18}) bytes)",
+             .captures = 1,
+             .example = "RuntimeError: [malloc] Unable to allocate 1073741824 bytes.",
+             .emit = mlx_request,
+             .source = "mlx: mlx/backend/metal/allocator.cpp"}),
+    checked({.name = "llama_cpp/no_buffer",
+             .anchor = "error loading model",
+             .regex = R"(error loading model: unable to allocate [A-Za-z]{2,8}\d{0,3} buffer)",
+             .example = "llama_model_load: error loading model: unable to allocate CUDA0 buffer",
+             .emit = no_buffer}),
 };
 
 }  // namespace
 
 extern const Parser llama_cpp;
-const Parser llama_cpp{.name = "llama_cpp", .title = "llama.cpp, ollama and MLX", .patterns = patterns};
+const Parser llama_cpp{.name = "llama_cpp",
+                       .title = "llama.cpp, ollama and MLX",
+                       .source =
+                           "llama.cpp: ggml/src/ggml-cuda/ggml-cuda.cu; llama.cpp: ggml/src/ggml-alloc.c; llama.cpp: "
+                           "ggml/src/ggml-vulkan/ggml-vulkan.cpp; llama.cpp: ggml/src/ggml-sycl/ggml-sycl.cpp; "
+                           "llama.cpp: ggml/src/ggml-cann/ggml-cann.cpp; llama.cpp: ggml/src/ggml-metal; "
+                           "mlx: mlx/backend/metal/allocator.cpp",
+                       .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -30,6 +30,15 @@ void tell(const Match& m, Sink& sink, std::string_view status) {
 void status(const Match& m, Sink& sink) { tell(m, sink, m[1]); }
 void cudnn_algorithm(const Match& m, Sink& sink) { tell(m, sink, "CUDNN_NO_ALGORITHM"); }
 
+/// JAX; the statuses themselves may stand above it.
+void jax_dnn(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 40, 0, {"CUDNN_STATUS_", "cudnn handle"})) tell(m, sink, "CUDNN_STATUS_NOT_INITIALIZED");
+}
+/// PyTorch up to 1.0 wrote the statuses out.
+void cublas_words(const Match& m, Sink& sink) {
+  tell(m, sink, m[1][0] == 'r' ? "CUBLAS_STATUS_ALLOC_FAILED" : "CUBLAS_STATUS_NOT_INITIALIZED");
+}
+
 void tensorflow_handle(const Match& m, Sink& sink) {
   tell(m, sink,
        m.text.find("cudnn") != std::string_view::npos ? "CUDNN_STATUS_NOT_INITIALIZED" : "CUBLAS_STATUS_ALLOC_FAILED");
@@ -91,7 +100,8 @@ constexpr Pattern patterns[] = {
              R"(INTERNAL_ERROR(?:_DEVICE_ALLOCATION_FAILED)?)\b))",
          .captures = 1,
          .example = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
-         .emit = status}),
+         .emit = status,
+         .source = "torch: aten/src/ATen/cudnn/Exceptions.h"}),
     checked(
         {.name = "masked/cudnn_algorithm",
          .anchor = "algorithm",
@@ -99,7 +109,8 @@ constexpr Pattern patterns[] = {
              R"((?:Error: Unable to find a valid cuDNN algorithm to run convolution|Failed to get convolution algorithm\. This is )"
              R"(probably because cuDNN failed to initialize))",
          .example = "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
-         .emit = cudnn_algorithm}),
+         .emit = cudnn_algorithm,
+         .source = "torch: aten/src/ATen/native/cudnn/Conv_v8.cpp"}),
     checked(
         {.name = "masked/tensorflow_handle",
          .anchor = "handle: ",
@@ -107,7 +118,32 @@ constexpr Pattern patterns[] = {
              R"([Ff]ailed to create (?:cublas|cudnn) handle: (?:the resource allocation failed|cublas error: the resource allocation failed))",
          .example = "E tensorflow/stream_executor/cuda/cuda_blas.cc:226] failed to create cublas handle: the resource "
                     "allocation failed",
-         .emit = tensorflow_handle}),
+         .emit = tensorflow_handle,
+         .source = "tensorflow: tensorflow/stream_executor/cuda/cuda_blas.cc"}),
+    checked({.name = "masked/jax_dnn",
+             .anchor = "DNN library init",
+             .regex = R"(FAILED_PRECONDITION: DNN library initialization failed)",
+             .example = "jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed. "
+                        "Look at the errors above for more details.",
+             .emit = jax_dnn,
+             .source = "xla: the status of a failed DNN library, as jaxlib raises it"}),
+    checked({.name = "masked/cublas_words",
+             .anchor = "cublas runtime error",
+             .regex = R"(cublas runtime error : (resource allocation failed|library not initialized) at )",
+             .captures = 1,
+             .example = "RuntimeError: cublas runtime error : resource allocation failed at "
+                        "/pytorch/aten/src/THC/THCGeneral.cpp:216",
+             .emit = cublas_words,
+             .source = "torch: aten/src/THC/THCGeneral.cpp"}),
+    checked(
+        {.name = "masked/paddle",
+         .anchor = "(External) CU",
+         .regex =
+             R"(\(External\) CU(?:BLAS|DNN) error\(\d{1,2}\)[,.] (?:\[Hint: ')?(CUBLAS_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED)|CUDNN_STATUS_(?:ALLOC_FAILED|NOT_INITIALIZED|INTERNAL_ERROR)))",
+         .captures = 1,
+         .example = "OSError: (External) CUDNN error(4), CUDNN_STATUS_INTERNAL_ERROR.",
+         .emit = status,
+         .source = "paddle: paddle/phi/core/enforce.h"}),
     checked(
         {.name = "masked/cusolver",
          .anchor = "CUSOLVER_STATUS",
@@ -123,7 +159,8 @@ constexpr Pattern patterns[] = {
              .regex = R"(cuFFT error: (CUFFT_ALLOC_FAILED))",
              .captures = 1,
              .example = "RuntimeError: cuFFT error: CUFFT_ALLOC_FAILED",
-             .emit = status}),
+             .emit = status,
+             .source = "torch: aten/src/ATen/native/cuda/CuFFTUtils.h"}),
     checked(
         {.name = "masked/cusparse",
          .anchor = "CUSPARSE_STATUS",
@@ -138,19 +175,22 @@ constexpr Pattern patterns[] = {
              .regex = R"((?:\[(\d{1,3})\] [^\r\n]{0,120})?Cuda failure(?: \d{1,3})? 'out of memory')",
              .captures = 1,
              .example = "gpu-04:5120:5188 [3] transport/p2p.cc:215 NCCL WARN Cuda failure 2 'out of memory'",
-             .emit = nccl}),
+             .emit = nccl,
+             .source = "nccl: src/include/checks.h"}),
     checked({.name = "masked/triton",
              .anchor = "Triton Error",
              .regex = R"(Triton Error \[(?:CUDA|HIP)\]: out of memory)",
              .example = "RuntimeError: Triton Error [CUDA]: out of memory",
-             .emit = triton}),
+             .emit = triton,
+             .source = "triton: third_party/nvidia/backend/driver.c"}),
     checked({.name = "masked/kernel_shared_memory",
              .anchor = "out of resource: shared",
              .regex = R"(out of resource: shared memory, Required: (\d{1,9}), Hardware limit: \d{1,9})",
              .captures = 1,
              .example = "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840, "
                         "Hardware limit: 101376.",
-             .emit = kernel_shared_memory}),
+             .emit = kernel_shared_memory,
+             .source = "triton: python/triton/runtime/errors.py"}),
     checked(
         {.name = "masked/nccl_fault",
          .anchor = "Cuda failure",
@@ -158,7 +198,8 @@ constexpr Pattern patterns[] = {
              R"(Cuda failure(?: \d{1,3})? '(?:an illegal memory access was encountered|an illegal instruction was encountered|)"
              R"(unspecified launch failure|misaligned address))",
          .example = "enqueue.cc:1556 NCCL WARN Cuda failure 700 'an illegal memory access was encountered'",
-         .emit = fault}),
+         .emit = fault,
+         .source = "nccl: src/include/checks.h"}),
     checked(
         {.name = "masked/fault",
          .anchor = "CUDA error: ",
@@ -166,17 +207,20 @@ constexpr Pattern patterns[] = {
              R"((?:CUDA|HIP) error: (?:device-side assert triggered|an illegal memory access was encountered|misaligned address|)"
              R"(unspecified launch failure|an illegal instruction was encountered))",
          .example = "RuntimeError: CUDA error: an illegal memory access was encountered",
-         .emit = fault}),
+         .emit = fault,
+         .source = "torch: c10/cuda/CUDAException.cpp"}),
     checked({.name = "masked/hardware",
              .anchor = "uncorrectable ECC",
              .regex = R"(CUDA error: uncorrectable ECC error encountered)",
              .example = "RuntimeError: CUDA error: uncorrectable ECC error encountered",
-             .emit = hardware}),
+             .emit = hardware,
+             .source = "torch: c10/cuda/CUDAException.cpp"}),
     checked({.name = "masked/busy",
              .anchor = "busy or unavailable",
              .regex = R"(CUDA-capable device(?:\(s\))?s? (?:is/are|are|is) busy or unavailable)",
              .example = "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable",
-             .emit = busy}),
+             .emit = busy,
+             .source = "torch: c10/cuda/CUDAException.cpp"}),
     checked({.name = "masked/xid",
              .anchor = "NVRM: Xid",
              .regex = R"(NVRM: Xid \(PCI:[\w:.]{4,20}\): (\d{1,4}),)",
@@ -184,12 +228,16 @@ constexpr Pattern patterns[] = {
              .example = "NVRM: Xid (PCI:0000:38:00): 13, pid=2924, name=python, Graphics SM Warp Exception on (GPC 9, "
                         "TPC 1, SM 1): Out Of "
                         "Range Address",
-             .emit = xid}),
+             .emit = xid,
+             .source = "NVIDIA's kernel module: docs.nvidia.com/deploy/xid-errors"}),
 };
 
 }  // namespace
 
 extern const Parser masked;
-const Parser masked{.name = "masked", .title = "Library statuses and device faults", .patterns = patterns};
+const Parser masked{.name = "masked",
+                    .title = "Library statuses and device faults",
+                    .source = "torch: aten/src/ATen/cuda/Exceptions.h",
+                    .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -80,7 +80,38 @@ void iteration(const Match& m, Sink& sink) {
   sink.step(step);
 }
 
+/// NeMo prints the values that its strategy logs in bytes; the peak is never reset.
+void nemo(const Match& m, Sink& sink) {
+  std::size_t at = 0;
+  const auto step = read_number(m[1], at);
+  if (step) sink.step({static_cast<i64>(step->value), {}, {}});
+  for (std::size_t i = 2; i <= 3; ++i) {
+    at = 0;
+    const auto value = read_number(m[i], at);
+    if (!value) continue;
+    Reading r;
+    r.metric = i == 2 ? Metric::memory : Metric::allocated;
+    r.kind = i == 2 ? SeriesKind::running_maximum : SeriesKind::gauge;
+    r.value = value->value;
+    r.quantum = 1;
+    r.unit = "bytes";
+    if (i == 2) r.label = "peak_memory_usage";
+    sink.reading(r, step ? std::optional(step->value) : std::nullopt);
+  }
+}
+
 constexpr Pattern patterns[] = {
+    checked(
+        {.name = "megatron/nemo",
+         .anchor = "peak_memory_usage: ",
+         .regex =
+             R"(Training epoch \d{1,6}, iteration \d{1,9}/\d{1,9} \|[^\r\n]{1,300}?global_step: (\d{1,9}) \|[^\r\n]{0,300}?peak_memory_usage: (\d{1,15}) \| memory_allocated: (\d{1,15}) )",
+         .captures = 3,
+         .example = "Training epoch 0, iteration 9/999 | lr: 1.5e-05 | global_batch_size: 512 | global_step: 9 | "
+                    "peak_memory_usage: 61203283968 | memory_allocated: 31507611648 | reduced_train_loss: 10.9 | "
+                    "consumed_samples: 5120",
+         .emit = nemo,
+         .source = "NeMo: nemo/lightning/pytorch/strategies/megatron_strategy.py; real logs"}),
     checked({.name = "megatron/iteration",
              .anchor = "consumed samples:",
              .regex = R"(iteration {1,12}(\d{1,10})/ {0,12}(\d{1,10}) {1,4}\| {1,4}consumed samples:)",
@@ -101,6 +132,11 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser megatron;
-const Parser megatron{.name = "megatron", .title = "Megatron-LM", .patterns = patterns, .gauges = gauges};
+const Parser megatron{
+    .name = "megatron",
+    .title = "Megatron-LM and NeMo",
+    .source = "Megatron-LM: megatron/training/utils/common_utils.py (report_memory), megatron/training/training.py",
+    .patterns = patterns,
+    .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

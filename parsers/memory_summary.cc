@@ -1,7 +1,9 @@
 // torch.cuda.memory_summary(): a table of one device's counters. Units are binary, spelled KiB today and KB in old
-// versions.
+// versions. Beside it memory_stats(), a dict of the same counters in bytes, and mem_get_info(), what the driver says of
+// the whole device: (free, total).
 #include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/printed.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
@@ -63,7 +65,89 @@ void reserved(const Match& m, Sink& sink) {
   amount(m[3], m[4], Metric::max_reserved, "", sink);
 }
 
+struct Key {
+  std::string_view text;
+  Metric metric;
+  SeriesKind kind;
+};
+constexpr Key keys[] = {
+    {"allocated_bytes.all.current", Metric::allocated, SeriesKind::gauge},
+    {"allocated_bytes.all.peak", Metric::max_allocated, SeriesKind::running_maximum},
+    {"reserved_bytes.all.current", Metric::reserved, SeriesKind::gauge},
+    {"reserved_bytes.all.peak", Metric::max_reserved, SeriesKind::running_maximum},
+    {"active_bytes.all.current", Metric::active, SeriesKind::gauge},
+};
+
+/// The number behind a key of a dict, an OrderedDict, JSON or a print: marks and blanks between them.
+std::optional<double> number_behind(std::string_view text, std::string_view key) {
+  const std::size_t found = text.find(key);
+  if (found == text.npos || (found > 0 && text[found - 1] == '/')) return std::nullopt;
+  std::size_t at = found + key.size();
+  const std::size_t start = text.find_first_not_of("'\":,= ", at);
+  if (start == text.npos || start == at || start > at + 6) return std::nullopt;
+  at = start;
+  const auto number = read_number(text, at);
+  return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
+}
+
+void stats(const Match& m, Sink& sink) {
+  const std::optional<double> step = read_printed(m.text).step;
+  for (const Key& key : keys) {
+    const auto value = number_behind(m.text, key.text);
+    if (!value) continue;
+    Reading r;
+    r.metric = key.metric;
+    r.kind = key.kind;
+    r.value = *value;
+    r.quantum = 1;
+    r.unit = "bytes";
+    sink.reading(r, step);
+  }
+}
+
+void stats_counters(const Match& m, Sink& sink) {
+  if (const auto n = number_behind(m.text, "num_alloc_retries")) sink.remark("allocator/retries", *n);
+  if (const auto n = number_behind(m.text, "num_ooms")) sink.remark("allocator/failures", *n);
+}
+
+void device_info(const Match& m, Sink& sink) {
+  const auto free = read_size(m[1]), total = read_size(m[2]);
+  if (!free || !total || free->count > total->count) return;
+  Reading r;
+  r.metric = Metric::free;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = static_cast<double>(free->count);
+  r.quantum = 1;
+  r.unit = "bytes";
+  r.label = "mem_get_info";
+  sink.reading(r, read_printed(m.text).step);
+}
+
 constexpr Pattern patterns[] = {
+    checked(
+        {.name = "memory_summary/stats",
+         .anchor = "_bytes.all.",
+         .regex =
+             R"((?:^|[^/\w])(?:allocated|reserved|active)_bytes\.all\.(?:current|peak)['"]{0,1}(?: ?[:=,] {0,3}| {1,3})\d)",
+         .example = "OrderedDict([('active_bytes.all.current', 104857600), ('allocated_bytes.all.peak', 204857600)])",
+         .emit = stats,
+         .aside = true,
+         .source = "torch: torch/cuda/memory.py (memory_stats)"}),
+    checked({.name = "memory_summary/stats_counters",
+             .anchor = "num_alloc_retries",
+             .second_anchor = "num_ooms",
+             .regex = R"((?:^|[^/\w])num_(?:alloc_retries|ooms)['"]{0,1}(?: ?[:=,] {0,3}| {1,3})\d)",
+             .example = "  \"num_alloc_retries\": 2,",
+             .emit = stats_counters,
+             .aside = true,
+             .source = "torch: torch/cuda/memory.py (memory_stats)"}),
+    checked({.name = "memory_summary/mem_get_info",
+             .anchor = "mem_get_info",
+             .regex = R"(mem_get_info(?:\(\w{0,12}\))?[ :=]{0,4}\((\d{6,15}), (\d{9,15})\))",
+             .captures = 2,
+             .example = "torch.cuda.mem_get_info(): (8589934592, 25438126080)",
+             .emit = device_info,
+             .source = "torch: torch/cuda/memory.py (mem_get_info)"}),
     checked({.name = "memory_summary/counters",
              .anchor = "cudaMalloc retries:",
              .regex = R"([A-Z]{3,4} OOMs: {1,4}(\d{1,9}) {1,14}\| {1,10}[a-z]{3,4}Malloc retries: {1,4}(\d{1,9})\b)",
@@ -97,6 +181,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser memory_summary;
-const Parser memory_summary{.name = "memory_summary", .title = "torch.cuda.memory_summary()", .patterns = patterns};
+const Parser memory_summary{.name = "memory_summary",
+                            .title = "torch.cuda.memory_summary() and memory_stats()",
+                            .source = "torch: torch/cuda/memory.py",
+                            .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -19,6 +19,7 @@ constexpr Gauge gauges[] = {
 }  // namespace
 
 extern const Parser mlx;
-const Parser mlx{.name = "mlx", .title = "MLX", .patterns = {}, .gauges = gauges};
+const Parser mlx{
+    .name = "mlx", .title = "MLX", .source = "MLX: mlx_lm/tuner/trainer.py", .patterns = {}, .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

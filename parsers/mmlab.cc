@@ -1,4 +1,4 @@
-// The OpenMMLab family: mmcv 1.x (mmdet 2.x, mmseg 0.x, mmedit, mmdet3d) and mmengine.
+// The OpenMMLab family: mmcv 1.x (mmdet 2.x, mmseg 0.x, mmedit, mmdet3d), mmengine and XTuner.
 //
 // "memory" is int(max_memory_allocated() / 2^20) of the rank that used most. mmcv never resets the counter; mmengine
 // resets it at every read, so that its values may fall. mmcv can print a broken value right after an epoch's end.
@@ -46,6 +46,16 @@ constexpr Gauge gauges[] = {
                   .example = "2021-11-20 10:14:55,120 - mmseg - INFO - Iter [450/80000]\tlr: 9.950e-03, eta: 7:01:32, "
                              "time: 0.318, data_time: 0.005, "
                              "memory: 8201, loss: 1.0911"}),
+    checked(
+        Gauge{.name = "mmlab/xtuner",
+              .anchor = " max_memory: ",
+              .form = "<[RANK {rank}]~>Step {step}~max_memory: {max_allocated} GB reserved_memory: {max_reserved} GB",
+              .unit = static_cast<double>(GiB),
+              .unit_name = "GB",
+              .example = "[XTuner][RANK 0][2025-02-11 10:11:12][INFO] Epoch 1 Step 10/100 data_time: 0.0110 time: "
+                         "4.1001 total_loss: 1.21 grad_norm: 1.20 max_memory: 35.21 GB reserved_memory: 40.12 GB "
+                         "tgs: 7999.1",
+              .source = "XTuner: xtuner/v1/train/trainer.py"}),
 };
 
 /// Batches of a validation or test pass; mmengine resets the counter here, too.
@@ -95,6 +105,12 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser mmlab;
-const Parser mmlab{.name = "mmlab", .title = "mmcv and mmengine", .patterns = patterns, .gauges = gauges};
+const Parser mmlab{
+    .name = "mmlab",
+    .title = "mmcv, mmengine and XTuner",
+    .source =
+        "mmcv: mmcv/runner/hooks/logger/text.py; mmengine: mmengine/runner/log_processor.py, mmengine/device/utils.py",
+    .patterns = patterns,
+    .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

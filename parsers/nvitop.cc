@@ -70,6 +70,7 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser nvitop;
-const Parser nvitop{.name = "nvitop", .title = "nvitop's collector", .patterns = patterns};
+const Parser nvitop{
+    .name = "nvitop", .title = "nvitop's collector", .source = "nvitop: nvitop/api/collector.py", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -49,6 +49,11 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser olmo;
-const Parser olmo{.name = "olmo", .title = "OLMo", .patterns = patterns, .gauges = gauges};
+const Parser olmo{
+    .name = "olmo",
+    .title = "OLMo",
+    .source = "OLMo: olmo/train.py, olmo/torch_util.py; OLMo-core: olmo_core/train/callbacks/gpu_memory_monitor.py",
+    .patterns = patterns,
+    .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -381,6 +381,13 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser other_gpu;
-const Parser other_gpu{.name = "other_gpu", .title = "Other programs on a device", .patterns = patterns};
+const Parser other_gpu{.name = "other_gpu",
+                       .title = "Other programs on a device",
+                       .source =
+                           "kaldi: cudamatrix/cu-allocator.cc; caffe: syncedmem.cpp; paddle: fluid/memory/allocation; "
+                           "onnxruntime: core/framework/bfc_arena.cc; rmm: cuda_memory_resource.hpp; cupy: "
+                           "cuda/memory.pyx; faiss: gpu/StandardGpuResources.cpp; numba: cudadrv/driver.py; "
+                           "tensorrt; mindspore; warp; physx; darknet; habana; neuron; xgboost; real logs",
+                       .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -12,9 +12,7 @@ bool holds_memory(std::string_view line) { return !read_printed(line).values.emp
 
 void tell(const Match& m, Sink& sink) {
   const Printed printed = read_printed(m.text);
-  const auto whole = [](const std::optional<double>& x) {
-    return x ? std::optional(whole_number(*x)) : std::nullopt;
-  };
+  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   if (!printed.evaluation && (printed.step || printed.epoch))
     sink.step({whole(printed.step), whole(printed.total), printed.epoch});
   for (const PrintedValue& v : printed.values) {
@@ -83,6 +81,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser prints;
-const Parser prints{.name = "prints", .title = "memory printed by the user's program", .patterns = patterns};
+const Parser prints{.name = "prints",
+                    .title = "memory printed by the user's program",
+                    .source = "programs of users; real logs",
+                    .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

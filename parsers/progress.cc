@@ -16,9 +16,7 @@ bool is_progress(std::string_view line) {
 
 void step(const Match& m, Sink& sink) {
   const Printed printed = read_printed(m.text);
-  const auto whole = [](const std::optional<double>& x) {
-    return x ? std::optional(whole_number(*x)) : std::nullopt;
-  };
+  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   sink.step({whole(printed.step), whole(printed.total), printed.epoch});
 }
 
@@ -97,6 +95,11 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser progress;
-const Parser progress{.name = "progress", .title = "progress bars, step lines and phases", .patterns = patterns};
+const Parser progress{.name = "progress",
+                      .title = "progress bars, step lines and phases",
+                      .source =
+                          "tqdm: tqdm/std.py; transformers: trainer.py; Lightning: pytorch/callbacks/progress; "
+                          "Megatron-LM: megatron/training/checkpointing.py; real logs",
+                      .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -90,19 +90,23 @@ void json_used(const Match& m, Sink& sink) {
 }
 void json_total(const Match& m, Sink& sink) { each_value(m, sink, "\"VRAM Total Memory (B)\": \"", tell_total, true); }
 
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> out;
-  for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < 64;) {
-    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    out.push_back(line.substr(at, end - at));
-    at = line.find_first_not_of(" \t", end);
-  }
-  return out;
+/// "GPU Memory Allocated (VRAM%)" is a share of the card. "GPU memory use (%)" beside it is the share of the time in
+/// which the memory was busy.
+void tell_share(Sink& sink, int device, i64 share, bool) {
+  tell_amount(sink, {.device = device},
+              {.metric = Metric::utilization, .number = static_cast<double>(share), .unit_bytes = 1, .unit = "%"});
+}
+
+void text_share(const Match& m, Sink& sink) {
+  tell_share(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
+}
+void json_share(const Match& m, Sink& sink) {
+  each_value(m, sink, "\"GPU Memory Allocated (VRAM%)\": \"", tell_share, false);
 }
 
 /// Cells hold blanks, but from the right end of the line the columns count: "…  VRAM%  GPU%".
 bool header(std::string_view line, Layout& layout) {
-  const auto cells = cells_of(line);
+  const auto cells = blank_cells(line);
   const auto vram = std::find(cells.begin(), cells.end(), "VRAM%");
   if (cells.empty() || vram == cells.end() || (cells[0] != "Device" && cells[0] != "GPU")) return false;
   layout = {};
@@ -113,7 +117,7 @@ bool header(std::string_view line, Layout& layout) {
 }
 
 bool row(std::string_view line, const Layout& layout, Sink& sink) {
-  const auto cells = cells_of(line);
+  const auto cells = blank_cells(line);
   const auto from_end = static_cast<std::size_t>(layout.roles.at(0));
   if (cells.size() < from_end + 5) return false;
   const std::string_view index = cells[0], share = cells[cells.size() - from_end];
@@ -125,6 +129,36 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
                .unit_bytes = 1,
                .unit = "%"});
   return share.ends_with('%');
+}
+
+enum CsvRole : int { other, device, used_bytes, total_bytes };
+
+/// --csv: "device,VRAM Total Memory (B),VRAM Total Used Memory (B)".
+bool csv_header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.kind = "rocm_smi_csv";
+  for (const auto cell : comma_cells(line)) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "device"                       ? device
+                           : cell == "VRAM Total Used Memory (B)" ? used_bytes
+                           : cell == "VRAM Total Memory (B)"      ? total_bytes
+                                                                  : other);
+  }
+  return layout.columns[0] == "device";
+}
+
+bool csv_row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto cells = comma_cells(line);
+  if (cells.size() != layout.roles.size() || !cells[0].starts_with("card") || cells[0].size() > 8) return false;
+  const std::string_view digits = cells[0].substr(4);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return false;
+  const int card = static_cast<int>(leading_integer(digits));
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    const bool number = !cells[i].empty() && cells[i].find_first_not_of("0123456789") == cells[i].npos;
+    if (number && layout.roles[i] == used_bytes) tell_used(sink, card, leading_integer(cells[i]), false);
+    if (number && layout.roles[i] == total_bytes) tell_total(sink, card, leading_integer(cells[i]), false);
+  }
+  return true;
 }
 
 constexpr Pattern patterns[] = {
@@ -150,6 +184,16 @@ constexpr Pattern patterns[] = {
              .anchor = "\"VRAM Total Memory (B)\": \"",
              .example = "{\"card0\": {\"VRAM Total Memory (B)\": \"68702699520\"}}",
              .emit = json_total}),
+    checked({.name = "rocm_smi/share",
+             .anchor = "GPU Memory Allocated (VRAM%)",
+             .regex = R"(GPU\[([0-9]{1,3})\][ \t]{0,8}: GPU Memory Allocated \(VRAM%\): ([0-9]{1,3})[ \r]{0,4}$)",
+             .captures = 2,
+             .example = "GPU[0]\t\t: GPU Memory Allocated (VRAM%): 44",
+             .emit = text_share}),
+    checked({.name = "rocm_smi/json_share",
+             .anchor = "\"GPU Memory Allocated (VRAM%)\": \"",
+             .example = "{\"card0\": {\"GPU Memory Allocated (VRAM%)\": \"44\"}}",
+             .emit = json_share}),
 };
 
 constexpr Table tables[] = {
@@ -160,11 +204,23 @@ constexpr Table tables[] = {
      .header = header,
      .sniff = nullptr,
      .row = row},
+    {.name = "rocm_smi/csv",
+     .anchor = "VRAM Total Used Memory (B)",
+     .example_header = "device,VRAM Total Memory (B),VRAM Total Used Memory (B)",
+     .example_row = "card0,68702699520,30412800000",
+     .header = csv_header,
+     .sniff = nullptr,
+     .row = csv_row},
 };
 
 }  // namespace
 
 extern const Parser rocm_smi;
-const Parser rocm_smi{.name = "rocm_smi", .title = "rocm-smi", .patterns = patterns, .gauges = {}, .tables = tables};
+const Parser rocm_smi{.name = "rocm_smi",
+                      .title = "rocm-smi",
+                      .source = "rocm_smi_lib: python_smi_tools/rocm_smi.py",
+                      .patterns = patterns,
+                      .gauges = {},
+                      .tables = tables};
 
 }  // namespace oomdoctor::parsers

@@ -68,6 +68,21 @@ void ray(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The store has its own bound: no limit of the host, and nothing was killed.
+void object_store(const Match& m, Sink& sink) {
+  Oom oom = base("ray-object-store");
+  oom.kind = OomKind::shared_memory;
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+void dask(const Match& m, Sink& sink) {
+  Where where;
+  if (m.has(1)) where.pid = leading_integer(m[1]);
+  sink.at(where);
+  sink.oom(base("dask"));
+}
+
 void without_numbers(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("scheduler"));
 }
@@ -84,13 +99,15 @@ constexpr Pattern patterns[] = {
              .anchor = "TERM_MEMLIMIT",
              .regex = R"(^ {0,8}TERM_MEMLIMIT: job killed after reaching LSF memory usage limit)",
              .example = "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.",
-             .emit = lsf}),
+             .emit = lsf,
+             .source = "IBM Spectrum LSF: its job report"}),
     checked({.name = "schedulers/pbs",
              .anchor = "PBS: job killed",
              .regex = R"(PBS: job killed: (\w{3,10}) (\d{1,15}(?:[kmg]?b)?) exceeded limit (\d{1,15}(?:[kmg]?b)?))",
              .captures = 3,
              .example = "=>> PBS: job killed: mem 8402048kb exceeded limit 8388608kb",
-             .emit = pbs}),
+             .emit = pbs,
+             .source = "OpenPBS: src/resmom"}),
     checked(
         {.name = "schedulers/grid_engine",
          .anchor = "exceeds job hard limit",
@@ -100,7 +117,8 @@ constexpr Pattern patterns[] = {
          .example = "job 4711.1 exceeds job hard limit \"h_vmem\" of queue \"all.q@node7\" (4298932224.00000 > "
                     "limit:4294967296.00000) - "
                     "sending SIGKILL",
-         .emit = grid_engine}),
+         .emit = grid_engine,
+         .source = "Grid Engine: its execution daemon"}),
     checked(
         {.name = "schedulers/condor",
          .anchor = "gone over",
@@ -110,7 +128,8 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .reach = Reach::message,
          .example = "Job has gone over memory limit of 4096 megabytes. Peak usage: 4500 megabytes.",
-         .emit = condor}),
+         .emit = condor,
+         .source = "HTCondor: its job log"}),
     checked(
         {.name = "schedulers/yarn_container",
          .anchor = "killed by YARN",
@@ -120,7 +139,8 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .reach = Reach::message,
          .example = "Container killed by YARN for exceeding memory limits. 6.1 GB of 6 GB physical memory used.",
-         .emit = yarn}),
+         .emit = yarn,
+         .source = "spark: org/apache/spark/deploy/yarn/YarnAllocator.scala"}),
     checked(
         {.name = "schedulers/yarn_node",
          .anchor = "memory limit",
@@ -133,14 +153,16 @@ constexpr Pattern patterns[] = {
          .example = "Container [pid=28914,containerID=container_17_01_000002] is running beyond physical memory "
                     "limits. Current usage: "
                     "6.1 GB of 6 GB physical memory used; 8.0 GB of 12.6 GB virtual memory used. Killing container.",
-         .emit = yarn}),
+         .emit = yarn,
+         .source = "hadoop: ContainersMonitorImpl.java"}),
     checked({.name = "schedulers/ray",
              .anchor = "running low on memory",
              .second_anchor = "killed due to the",
              .regex = R"(Taskwaskilledduetothenoderunninglowonmemory)",
              .reach = Reach::message,
              .example = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
-             .emit = ray}),
+             .emit = ray,
+             .source = "ray: python/ray/exceptions.py"}),
     checked(
         {.name = "schedulers/ray_monitor",
          .anchor = "RayOutOfMemoryError",
@@ -149,36 +171,53 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node node7 is used (61.02 "
                     "/ 64.0 GB).",
-         .emit = tell_ray_monitor}),
+         .emit = tell_ray_monitor,
+         .source = "ray: python/ray/_private/memory_monitor.py"}),
     checked(
         {.name = "schedulers/notebook",
          .anchor = "available",
          .regex =
              R"(Your (?:notebook tried to allocate more memory than is available\. It has restarted|session crashed after using all available RAM))",
          .example = "Your notebook tried to allocate more memory than is available. It has restarted.",
-         .emit = without_numbers}),
+         .emit = without_numbers,
+         .source = "Kaggle notebooks: real logs"}),
     checked({.name = "schedulers/ray_node",
              .anchor = "memory pressure (OOM)",
              .regex = R"([1-9]\d{0,5} Workers \(tasks / actors\) killed due to memory pressure \(OOM\))",
              .example = "2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to "
                         "other reasons at node",
-             .emit = without_numbers}),
+             .emit = without_numbers,
+             .source = "ray: src/ray/raylet/node_manager.cc"}),
     checked({.name = "schedulers/dask",
              .anchor = "memory budget",
-             .regex = R"(Worker [^\r\n]{0,80}exceeded \d{1,3}% memory budget)",
+             .regex = R"(Worker [^\r\n(]{0,80}(?:\(pid=(\d{1,10})\) )?exceeded \d{1,3}% memory budget)",
+             .captures = 1,
              .example = "distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:41157 (pid=2231) exceeded 95% "
                         "memory budget. Restarting...",
-             .emit = without_numbers}),
+             .emit = dask,
+             .source = "distributed: distributed/worker_memory.py"}),
+    checked(
+        {.name = "schedulers/ray_object_store",
+         .anchor = "because it is full",
+         .regex =
+             R"(Failed to put object \w{1,80} in object store because it is full\. Object size is (\d{1,18}) bytes)",
+         .captures = 1,
+         .example = "ray.exceptions.ObjectStoreFullError: Failed to put object 00ab in object store because it is "
+                    "full. Object size is 1073741824 bytes.",
+         .emit = object_store,
+         .source = "ray: python/ray/exceptions.py"}),
     checked({.name = "schedulers/aws_batch",
              .anchor = "due to memory usage",
              .regex = R"(OutOfMemoryError: Container killed due to memory usage)",
              .example = "OutOfMemoryError: Container killed due to memory usage",
-             .emit = without_numbers}),
+             .emit = without_numbers,
+             .source = "AWS Batch and ECS: the reason of a stopped task"}),
 };
 
 }  // namespace
 
 extern const Parser schedulers;
-const Parser schedulers{.name = "schedulers", .title = "Batch systems and cluster managers", .patterns = patterns};
+const Parser schedulers{
+    .name = "schedulers", .title = "Batch systems and cluster managers", .source = "real logs", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

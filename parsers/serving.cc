@@ -166,6 +166,12 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser serving;
-const Parser serving{.name = "serving", .title = "Inference servers", .patterns = patterns};
+const Parser serving{.name = "serving",
+                     .title = "Inference servers",
+                     .source =
+                         "vLLM: vllm/v1/core/kv_cache_utils.py, vllm/v1/worker/gpu_worker.py; SGLang: "
+                         "srt/model_executor/model_runner.py; text-generation-inference: "
+                         "server/text_generation_server/models; ollama: server/sched.go",
+                     .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -232,6 +232,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser settings;
-const Parser settings{.name = "settings", .title = "settings of the training", .patterns = patterns};
+const Parser settings{.name = "settings",
+                      .title = "settings of the training",
+                      .source = "argument dumps, configurations and command lines: real logs",
+                      .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

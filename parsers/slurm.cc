@@ -100,31 +100,36 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .reach = Reach::message,
          .example = "slurmstepd: error: Step 71422.0 exceeded memory limit (8485688 > 8388608), being killed",
-         .emit = over_limit}),
+         .emit = over_limit,
+         .source = "slurm: src/common/slurm_jobacct_gather.c"}),
     checked({.name = "slurm/exceeded",
              .anchor = "memory limit",
              .regex = R"(slurmstepd: error: Exceeded (?:step|job) memory limit)",
              .example = "slurmstepd: error: Exceeded job memory limit",
-             .emit = exceeded}),
+             .emit = exceeded,
+             .source = "slurm: src/slurmd/slurmd/req.c; src/plugins/task/cgroup/task_cgroup_memory.c"}),
     checked({.name = "slurm/task",
              .anchor = "Out Of Memory",
              .second_anchor = "srun: error",
              .regex = R"(srun:error:[\w.\-]{1,64}:tasks?[\d,\-\[\]]{1,80}:OutOfMemory)",
              .reach = Reach::message,
              .example = "srun: error: gpu-04: task 0: Out Of Memory",
-             .emit = task}),
+             .emit = task,
+             .source = "slurm: src/srun"}),
     checked({.name = "slurm/task_killed",
              .anchor = "srun: error",
              .regex = R"(srun: error: [\w.\-]{1,64}: tasks? [\d,\-\[\]]{1,80}: Killed)",
              .example = "srun: error: gpu-04: tasks 0-3: Killed",
-             .emit = task_killed}),
+             .emit = task_killed,
+             .source = "slurm: src/srun"}),
     checked(
         {.name = "slurm/accounting",
          .anchor = "OUT_OF_ME",
          .regex =
              R"(^ {0,8}\d{1,12}[\w+.\-\[\]]{0,24}[ |][^\r\n]{0,300}[ |]OUT_OF_ME(?:MORY|M?O?R?\+)[ |]{1,40}\d{1,3}:\d{1,3})",
          .example = "71422          train     normal      group          4 OUT_OF_ME+    0:125",
-         .emit = row}),
+         .emit = row,
+         .source = "slurm: src/sacct/print.c"}),
     checked(
         {.name = "slurm/report",
          .anchor = "OUT_OF_MEMORY",
@@ -132,7 +137,8 @@ constexpr Pattern patterns[] = {
              R"((?:^ {0,8}State {0,40}: {0,4}|^ {0,8}JobState=|Slurm [\w ]{0,8}Job_id=\d{1,12} Name=\S{1,80} (?:Ended|Failed), )"
              R"(Run time [\d:\-]{1,20}, )OUT_OF_MEMORY)",
          .example = "State: OUT_OF_MEMORY (exit code 0)",
-         .emit = report}),
+         .emit = report,
+         .source = "seff and job scripts: real logs"}),
     checked(
         {.name = "slurm/cancelled",
          .anchor = "CANCELLED AT",
@@ -140,12 +146,16 @@ constexpr Pattern patterns[] = {
              R"(\*\*\* (?:STEP|JOB) [\w+.]{1,40}(?: ON \S{1,64})? CANCELLED AT [\w:\-]{1,24}((?: DUE TO [A-Za-z ]{1,40})?) ?\*\*\*)",
          .captures = 1,
          .example = "slurmstepd: error: *** JOB 71422 ON gpu-04 CANCELLED AT 2024-05-27T21:42:11 DUE TO TIME LIMIT ***",
-         .emit = cancelled}),
+         .emit = cancelled,
+         .source = "slurm: src/slurmd/slurmstepd/req.c"}),
 };
 
 }  // namespace
 
 extern const Parser slurm;
-const Parser slurm{.name = "slurm", .title = "Slurm", .patterns = patterns};
+const Parser slurm{.name = "slurm",
+                   .title = "Slurm",
+                   .source = "slurm: src/plugins/task/cgroup/task_cgroup_memory.c",
+                   .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -13,35 +13,22 @@
 #include <cstdlib>
 #include <string>
 
+#include "parse/device_export.h"
 #include "parse/gauge.h"
-#include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-enum Role : int { other, time_stamp, index, name, uuid, bus, used, total, free_, pid, process_used };
+enum Role : int { other, time_stamp, index, name, uuid, bus, tile, used, total, free_, pid, process_used };
+/// Beside the role of an amount: the unit that its header names, where that is not MiB.
+enum Unit : int { mebibytes_unit = 0, bytes_unit = 64, gigabytes_unit = 128, unit_bits = 192 };
 
 constexpr double mebibyte = static_cast<double>(MiB);
-constexpr std::size_t max_columns = 256;
+/// No card has that many MiB: the amounts are bytes.
+constexpr double most_mebibytes = 1e7;
+constexpr std::size_t most_remembered = 64;
 /// Rows of one query follow each other within milliseconds; two queries hardly do.
 constexpr double one_moment = 0.05;
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t' || s.front() == '"')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '"')) s.remove_suffix(1);
-  return s;
-}
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> out;
-  for (std::size_t at = 0; out.size() < max_columns;) {
-    const std::size_t comma = line.find(',', at);
-    out.push_back(trimmed(line.substr(at, comma - at)));
-    if (comma == line.npos) break;
-    at = comma + 1;
-  }
-  return out;
-}
 
 std::string lower(std::string_view text) {
   std::string out;
@@ -50,31 +37,47 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// The role of a header cell, "memory.used [MiB]", "gpu_memory_used", "memory_used(MB)", and bytes of its unit.
-Role role_of(std::string_view cell) {
-  std::string n = lower(cell);
-  n = n.substr(0, n.find_first_of("[("));
+/// The unit that a header's cell names: "memory.used [MiB]", "mem_used_gb", "memory_used(B)"; nullopt: no amount.
+std::optional<int> unit_of(std::string_view n) {
+  const std::size_t open = n.find_first_of("[(");
+  std::string_view unit = open == n.npos ? n.substr(n.find_last_of('_') + 1) : n.substr(open + 1);
+  const std::size_t close = unit.find_first_of("])");
+  if (open != n.npos && close == unit.npos) return mebibytes_unit;  // a console broke the line here
+  unit = unit.substr(0, close);
+  if (unit == "gib" || unit == "gb" || unit == "g") return gigabytes_unit;
+  if (unit == "bytes" || unit == "b") return bytes_unit;
+  if (open != n.npos && unit != "mib" && unit != "mb" && unit != "m" && !unit.empty()) return std::nullopt;  // [%]
+  return mebibytes_unit;
+}
+
+/// The role of a header cell, "memory.used [MiB]", "gpu_memory_used", "memory_used(MB)", "GPU Memory Used (MiB)".
+int role_of(std::string_view cell) {
+  const std::string whole = lower(cell);
+  const auto unit = unit_of(whole);
+  std::string n = whole.substr(0, whole.find_first_of("[("));
   while (!n.empty() && n.back() == '_') n.pop_back();
-  for (const std::string_view unit : {"_mib", "_mb"})
-    if (n.ends_with(unit)) n.resize(n.size() - unit.size());
+  for (const std::string_view letters : {"_mib", "_mb", "_gib", "_gb", "_bytes"})
+    if (n.ends_with(letters)) n.resize(n.size() - letters.size());
   const auto is = [&](std::initializer_list<std::string_view> any) {
     return std::find(any.begin(), any.end(), n) != any.end();
   };
   if (is({"timestamp", "time", "datetime", "date_time", "date"})) return time_stamp;
-  if (is({"index", "gpu_index", "index_gpu", "gpu", "gpu_id"})) return index;
+  if (is({"index", "gpu_index", "index_gpu", "gpu", "gpu_id", "deviceid", "device_id"})) return index;
   if (is({"name", "gpu_name", "gpu_type"})) return name;
   if (is({"uuid", "gpu_uuid"})) return uuid;
   if (is({"pci_bus_id", "gpu_bus_id", "bus_id"})) return bus;
-  if (is({"memory_used", "gpu_memory_used", "gpu_mem_used", "mem_used", "used_memory"})) return used;
-  if (is({"memory_total", "gpu_memory_total", "gpu_mem_total", "mem_total"})) return total;
-  if (is({"memory_free", "gpu_memory_free", "gpu_mem_free", "mem_free"})) return free_;
+  if (is({"tileid", "tile_id"})) return tile;
   if (is({"pid"})) return pid;
   if (is({"used_gpu_memory"})) return process_used;
+  if (!unit) return other;
+  if (is({"memory_used", "gpu_memory_used", "gpu_mem_used", "mem_used", "used_memory"})) return used | *unit;
+  if (is({"memory_total", "gpu_memory_total", "gpu_mem_total", "mem_total"})) return total | *unit;
+  if (is({"memory_free", "gpu_memory_free", "gpu_mem_free", "mem_free"})) return free_ | *unit;
   return other;
 }
 
 bool header(std::string_view line, Layout& layout) {
-  const auto cells = cells_of(line);
+  const auto cells = comma_cells(line);
   if (cells.size() < 2) return false;
   layout = {};
   for (const auto cell : cells) {
@@ -82,121 +85,205 @@ bool header(std::string_view line, Layout& layout) {
     layout.columns.emplace_back(cell);
     layout.roles.push_back(role_of(cell));
   }
-  const auto has = [&](int role) { return std::count(layout.roles.begin(), layout.roles.end(), role) > 0; };
+  const auto has = [&](int role) {
+    return std::any_of(layout.roles.begin(), layout.roles.end(), [&](int r) { return (r & ~unit_bits) == role; });
+  };
   const bool query = line.find("utilization.gpu") != line.npos || line.find("memory.") != line.npos;
   if (has(pid)) {
     layout.kind = "smi_apps_csv";
     return has(process_used) || has(used);
   }
   layout.kind = "smi_csv";
+  if (query && !has(used) && !has(free_))
+    layout.note =
+        "nvidia-smi was not asked for memory.used; utilization.memory is the time in which the memory was busy, not "
+        "what "
+        "is in use";
   return query ? has(time_stamp) || has(index) || has(name) || has(uuid) || has(used) || has(bus)
                : has(used) && (has(time_stamp) || has(index));
 }
 
-/// A memory cell in MiB; nullopt for [N/A] and its like.
-std::optional<double> amount(std::string_view cell) {
+/// A memory cell and its unit in bytes: the cell's own, else the header's. nullopt for [N/A] and its like.
+struct Amount {
+  double number = 0, unit = mebibyte;
+  int decimals = 0;
+  bool bare = true;  ///< neither cell nor header name a unit
+};
+std::optional<Amount> amount(std::string_view cell, std::string_view column, int role) {
   std::size_t at = 0;
   const auto n = read_number(cell, at);
   if (!n || n->value < 0) return std::nullopt;
-  const std::string_view unit = trimmed(cell.substr(at));
+  while (at < cell.size() && cell[at] == ' ') ++at;
+  const std::string_view unit = cell.substr(at);
   if (!unit.empty() && unit != "MiB" && unit != "MB") return std::nullopt;
-  return n->value;
+  Amount out{n->value, mebibyte, n->decimals, unit.empty() && column.find_first_of("[(") == column.npos};
+  const int named = role & unit_bits;
+  if (unit.empty() && named == gigabytes_unit) out.unit = static_cast<double>(GiB);
+  if (unit.empty() && named == bytes_unit) out.unit = 1;
+  return out;
 }
 
-bool is_absent(std::string_view cell) { return cell.starts_with('[') || cell == "N/A" || cell.empty() || cell == "-"; }
-
+/// A time stamp, "2025/02/01 12:00:00.104", with a zone or without, a calendar date, or seconds since 1970.
 std::optional<double> time_of(std::string_view cell) {
-  if (const auto stamp = read_time(cell); stamp && stamp->length + 4 >= cell.size()) return stamp->seconds;
+  constexpr std::size_t longest_zone = 6;  // "+01:00"
+  if (const auto stamp = read_time(cell); stamp && stamp->length + longest_zone >= cell.size()) return stamp->seconds;
   std::size_t at = 0;
   const auto n = read_number(cell, at);
-  if (n && at == cell.size() && n->value > 1e8 && n->value < 1e11) return n->value;  // seconds since 1970
+  if (!n || at != cell.size()) return read_calendar_time(cell);
+  if (n->value > 1e8 && n->value < 1e11) return n->value;
+  if (n->value > 1e11 && n->value < 1e14) return n->value / 1000;
   return std::nullopt;
 }
 
-/// Which card a row is about where nothing but name and time tell: the how-manieth row of this moment.
+/// "2025-02-01" in a column of its own, with the clock in the next: seconds since 1970 of its midnight.
+std::optional<double> day_of(std::string_view cell) {
+  if (cell.size() != 10) return std::nullopt;
+  const auto stamp = read_time(std::string(cell) + " 00:00:00");
+  return stamp && stamp->has_date ? std::optional(stamp->seconds) : std::nullopt;
+}
+
+// `memory` of a layout holds texts of four kinds: "@t" the moment of the last row, "@d" the last date line, "@c" a card
+// seen in that moment, and what identity and totals remember under names of their own.
+std::optional<double> remembered(const Layout& layout, std::string_view kind) {
+  for (const std::string& m : layout.memory)
+    if (m.starts_with(kind)) return std::strtod(m.c_str() + kind.size(), nullptr);
+  return std::nullopt;
+}
+
+void begin_moment(const Layout& layout, std::string_view kind, double time) {
+  std::erase_if(layout.memory, [](const std::string& m) { return m.starts_with('@'); });
+  layout.memory.push_back(std::string(kind) + std::to_string(time));
+}
+
+/// Which card a row is about where nothing but name and time tell: the how-manieth row of this moment. A date line
+/// above the rows makes one moment of them.
 int place_in_moment(const Layout& layout, std::optional<double> time, std::string_view card) {
-  auto& memory = layout.memory;  // time of the row before, then the cards seen in this moment
-  if (!time) return 0;
-  const bool same = !memory.empty() && std::abs(std::strtod(memory[0].c_str(), nullptr) - *time) < one_moment &&
-                    std::fmod(*time, 1.0) != 0.0;
-  if (!same) memory.clear();
-  if (memory.empty()) memory.emplace_back();
-  memory[0] = std::to_string(*time);
-  if (memory.size() < 65) memory.emplace_back(card);
-  return static_cast<int>(std::count(memory.begin() + 1, memory.end(), card)) - 1;
+  if (!remembered(layout, "@d")) {
+    if (!time) return 0;
+    const auto before = remembered(layout, "@t");
+    const bool same = before && std::abs(*before - *time) < one_moment && std::fmod(*time, 1.0) != 0.0;
+    if (!same) begin_moment(layout, "@t", *time);
+  }
+  const std::string here = "@c" + std::string(card);
+  if (layout.memory.size() < most_remembered * 2) layout.memory.push_back(here);
+  return static_cast<int>(std::count(layout.memory.begin(), layout.memory.end(), here)) - 1;
 }
 
 struct Row {
-  std::optional<double> time, used, total, free;
+  std::optional<double> time, day;
+  std::optional<Amount> used, total, free;
   std::optional<int> index;
-  std::string_view uuid, bus, name;
+  std::string_view uuid, bus, name, tile;
+  bool strange_time = false;
 };
 
-/// False where a cell does not fit its column: the line is no row.
-bool read_row(const std::vector<std::string_view>& cells, const Layout& layout, Row& row) {
-  if (cells.size() != layout.roles.size()) return false;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string_view cell = cells[i];
-    const int role = layout.roles[i];
-    const auto number = role == used || role == total || role == free_ ? amount(cell) : std::nullopt;
-    if ((role == used || role == total || role == free_) && !number && !is_absent(cell)) return false;
-    if (role == time_stamp) {
-      row.time = time_of(cell);
-      if (!row.time) return false;
-    } else if (role == index && !is_absent(cell)) {
-      std::size_t at = 0;
-      const auto n = read_number(cell, at);
-      if (!n || at != cell.size() || n->decimals != 0 || n->value < 0 || n->value > 1024) return false;
-      row.index = static_cast<int>(n->value);
-    } else if (role == used) {
-      row.used = number;
-    } else if (role == total) {
-      row.total = number;
-    } else if (role == free_) {
-      row.free = number;
-    } else if (role == uuid) {
-      row.uuid = cell;
-    } else if (role == bus) {
-      row.bus = cell;
-    } else if (role == name) {
-      row.name = cell;
-    }
+/// One cell of a row; false where it does not fit its column: the line is no row.
+bool read_cell(std::string_view cell, std::string_view column, int role, Row& row) {
+  const int plain = role & ~unit_bits;
+  if (plain == used || plain == total || plain == free_) {
+    const auto number = amount(cell, column, role);
+    if (!number && !is_absent(cell)) return false;
+    (plain == used ? row.used : plain == total ? row.total : row.free) = number;
+  } else if (plain == time_stamp) {
+    if (const auto day = day_of(cell))
+      row.day = day;
+    else if (const auto time = time_of(cell))
+      row.time = time;
+    else
+      row.strange_time = true;
+  } else if (plain == index && !is_absent(cell)) {
+    std::size_t at = 0;
+    const auto n = read_number(cell, at);
+    if (!n) return row.name = cell, true;  // some call the card's name "gpu"
+    if (at != cell.size() || n->decimals != 0 || n->value < 0 || n->value > 1024) return false;
+    row.index = static_cast<int>(n->value);
+  } else if (plain == uuid) {
+    row.uuid = cell;
+  } else if (plain == bus) {
+    row.bus = cell;
+  } else if (plain == tile) {
+    row.tile = cell;
+  } else if (plain == name) {
+    row.name = cell;
   }
   return true;
 }
 
+bool read_row(const std::vector<std::string_view>& cells, const Layout& layout, Row& row) {
+  if (cells.size() != layout.roles.size()) return false;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (!read_cell(cells[i], layout.columns[i], layout.roles[i], row)) return false;
+  if (row.strange_time && !row.used && !row.free) return false;
+  if (row.day && row.time && *row.time < 86400) *row.time += *row.day;
+  if ((row.used && row.used->bare && row.used->number > most_mebibytes) ||
+      (row.total && row.total->bare && row.total->number > most_mebibytes))
+    for (auto* a : {&row.used, &row.total, &row.free})
+      if (*a && (*a)->bare) (*a)->unit = 1;
+  return true;
+}
+
+/// True where this number was another card's before: two machines write into one file, and both have a card 0.
+bool is_second_of_its_number(const Layout& layout, const Row& row) {
+  const std::string_view card = !row.uuid.empty() ? row.uuid : !row.bus.empty() ? row.bus : row.name;
+  if (card.empty()) return false;
+  const std::string number = std::to_string(*row.index) + '=';
+  for (const std::string& known : layout.memory)
+    if (known.starts_with(number)) return std::string_view(known).substr(number.size()) != card;
+  if (layout.memory.size() < most_remembered) layout.memory.push_back(number + std::string(card));
+  return false;
+}
+
+/// Names the card of a row: its number, else what else tells it from others.
+std::string identify(const Layout& layout, const Row& r, Where& where) {
+  if (!r.tile.empty())
+    return "GPU " + (r.index ? std::to_string(*r.index) : std::string()) + " tile " + std::string(r.tile);
+  if (r.index) {
+    const bool second = is_second_of_its_number(layout, r);
+    if (!second) where.device = r.index;
+    return !second ? "" : std::string(!r.uuid.empty() ? r.uuid : !r.bus.empty() ? r.bus : r.name);
+  }
+  if (!r.uuid.empty()) return std::string(r.uuid);
+  if (!r.bus.empty()) return std::string(r.bus);
+  std::string label(r.name);
+  if (const int place = place_in_moment(layout, r.time, r.name); place > 0)
+    label += (label.empty() ? "row " : ", row ") + std::to_string(place + 1);
+  return label;
+}
+
+/// The total of the row's card, and of all cards as long as they are alike.
+void tell_total(const Layout& layout, const Row& r, const std::string& card, Sink& sink) {
+  if (!r.total || r.total->number <= 0 || !layout.note.empty()) return;
+  const std::string text = std::to_string(whole_number(r.total->number * r.total->unit / mebibyte)) + " MiB";
+  bool alike = true;
+  for (const std::string& known : layout.memory)
+    if (known.starts_with("total=")) alike = alike && known == "total=" + text;
+  if (alike && std::find(layout.memory.begin(), layout.memory.end(), "total=" + text) == layout.memory.end())
+    layout.memory.push_back("total=" + text);
+  sink.setting("capacity", alike ? text : "not the same for all cards");
+  if (!card.empty()) sink.setting("capacity/" + card, text);
+}
+
 bool row(std::string_view line, const Layout& layout, Sink& sink) {
   if (layout.roles.empty()) return false;
+  const auto cells = comma_cells(line);
+  if (layout.kind == "smi_apps_csv") return cells.size() >= layout.roles.size();  // names of programs hold commas
+  if (const auto date = date_line(line)) return begin_moment(layout, "@d", *date), true;
   Row r;
-  if (!read_row(cells_of(line), layout, r)) return false;
-  if (layout.kind == "smi_apps_csv") return true;
+  if (!read_row(cells, layout, r)) return false;
+  if (!r.time) r.time = remembered(layout, "@d");
   Where where;
-  std::string label;
-  if (r.index)
-    where.device = r.index;
-  else if (!r.uuid.empty())
-    label = r.uuid;
-  else if (!r.bus.empty())
-    label = r.bus;
-  else {
-    label = r.name;
-    if (const int place = place_in_moment(layout, r.time, r.name); place > 0)
-      label += (label.empty() ? "row " : ", row ") + std::to_string(place + 1);
-  }
+  const std::string label = identify(layout, r, where);
   sink.at(where);
   if (!r.name.empty()) sink.setting("gpu", r.name);
-  if (r.total && *r.total > 0 && layout.note.empty()) {
-    const std::string text = std::to_string(whole_number(*r.total)) + " MiB";
-    sink.setting("capacity", text);
-    if (r.index || !label.empty()) sink.setting("capacity/" + (r.index ? std::to_string(*r.index) : label), text);
-  }
-  const auto tell = [&](Metric metric, double value) {
+  tell_total(layout, r, where.device ? std::to_string(*where.device) : label, sink);
+  const auto tell = [&](Metric metric, const Amount& amount) {
     Reading reading;
     reading.metric = metric;
     reading.kind = SeriesKind::sampled_gauge;
-    reading.value = value * mebibyte;
-    reading.quantum = mebibyte;
-    reading.unit = "MiB";
+    reading.value = amount.number * amount.unit;
+    reading.quantum = std::max(1.0, amount.unit / std::pow(10.0, amount.decimals));
+    reading.unit = amount.unit == mebibyte ? "MiB" : amount.unit == 1 ? "B" : "GB";
+    reading.ambiguous_unit = reading.unit == "GB";
     reading.label = label;
     sink.reading(reading, {}, r.time);
   };
@@ -207,107 +294,49 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
   return true;
 }
 
-/// What a column of rows without a header holds.
-struct Column {
-  bool times = true, mebibytes = true, whole = true, names = true, constant = true;
-  double least = 1e300, greatest = -1;
-};
-
-std::vector<Column> columns_of(const std::vector<std::vector<std::string_view>>& rows) {
-  std::vector<Column> out(rows[0].size());
-  for (std::size_t c = 0; c < out.size(); ++c)
-    for (const auto& cells : rows) {
-      const std::string_view cell = cells[c];
-      std::size_t at = 0;
-      const auto number = read_number(cell, at);
-      out[c].times &= cell.size() > 10 && read_time(cell) && read_time(cell)->has_date;
-      out[c].mebibytes &= number && cell.ends_with(" MiB");
-      out[c].whole &= number && at == cell.size() && number->decimals == 0;
-      out[c].names &= cell.find("NVIDIA") != cell.npos || cell.starts_with("Tesla ") || cell.starts_with("GeForce") ||
-                      cell.starts_with("Quadro");
-      out[c].constant &= cell == rows[0][c];
-      if (number)
-        out[c].least = std::min(out[c].least, number->value),
-        out[c].greatest = std::max(out[c].greatest, number->value);
-    }
-  return out;
-}
-
-/// Finds total, free and used among `amounts`: the greatest is the total; of two others that add up to it the one
-/// beside it is free (the order of the query in the manual); one other is used, unless it moves the other way.
-bool assign(const std::vector<Column>& columns, const std::vector<std::size_t>& amounts, std::vector<int>& roles) {
-  if (amounts.empty() || amounts.size() > 3) return false;
-  if (amounts.size() == 1) return roles[amounts[0]] = used, true;
-  const auto great = *std::max_element(amounts.begin(), amounts.end(),
-                                       [&](auto a, auto b) { return columns[a].greatest < columns[b].greatest; });
-  std::vector<std::size_t> rest;
-  for (const std::size_t a : amounts)
-    if (a != great) rest.push_back(a);
-  roles[great] = total;
-  if (rest.size() == 1) return roles[rest[0]] = used, true;
-  const double sum = columns[rest[0]].least + columns[rest[1]].greatest;
-  if (sum > columns[great].greatest * 1.02 || sum < columns[great].greatest * 0.9) return false;
-  const std::size_t nearer = great < rest[0] ? rest[0] : rest[1];
-  roles[nearer] = free_;
-  roles[nearer == rest[0] ? rest[1] : rest[0]] = used;
-  return true;
-}
-
-/// Cells without units: total, free and used show themselves by their sum.
-std::vector<std::size_t> best_three(const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
-  std::vector<std::size_t> best;
-  double best_share = 0;
-  for (std::size_t i = 0; i + 2 < plain.size(); ++i) {
-    const std::vector<std::size_t> three{plain[i], plain[i + 1], plain[i + 2]};
-    const double a = columns[three[0]].greatest, b = columns[three[1]].greatest, c = columns[three[2]].greatest,
-                 most = std::max({a, b, c});
-    std::vector<int> roles(columns.size(), other);
-    const double share = (a + b + c - most) / most;
-    if (most < 1000 || share < best_share || !assign(columns, three, roles)) continue;
-    best = three;
-    best_share = share;
-  }
-  return best;
-}
-
 bool sniff(std::span<const std::string> first_lines, Layout& layout) {
-  std::vector<std::vector<std::string_view>> rows;
-  for (const std::string& line : first_lines) {
-    auto cells = cells_of(line);
-    if (cells.size() < 3 || cells.size() > 40 || (!rows.empty() && cells.size() != rows[0].size())) break;
-    rows.push_back(std::move(cells));
-  }
-  if (rows.empty() || rows.size() < std::min<std::size_t>(first_lines.size(), 3)) return false;
-  const auto columns = columns_of(rows);
-  std::vector<std::size_t> amounts, plain;
-  bool times = false, names = false;
+  const auto found = infer_columns(first_lines);
+  if (!found) return false;
   layout = {};
-  layout.roles.assign(columns.size(), other);
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (columns[c].times && !times)
-      layout.roles[c] = time_stamp, times = true;
-    else if (columns[c].names && !names)
-      layout.roles[c] = name, names = true;
-    else if (columns[c].mebibytes)
-      amounts.push_back(c);
-    else if (columns[c].whole)
-      plain.push_back(c);
-  }
-  if (!times) return false;
-  if (amounts.empty() && names) amounts = best_three(columns, plain);
-  if (!assign(columns, amounts, layout.roles)) return false;
+  layout.roles.assign(found->count, other);
+  const auto put = [&](std::optional<std::size_t> column, Role role) {
+    if (column) layout.roles[*column] = role;
+  };
+  put(found->time, time_stamp);
+  put(found->index, index);
+  put(found->name, name);
+  put(found->uuid, uuid);
+  put(found->bus, bus);
+  put(found->total, total);
+  put(found->free, free_);
+  put(found->used, used);
+  for (std::size_t i = 0; i < found->count; ++i) layout.columns.push_back(std::to_string(i + 1));
   layout.kind = "smi_csv";
-  std::string where;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    layout.columns.push_back(std::to_string(c + 1));
-    if (layout.roles[c] == used) where = std::to_string(c + 1);
-  }
-  layout.note = "rows of nvidia-smi without a header: column " + where +
+  layout.note = "rows of nvidia-smi without a header: column " + std::to_string(*found->used + 1) +
                 " was taken for memory.used in MiB, because of the cells' units and sizes";
   return true;
 }
 
+/// The whole output where nvidia-smi does not know a field.
+bool refusal(std::string_view line, Layout& layout) {
+  const std::size_t end = line.find("\" is not a valid field to query");
+  if (!line.starts_with("Field \"") || end == line.npos || end > 80) return false;
+  layout = {};
+  layout.kind = "smi_csv";
+  layout.note = "nvidia-smi printed no row: it does not know the field " + std::string(line.substr(7, end - 7));
+  return true;
+}
+
+bool no_row(std::string_view, const Layout&, Sink&) { return false; }
+
 constexpr Table tables[] = {
+    {.name = "smi/unknown_field",
+     .anchor = "is not a valid field to query",
+     .example_header = "Field \"memory.usage\" is not a valid field to query.",
+     .example_row = "",
+     .header = refusal,
+     .sniff = nullptr,
+     .row = no_row},
     {.name = "smi/csv",
      .anchor = "memory.used",
      .example_header = "timestamp, index, name, memory.used [MiB], memory.total [MiB]",
@@ -336,6 +365,28 @@ constexpr Table tables[] = {
      .header = header,
      .sniff = nullptr,
      .row = row},
+    {.name = "smi/csv_spelled_out",
+     .anchor = "Memory Used (MiB)",
+     .example_header = "Timestamp, DeviceId, GPU Utilization (%), GPU Memory Used (MiB)",
+     .example_row = "12:00:00.104,    0, 98.00, 1812.25",
+     .header = header,
+     .sniff = nullptr,
+     .row = row,
+     .source = "xpumanager: xpu-smi dump; scripts around nvidia-smi"},
+    {.name = "smi/csv_free_renamed",
+     .anchor = "memory_free",
+     .example_header = "timestamp,index,memory_free_mb",
+     .example_row = "2025-02-01 12:00:00,0,44256",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+    {.name = "smi/csv_memory_short",
+     .anchor = "mem_used",
+     .example_header = "timestamp,gpu,gpu_mem_used",
+     .example_row = "2025-02-01 12:00:00,0,1812",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
     {.name = "smi/apps_csv",
      .anchor = "used_gpu_memory",
      .example_header = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]",
@@ -348,6 +399,11 @@ constexpr Table tables[] = {
 }  // namespace
 
 extern const Parser smi;
-const Parser smi{.name = "smi", .title = "nvidia-smi as CSV", .patterns = {}, .gauges = {}, .tables = tables};
+const Parser smi{.name = "smi",
+                 .title = "nvidia-smi as CSV",
+                 .source = "nvidia-smi --query-gpu, --query-compute-apps; real logs",
+                 .patterns = {},
+                 .gauges = {},
+                 .tables = tables};
 
 }  // namespace oomdoctor::parsers

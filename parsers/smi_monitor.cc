@@ -1,6 +1,7 @@
 // nvidia-smi dmon, where it was asked for memory (-s m): the column fb, in MiB that it calls MB. The column mem beside
-// it is the memory's bandwidth in per cent. Two header lines come again every screenful; "-" is an absent value. pmon
-// lists processes and yields nothing.
+// it is the memory's bandwidth in per cent. Two header lines come again every screenful; "-" is an absent value. With
+// --format csv the cells are parted by commas; without a header (noheader) nothing tells what they are. pmon lists
+// processes, whose memory is no reading of a card: its rows are recognised and yield nothing.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -11,18 +12,11 @@
 namespace oomdoctor::parsers {
 namespace {
 
-enum Role : int { other, gpu, fb, date, clock_time };
+enum Role : int { other, gpu, pid, fb, date, clock_time };
 
-constexpr std::size_t max_columns = 64;
-
+/// Blanks stand between the cells, or commas with --format csv.
 std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> out;
-  for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < max_columns;) {
-    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
-    out.push_back(line.substr(at, end - at));
-    at = line.find_first_not_of(" \t", end);
-  }
-  return out;
+  return line.find(',') == line.npos ? blank_cells(line) : comma_cells(line);
 }
 
 bool header(std::string_view line, Layout& layout) {
@@ -33,13 +27,19 @@ bool header(std::string_view line, Layout& layout) {
   for (const std::string_view cell : cells_of(line.substr(1))) {
     layout.columns.emplace_back(cell);
     layout.roles.push_back(cell == "gpu"    ? gpu
+                           : cell == "pid"  ? pid
                            : cell == "fb"   ? fb
                            : cell == "Date" ? date
                            : cell == "Time" ? clock_time
                                             : other);
   }
   const auto has = [&](int role) { return std::count(layout.roles.begin(), layout.roles.end(), role) == 1; };
-  return has(gpu) && has(fb) && std::count(layout.columns.begin(), layout.columns.end(), "pid") == 0;
+  if (has(pid))
+    layout.kind = "smi_pmon";
+  else if (!has(fb))
+    layout.note =
+        "nvidia-smi dmon was not asked for memory (-s m); its column mem is the time in which the memory was busy";
+  return has(gpu) && layout.columns.size() > 1;
 }
 
 bool is_value(std::string_view cell) { return cell == "-" || cell.find_first_not_of("0123456789.:") == cell.npos; }
@@ -58,7 +58,11 @@ std::optional<double> moment(std::string_view day, std::string_view clock) {
 bool row(std::string_view line, const Layout& layout, Sink& sink) {
   if (trimmed(line).starts_with('#')) return true;  // the units: "# Idx     MB     MB"
   const auto cells = cells_of(line);
-  if (cells.size() != layout.roles.size() || !std::all_of(cells.begin(), cells.end(), is_value)) return false;
+  const bool processes = layout.kind == "smi_pmon";
+  if (processes ? cells.size() < layout.roles.size() || !is_value(cells[0]) : cells.size() != layout.roles.size())
+    return false;
+  if (processes) return true;
+  if (!std::all_of(cells.begin(), cells.end(), is_value)) return false;
   Card card;
   std::string_view used, day, clock;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -68,7 +72,7 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
     if (role == date) day = cells[i];
     if (role == clock_time) clock = cells[i];
   }
-  if (used != "-")
+  if (!used.empty() && used != "-")
     tell_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"}, moment(day, clock));
   return true;
 }
@@ -81,12 +85,30 @@ constexpr Table tables[] = {
      .header = header,
      .sniff = nullptr,
      .row = row},
+    {.name = "smi_monitor/dmon_csv",
+     .anchor = "gpu, ",
+     .example_header = "#gpu, fb, bar1, ccpm",
+     .example_row = "0, 1812, 4, 0",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+    {.name = "smi_monitor/without_memory",
+     .anchor = "# gpu ",
+     .example_header = "# gpu    pwr  gtemp  mtemp     sm    mem",
+     .example_row = "    0     97     61      -     98     29",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
 };
 
 }  // namespace
 
 extern const Parser smi_monitor;
-const Parser smi_monitor{
-    .name = "smi_monitor", .title = "nvidia-smi dmon", .patterns = {}, .gauges = {}, .tables = tables};
+const Parser smi_monitor{.name = "smi_monitor",
+                         .title = "nvidia-smi dmon",
+                         .source = "nvidia-smi dmon, pmon; real logs",
+                         .patterns = {},
+                         .gauges = {},
+                         .tables = tables};
 
 }  // namespace oomdoctor::parsers

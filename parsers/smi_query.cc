@@ -1,8 +1,8 @@
 // nvidia-smi -q, as text and as XML: the section of the frame buffer of each whole card.
 //
 // The same three or four amounts stand in other sections, too: BAR1 is address space, "Conf Compute Protected" a
-// reserved part, and under MIG each instance has a copy of its own. Cards are named by their bus id: neither form
-// numbers them.
+// reserved part. Under MIG each instance has a copy of its own, which is what a job inside it has. Neither form numbers
+// the cards: they are named by their bus id, and the only card of a machine is card 0.
 #include <string>
 
 #include "parse/context.h"
@@ -29,11 +29,11 @@ std::optional<i64> mebibytes(std::string_view text) {
 
 struct Place {
   std::string bus;
-  bool alone = false, instance = false;
+  bool alone = false;
+  bool divided = false;                        ///< the card has MIG instances
+  std::string gpu_instance, compute_instance;  ///< of a MIG instance
   std::optional<double> time;
 };
-
-std::size_t indentation(std::string_view body) { return std::min(body.find_first_not_of(" \t"), body.size()); }
 
 /// What stands behind the colon of "Timestamp       : Tue …".
 std::string_view value_of(std::string_view body) {
@@ -41,20 +41,29 @@ std::string_view value_of(std::string_view body) {
   return colon == body.npos ? std::string_view{} : trimmed(body.substr(colon + 3));
 }
 
+bool is_card_heading(std::string_view text) { return text.starts_with("GPU 0") && text.find(" : ") == text.npos; }
+
 Place text_place(const Cursor& cursor) {
   Place place;
-  const std::size_t own = indentation(cursor.line().body());
+  const bool shared = trimmed(cursor.line().body()).starts_with("Shared");
   int sections = 0;
   cursor.backward(most_lines, [&](const Line& line) {
-    const std::string_view body = line.body(), text = trimmed(body);
-    if (text.starts_with("GPU 0") && place.bus.empty()) {
+    const std::string_view text = trimmed(line.body());
+    const bool own = place.bus.empty();
+    if (own && is_card_heading(text))
       place.bus = std::string(text.substr(4));
-      place.instance = own > indentation(body) + 4;
-    } else if (text.starts_with("Attached GPUs")) {
+    else if (own && text.starts_with("MIG Device") && text.ends_with("Device"))
+      place.divided = true;
+    else if (own && shared && text.starts_with("GPU Instance ID") && place.gpu_instance.empty())
+      place.gpu_instance = std::string(value_of(text));
+    else if (own && shared && text.starts_with("Compute Instance ID") && place.compute_instance.empty())
+      place.compute_instance = std::string(value_of(text));
+    else if (own && shared && text.starts_with("Index") && place.gpu_instance.empty())
+      place.gpu_instance = std::string(value_of(text));  // an old driver that prints no instance
+    else if (text.starts_with("Attached GPUs"))
       place.alone = value_of(text) == "1";
-    } else if (text.starts_with("Timestamp") && text.find(" : ") != text.npos) {
+    else if (text.starts_with("Timestamp") && text.find(" : ") != text.npos)
       place.time = read_calendar_time(text);
-    }
     sections += text.ends_with("FB Memory Usage");
     return !text.starts_with("====") && !place.time && sections < most_sections;
   });
@@ -85,17 +94,29 @@ std::string_view between(std::string_view text, std::string_view open, std::stri
 
 Place xml_place(const Cursor& cursor) {
   Place place;
-  bool outside = false;
+  bool inside = true, closed = false;
+  std::string index;
   int sections = 0;
   cursor.backward(most_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
-    outside = outside || text.starts_with("</mig_device");
-    if (text.starts_with("<mig_device>") && !outside) place.instance = true;
-    if (text.starts_with("<gpu id=") && place.bus.empty()) place.bus = std::string(between(text, "\"", "\""));
+    if (place.bus.empty()) {
+      closed = closed || text.starts_with("</mig_device>");
+      place.divided = place.divided || text.starts_with("<mig_device>");
+      if (inside && !closed && text.starts_with("<gpu_instance_id>"))
+        place.gpu_instance = std::string(between(text, ">", "<"));
+      if (inside && !closed && text.starts_with("<compute_instance_id>"))
+        place.compute_instance = std::string(between(text, ">", "<"));
+      if (inside && !closed && text.starts_with("<index>")) index = std::string(between(text, ">", "<"));
+      if (text.starts_with("<mig_device>")) {
+        if (inside && !closed && place.gpu_instance.empty()) place.gpu_instance = index.empty() ? "?" : index;
+        inside = false;
+      }
+      if (text.starts_with("<gpu id=")) place.bus = std::string(between(text, "\"", "\""));
+    }
     if (text.starts_with("<attached_gpus>")) place.alone = between(text, ">", "<") == "1";
     if (text.starts_with("<timestamp>")) place.time = read_calendar_time(between(text, ">", "<"));
     sections += text.starts_with("<fb_memory_usage>");
-    return !place.instance && !place.time && sections < most_sections && !text.starts_with("<nvidia_smi_log");
+    return !place.time && sections < most_sections && !text.starts_with("<nvidia_smi_log");
   });
   return place;
 }
@@ -112,9 +133,14 @@ Section xml_section(const Cursor& cursor) {
 }
 
 void tell(Sink& sink, const Place& place, const Section& section) {
-  if (place.instance || place.bus.empty()) return;
-  const Card card{.device = {}, .label = place.bus, .alone = place.alone};
+  if (place.bus.empty()) return;
+  const std::string name = place.alone ? "0" : place.bus;
+  const bool part = !place.gpu_instance.empty();
+  const std::string label = part ? instance_name(name, place.gpu_instance, place.compute_instance) : place.bus;
+  Card card{.device = {}, .label = label};
+  if (!part && place.alone) card.device = 0;
   if (section.used) tell_amount(sink, card, {.number = static_cast<double>(*section.used)}, place.time);
+  card.alone = place.alone && !part && !place.divided;
   if (section.total) tell_capacity(sink, card, *section.total, "MiB");
 }
 
@@ -126,7 +152,7 @@ bool is_heading(std::string_view line) { return trimmed(line).ends_with("FB Memo
 constexpr Pattern patterns[] = {
     checked({.name = "smi_query/text",
              .anchor = "FB Memory Usage",
-             .regex = R"(^ {1,24}FB Memory Usage)",
+             .regex = R"(^ {1,24}(?:Shared )?FB Memory Usage)",
              .example = "GPU 00000000:31:00.0\n"
                         "    FB Memory Usage\n"
                         "        Total                             : 46068 MiB\n"
@@ -145,6 +171,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser smi_query;
-const Parser smi_query{.name = "smi_query", .title = "nvidia-smi -q", .patterns = patterns};
+const Parser smi_query{.name = "smi_query",
+                       .title = "nvidia-smi -q",
+                       .source = "nvidia-smi -q, -q -x (nvsmi_device_v4 to v13.dtd); real logs",
+                       .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,10 +1,10 @@
 // The table that nvidia-smi prints when asked for nothing, of every driver generation: two rows for each card up to
 // driver 418, a third for MIG later, wider columns from 550 on, a Driver-Model column on Windows.
 //
-// The row with the card's number holds its bus id, the row below it "used / total" in MiB. Rows of MIG instances look
-// alike but no bus id stands above them: an instance is not the card, and its memory is contained in the card's row.
-// Rows of processes hold no total. The date above the table is its only time; many tables in one file are one series a
-// card.
+// The row with the card's number holds its bus id, the row below it "used / total" in MiB. A MIG instance has a row of
+// its own with its own total: for the job inside it, that is the card. Its name keeps it apart from the card, whose row
+// contains its memory. Rows of processes hold no total. The date above the table is its only time; many tables in one
+// file are one series a card.
 #include "parse/context.h"
 #include "parse/device_export.h"
 
@@ -27,9 +27,16 @@ bool holds_bus_id(std::string_view row) {
   return false;
 }
 
+/// Also the rest of a row that a terminal of 80 columns broke: "----------+", "        0 |".
 bool is_table_line(std::string_view body) {
   const std::string_view text = trimmed(body);
-  return !text.empty() && (text.front() == '|' || text.front() == '+');
+  const auto frame = [](char c) { return c == '|' || c == '+'; };
+  return !text.empty() && (frame(text.front()) || frame(text.back()));
+}
+
+bool is_rest_of_row(std::string_view body) {
+  const std::string_view text = trimmed(body);
+  return is_table_line(text) && text.front() != '|' && text.front() != '+';
 }
 
 struct CardRow {
@@ -39,7 +46,7 @@ struct CardRow {
 
 /// "|   0  Tesla V100-SXM2...  On   | 00000000:16:00.0 Off |": number and name; the word before the bar is a mode.
 std::optional<CardRow> read_card_row(std::string_view body) {
-  if (!is_table_line(body) || !holds_bus_id(body)) return std::nullopt;
+  if (!trimmed(body).starts_with('|') || !holds_bus_id(body)) return std::nullopt;
   std::string_view cell = trimmed(body).substr(1);
   cell = trimmed(cell.substr(0, cell.find('|')));
   const std::size_t digits = cell.find_first_not_of("0123456789");
@@ -63,7 +70,7 @@ Above read_above(const Cursor& cursor) {
   bool first = true;
   cursor.backward(most_rows, [&](const Line& line) {
     const std::string_view body = line.body();
-    if (first) {
+    if (first && !is_rest_of_row(body)) {
       first = false;
       above.own = read_card_row(body);
       return above.own.has_value();
@@ -87,13 +94,57 @@ bool card_below(const Cursor& cursor) {
   return found;
 }
 
+/// True where the card is divided into MIG instances: a job inside one cannot have the card's total.
+bool is_divided(const Cursor& cursor) {
+  bool divided = false;
+  cursor.forward(3, [&](const Line& line) {
+    divided = divided || line.body().find(" Enabled ") != std::string_view::npos;
+    return is_table_line(line.body()) && !trimmed(line.body()).starts_with('+');
+  });
+  return divided;
+}
+
 void amount(const Match& m, Sink& sink) {
   const Above above = read_above(m.cursor);
   if (!above.own) return;
-  const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor)};
+  const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor) && !is_divided(m.cursor)};
   tell_amount(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
   tell_capacity(sink, card, leading_integer(m[2]), "MiB");
   if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
+}
+
+/// "|  0    2   0   1  |": the numbers of card, instance and device.
+bool is_instance(const Line& line) {
+  const std::string_view text = trimmed(line.body());
+  if (!text.starts_with('|')) return false;
+  const auto cells = blank_cells(text.substr(1, std::min(text.find('|', 1), text.size()) - 1));
+  return cells.size() == 4 && cells[0].find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// The only instance of its table?
+bool is_only_instance(const Cursor& cursor) {
+  bool others = false;
+  const auto look = [&](const Line& line) {
+    others = others || is_instance(line);
+    return is_table_line(line.body()) && !others && line.body().find("MIG devices") == std::string_view::npos;
+  };
+  cursor.backward(most_rows, look);
+  cursor.forward(others ? 0 : most_rows, look);
+  return !others;
+}
+
+void instance(const Match& m, Sink& sink) {
+  std::optional<double> time;
+  int gaps = 0;  // an empty line stands between the two tables
+  m.cursor.backward(most_rows, [&](const Line& line) {
+    if (is_table_line(line.body())) return true;
+    time = read_calendar_time(line.text);
+    return !time && ++gaps < 3;
+  });
+  const std::string name = instance_name(m[1], m[2], m[3]);
+  const Card part{.device = {}, .label = name};
+  tell_amount(sink, part, {.number = static_cast<double>(leading_integer(m[4]))}, time);
+  tell_capacity(sink, {.device = {}, .label = name, .alone = is_only_instance(m.cursor)}, leading_integer(m[5]), "MiB");
 }
 
 constexpr Pattern patterns[] = {
@@ -104,11 +155,21 @@ constexpr Pattern patterns[] = {
              .example = "|   0  NVIDIA A40                     On  |   00000000:31:00.0 Off |                    0 |\n"
                         "|  0%   38C    P0             97W /  300W |    1812MiB /  46068MiB |     29%      Default |",
              .emit = amount}),
+    checked({.name = "smi_table/instance",
+             .anchor = "MiB / ",
+             .regex = R"(\| {1,3}([0-9]{1,3}) {1,6}([0-9]{1,3}) {1,6}([0-9]{1,3}) {1,6}[0-9]{1,3} {1,4}\|)"
+                      R"( {1,24}([0-9]{1,8})MiB / {1,6}([0-9]{1,8})MiB {1,6}\|)",
+             .captures = 5,
+             .example = "|  0    2   0   1  |            1812MiB / 40448MiB    | 60      0 |  3   0    3    0    3 |",
+             .emit = instance}),
 };
 
 }  // namespace
 
 extern const Parser smi_table;
-const Parser smi_table{.name = "smi_table", .title = "nvidia-smi's table", .patterns = patterns};
+const Parser smi_table{.name = "smi_table",
+                       .title = "nvidia-smi's table",
+                       .source = "nvidia-smi; real logs of drivers 384 to 610",
+                       .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

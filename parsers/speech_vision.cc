@@ -1,9 +1,6 @@
-// Speech and vision toolkits: ESPnet, StyleGAN, PaddlePaddle's toolkits, Swin and its relatives, and AllenNLP's table.
+// Speech and vision toolkits: ESPnet, StyleGAN, and Swin with its relatives.
 //
-// StyleGAN resets its maxima each tick, the others never do. Consoles wrap PaddlePaddle's long lines inside of numbers.
-#include <array>
-
-#include "parse/gauge.h"
+// StyleGAN resets its maxima each tick, the others never do.
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -39,87 +36,17 @@ constexpr Gauge gauges[] = {
                   .example =
                       "[2022-03-01 10:11:12 swin_tiny](main.py 221): INFO Train: [0/300][20/1251]\teta 0:14:11 lr "
                       "0.000002\t time 0.6811 (0.7120)\tgrad_norm 1.8120 (2.0113)\tmem 9310MB"}),
-    checked(Gauge{.name = "speech_vision/allennlp_gpu",
-                  .anchor = "_memory_MB",
-                  .form = "gpu_{device}_memory_MB | {used}",
-                  .unit = mebibyte,
-                  .unit_name = "MB",
-                  .current = SeriesKind::sampled_gauge,
-                  .example =
-                      "2020-05-01 10:11:12,100 - INFO - allennlp.common.tensorboard_writer - gpu_0_memory_MB    |  "
-                      "1411.000  |       N/A"}),
-    // ru_maxrss counts in KiB, and is divided by 1000.
-    checked(Gauge{.name = "speech_vision/allennlp_cpu",
-                  .anchor = "cpu_memory_MB",
-                  .form = "cpu_memory_MB | {host_rss}",
-                  .unit = 1024e3,
-                  .unit_name = "MB",
-                  .current = SeriesKind::running_maximum,
-                  .example =
-                      "2020-05-01 10:11:12,100 - INFO - allennlp.common.tensorboard_writer - cpu_memory_MB      |  "
-                      "2914.112  |       N/A"}),
-};
-
-/// The step that stands before the values: "global_step:40" or "Epoch:[1][40/900]", in text without blanks.
-std::optional<double> step_before(std::string_view text) {
-  constexpr std::size_t reach = 600;
-  if (text.size() > reach) text.remove_prefix(text.size() - reach);
-  constexpr std::string_view global = "global_step:", epoch = "Epoch:[";
-  if (std::size_t at = text.rfind(global); at != text.npos) {
-    at += global.size();
-    const auto step = read_number(text, at);
-    return step ? std::optional(step->value) : std::nullopt;
-  }
-  std::size_t at = text.rfind(epoch);
-  if (at == text.npos) return std::nullopt;
-  at += epoch.size();
-  std::array<double, 3> numbers{};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto number = read_number(text, at);
-    if (!number) return std::nullopt;
-    numbers[i] = number->value;
-    at += i == 0 ? 2 : 1;
-    if (at > text.size()) return std::nullopt;
-  }
-  return numbers[0] * numbers[2] + numbers[1];
-}
-
-void paddle(const Match& m, Sink& sink) {
-  const auto step = step_before(m.before());
-  if (step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, {}});
-  for (std::size_t i = 1; i <= 2; ++i) {
-    std::size_t at = 0;
-    const auto value = read_number(m[i], at);
-    if (!value) continue;
-    Reading r;
-    r.metric = i == 1 ? Metric::max_reserved : Metric::max_allocated;
-    r.kind = SeriesKind::running_maximum;
-    r.value = value->value * mebibyte;
-    r.quantum = mebibyte;
-    r.unit = "MB";
-    sink.reading(r, step);
-  }
-}
-
-constexpr Pattern patterns[] = {
-    checked({.name = "speech_vision/paddle",
-             .anchor = "max_mem_reserved:",
-             .second_anchor = "max_mem_allocated:",
-             .regex = R"(max_mem_reserved:(\d{1,8})MB,max_mem_allocated:(\d{1,8})MB)",
-             .captures = 2,
-             .reach = Reach::message,
-             .example =
-                 "[2023/02/01 10:11:12] ppocr INFO: epoch: [1/50], global_step: 40, lr: 0.0001, avg_samples: 8.0, "
-                 "ips: 13.2 samples/s, eta: 1:12:20, max_mem_reserved: 9120 MB, max_mem_allocated: 8411 MB",
-             .emit = paddle}),
 };
 
 }  // namespace
 
 extern const Parser speech_vision;
 const Parser speech_vision{.name = "speech_vision",
-                           .title = "ESPnet, StyleGAN, PaddlePaddle, Swin, AllenNLP",
-                           .patterns = patterns,
+                           .title = "ESPnet, StyleGAN, Swin",
+                           .source =
+                               "ESPnet: espnet2/train/reporter.py; StyleGAN2-ADA and 3: "
+                               "training/training_loop.py; Swin-Transformer: main.py",
+                           .patterns = {},
                            .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -10,7 +10,9 @@
 #include <limits>
 
 #include "parse/context.h"
+#include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/printed.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
@@ -46,7 +48,9 @@ std::optional<Bytes> statistic(std::string_view text, std::string_view name) {
 }
 
 void allocator(const Match& m, Sink& sink) {
-  if (m.after().starts_with("withfreed_by_count")) return;
+  if (m.after().starts_with("withfreed_by_count") ||
+      m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
+    return;
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
   Where where;
   place(m[1], oom, where);
@@ -114,7 +118,8 @@ std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) 
 void tensor(const Match& m, Sink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
   Where where;
-  place(m[4], oom, where);
+  if (m.has(4)) place(m[4], oom, where);
+  if (!m.has(2)) return sink.oom(std::move(oom));  // before 1.4: the shape alone
   if (m[3].find("device:CPU") != std::string_view::npos && oom.agent == Agent::tf_bfc) {
     oom.kind = OomKind::host;
     oom.agent = Agent::cpu_allocator;
@@ -124,6 +129,80 @@ void tensor(const Match& m, Sink& sink) {
   oom.request = tensor_size(m[1], m[2]);
   sink.at(where);
   sink.oom(std::move(oom));
+}
+
+/// The exception of an operation that ran at once: neither size nor allocator, only the device in the function's name.
+void operation(const Match& m, Sink& sink) {
+  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  Where where;
+  if (m[1] == "GPU") {
+    where.device = static_cast<int>(leading_integer(m[2]));
+  } else if (m.has(1)) {
+    oom.kind = OomKind::host;
+    oom.agent = Agent::cpu_allocator;
+  }
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// TF_GPU_ALLOCATOR=cuda_malloc_async: the driver's pool says what it had.
+void malloc_async(const Match& m, Sink& sink) {
+  Oom oom = base(Agent::tf_bfc, "tf-malloc-async");
+  Where where;
+  if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
+  oom.request = Bytes{leading_integer(m[2]), 0};
+  const std::string_view rest = m.after().substr(0, 300);
+  static constexpr std::string_view label = "Freememory/Totalmemory:";
+  if (const std::size_t at = rest.find(label); at != rest.npos) {
+    const std::string_view numbers = rest.substr(at + label.size());
+    oom.free = read_size(numbers);
+    if (const std::size_t slash = numbers.find('/'); slash != numbers.npos)
+      oom.capacity = read_size(numbers.substr(slash + 1));
+  }
+  m.cursor.forward(6, [&](const Line& line) {
+    if (const auto used = statistic(line.text, "InUse:")) oom.allocated = used, sink.claim_through(line.number);
+    return !oom.allocated;
+  });
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// A copy to the device found no room and says so only in this way.
+void destination(const Match&, Sink& sink) {
+  Oom oom = base(Agent::library, "tf-dst-tensor");
+  oom.kind = OomKind::masked;
+  sink.oom(std::move(oom));
+}
+
+void device_memory(const Match& m, double now, double peak, double quantum, std::string_view unit, Sink& sink) {
+  const std::optional<double> step = read_printed(m.text).step;
+  Reading r;
+  r.metric = Metric::allocated;
+  r.value = now;
+  r.quantum = quantum;
+  r.unit = std::string(unit);
+  r.ambiguous_unit = unit == "gb";
+  r.label = "get_memory_info";
+  sink.reading(r, step);
+  r.metric = Metric::max_allocated;
+  r.kind = SeriesKind::running_maximum;
+  r.value = peak;
+  sink.reading(r, step);
+}
+
+double number_of(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  return number ? number->value : 0;
+}
+
+/// The dict of tf.config.experimental.get_memory_info, as it is: bytes of one device.
+void memory_info(const Match& m, Sink& sink) { device_memory(m, number_of(m[1]), number_of(m[2]), 1, "bytes", sink); }
+
+/// The same, divided by hand: the callback that everybody copies divides by 2^30.
+void memory_details(const Match& m, Sink& sink) {
+  constexpr double gib = static_cast<double>(GiB);
+  device_memory(m, number_of(m[1]) * gib, number_of(m[2]) * gib, gib / 1e4, "gb", sink);
 }
 
 bool is_refusal(std::string_view text) {
@@ -178,6 +257,13 @@ void refusal(const Match& m, i64 bytes, Sink& sink, Oom oom) {
   sink.oom(std::move(oom));
 }
 
+/// TensorFlow before 1.0 names no allocator.
+void nameless(const Match& m, Sink& sink) {
+  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
 void driver(const Match& m, Sink& sink) { refusal(m, leading_integer(m[1]), sink, base(Agent::driver, "tf-driver")); }
 
 void pinned(const Match& m, Sink& sink) {
@@ -187,6 +273,20 @@ void pinned(const Match& m, Sink& sink) {
 }
 
 constexpr Pattern patterns[] = {
+    checked({.name = "tensorflow/memory_info",
+             .anchor = "{'current': ",
+             .regex = R"(\{'current': (\d{4,15}), 'peak': (\d{4,15})\})",
+             .captures = 2,
+             .example = "{'current': 1310720, 'peak': 2310720}",
+             .emit = memory_info,
+             .source = "tensorflow: python/framework/config.py (get_memory_info)"}),
+    checked({.name = "tensorflow/memory_details",
+             .anchor = "GPU memory details",
+             .regex = R"(GPU memory details \[current: (\d{1,6}\.\d{1,12}) gb, peak: (\d{1,6}\.\d{1,12}) gb\])",
+             .captures = 2,
+             .example = "GPU memory details [current: 1.2501 gb, peak: 3.5000 gb]",
+             .emit = memory_details,
+             .source = "real logs"}),
     checked({.name = "tensorflow/allocator",
              .anchor = "ran out of memory",
              .second_anchor = "_bfc)",
@@ -202,12 +302,50 @@ constexpr Pattern patterns[] = {
          .anchor = "OOM when",
          .second_anchor = "allocating tensor",
          .regex =
-             R"(OOMwhenallocatingtensorwithshape\[([\d,]{0,160})\]andtype(\w{1,12})on(/[\w/:]{1,120}?)byallocator(\w{1,24}?)(?=\[|$|\W|Traceback|name:))",
+             R"(OOMwhenallocatingtensorwithshape\[([\d,]{0,160})\](?:andtype(\w{1,12})on(/[\w/:]{1,120}?)byallocator(\w{1,24}?)(?=\[|$|\W|Traceback|name:)|(?!and|,)))",
          .captures = 4,
          .reach = Reach::message,
          .example = "ResourceExhaustedError: OOM when allocating tensor with shape[32,512,512,64] and type float on "
                     "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Conv2D]",
          .emit = tensor}),
+    checked({.name = "tensorflow/nameless",
+             .anchor = "Ran out of memory trying",
+             .second_anchor = "See logs for memory",
+             .regex = R"(Ranoutofmemorytryingtoallocate([\d.]{1,12}[KMGT]?i?B)\.Seelogsformemorystate)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "W tensorflow/core/common_runtime/bfc_allocator.cc:213] Ran out of memory trying to allocate "
+                        "877.38MiB.  See logs for memory state",
+             .emit = nameless}),
+    checked({.name = "tensorflow/operation",
+             .anchor = "to allocate memory",
+             .second_anchor = "ResourceExhausted",
+             .regex = R"((?:device:(GPU|CPU):(\d{1,3})\}\}|Error:|\)|\.)failedtoallocatememory\[Op:\w{1,60}\])",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "ResourceExhaustedError: {{function_node "
+                        "__wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} failed to allocate "
+                        "memory [Op:Mul]",
+             .emit = operation}),
+    checked({.name = "tensorflow/malloc_async",
+             .anchor = "cuMemAllocAsync failed",
+             .second_anchor = "failed to allocate",
+             .regex = R"((?:gpu_async_(\d{1,3}))?cuMemAllocAsyncfailedtoallocate(\d{1,18})(?:bytes)?:)",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "E tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc:288] gpu_async_0 "
+                        "cuMemAllocAsync failed to allocate 4294967296 bytes: CUDA error: out of memory "
+                        "(CUDA_ERROR_OUT_OF_MEMORY)",
+             .emit = malloc_async}),
+    checked({.name = "tensorflow/destination",
+             .anchor = "Dst tensor",
+             .second_anchor = "not initialized",
+             .regex = R"(Error[^\r\n]{0,300}?:Dsttensorisnotinitialized)",
+             .reach = Reach::message,
+             .example = "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 "
+                        "to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is "
+                        "not initialized.",
+             .emit = destination}),
     checked(
         {.name = "tensorflow/driver",
          .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
@@ -234,6 +372,12 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser tensorflow;
-const Parser tensorflow{.name = "tensorflow", .title = "TensorFlow allocators", .patterns = patterns};
+const Parser tensorflow{.name = "tensorflow",
+                        .title = "TensorFlow allocators",
+                        .source =
+                            "tensorflow: tsl/framework/bfc_allocator.cc; tensorflow: core/framework/op_kernel.cc; "
+                            "tensorflow: core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc; tensorflow: "
+                            "stream_executor/cuda/cuda_driver.cc; tensorflow: core/common_runtime/gpu/gpu_util.cc",
+                        .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

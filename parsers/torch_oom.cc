@@ -10,6 +10,7 @@
 // All sizes are binary, "MB" of old builds included.
 #include <charconv>
 
+#include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
@@ -39,7 +40,7 @@ std::string advice_in(std::string_view text) {
 Agent agent_of(std::string_view word) {
   if (word == "HIP") return Agent::hip_allocator;
   if (word == "XPU") return Agent::xpu_allocator;
-  if (word == "NPU") return Agent::npu_allocator;
+  if (word == "NPU" || word == "MLU") return Agent::npu_allocator;
   return Agent::cuda_allocator;
 }
 
@@ -140,7 +141,8 @@ void request(const Match& m, Sink& sink) {
     read_new_form(text, oom, sink);
   }
   Where where;
-  const std::size_t gpu = std::min(text.find("GPU"), std::min(text.find("NPU"), text.find("XPU")));
+  std::size_t gpu = text.npos;
+  for (const std::string_view name : {"GPU", "NPU", "XPU", "MLU"}) gpu = std::min(gpu, text.find(name));
   if (gpu < 4 && gpu + 3 < text.size()) {
     const char c = text[gpu + 3];
     if (c >= '0' && c <= '9')
@@ -201,11 +203,53 @@ void nvml_assert(const Match&, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void bare(const Match&, Sink& sink) {
+/// The device that the line names before the message: "GPU 1 is bad: ", "cuda:1 ".
+std::optional<int> device_named(std::string_view before) {
+  std::optional<int> device;
+  for (const std::string_view word : {"GPU", "gpu", "cuda", "device"})
+    for (std::size_t at = before.find(word); at != before.npos; at = before.find(word, at + 1)) {
+      std::size_t i = at + word.size();
+      if (i < before.size() && (before[i] == ' ' || before[i] == ':' || before[i] == '#')) ++i;
+      const std::size_t digits = i;
+      while (i < before.size() && before[i] >= '0' && before[i] <= '9') ++i;
+      const bool whole = i == before.size() || std::string_view(" :,;)]").find(before[i]) != std::string_view::npos;
+      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(integer(before.substr(digits)));
+    }
+  return device;
+}
+
+void at_named_device(const Match& m, Sink& sink) {
+  Where where;
+  where.device = device_named(m.before());
+  if (where.device) sink.at(where);
+}
+
+/// PyTorch and ggml print the same words; ggml names the device on the next line: "  current device: 0, in function …".
+void bare(const Match& m, Sink& sink) {
   Oom oom;
   oom.agent = Agent::driver;
   oom.framework = "pytorch";
   oom.message_format = "cuda-error";
+  static constexpr std::string_view label = "current device: ";
+  if (const auto next = find_ahead(m.cursor, 1, label); next && next->text.find(", in function ") != next->text.npos) {
+    oom.framework = oom.message_format = "llama.cpp";
+    Where where;
+    where.device =
+        static_cast<int>(integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));
+    sink.at(where);
+  } else {
+    at_named_device(m, sink);
+  }
+  sink.oom(std::move(oom));
+}
+
+/// Metal refuses a single buffer above its limit, however much is free.
+void mps_buffer(const Match& m, Sink& sink) {
+  Oom oom;
+  oom.agent = Agent::mps_allocator;
+  oom.framework = "pytorch";
+  oom.message_format = "torch-mps-buffer";
+  oom.request = read_bytes(m[1], m[2]);
   sink.oom(std::move(oom));
 }
 
@@ -218,7 +262,8 @@ void in_short(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void thc(const Match&, Sink& sink) {
+void thc(const Match& m, Sink& sink) {
+  at_named_device(m, sink);
   Oom oom;
   oom.agent = Agent::driver;
   oom.framework = "pytorch";
@@ -232,7 +277,7 @@ constexpr Pattern patterns[] = {
          .anchor = "Tried",
          .second_anchor = "total capac",
          .regex =
-             R"((CUDA|HIP|XPU|NPU)?(?:outofmemory\.)?Triedtoallocate(\d{1,12}(?:\.\d{1,3})?(?:bytes|[KMGT]i?B))(?=\.?GPU|\.?\((?:GPU|NPU|XPU|\d)|\.(?![oO]np|[oO]ns)))",
+             R"((CUDA|HIP|XPU|NPU|MLU)?(?:outofmemory\.)?Triedtoallocate(\d{1,12}(?:\.\d{1,3})?(?:bytes|[KMGT]i?B))(?=\.?GPU|\.?\((?:GPU|NPU|XPU|MLU|\d)|\.(?![oO]np|[oO]ns)))",
          .captures = 2,
          .reach = Reach::message,
          .example = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 346.00 MiB. GPU 0 has a total "
@@ -271,11 +316,18 @@ constexpr Pattern patterns[] = {
                     "max allowed: 18.13 GB). "
                     "Tried to allocate 192.00 MB on private pool.",
          .emit = mps}),
+    checked({.name = "torch_oom/mps_buffer",
+             .anchor = "Invalid buffer size",
+             .regex = R"(Error: Invalid buffer size: (\d{1,9}\.\d{2}) ([KMGT]i?B)\s{0,4}$)",
+             .captures = 2,
+             .example = "RuntimeError: Invalid buffer size: 24.00 GB",
+             .emit = mps_buffer}),
     checked(
         {.name = "torch_oom/nvml_assert",
          .anchor = "NVML_SUCCESS",
          .second_anchor = "CUDACachingAllocator",
-         .regex = R"(NVML_SUCCESS==rINTERNALASSERTFAILEDat[^\r\n]{0,200}?CUDACachingAllocator)",
+         .regex =
+             R"(NVML_SUCCESS==(?:r|DriverAPI::get\(\)->nvml\w{1,40}\([^\r\n]{0,60}?\))INTERNALASSERTFAILEDat[^\r\n]{0,200}?CUDACachingAllocator)",
          .reach = Reach::message,
          .example =
              R"(RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.)",
@@ -287,11 +339,13 @@ constexpr Pattern patterns[] = {
          .example =
              "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
          .emit = thc}),
-    checked({.name = "torch_oom/cuda_error",
-             .anchor = "out of memory",
-             .regex = R"((?:^|[:\]|>)] {1,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried|["'`\w]))",
-             .example = "torch.AcceleratorError: CUDA error: out of memory",
-             .emit = bare}),
+    checked(
+        {.name = "torch_oom/cuda_error",
+         .anchor = "out of memory",
+         .regex =
+             R"((?:^|[:\]|>)] {1,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
+         .example = "torch.AcceleratorError: CUDA error: out of memory",
+         .emit = bare}),
     checked(
         {.name = "torch_oom/short",
          .anchor = "CUDA OOM",
@@ -305,6 +359,14 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser torch_oom;
-const Parser torch_oom{.name = "torch_oom", .title = "PyTorch allocator message", .patterns = patterns};
+const Parser torch_oom{.name = "torch_oom",
+                       .title = "PyTorch allocator message",
+                       .source =
+                           "torch: c10/cuda/CUDACachingAllocator.cpp; torch: c10/cuda/CUDAMallocAsyncAllocator.cpp; "
+                           "torch: c10/xpu/XPUCachingAllocator.cpp; torch: aten/src/ATen/mps/MPSAllocator.mm; "
+                           "torch_npu: torch_npu/csrc/core/npu/NPUCachingAllocator.cpp; "
+                           "torch_mlu: torch_mlu/csrc/framework/core/caching_allocator.cpp; "
+                           "torch 1.3 and older: aten/src/THC",
+                       .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

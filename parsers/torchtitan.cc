@@ -36,6 +36,10 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser torchtitan;
-const Parser torchtitan{.name = "torchtitan", .title = "torchtitan step line", .patterns = patterns, .gauges = gauges};
+const Parser torchtitan{.name = "torchtitan",
+                        .title = "torchtitan step line",
+                        .source = "torchtitan: torchtitan/components/metrics.py",
+                        .patterns = patterns,
+                        .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -1,7 +1,9 @@
 // Events of Weights & Biases: one JSON object per sample, over the seconds since the start.
 //
-// "memoryAllocated" is a share of the card and "memory" one of its bandwidth: neither is an amount. The process's RSS
-// is divided by 2^20.
+// "memoryAllocatedBytes" is the card's memory in use; older versions print only "memoryAllocated", its share of the
+// card. "memory" is the share of the time in which the memory was busy. The process's RSS is divided by 2^20.
+#include <string>
+
 #include "parse/gauge.h"
 #include "parse/parser.h"
 
@@ -24,7 +26,7 @@ std::optional<double> value_of(std::string_view line, std::string_view key) {
 
 bool holds_amount(std::string_view line) {
   return line.find("\"system.") != line.npos &&
-         (line.find(".memory.rssMB\"") != line.npos || line.find(".memoryAllocatedBytes\"") != line.npos);
+         (line.find(".memory.rssMB\"") != line.npos || line.find(".memoryAllocated") != line.npos);
 }
 
 void sample(const Match& m, Sink& sink) {
@@ -43,19 +45,23 @@ void sample(const Match& m, Sink& sink) {
   if (const auto rss = value_of(m.text, "\"system.proc.memory.rssMB\"")) tell(*rss, mebibyte, "MB", Metric::host_rss);
   if (const auto left = value_of(m.text, "\"system.proc.memory.availableMB\""))
     tell(*left, mebibyte, "MB", Metric::host_available);
-  constexpr std::string_view gpu = "\"system.gpu.", bytes = ".memoryAllocatedBytes\"";
+  constexpr std::string_view gpu = "\"system.gpu.", bytes = ".memoryAllocatedBytes\"", share = ".memoryAllocated\"";
   int seen = 0;
   for (std::size_t at = m.text.find(gpu); at != m.text.npos && seen < most_devices; at = m.text.find(gpu, at)) {
     at += gpu.size();
     const auto device = m.text[at] >= '0' && m.text[at] <= '9' ? read_number(m.text, at) : std::nullopt;
-    if (!device || !m.text.substr(at).starts_with(bytes)) continue;
-    at += bytes.size();
+    if (!device || device->value > 4096) continue;
+    const bool amount = m.text.substr(at).starts_with(bytes);
+    if (!amount && !m.text.substr(at).starts_with(share)) continue;
+    const std::string own = std::string(gpu) + std::to_string(static_cast<int>(device->value)) + std::string(bytes);
+    if (!amount && m.text.find(own) != m.text.npos) continue;  // the amount says more
+    at += amount ? bytes.size() : share.size();
     const auto value = value_at(m.text, at);
-    if (!value || device->value > 4096) continue;
+    if (!value) continue;
     Where where;
     where.device = static_cast<int>(device->value);
     sink.at(where);
-    tell(*value, 1, "bytes", Metric::used);
+    tell(*value, 1, amount ? "bytes" : "%", amount ? Metric::used : Metric::utilization);
     ++seen;
   }
 }
@@ -73,6 +79,9 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser wandb;
-const Parser wandb{.name = "wandb", .title = "Weights & Biases events", .patterns = patterns};
+const Parser wandb{.name = "wandb",
+                   .title = "Weights & Biases events",
+                   .source = "wandb: sdk/internal/system/assets/gpu.py, memory.py; real logs",
+                   .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

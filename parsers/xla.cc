@@ -4,13 +4,16 @@
 // stands some lines above and is the only one that names the device. On a TPU the compiler itself refuses: used,
 // capacity and what is missing; "G" there is 2^30.
 #include "parse/context.h"
+#include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/printed.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
 constexpr int look_back = 300;
+constexpr int plan_lines = 200;  ///< the statistics and some twenty of the largest buffers, six lines each
 
 Oom base(std::string_view format) {
   Oom oom;
@@ -29,12 +32,32 @@ std::optional<int> device_above(const Cursor& cursor) {
   return static_cast<int>(leading_integer(std::string_view(line->text).substr(at)));
 }
 
+/// The plan of the program that failed, its buffers and their places, printed below the message: one report.
+void claim_plan(const Cursor& cursor, Sink& sink) {
+  const auto head = find_ahead(cursor, 6, "BufferAssignment");
+  if (!head) return;
+  i64 last = head->number;
+  cursor.forward(plan_lines, [&](const Line& line) {
+    if (line.number <= head->number) return true;
+    const std::string_view text = trimmed(line.text);
+    const bool part = text.find(" allocation: ") != text.npos || text.starts_with("total fragmentation:") ||
+                      text.starts_with("BufferAssignment") || text.starts_with("Peak buffers:") ||
+                      text.starts_with("Buffer ") || text.starts_with("Size: ") || text.starts_with("Operator: ") ||
+                      text.starts_with("XLA Label: ") || text.starts_with("Shape: ") ||
+                      text.starts_with("Entry Parameter") || text.starts_with("=====");
+    if (part) last = line.number;
+    return part || text.empty();
+  });
+  sink.claim_through(last);
+}
+
 void gpu(const Match& m, Sink& sink) {
   Oom oom = base("xla-gpu");
   oom.request = read_size(m[1]);
   Where where;
   where.device = device_above(m.cursor);
   if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
+  claim_plan(m.cursor, sink);
   sink.at(where);
   sink.oom(std::move(oom));
 }
@@ -60,13 +83,43 @@ void tell_constant(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// device.memory_stats(): a dict in bytes. The peak counts since the process began.
+void memory_stats(const Match& m, Sink& sink) {
+  const std::optional<double> step = read_printed(m.text).step;
+  const auto tell = [&](std::string_view key, Metric metric, SeriesKind kind) {
+    std::size_t at = m.text.find(key);
+    if (at == m.text.npos) return;
+    at += key.size();
+    const auto number = read_number(m.text, at);
+    if (!number) return;
+    Reading r;
+    r.metric = metric;
+    r.kind = kind;
+    r.value = number->value;
+    r.quantum = 1;
+    r.unit = "bytes";
+    r.label = "memory_stats";
+    sink.reading(r, step);
+  };
+  tell("'bytes_in_use': ", Metric::allocated, SeriesKind::gauge);
+  tell("'peak_bytes_in_use': ", Metric::max_allocated, SeriesKind::running_maximum);
+}
+
 constexpr Pattern patterns[] = {
+    checked({.name = "xla/memory_stats",
+             .anchor = "'bytes_in_use': ",
+             .regex = R"('bytes_in_use': \d{1,15}[,}])",
+             .example = "{'num_allocs': 120, 'bytes_in_use': 131072000, 'peak_bytes_in_use': 231072000, "
+                        "'bytes_limit': 16000000000}",
+             .emit = memory_stats,
+             .aside = true,
+             .source = "jaxlib: jaxlib/py_device.cc (memory_stats)"}),
     checked(
         {.name = "xla/gpu",
          .anchor = "RESOURCE_EXHAUSTED",
          .second_anchor = "of memory while",
          .regex =
-             R"(RESOURCE_EXHAUSTED:(?:Outofmemory(?:whiletryingtoallocate|allocating)|Failedtoallocaterequestfor)(\d{1,18}(?:\.\d{1,3})?(?:bytes|(?:[KMGT]i)?B)))"
+             R"((?:RESOURCE_EXHAUSTED|Resourceexhausted):(?:Outofmemory(?:whiletryingtoallocate|allocating)|Failedtoallocaterequestfor)(\d{1,18}(?:\.\d{1,3})?(?:bytes|(?:[KMGT]i)?B)))"
              R"((?:\(\d{1,18}B\)ondeviceordinal(\d{1,3}))?)",
          .captures = 2,
          .reach = Reach::message,
@@ -106,6 +159,11 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser xla;
-const Parser xla{.name = "xla", .title = "XLA and JAX", .patterns = patterns};
+const Parser xla{.name = "xla",
+                 .title = "XLA and JAX",
+                 .source =
+                     "openxla: xla/pjrt/pjrt_stream_executor_client.cc; openxla: xla/service/buffer_assignment.cc; "
+                     "openxla: xla/tsl/framework/bfc_allocator.cc; libtpu (closed source)",
+                 .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -11,10 +11,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
+constexpr std::size_t longest_head = 120;  ///< what launchers and loggers put in front of a line
+
 /// Reads a header's words; false when they are no training table's.
 bool read_header(std::string_view line, std::string_view column, Layout& layout) {
   std::vector<std::string> words;
-  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && words.size() < 24;) {
+  for (std::size_t at = line.find("Epoch "); at != line.npos && at < longest_head && words.size() < 24;) {
     const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
     words.emplace_back(line.substr(at, end - at));
     at = line.find_first_not_of(" \t", end);
@@ -49,17 +51,34 @@ std::pair<double, double> bar_of(std::string_view rest) {
   return {};
 }
 
-/// "      0/299      6.3G    0.1131 ...": the epoch from 0 (ultralytics: from 1), then the memory.
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
-  std::size_t at = line.find_first_not_of(" \t");
-  if (at == line.npos || line[at] < '0' || line[at] > '9') return false;
+struct Place {
+  GaugeValue epoch, memory;
+  std::size_t end = 0;  ///< behind the memory
+};
+
+/// "0/299      6.3G " at `at`.
+std::optional<Place> place_at(std::string_view line, std::size_t at) {
   const auto epoch = read_number(line, at);
-  if (!epoch || at >= line.size() || line[at] != '/') return false;
+  if (!epoch || at >= line.size() || line[at] != '/') return std::nullopt;
   const auto epochs = read_number(line, ++at);
-  if (!epochs || at >= line.size() || (line[at] != ' ' && line[at] != '\t')) return false;
+  if (!epochs || at >= line.size() || (line[at] != ' ' && line[at] != '\t')) return std::nullopt;
   at = std::min(line.find_first_not_of(" \t", at), line.size());
   const auto memory = read_number(line, at);
-  if (!memory || at >= line.size() || line[at] != 'G' || memory->value < 0 || memory->value > 1e5) return false;
+  if (!memory || at >= line.size() || line[at] != 'G' || memory->value < 0 || memory->value > 1e5) return std::nullopt;
+  return Place{*epoch, *memory, at};
+}
+
+/// "      0/299      6.3G    0.1131 ...", with a tag or a time in front or without: the epoch from 0 (ultralytics: from
+/// 1), then the memory.
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto is_digit = [&](std::size_t i) { return line[i] >= '0' && line[i] <= '9'; };
+  std::optional<Place> place;
+  for (std::size_t i = 0; i < std::min(line.size(), longest_head) && !place; ++i)
+    if (is_digit(i) && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t' || line[i - 1] == ':'))
+      place = place_at(line, i);
+  if (!place) return false;
+  const GaugeValue *epoch = &place->epoch, *memory = &place->memory;
+  const std::size_t at = place->end;
   const bool decimal = layout.roles[0] == 1;
   const auto [done, total] = bar_of(line.substr(at));
   const double first = decimal ? 0 : 1;
@@ -103,7 +122,11 @@ constexpr Table tables[] = {
 }  // namespace
 
 extern const Parser yolo;
-const Parser yolo{
-    .name = "yolo", .title = "YOLOv5, YOLOv7 and ultralytics", .patterns = {}, .gauges = {}, .tables = tables};
+const Parser yolo{.name = "yolo",
+                  .title = "YOLOv5, YOLOv7 and ultralytics",
+                  .source = "YOLOv5 and YOLOv7: train.py, segment/train.py; ultralytics: ultralytics/engine/trainer.py",
+                  .patterns = {},
+                  .gauges = {},
+                  .tables = tables};
 
 }  // namespace oomdoctor::parsers

@@ -5,14 +5,37 @@
 #include "judge/rule_pack.h"
 #include "oomdoctor/version.h"
 #include "parse/scanner.h"
+#include "parse/user_formats.h"
 #include "report/assemble.h"
 #include "text/source.h"
 
 namespace oomdoctor {
 
+namespace {
+
+std::string declared_text(const Parser& parser) {
+  const std::size_t n = parser.gauges.size();
+  return "Read with " + std::to_string(n) + (n == 1 ? " line format" : " line formats") + " of " +
+         std::string(parser.name);
+}
+
+/// Reads all sources, with the user's formats where there are any: then the case says so, because a reader of the
+/// report may have other ones.
+Case scan(std::vector<Source>& sources, const std::vector<std::string>& format_files) {
+  static const Scanner shipped(all_parsers());  // made once, then const: a process may read many logs
+  if (format_files.empty()) return shipped.scan(sources);
+  UserFormats formats(all_parsers());
+  for (const std::string& path : format_files) formats.add_file(path);
+  Case story = Scanner(formats.parsers()).scan(sources);
+  for (const Parser* parser : formats.parsers())
+    if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
+  return story;
+}
+
+}  // namespace
+
 Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   static const RulePack shipped = RulePack::load(shipped_rules());
-  static const Scanner scanner(all_parsers());  // made once, then const: a process may read many logs
   RulePack pack = shipped;
   if (!options.rules_folder.empty()) pack.add_folder(options.rules_folder);
 
@@ -20,7 +43,7 @@ Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   for (const LogSource& source : sources)
     open.push_back(source.memory ? Source::of_text(source.path, *source.memory) : Source::open(source.path));
 
-  Case story = scanner.scan(open);
+  Case story = scan(open, options.format_files);
   const Analysis analysis = analyse(story, {options.capacity_bytes});
   const bool anything = analysis.primary || analysis.facts.is_true("run.at_risk");
   const Diagnosis diagnosis = anything ? judge(pack, analysis.facts) : Diagnosis{};

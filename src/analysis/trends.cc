@@ -1,8 +1,11 @@
 // The memory series before the failure: which one speaks for the failure, whether its growth explains it, and what two
 // series say together that neither says alone (reserved against allocated; the device against this process).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string_view>
 
 #include "analysis/analysis.h"
@@ -68,33 +71,54 @@ std::optional<std::size_t> choose_main(const Case& story, const std::vector<Tren
   return best;
 }
 
+/// What exports say of this card, or of this part of one ("MIG 0/2/0").
+std::optional<i64> own_capacity(const Case& story, const Series& s) {
+  for (const std::string& name : {s.label, s.where.device ? std::to_string(*s.where.device) : std::string()})
+    if (const auto found = story.settings.find("capacity/" + name); found != story.settings.end())
+      return read_capacity(found->second.value);
+  return std::nullopt;
+}
+
+/// "GB", "gib" → 3: the power of 1,000 or 1,024 that the letters leave open.
+int binary_power(std::string_view unit) {
+  const std::size_t power = unit.empty() ? 3 : std::string_view("?KMGT").find(static_cast<char>(unit[0] & ~0x20));
+  return power == std::string_view::npos ? 3 : static_cast<int>(power);
+}
+
 /// A program has one way to print "GB": where 2^30 would not fit the card and 10^9 does, all its values are 10^9.
 void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
-  const auto decimal = [](const std::string& unit) {
-    const char c = unit.empty() ? 'G' : static_cast<char>(unit[0] & ~0x20);
-    return c == 'G'   ? 1e9 / static_cast<double>(GiB)
-           : c == 'M' ? 1e6 / static_cast<double>(MiB)
-           : c == 'T' ? 1e12 / static_cast<double>(TiB)
-                      : 1e3 / static_cast<double>(KiB);
-  };
   for (const Series& probe : story.series) {
     if (!probe.ambiguous_unit || !is_device_metric(probe.metric)) continue;
-    const double factor = decimal(probe.unit);
+    const int power = binary_power(probe.unit);
+    const double factor = std::pow(1000.0 / 1024, power);
     if (probe.max_value <= static_cast<double>(capacity) ||
         probe.max_value * factor > static_cast<double>(capacity) * 1.02)
       continue;
     Note note;
     note.severity = Severity::warning;  // every number of the verdict rests on this reading
-    note.text = probe.unit + " is read as 10^9 bytes: " + bytes_text(whole_number(probe.max_value)) +
-                " (2^30) would not fit this card's " + bytes_text(capacity);
+    note.text = fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this card's {}", probe.unit, 3 * power,
+                            bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(capacity));
     note.at = probe.last_evidence;
-    if (!probe.unit.empty() && (probe.unit[0] & ~0x20) == 'M')
-      note.text.replace(note.text.find("10^9"), 4, "10^6"), note.text.replace(note.text.find("2^30"), 4, "2^20");
     const std::string unit = probe.unit;
     for (Series& s : story.series)
       if (s.ambiguous_unit && s.unit == unit) s.rescale(factor), s.ambiguous_unit = false;
     notes.push_back(std::move(note));
     return;
+  }
+}
+
+/// What an ambiguous unit that nothing decided would mean the other way; once for each unit.
+void tell_units(const Case& story, std::vector<Note>& notes) {
+  std::set<std::string> told;
+  for (const Series& s : story.series) {
+    if (!s.ambiguous_unit || s.n < 2 || !told.insert(s.unit).second) continue;
+    const int power = binary_power(s.unit);
+    const double less = 100 * (1 - std::pow(1000.0 / 1024, power));
+    notes.push_back(
+        {Severity::note,
+         fmt::format("{} is read as 2^{} bytes; if the program divided by 10^{}, every value is {:.0f} % smaller",
+                     s.unit, 10 * power, 3 * power, less),
+         s.first_evidence});
   }
 }
 
@@ -209,14 +233,12 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
   const Incident* incident = analysis.primary ? &story.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(story, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
   if (capacity) settle_units(story, *capacity, analysis.notes);
+  tell_units(story, analysis.notes);
   for (const Series& s : story.series) {
     GrowthOptions growth;
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
-    if (s.where.device) {
-      const auto own = story.settings.find("capacity/" + std::to_string(*s.where.device));
-      if (own != story.settings.end() && s.metric == Metric::used)
-        if (const auto size = read_capacity(own->second.value)) growth.capacity = static_cast<double>(*size);
-    }
+    if (s.metric == Metric::used)
+      if (const auto own = own_capacity(story, s)) growth.capacity = static_cast<double>(*own);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     analysis.trends.push_back(s.metric == Metric::input_length || s.metric == Metric::free ||

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "cli/inputs.h"
 #include "judge/rule_pack.h"
 
 namespace oomdoctor::cli {
@@ -43,6 +44,7 @@ Options diagnose_options(const Arguments& arguments) {
   Options options;
   if (const auto size = arguments.value("capacity")) options.capacity_bytes = read_capacity(*size);
   options.rules_folder = arguments.value_or("rules", "");
+  options.format_files = format_files_of(arguments);
   options.why_not = arguments.value_or("why-not", "");
   options.trace = arguments.has("trace");
   if (!options.why_not.empty()) check_cause(options.why_not, options.rules_folder);

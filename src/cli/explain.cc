@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/knowledge.h"
-#include "parse/parser.h"
 #include "report/grades.h"
 #include "report/layout.h"
 #include "report/sink.h"
@@ -107,18 +106,18 @@ void explain_fact(Page& page, const FactSpec& fact) {
 }
 
 void explain_format(Page& page, const FormatInfo& format) {
-  add_title(page, "format", format.name, format.says);
+  add_title(page, "format", format.name, format.title);
   page.blank();
-  add_part(page, "read by", format.parser);
   add_part(page, "kind", format.kind);
   add_part(page, "unit", format.unit);
+  add_part(page, "from", format.source);
   page.heading("Example");
   page.text("  ", plain_block(format.example));
 }
 
 /// False when no table has the id. Ids of causes use "_" and those of fixes "-", facts have a dot and formats a slash:
 /// they do not collide in practice.
-bool explain(Page& page, const RulePack& rules, const std::string& id) {
+bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& formats, const std::string& id) {
   if (const auto cause = rules.causes().find(id); cause != rules.causes().end())
     explain_cause(page, rules, cause->second);
   else if (const auto fix = rules.fixes().find(id); fix != rules.fixes().end())
@@ -128,23 +127,20 @@ bool explain(Page& page, const RulePack& rules, const std::string& id) {
   else if (const FactSpec* fact = find_fact_spec(id))
     explain_fact(page, *fact);
   else {
-    for (const auto& format : list_formats(all_parsers()))
-      if (format.name == id) {
-        explain_format(page, format);
-        return true;
-      }
-    return false;
+    const auto format = std::find_if(formats.begin(), formats.end(), [&](const auto& f) { return f.name == id; });
+    if (format == formats.end()) return false;
+    explain_format(page, *format);
   }
   return true;
 }
 
-std::vector<std::string> all_ids(const RulePack& rules) {
+std::vector<std::string> all_ids(const RulePack& rules, const std::vector<FormatInfo>& formats) {
   std::vector<std::string> ids;
   for (const auto& [id, rule] : rules.causes()) ids.push_back(id);
   for (const auto& [id, rule] : rules.fixes()) ids.push_back(id);
   for (const auto& [id, rule] : rules.myths()) ids.push_back(id);
   for (const auto& spec : fact_specs()) ids.emplace_back(spec.name);
-  for (const auto& format : list_formats(all_parsers())) ids.push_back(format.name);
+  for (const auto& format : formats) ids.push_back(format.name);
   return ids;
 }
 
@@ -154,10 +150,11 @@ int run_explain(const Arguments& arguments) {
   if (arguments.words.size() != 1) throw Error("'explain' takes one id", "", "oomdoctor list causes names some");
   const TerminalView view = view_of(arguments);
   const RulePack rules = rules_of(arguments);
+  const std::vector<FormatInfo> formats = formats_of(arguments);
   const std::string& id = arguments.words.front();
   Page page(view.width, Paint{view.color});
-  if (!explain(page, rules, id)) {
-    const std::string near = suggestion(id, all_ids(rules));
+  if (!explain(page, rules, formats, id)) {
+    const std::string near = suggestion(id, all_ids(rules, formats));
     throw Error(fmt::format("there is no cause, fix, myth, fact or format '{}'", id), "",
                 near.empty() ? "oomdoctor list causes|fixes|myths|facts|formats names them" : near);
   }

@@ -10,13 +10,13 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "cli/options.h"
 
 namespace oomdoctor::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* own_formats = ".oomdoctor.toml";
 constexpr std::array<std::string_view, 9> log_suffixes = {".log",  ".out",   ".err", ".txt", ".csv",
                                                           ".json", ".jsonl", ".gz",  ".zst"};
 
@@ -96,6 +96,15 @@ std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
         inputs.push_back({std::move(path), std::nullopt});
   }
   return inputs;
+}
+
+std::vector<std::string> format_files_of(const Arguments& arguments) {
+  std::error_code error;
+  std::vector<std::string> files = arguments.all("format-file");
+  for (const auto& file : files)
+    if (!fs::exists(file, error)) refuse_missing(file);
+  if (files.empty() && fs::is_regular_file(own_formats, error)) files.emplace_back(own_formats);
+  return files;
 }
 
 }  // namespace oomdoctor::cli

@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "oomdoctor/diagnose.h"
 
 namespace oomdoctor::cli {
 
 /// In a fixed order: as typed, and by name inside of a folder. No words and a pipe: standard input. Throws Error.
 std::vector<LogSource> inputs_of(const std::vector<std::string>& words);
+
+/// The files of --format-file; without any, .oomdoctor.toml of the working directory where there is one. Throws Error.
+std::vector<std::string> format_files_of(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

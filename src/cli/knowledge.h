@@ -2,15 +2,20 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 #include "analysis/facts.h"
 #include "cli/options.h"
 #include "judge/rule_pack.h"
+#include "parse/parser.h"
 
 namespace oomdoctor::cli {
 
 /// The shipped rules and those of --rules. Throws Error.
 RulePack rules_of(const Arguments& arguments);
+
+/// The shipped formats and the user's. Throws Error.
+std::vector<FormatInfo> formats_of(const Arguments& arguments);
 
 std::string_view unit_words(FactUnit unit);  ///< "bytes", "share", "yes or no", …
 

@@ -2,12 +2,16 @@
 // heart.
 #include <algorithm>
 
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/formats.h"
+#include "cli/inputs.h"
 #include "cli/knowledge.h"
-#include "parse/parser.h"
+#include "parse/user_formats.h"
 #include "report/layout.h"
 #include "report/schema.h"
+#include "report/sink.h"
 #include "report/utf8.h"
 
 namespace oomdoctor::cli {
@@ -30,19 +34,32 @@ std::vector<Row> fact_rows() {
   return rows;
 }
 
-std::vector<Row> format_rows() {
-  std::vector<Row> rows;
-  for (const auto& format : list_formats(all_parsers())) rows.push_back({format.name, format.says});
-  return rows;
-}
-
 std::vector<Row> rows_for(const Arguments& arguments) {
   const std::string& kind = arguments.words.front();
   if (kind == "facts") return fact_rows();
-  if (kind == "formats") return format_rows();
   const RulePack rules = rules_of(arguments);
   if (kind == "causes") return rows_of(rules.causes());
   return kind == "fixes" ? rows_of(rules.fixes()) : rows_of(rules.myths());
+}
+
+std::string markdown_of(const std::vector<Row>& rows) {
+  std::string text = "| id | says |\n|---|---|\n";
+  for (const auto& row : rows) text += "| " + markdown_code(row.id) + " | " + markdown_inline(row.says) + " |\n";
+  return text;
+}
+
+bool wants_markdown(const Arguments& arguments) {
+  const std::string format = arguments.value_or("format", "terminal");
+  if (format != "terminal" && format != "markdown")
+    throw Error("list has no format '" + format + "'", "", "it is one of: terminal, markdown");
+  return format == "markdown";
+}
+
+void add_rows(Page& page, const std::vector<Row>& rows) {
+  int widest = 0;
+  for (const auto& row : rows) widest = std::max(widest, columns_of(row.id));
+  for (const auto& row : rows)
+    page.text(page.paint.bold(pad(row.id, std::min(widest, page.width() / 2))) + "  ", row.says);
 }
 
 }  // namespace
@@ -75,14 +92,25 @@ std::string_view unit_words(FactUnit unit) {
   return "";
 }
 
+std::vector<FormatInfo> formats_of(const Arguments& arguments) {
+  UserFormats formats(all_parsers());
+  for (const auto& file : format_files_of(arguments)) formats.add_file(file);
+  return list_formats(formats.parsers());
+}
+
 int run_list(const Arguments& arguments) {
   const TerminalView view = view_of(arguments);
-  const auto rows = rows_for(arguments);
-  int widest = 0;
-  for (const auto& row : rows) widest = std::max(widest, columns_of(row.id));
+  const bool markdown = wants_markdown(arguments);
   Page page(view.width, Paint{view.color});
-  for (const auto& row : rows)
-    page.text(page.paint.bold(pad(row.id, std::min(widest, view.width / 2))) + "  ", row.says);
+  if (arguments.words.front() == "formats") {
+    const auto families = families_of(formats_of(arguments));
+    if (markdown) return print(formats_page(families)), 0;
+    add_formats(page, families);
+  } else {
+    const auto rows = rows_for(arguments);
+    if (markdown) return print(markdown_of(rows)), 0;
+    add_rows(page, rows);
+  }
   print(page.str());
   return 0;
 }

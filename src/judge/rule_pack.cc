@@ -143,9 +143,9 @@ std::string read_whole(const std::filesystem::path& path) {
 }  // namespace
 
 void RulePack::add(const RuleFile& file) {
-  const RuleText text{file.path, file.text};
-  const RuleNode tree = read_rule_tree(text);
-  RuleTable table(text, tree);
+  const TomlText text{file.path, file.text};
+  const TomlNode tree = read_toml(text);
+  RuleTable table(TomlTable(text, tree));
   // The kind is the last folder of the path, so that errors of a user's rules show their whole path.
   const std::size_t slash = file.path.find_last_of('/');
   const std::string_view folder = file.path.substr(0, slash == std::string_view::npos ? 0 : slash);

@@ -1,5 +1,5 @@
-// The library's one entry: logs in, report out. A damaged log is never an error; a source or rule that cannot be read
-// is.
+// The library's one entry: logs in, report out. A damaged log is never an error; a source, rule or format that
+// cannot be read is.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@ namespace oomdoctor {
 
 struct Options {
   std::optional<std::int64_t> capacity_bytes;  ///< of the device, where the log does not print it
-  std::string rules_folder;  ///< holds causes/, fixes/, myths/ that add to the shipped rules; "" for none
-  std::string why_not;       ///< id of a cause to account for in Report::why_not; "" for none
-  bool trace = false;        ///< fill Report::trace
+  std::string rules_folder;               ///< holds causes/, fixes/, myths/ that add to the shipped rules; "" for none
+  std::vector<std::string> format_files;  ///< TOML files that declare line formats beside the shipped ones
+  std::string why_not;                    ///< id of a cause to account for in Report::why_not; "" for none
+  bool trace = false;                     ///< fill Report::trace
 };
 
 /// One log. `path` "-" is standard input. With `memory` that text is read instead, and `path` is only its name.
@@ -25,7 +26,7 @@ struct LogSource {
 };
 
 /// Reads all sources as the logs of one run and judges them. Throws oomdoctor::Error (a std::runtime_error) when a
-/// source or a rule cannot be read. Same sources, same options, same report.
+/// source, a rule or a format cannot be read. Same sources, same options, same report.
 Report diagnose(const std::vector<LogSource>& sources, const Options& options = {});
 
 }  // namespace oomdoctor

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t max_incidents = 256;
 constexpr std::size_t max_occurrences = 64;
 constexpr std::size_t max_series = 2048;
-constexpr double max_value = 1024.0 * static_cast<double>(TiB);  ///< no machine has it: such a number is damage
-constexpr double max_step = 1e15;                                ///< the same for steps
+constexpr double max_value = 64.0 * static_cast<double>(TiB);  ///< no machine has it: mmcv prints such after an epoch
+constexpr double max_step = 1e15;                              ///< the same for steps
 constexpr std::size_t max_remarks_per_id = 64;
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
@@ -158,6 +158,7 @@ void CaseBuilder::oom(Oom oom) {
       add_occurrence(i, evidence_);
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.where.rank) old.where.rank = where_.rank;
+      if (!old.where.device) old.where.device = where_.device;
       old.handled |= oom.caught;
       trails_[i].line = std::max(evidence_.span.first_line, claimed_through_);
       return;
@@ -183,10 +184,15 @@ void CaseBuilder::oom(Oom oom) {
 }
 
 void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
-  if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) return;
+  if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) {
+    if (impossible_++ == 0) first_impossible_ = evidence_;
+    return;
+  }
   const Stream& here = stream();
+  // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
+  const std::string counter = r.metric == Metric::used ? "" : evidence_.reader.substr(0, evidence_.reader.find('/'));
   std::string key = std::to_string(source_) + '|' + std::string(to_string(r.metric)) + '|' + stream_key() + '|' +
-                    r.label + '|' + r.phase;
+                    counter + '|' + r.label + '|' + r.phase;
   if (where_.device) key += "|d" + std::to_string(*where_.device);
   auto found = series_.find(key);
   if (found == series_.end()) {
@@ -224,6 +230,8 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
     if (!state.t0) state.t0 = moment;
     state.last_time = moment;
     x = moment - *state.t0;
+  } else if (series.has_times) {
+    x = series.last_x + series.interval;
   }
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
   series.add(x, t, r.value);
@@ -285,6 +293,11 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
 }
 
 void CaseBuilder::finish() {
+  if (impossible_ > 0)
+    case_.notes.push_back({Severity::note,
+                           std::to_string(impossible_) + (impossible_ == 1 ? " value was" : " values were") +
+                               " left out: no machine has that much memory, no run that many steps",
+                           first_impossible_});
   for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
     Incident& incident = case_.incidents[i];
     const Trail& trail = trails_[i];

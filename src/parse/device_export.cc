@@ -7,12 +7,16 @@
 #include <cmath>
 #include <string>
 
+#include "parse/gauge.h"
+
 namespace oomdoctor {
 namespace {
 
 constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> weekdays{"Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "};
+
+constexpr std::size_t max_cells = 256;  ///< nvidia-smi knows some 200 fields
 
 /// The word at `at`, which moves behind it and the blanks that follow.
 std::string_view word(std::string_view text, std::size_t& at) {
@@ -29,27 +33,178 @@ std::optional<int> number(std::string_view text) {
   return value;
 }
 
-/// What follows the weekday: "Oct 29 19:00:23 2024", "Oct 29 19:00:23 CET 2024".
+/// What follows the weekday: "Oct 29 19:00:23 2024", "29 Oct 19:00:23 CET 2024", "Oct 29 07:00:23 PM CET 2024",
+/// "29 Oct 2024 07:00:23 PM CET".
 std::optional<double> behind_weekday(std::string_view text) {
+  constexpr int most_words = 6;
+  std::optional<int> month, day, year;
+  std::optional<double> clock;
+  std::string_view half;
   std::size_t at = std::min(text.find_first_not_of(' '), text.size());
-  const auto month = std::find(months.begin(), months.end(), word(text, at));
-  const auto day = number(word(text, at));
-  if (month == months.end() || !day) return std::nullopt;
-  const auto clock = read_time(word(text, at));
-  if (!clock) return std::nullopt;
-  auto year = number(word(text, at).substr(0, 5));
-  if (!year) year = number(word(text, at).substr(0, 5));
-  if (!year || *year < 1970 || *year > 9999) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year{*year},
-                                         std::chrono::month{static_cast<unsigned>(month - months.begin()) + 1},
+  for (int i = 0; i < most_words && at < text.size(); ++i) {
+    std::string_view w = word(text, at);
+    while (!w.empty() && (w.back() == ',' || w.back() == '\r' || w.back() == '\t')) w.remove_suffix(1);
+    const auto name = std::find(months.begin(), months.end(), w);
+    const auto n = number(w);
+    if (name != months.end())
+      month = static_cast<int>(name - months.begin()) + 1;
+    else if (const auto stamp = read_time(w); stamp && !clock)
+      clock = stamp->seconds;
+    else if (w == "AM" || w == "PM")
+      half = w;
+    else if (n && w.size() <= 2 && !day)
+      day = n;
+    else if (const auto four = number(w.substr(0, 4)); four && w.size() >= 4 && *four >= 1970 && !year)
+      year = four;
+    else if (i < 2)
+      return std::nullopt;  // prose
+  }
+  if (!month || !day || !year || !clock) return std::nullopt;
+  if (!half.empty()) *clock += (half == "PM" ? 43200 : 0) - (*clock >= 43200 ? 43200 : 0);
+  const std::chrono::year_month_day date{std::chrono::year{*year}, std::chrono::month{static_cast<unsigned>(*month)},
                                          std::chrono::day{static_cast<unsigned>(*day)}};
   if (!date.ok()) return std::nullopt;
-  return static_cast<double>(std::chrono::sys_days{date}.time_since_epoch().count()) * 86400 + clock->seconds;
+  return static_cast<double>(std::chrono::sys_days{date}.time_since_epoch().count()) * 86400 + *clock;
 }
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '"' || c == '\0' || c == '\r'; }
 
 std::string name_of(const Card& card) { return card.device ? std::to_string(*card.device) : std::string(card.label); }
 
+/// What a column of rows without a header holds.
+struct Column {
+  bool times = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true, counts = true;
+  double least = 1e300, greatest = -1;
+};
+
+/// True when these are the numbers of cards, row by row: all 0, or 0, 1, 2 … again and again.
+bool counts_on(double value, std::optional<double> before) {
+  return before ? value == *before + 1 || value == 0 : value == 0;
+}
+
+std::vector<Column> columns_of(const std::vector<std::vector<std::string_view>>& rows) {
+  std::vector<Column> out(rows[0].size());
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    std::optional<double> before;
+    for (const auto& cells : rows) {
+      const std::string_view cell = cells[c];
+      std::size_t at = 0;
+      const auto number = read_number(cell, at);
+      const bool bare = number && at == cell.size() && number->decimals == 0;
+      out[c].times &= cell.size() > 10 && read_time(cell) && read_time(cell)->has_date;
+      out[c].mebibytes &= number && cell.ends_with(" MiB");
+      out[c].whole &= bare;
+      out[c].counts &= bare && counts_on(number->value, before);
+      out[c].uuids &= cell.starts_with("GPU-");
+      out[c].buses &= cell.starts_with("0000") && cell.find(":") != cell.npos && cell.ends_with(".0");
+      out[c].names &= cell.find("NVIDIA") != cell.npos || cell.starts_with("Tesla ") || cell.starts_with("GeForce") ||
+                      cell.starts_with("Quadro");
+      if (!number) continue;
+      before = number->value;
+      out[c].least = std::min(out[c].least, number->value);
+      out[c].greatest = std::max(out[c].greatest, number->value);
+    }
+  }
+  return out;
+}
+
+/// Finds total, free and used among `amounts`: the greatest is the total; of two others that add up to it the one
+/// beside it is free (the order of the query in the manual); one other is used, unless it moves the other way.
+bool assign(const std::vector<Column>& columns, const std::vector<std::size_t>& amounts, InferredColumns& out) {
+  if (amounts.empty() || amounts.size() > 3) return false;
+  if (amounts.size() == 1) return out.used = amounts[0], true;
+  const auto great = *std::max_element(amounts.begin(), amounts.end(),
+                                       [&](auto a, auto b) { return columns[a].greatest < columns[b].greatest; });
+  std::vector<std::size_t> rest;
+  for (const std::size_t a : amounts)
+    if (a != great) rest.push_back(a);
+  out.total = great;
+  if (rest.size() == 1) {
+    // Two that move against each other by as much are used and free, and nothing says which is which.
+    const Column &one = columns[great], &two = columns[rest[0]];
+    const double move = one.greatest - one.least;
+    if (move > 0 && std::abs(move - (two.greatest - two.least)) <= 0.02 * move) return false;
+    return out.used = rest[0], true;
+  }
+  const double sum = columns[rest[0]].least + columns[rest[1]].greatest;
+  if (sum > columns[great].greatest * 1.02 || sum < columns[great].greatest * 0.9) return false;
+  out.free = great < rest[0] ? rest[0] : rest[1];  // the one beside the total
+  out.used = *out.free == rest[0] ? rest[1] : rest[0];
+  return true;
+}
+
+/// Cells without units: total, free and used show themselves by their sum.
+std::vector<std::size_t> best_three(const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
+  std::vector<std::size_t> best;
+  double best_share = 0;
+  for (std::size_t i = 0; i + 2 < plain.size(); ++i) {
+    const std::vector<std::size_t> three{plain[i], plain[i + 1], plain[i + 2]};
+    const double a = columns[three[0]].greatest, b = columns[three[1]].greatest, c = columns[three[2]].greatest,
+                 most = std::max({a, b, c});
+    InferredColumns roles;
+    const double share = (a + b + c - most) / most;
+    if (most < 1000 || share < best_share || !assign(columns, three, roles)) continue;
+    best = three;
+    best_share = share;
+  }
+  return best;
+}
+
+/// The first lines as rows of equal length, and whether a date stands before them.
+std::vector<std::vector<std::string_view>> first_rows(std::span<const std::string> lines, bool& dated) {
+  std::vector<std::vector<std::string_view>> rows;
+  std::size_t dates = 0;
+  for (const std::string& line : lines) {
+    if (date_line(line)) {
+      ++dates;
+      continue;
+    }
+    auto cells = comma_cells(line);
+    if (cells.size() < 2 || cells.size() > 40 || (!rows.empty() && cells.size() != rows[0].size())) break;
+    rows.push_back(std::move(cells));
+  }
+  dated = dates > 0;
+  if (rows.size() + dates < std::min<std::size_t>(lines.size(), 3)) rows.clear();
+  return rows;
+}
+
 }  // namespace
+
+std::optional<double> date_line(std::string_view line) {
+  return line.size() < 48 && line.find(',') == line.npos ? read_calendar_time(line) : std::nullopt;
+}
+
+std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines) {
+  bool times = false;
+  const auto rows = first_rows(first_lines, times);
+  if (rows.empty()) return std::nullopt;
+  const auto columns = columns_of(rows);
+  InferredColumns out;
+  out.count = columns.size();
+  std::vector<std::size_t> amounts, plain;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (columns[c].times && !out.time)
+      out.time = c;
+    else if (columns[c].names && !out.name)
+      out.name = c;
+    else if (columns[c].uuids && !out.uuid)
+      out.uuid = c;
+    else if (columns[c].buses && !out.bus)
+      out.bus = c;
+    else if (columns[c].mebibytes)
+      amounts.push_back(c);
+    else if (columns[c].whole)
+      plain.push_back(c);
+  }
+  const bool units = !amounts.empty();
+  // The number of the card stands first.
+  if (units && !plain.empty() && columns[plain[0]].counts && (plain[0] == 0 || out.time == plain[0] - 1))
+    out.index = plain[0];
+  times = times || out.time;
+  if (!times && !(units && (out.name || out.index || amounts.size() > 1))) return std::nullopt;
+  if (!units && out.name) amounts = best_three(columns, plain);
+  return assign(columns, amounts, out) ? std::optional(out) : std::nullopt;
+}
 
 std::optional<double> read_calendar_time(std::string_view text) {
   for (const std::string_view weekday : weekdays) {
@@ -58,6 +213,49 @@ std::optional<double> read_calendar_time(std::string_view text) {
     if (const auto time = behind_weekday(text.substr(at + weekday.size()))) return time;
   }
   return std::nullopt;
+}
+
+std::vector<std::string_view> comma_cells(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; out.size() < max_cells;) {
+    const std::size_t comma = line.find(',', at);
+    std::string_view cell = line.substr(at, comma - at);
+    while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
+    while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
+    out.push_back(cell);
+    if (comma == line.npos) break;
+    at = comma + 1;
+  }
+  return out;
+}
+
+std::vector<std::string_view> blank_cells(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < max_cells;) {
+    const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+    out.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(" \t\r", end);
+  }
+  return out;
+}
+
+bool is_absent(std::string_view cell) {
+  if (cell.starts_with('[')) return true;
+  static constexpr std::array<std::string_view, 9> words{"",
+                                                         "-",
+                                                         "N/A",
+                                                         "n/a",
+                                                         "Not Supported",
+                                                         "Insufficient Permissions",
+                                                         "Not Found",
+                                                         "Unknown Error",
+                                                         "Requested functionality has been deprecated"};
+  return std::find(words.begin(), words.end(), cell) != words.end();
+}
+
+std::string instance_name(std::string_view card, std::string_view gpu_instance, std::string_view compute_instance) {
+  const std::string out = "MIG " + std::string(card) + '/' + std::string(gpu_instance);
+  return compute_instance.empty() ? out : out + '/' + std::string(compute_instance);
 }
 
 void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::optional<double> time) {
@@ -71,6 +269,8 @@ void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::op
   reading.quantum = std::max(1.0, amount.unit_bytes / std::pow(10.0, amount.decimals));
   reading.unit = std::string(amount.unit);
   if (!card.device && !card.alone) reading.label = std::string(card.label);
+  if (!card.machine.empty())
+    reading.label = std::string(card.machine) + (reading.label.empty() ? "" : " ") + reading.label;
   sink.reading(reading, {}, time);
 }
 

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "parse/parser.h"
 
@@ -14,12 +17,30 @@ namespace oomdoctor {
 struct Card {
   std::optional<int> device;
   std::string_view label = {};
-  bool alone = false;  ///< the export lists no other card
+  bool alone = false;             ///< the export lists no other card
+  std::string_view machine = {};  ///< of an export of several machines: their cards have the same numbers
 };
 
-/// "Tue Oct 29 19:00:23 2024" (as `date` and nvidia-smi print it, a zone's name in between allowed) anywhere in `text`.
-/// Seconds since 1970, the zone taken as UTC.
+/// "Tue Oct 29 19:00:23 2024" as nvidia-smi prints it, and the orders of `date`: a zone's name, a clock of twelve
+/// hours, the day before the month. Anywhere in `text`. Seconds since 1970, the zone taken as UTC.
 std::optional<double> read_calendar_time(std::string_view text);
+
+/// A line that is such a date and nothing else: a script printed it before its rows.
+std::optional<double> date_line(std::string_view line);
+
+/// Cells between commas, without the blanks, quotes and NULs around them.
+std::vector<std::string_view> comma_cells(std::string_view line);
+/// Cells between blanks.
+std::vector<std::string_view> blank_cells(std::string_view line);
+/// A cell without a value: "[N/A]", "N/A", "-", "[Not Supported]", "Unknown Error", nothing at all.
+bool is_absent(std::string_view cell);
+
+/// What the columns of comma-separated rows without a header hold, told from their first lines: units, sizes, names.
+struct InferredColumns {
+  std::size_t count = 0;
+  std::optional<std::size_t> time, index, name, uuid, bus, used, total, free;  ///< `used` is always there
+};
+std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines);
 
 /// A reading of a whole card. The print step is one `unit`, or less where decimals are printed.
 struct CardAmount {
@@ -30,6 +51,9 @@ struct CardAmount {
   int decimals = 0;
 };
 void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::optional<double> time = {});
+
+/// What tells a part of a card, a MIG instance, from the card: "MIG 0/2/0", the numbers of card and instances.
+std::string instance_name(std::string_view card, std::string_view gpu_instance, std::string_view compute_instance);
 
 /// The total of a card: `capacity/<card>`, and `capacity` where it is the only one.
 void tell_capacity(Sink& sink, const Card& card, i64 number, std::string_view unit);

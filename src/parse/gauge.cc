@@ -1,5 +1,6 @@
 #include "parse/gauge.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -97,32 +98,110 @@ std::optional<Metric> metric_of(std::string_view name) {
   return std::nullopt;
 }
 
-GaugeForm::GaugeForm(const Gauge& gauge) : gauge_(&gauge) { add_choices(gauge.form, {}); }
+std::span<const std::string_view> number_names() {
+  static constexpr std::array<std::string_view, 18> names{
+      "step",     "epoch",        "epoch0", "total",    "rank",      "device",
+      "skip",     "memory",       "used",   "free",     "allocated", "max_allocated",
+      "reserved", "max_reserved", "active", "host_rss", "host_used", "host_available"};
+  return names;
+}
 
-void GaugeForm::add_choices(std::string_view form, const Pieces& before) {
-  Pieces pieces = before;
-  while (!form.empty()) {
-    if (form[0] == '~') {
-      pieces.push_back({Piece::Kind::anything, {}});
-      form.remove_prefix(1);
-    } else if (form[0] == '{') {
-      const std::size_t close = form.find('}');
-      pieces.push_back({Piece::Kind::number, form.substr(1, close - 1)});
-      form.remove_prefix(close + 1);
-    } else if (form[0] == '<') {
-      const std::size_t close = form.find('>');
-      GaugeForm part(*this);
-      part.choices_.clear();
-      part.add_choices(form.substr(1, close - 1), pieces);
-      add_choices(form.substr(close + 1), part.choices_.front());
-      return add_choices(form.substr(close + 1), pieces);
-    } else {
-      const std::size_t end = form.find_first_of("{~<");
-      pieces.push_back({Piece::Kind::text, form.substr(0, end)});
-      form.remove_prefix(std::min(end, form.size()));
+std::vector<std::string_view> names_of(const Gauge& gauge) {
+  std::vector<std::string_view> names;
+  for (const NamedGroup& group : named_groups(gauge.regex)) names.push_back(group.name);
+  for (std::size_t at = gauge.form.find('{'); at != std::string_view::npos; at = gauge.form.find('{', at + 1))
+    names.push_back(gauge.form.substr(at + 1, gauge.form.find('}', at) - at - 1));
+  return names;
+}
+
+std::size_t end_of_class(std::string_view regex, std::size_t at) {
+  std::size_t i = at + 1;  // a bracket right behind the beginning is one of the characters
+  if (i < regex.size() && regex[i] == '^') ++i;
+  if (i < regex.size() && regex[i] == ']') ++i;
+  for (; i < regex.size() && regex[i] != ']'; ++i) {
+    if (regex[i] == '\\') ++i;
+    if (regex.substr(i).starts_with("[:")) i = std::min(regex.find(":]", i), regex.size() - 1) + 1;
+  }
+  return i;
+}
+
+std::vector<NamedGroup> named_groups(std::string_view regex) {
+  std::vector<NamedGroup> groups;
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    if (regex[i] == '\\') {
+      ++i;
+    } else if (regex[i] == '[') {
+      i = end_of_class(regex, i);
+    } else if (regex[i] == '(') {
+      const std::string_view rest = regex.substr(i + 1);
+      const bool named = rest.size() > 2 && rest.starts_with("?<") && rest[2] != '=' && rest[2] != '!';
+      if (named || !rest.starts_with("?")) ++number;
+      if (named) groups.push_back({rest.substr(2, rest.find('>') - 2), number, i + 3});
     }
   }
-  choices_.push_back(std::move(pieces));
+  return groups;
+}
+
+GaugeForm::GaugeForm(const Gauge& gauge) : gauge_(&gauge) {
+  if (gauge.regex.empty()) {
+    add_choices(gauge.form, {});
+  } else {
+    regex_ = std::make_unique<Regex>(gauge.regex);
+    groups_ = named_groups(gauge.regex);
+  }
+}
+
+void GaugeForm::add_piece(std::string_view& form, Pieces& pieces) {
+  if (form[0] == '~') {
+    pieces.push_back({Piece::Kind::anything, {}});
+    form.remove_prefix(1);
+  } else if (form[0] == '{') {
+    const std::size_t close = form.find('}');
+    pieces.push_back({Piece::Kind::number, form.substr(1, close - 1)});
+    form.remove_prefix(close + 1);
+  } else {
+    const std::string_view text = form.substr(0, form.find_first_of("{~<"));
+    const bool said = !pieces.empty() && pieces.back().kind == Piece::Kind::anything &&
+                      text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks, too
+    if (!said) pieces.push_back({Piece::Kind::text, text});
+    form.remove_prefix(text.size());
+  }
+}
+
+void GaugeForm::add_choices(std::string_view form, Pieces pieces) {
+  while (!form.empty()) {
+    if (form[0] != '<') {
+      add_piece(form, pieces);
+      continue;
+    }
+    const std::size_t close = form.find('>');
+    std::string_view part = form.substr(1, close - 1);
+    const std::string_view rest = form.substr(close + 1);
+    Pieces with = pieces;
+    while (!part.empty()) add_piece(part, with);
+    add_choices(rest, std::move(with));
+    return add_choices(rest, std::move(pieces));
+  }
+  if (!pieces.empty()) choices_.push_back(std::move(pieces));
+}
+
+std::optional<std::size_t> GaugeForm::read_regex(std::string_view line, std::size_t from,
+                                                 std::vector<GaugeValue>& values) const {
+  Captures captures;
+  if (regex_->search(line, captures, from) != Search::found) return std::nullopt;
+  values.clear();
+  for (const NamedGroup& group : groups_) {
+    if (!captures.has(group.number)) continue;
+    const std::string_view text = captures.group[group.number];
+    std::size_t at = skip_blanks(text, 0);
+    auto number = read_number(text, at);
+    if (!number) continue;
+    number->name = group.name;
+    values.push_back(*number);
+  }
+  if (values.empty()) return std::nullopt;
+  return captures.end;
 }
 
 bool GaugeForm::read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
@@ -189,6 +268,7 @@ std::optional<GaugeForm::Place> GaugeForm::find(const Pieces& pieces, std::strin
 
 std::optional<std::size_t> GaugeForm::read(std::string_view line, std::size_t from,
                                            std::vector<GaugeValue>& values) const {
+  if (regex_) return read_regex(line, from, values);
   std::optional<Place> best;
   std::vector<GaugeValue> these;
   for (const Pieces& pieces : choices_) {

@@ -1,8 +1,10 @@
 // Reads a step line by its form (see Gauge in parser.h) with constant texts and std::from_chars: no regex on lines that
-// may be every line of a file.
+// may be every line of a file. A user's format may be a regex all the same, whose named groups are the numbers.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +19,18 @@ struct GaugeValue {
   int decimals = 0;  ///< printed behind the point
 };
 
-/// A form taken apart once; one row of pieces for each choice of the parts that may be absent, the fullest first.
+/// One (?<name>…) of a regex.
+struct NamedGroup {
+  std::string_view name;
+  std::size_t number = 0;  ///< of the group
+  std::size_t at = 0;      ///< where the name stands
+};
+std::vector<NamedGroup> named_groups(std::string_view regex);
+/// Where the class "[…]" that begins at `at` ends.
+std::size_t end_of_class(std::string_view regex, std::size_t at);
+
+/// A form taken apart once; one row of pieces for each choice of the parts that may be absent, the fullest first. Or a
+/// regex with its named groups.
 class GaugeForm {
  public:
   explicit GaugeForm(const Gauge& gauge);
@@ -36,7 +49,9 @@ class GaugeForm {
   struct Place {
     std::size_t begin, end;
   };
-  void add_choices(std::string_view form, const Pieces& before);
+  static void add_piece(std::string_view& form, Pieces& pieces);
+  void add_choices(std::string_view form, Pieces pieces);
+  std::optional<std::size_t> read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   static std::optional<Place> find(const Pieces& pieces, std::string_view line, std::size_t from,
                                    std::vector<GaugeValue>& values);
   static bool read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
@@ -44,6 +59,8 @@ class GaugeForm {
 
   const Gauge* gauge_;
   std::vector<Pieces> choices_;
+  std::unique_ptr<Regex> regex_;
+  std::vector<NamedGroup> groups_;
 };
 
 /// A number with thousands commas and an exponent where they are; moves `at` behind it. nullopt for none, NaN and
@@ -52,5 +69,10 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at);
 
 /// The metric that a name in a form means; nullopt for step, epoch, total, rank, device, skip.
 std::optional<Metric> metric_of(std::string_view name);
+
+/// All names that a number of a user's format may have: those of sizes have its unit.
+std::span<const std::string_view> number_names();
+/// Those that a gauge has, in the order of its form or regex.
+std::vector<std::string_view> names_of(const Gauge& gauge);
 
 }  // namespace oomdoctor

@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "parse/tokens.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -29,7 +31,7 @@ constexpr auto label_words = sorted(std::to_array<std::string_view>(
      "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
-     "gmem",     "by",     "consumed", "utilized", "step"}));
+     "gmem",     "by",     "consumed", "utilized", "step",      "optim"}));
 
 constexpr auto spoiling_words = sorted(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -63,6 +65,8 @@ constexpr auto label_units =
 /// Pieces of program text, of commands and of failure messages.
 constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
                                                                  "(f\"",
+                                                                 "(\"",
+                                                                 "('",
                                                                  "(f'",
                                                                  "= f\"",
                                                                  "= f'",
@@ -97,6 +101,7 @@ constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
                                                                  "#SBATCH",
                                                                  "Tried to",
                                                                  "by PyTorch",
+                                                                 "Total Tensors:",
                                                                  "already allocated",
                                                                  "non-PyTorch",
                                                                  "memory in use",
@@ -146,6 +151,27 @@ bool spoils_label(std::string_view word) { return is_in(word, spoiling_words); }
 bool belongs_to_prose(std::string_view word) { return is_in(word, prose_words); }
 bool is_label_unit(std::string_view word) { return is_in(word, label_units); }
 
+bool names_evaluation(std::string_view word) {
+  return one_of(word, {"evaluating", "evaluation", "eval", "validating", "validation", "val", "test", "testing",
+                       "predicting", "prediction", "inference"});
+}
+
+int step_rank(std::string_view name) {
+  if (one_of(name, {"global_step", "globalstep", "train_step", "training_step", "optimizer_step", "num_updates"}))
+    return global_rank;
+  if (name == "step" || name == "steps") return 4;
+  if (one_of(name, {"iteration", "iterations", "iter", "it"})) return 3;
+  return name == "batch" ? 2 : 0;
+}
+
+bool is_no_place(std::string_view before) {
+  return one_of(before,
+                {"total", "max",       "num",     "per",          "each",         "every",    "last",   "warmup",
+                 "eval",  "save",      "logging", "accumulation", "optimization", "number",   "this",   "first",
+                 "next",  "of",        "micro",   "for",          "in",           "and",      "to",     "the",
+                 "optim", "optimizer", "opt",     "after",        "before",       "backward", "forward"});
+}
+
 bool is_no_measurement(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
   if (start == line.npos) return true;
@@ -178,7 +204,7 @@ std::optional<Label> read_label(const std::vector<std::string>& words) {
   const SeriesKind kind = peak ? SeriesKind::running_maximum : SeriesKind::gauge;
   const SeriesKind sampled = peak ? SeriesKind::running_maximum : SeriesKind::sampled_gauge;
   const bool usage = peak || has({"used", "usage", "use", "current", "currently", "now", "consumption", "consumed",
-                                  "footprint", "utilized"});
+                                  "footprint", "utilized", "after", "before"});
   if (has({"rss", "uss", "pss"})) return Label{Metric::host_rss, sampled, true};
   if (has({"free"}))
     return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, true};

@@ -33,6 +33,16 @@ bool belongs_to_prose(std::string_view word);
 /// The word is a unit that may stand in a label: "gb", "mib", "bytes".
 bool is_label_unit(std::string_view word);
 
+/// A validation, test or prediction pass.
+bool names_evaluation(std::string_view word);
+
+inline constexpr int global_rank = 5;
+/// How surely a word names the step: a global one before one of the epoch, a batch last. 0: no step.
+int step_rank(std::string_view name);
+
+/// "total steps", "every 10 steps", "in step 3", "after optim step": no statement of where the run is.
+bool is_no_place(std::string_view before);
+
 /// Program text, command lines, errors: their numbers are no measurements.
 bool is_no_measurement(std::string_view line);
 

@@ -12,15 +12,10 @@ namespace {
 
 constexpr std::size_t max_label_words = 9;
 constexpr std::size_t max_values = 16;
-constexpr int global_rank = 5;
 constexpr double granule = 512;  ///< bytes: every size of PyTorch's allocator is a multiple of it
+constexpr double page = 4096;    ///< bytes: what psutil and the kernel count a process in
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-bool names_evaluation(std::string_view word) {
-  return one_of(word, {"evaluating", "evaluation", "eval", "validating", "validation", "val", "test", "testing",
-                       "predicting", "prediction", "inference"});
-}
 
 /// The words before a number, up to what separates it from the rest of the line.
 struct Phrase {
@@ -97,6 +92,8 @@ class Reader {
   void settle_bare();
   void keep(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
   std::optional<Unit> unit_of_digits() const;
+  bool counts_bytes(const Phrase& p, const Label& label, std::size_t n) const;
+  bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
 
   std::string_view line_;
   std::vector<Token> tokens_;
@@ -205,22 +202,6 @@ void Reader::read_bar() {
   }
 }
 
-/// How surely a word names the step: a global one before one of the epoch, a batch last. 0: no step.
-int step_rank(std::string_view name) {
-  if (one_of(name, {"global_step", "globalstep", "train_step", "training_step", "optimizer_step", "num_updates"}))
-    return global_rank;
-  if (name == "step" || name == "steps") return 4;
-  if (one_of(name, {"iteration", "iterations", "iter", "it"})) return 3;
-  return name == "batch" ? 2 : 0;
-}
-
-/// "total steps", "every 10 steps", "in step 3": no statement of where the run is.
-bool is_no_place(std::string_view before) {
-  return one_of(before, {"total", "max",  "num",     "per",          "each",         "every",  "last", "warmup",
-                         "eval",  "save", "logging", "accumulation", "optimization", "number", "this", "first",
-                         "next",  "of",   "micro",   "for",          "in",           "and",    "to",   "the"});
-}
-
 /// "Epoch [1][50/225]", "Epoch: 1 [640/60000": where the place inside an epoch stands behind its number.
 std::optional<std::size_t> Reader::place_in_epoch(std::size_t n) const {
   const std::size_t at = is(n + 1, ']') && is(n + 2, '[') ? n + 3 : is(n + 1, '[') ? n + 2 : 0;
@@ -313,9 +294,12 @@ bool Reader::is_believed(const Phrase& p, const Label& label, std::size_t n, boo
   if (setting && (!out_.step || is(n - 1, '='))) return false;
   if (label.metric == Metric::free && !about_device_) return false;
   if (out_.step || out_.epoch) return true;
+  if (p.words.size() == 1 && whole(n) && one_of(p.words[0], {"mem", "vram", "gmem"}) && !of_total)
+    return false;  // "mem: 64G" is what a job asked for
   const std::string_view printed = line_.substr(p.begin, p.end - p.begin);
   const std::size_t behind = line_.find_first_not_of(' ', p.end);
-  const bool aligned = behind != line_.npos && behind > p.end && line_[behind] == ':';  // "Reserved   : 210 MiB", a list of facts
+  const bool aligned =
+      behind != line_.npos && behind > p.end && line_[behind] == ':';  // "Reserved   : 210 MiB", a list of facts
   return p.firm && (label.usage || of_total) && !aligned && printed.find('/') == printed.npos;
 }
 
@@ -338,13 +322,17 @@ std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_
 void Reader::read_values() {
   std::optional<int> device;
   about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
-    return t.kind == Kind::word &&
-           one_of(lower(t.text), {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
+    return t.kind == Kind::word && one_of(lower(t.text), {"gpu", "cuda", "vram", "mem", "memory", "allocated",
+                                                          "reserved", "cached", "alloc", "hbm"});
   });
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
-    if (!is_number(n) || is(n + 1, '%')) continue;
+    if (!is_number(n)) continue;
     Phrase p = phrase_before(n);
     if (p.identifiers.empty()) continue;
+    if (is(n + 1, '%')) {
+      if (read_share(p, n, device)) n += 3;
+      continue;
+    }
     if (whole(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
       device = index_number(tokens_[n].number.value);
       continue;
@@ -362,6 +350,8 @@ void Reader::read_values() {
     if (!p.device) p.device = device;
     if (unit) {
       keep(p, *label, number, unit);
+    } else if (counts_bytes(p, *label, n)) {
+      keep(p, *label, number, Unit{1, "bytes", false});
     } else if (one_of(to_string(label->metric), {"allocated", "reserved", "max_allocated", "max_reserved"}) &&
                !is_word(n + 1)) {
       bare_.emplace_back(out_.values.size(), n);
@@ -370,6 +360,34 @@ void Reader::read_values() {
     if (of_total) n += is_number(n + 2) ? std::size_t{2} : std::size_t{3};
   }
   settle_bare();
+}
+
+/// "xpu memory at 45.2% of 11.93GB": a share of a total that stands behind it.
+bool Reader::read_share(const Phrase& p, std::size_t n, std::optional<int> device) {
+  if (!is_word(n + 2) || tokens_[n + 2].text != "of" || !is_number(n + 3)) return false;
+  const auto unit = unit_behind(n + 3);
+  if (!unit || p.words.empty() || p.spoilt || !p.firm) return false;
+  const auto label = read_label(p.words);
+  if (!label || !is_believed(p, *label, n, true)) return false;
+  GaugeValue number = tokens_[n].number;
+  const double total = tokens_[n + 3].number.value * unit->bytes;
+  if (!(number.value <= 100)) return false;
+  Phrase here = p;
+  if (!here.device) here.device = device;
+  keep(here, *label, number, Unit{total / 100, unit->text, unit->ambiguous});
+  return true;
+}
+
+/// A large whole number without a unit is bytes where it is a whole number of the pieces that this memory comes in. So
+/// are most limits: the label must name the device or the process.
+bool Reader::counts_bytes(const Phrase& p, const Label& label, std::size_t n) const {
+  const double value = tokens_[n].number.value;
+  if (!whole(n) || value < 16 * static_cast<double>(MiB) || is_word(n + 1)) return false;
+  const bool device = std::any_of(p.words.begin(), p.words.end(), [](const std::string& w) {
+    return one_of(w, {"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "torch"});
+  });
+  const double piece = label.metric == Metric::host_rss ? page : label.metric == Metric::memory && device ? granule : 0;
+  return piece > 0 && value / piece == std::floor(value / piece);
 }
 
 /// Gives the values without a unit the one that their digits tell, or drops them.

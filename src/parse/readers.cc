@@ -61,7 +61,8 @@ bool ReaderTable::try_gauge(const Reader& reader, const Line& line, std::vector<
   }
   if (found.gauges.empty()) return false;
   found.reader = &reader;
-  found.first_line = found.last_line = line.number;
+  found.first_line = line.number;
+  found.last_line = line.last;
   found.line = line;
   out.push_back(std::move(found));
   return true;
@@ -115,7 +116,8 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   if (reader.regex && reader.regex->search(*found.text, found.captures) != Search::found) return false;
   if (reader.pattern->takes != nullptr && !reader.pattern->takes(*found.text)) return false;
   found.reader = &reader;
-  found.first_line = found.last_line = line.number;
+  found.first_line = line.number;
+  found.last_line = line.last;
   found.line = line;
   out.push_back(std::move(found));
   return true;
@@ -139,7 +141,7 @@ std::vector<Found> ReaderTable::map(const Window& window, std::size_t begin, std
   i64 number = first_line;
   for (std::size_t i = 0; i < hits.size();) {
     const std::size_t first = hits[i].offset;
-    number += count_line_ends(window.buffer().substr(counted, first - counted));
+    number += window.line_ends(counted, first);
     counted = first;
     const Line line = window.line_around(first, number);
     ReaderSet wanted;
@@ -154,7 +156,8 @@ std::vector<Found> ReaderTable::map(const Window& window, std::size_t begin, std
     if (header != nullptr) {
       Found found;
       found.line = line;
-      found.first_line = found.last_line = line.number;
+      found.first_line = line.number;
+      found.last_line = line.last;
       found.header = header;
       found.layout = std::move(layout);
       out.push_back(std::move(found));

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "parse/case_builder.h"
+#include "parse/declared_memory.h"
 #include "parse/readers.h"
+#include "text/console_text.h"
 
 namespace oomdoctor {
 namespace {
@@ -16,9 +18,6 @@ constexpr std::size_t margin =
     64 << 10;  ///< bytes that stay readable before and behind the block, for messages over several lines
 constexpr std::size_t sniffed_lines = 6;
 constexpr std::size_t told_bytes = 80;  ///< enough to tell two messages that begin on one line
-
-/// Nobody has that much: the value is broken (mmcv prints such ones after an epoch's end).
-constexpr double too_much = 64.0 * static_cast<double>(TiB);
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
@@ -38,7 +37,7 @@ void tell_gauge(const Gauge& gauge, const std::vector<GaugeValue>& values, Sink&
   if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
   for (const GaugeValue& v : values) {
     const auto metric = metric_of(v.name);
-    if (!metric || v.value < 0 || v.value * gauge.unit > too_much) continue;
+    if (!metric || v.value < 0) continue;
     double q = gauge.unit;
     for (int i = 0; i < v.decimals; ++i) q /= 10;
     Reading r;
@@ -63,6 +62,7 @@ class Pass {
     std::stable_sort(found.begin(), found.end(),
                      [](const Found& a, const Found& b) { return a.first_line < b.first_line; });
     last_block_ = std::exchange(this_block_, {});
+    declared_.begin_block(found);
     std::size_t next = 0;
     if (table_ == nullptr &&
         std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
@@ -83,7 +83,7 @@ class Pass {
       if (at < end)
         at += window.buffer()[at] == '\r' && at + 1 < end && window.buffer()[at + 1] == '\n' ? std::size_t{2}
                                                                                              : std::size_t{1};
-      ++number;
+      number = line.last + 1;
     }
     for (; next < found.size(); ++next) tell(window, found[next]);
   }
@@ -91,7 +91,10 @@ class Pass {
   void open_table(const Table& table, Layout layout) {
     table_ = &table;
     if (!layout.kind.empty()) case_.inputs[static_cast<std::size_t>(source_)].kind = layout.kind;
-    if (!layout.note.empty()) case_.notes.push_back({Severity::note, layout.note, {}});
+    // A header may come again before every row.
+    const bool told =
+        std::any_of(case_.notes.begin(), case_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
+    if (!layout.note.empty() && !told) case_.notes.push_back({Severity::note, layout.note, {}});
     layout_ = std::move(layout);
   }
 
@@ -139,18 +142,19 @@ class Pass {
     const bool marked = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::line && f.captures.has(1);
     builder_.begin_emit(cursor, f.reader->name,
                         evidence(f.line, f.first_line, f.last_line, marked ? f.captures.group[1] : std::string_view{}));
+    Sink& sink = f.reader->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
     if (f.reader->form)
-      for (const auto& values : f.gauges) tell_gauge(f.reader->form->gauge(), values, builder_);
+      for (const auto& values : f.gauges) tell_gauge(f.reader->form->gauge(), values, sink);
     else
-      f.reader->pattern->emit(Match{*f.text, f.captures, cursor}, builder_);
+      f.reader->pattern->emit(Match{*f.text, f.captures, cursor}, sink);
     claim(f.reader->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
   }
 
   bool tell_row(const Window& window, const Line& line) {
     const Cursor cursor(window, line);
-    builder_.begin_emit(cursor, table_->name, evidence(line, line.number, line.number, {}));
+    builder_.begin_emit(cursor, table_->name, evidence(line, line.number, line.last, {}));
     if (!table_->row(line.text, layout_, builder_)) return false;
-    claim(std::string_view(table_->name).substr(0, table_->name.find('/')), line.number, line.number);
+    claim(std::string_view(table_->name).substr(0, table_->name.find('/')), line.number, line.last);
     return true;
   }
 
@@ -160,6 +164,7 @@ class Pass {
   const Table* table_ = nullptr;
   Layout layout_;
   i64 claimed_ = 0;
+  DeclaredMemory declared_;
   using Told = std::tuple<const Reader*, i64, std::size_t>;
   std::set<Told> last_block_, this_block_;  ///< messages
 };
@@ -189,15 +194,16 @@ Case Scanner::scan(std::vector<Source>& sources) const {
     out.inputs.emplace_back().path = source.name();
     builder.begin_source(static_cast<int>(s));
     Pass pass(builder, out, static_cast<int>(s));
-    std::string buffer;
+    ConsoleText text(source);
     std::size_t begin = 0;
     i64 lines = 0;
     bool more = true, first = true;
     char last = '\n';
     while (true) {
-      while (more && buffer.size() - begin < block_size + margin) more = source.read(buffer, block_size);
+      while (more && text.bytes().size() - begin < block_size + margin) more = text.read(block_size);
+      const std::string_view buffer = text.bytes();
       if (begin >= buffer.size()) break;
-      const Window window(buffer);
+      const Window window(buffer, text.folds());
       if (first) {
         std::vector<std::string> head;
         for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l))
@@ -209,21 +215,32 @@ Case Scanner::scan(std::vector<Source>& sources) const {
       const std::size_t end = more ? cut_at_line(buffer, begin, begin + block_size) : buffer.size();
       std::vector<Found> found = impl_->readers.map(window, begin, end, lines + 1);
       pass.fold(window, begin, end, lines + 1, found);
-      lines += count_line_ends(std::string_view(buffer).substr(begin, end - begin));
+      lines += window.line_ends(begin, end);
       last = buffer[end - 1];
       const std::size_t drop = end > margin ? end - margin : 0;
-      buffer.erase(0, drop);
       begin = end - drop;
-      if (!more && begin >= buffer.size()) break;
+      const bool done = !more && end >= buffer.size();
+      text.drop(drop);
+      if (done) break;
     }
     if (!ends_line(last)) ++lines;
     Input& input = out.inputs.back();
     input.bytes = source.bytes();
     input.lines = lines;
     out.coverage.lines += lines;
-    if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
+    if (source.encoding() == "screens")
+      out.notes.push_back({Severity::note,
+                           source.name() + " is a capture of watch: its screens were played back one below the other, "
+                                           "and line numbers count their lines",
+                           {}});
+    else if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
       out.notes.push_back(
           {Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
+    if (text.width() != 0)
+      out.notes.push_back({Severity::note,
+                           source.name() + " was broken at " + std::to_string(text.width()) +
+                               " columns by a console; its lines were put together again",
+                           {}});
   }
   builder.finish();
   return out;
@@ -235,22 +252,6 @@ std::vector<std::string> Scanner::takers(std::string_view text) const {
   for (const Found& f : impl_->readers.map(window, 0, text.size(), 1))
     names.insert(std::string(f.header != nullptr ? f.header->name : f.reader->name));
   return {names.begin(), names.end()};
-}
-
-std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers) {
-  std::vector<FormatInfo> out;
-  for (const Parser* parser : parsers) {
-    for (const Pattern& p : parser->patterns)
-      out.push_back({std::string(p.name), std::string(parser->name), "message", "", std::string(p.example),
-                     std::string(parser->title)});
-    for (const Gauge& g : parser->gauges)
-      out.push_back({std::string(g.name), std::string(parser->name), std::string(to_string(g.current)),
-                     std::string(g.unit_name), std::string(g.example), std::string(parser->title)});
-    for (const Table& t : parser->tables)
-      out.push_back({std::string(t.name), std::string(parser->name), "table", "",
-                     std::string(t.example_header) + "\n" + std::string(t.example_row), std::string(parser->title)});
-  }
-  return out;
 }
 
 }  // namespace oomdoctor

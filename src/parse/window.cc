@@ -19,12 +19,22 @@ i64 Joined::line_at(std::size_t offset) const {
   return number;
 }
 
+i64 Window::folds(std::size_t begin, std::size_t end) const {
+  if (folds_.empty()) return 0;
+  return std::lower_bound(folds_.begin(), folds_.end(), end) - std::lower_bound(folds_.begin(), folds_.end(), begin);
+}
+
+i64 Window::line_ends(std::size_t begin, std::size_t end) const {
+  return count_line_ends(buffer_.substr(begin, end - begin)) + folds(begin, end);
+}
+
 Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const {
   Line line;
-  line.number = number;
   line.begin = line.end = std::min(offset, buffer_.size());
   while (line.begin > 0 && offset - line.begin < most / 2 && !ends_line(buffer_[line.begin - 1])) --line.begin;
   while (line.end < buffer_.size() && line.end - offset < most / 2 && !ends_line(buffer_[line.end])) ++line.end;
+  line.number = number - folds(line.begin, offset);
+  line.last = line.number + folds(line.begin, line.end);
   line.text = clean_line(buffer_.substr(line.begin, line.end - line.begin));
   line.prefix = peel_prefix(line.text);
   return line;
@@ -35,7 +45,7 @@ std::optional<Line> Window::next(const Line& line) const {
   if (at >= buffer_.size() || !ends_line(buffer_[at])) return std::nullopt;
   at += buffer_[at] == '\r' && at + 1 < buffer_.size() && buffer_[at + 1] == '\n' ? std::size_t{2} : std::size_t{1};
   if (at >= buffer_.size()) return std::nullopt;
-  return line_around(at, line.number + 1);
+  return line_around(at, line.last + 1);
 }
 
 std::optional<Line> Window::previous(const Line& line) const {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,8 @@ namespace oomdoctor {
 
 /// A cleaned line. `body()` is what was said, without the tags in front.
 struct Line {
-  i64 number = 0;
+  i64 number = 0;                  ///< of the file, counted from 1
+  i64 last = 0;                    ///< greater than `number` where a console broke it
   std::size_t begin = 0, end = 0;  ///< raw bytes in the window's buffer, without the line end
   std::string text;
   LinePrefix prefix;
@@ -39,16 +41,22 @@ class Window {
   /// Headers and rows of tables are cut at commas, not searched, and may be longer: nvidia-smi has 200 columns.
   static constexpr std::size_t max_row = 32768;
 
-  Window(std::string_view buffer) : buffer_(buffer) {}
+  /// `folds`: offsets in the buffer where a line end of the file was taken out, ascending.
+  Window(std::string_view buffer, std::span<const std::size_t> folds = {}) : buffer_(buffer), folds_(folds) {}
 
   std::string_view buffer() const { return buffer_; }
-  /// The line that holds `offset`; its number is given by the caller, who counts.
+  /// How many lines of the file end in these bytes.
+  i64 line_ends(std::size_t begin, std::size_t end) const;
+  /// The line that holds `offset`; `number` is that of the file's line at `offset`, as the caller counted.
   Line line_around(std::size_t offset, i64 number, std::size_t most = max_line) const;
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
 
  private:
+  i64 folds(std::size_t begin, std::size_t end) const;
+
   std::string_view buffer_;
+  std::span<const std::size_t> folds_;
 };
 
 /// Walks from a line over its neighbours in the same stream: lines with another rank's tag are passed over.

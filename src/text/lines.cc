@@ -245,6 +245,20 @@ std::optional<TimeStamp> read_time(std::string_view s) {
   return out;
 }
 
+/// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ".
+bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  static constexpr std::string_view open = "[rank";
+  static constexpr std::size_t farthest = 80;
+  const std::size_t found = s.substr(0, std::min(s.size(), at + farthest)).find(open, at);
+  if (prefix.rank || found == s.npos) return false;
+  std::size_t i = found + open.size();
+  const auto rank = read_int(s, i);
+  if (!rank || !starts(s, i, "]:")) return false;
+  prefix.rank = rank;
+  at = i + 2;
+  return true;
+}
+
 LinePrefix peel_prefix(std::string_view line) {
   LinePrefix prefix;
   std::size_t at = 0;
@@ -259,6 +273,7 @@ LinePrefix peel_prefix(std::string_view line) {
     }
     if (at < line.size() && line[at] == ' ' && at > before) ++at;  // one blank; more is indentation of the message
   }
+  if (find_rank(line, at, prefix) && at < line.size() && line[at] == ' ') ++at;
   prefix.length = at;
   return prefix;
 }

@@ -1,7 +1,6 @@
 #include "text/pattern.h"
 
-#include <stdexcept>
-#include <string>
+#include <algorithm>
 #include <boost/regex.hpp>
 
 namespace oomdoctor {
@@ -14,10 +13,14 @@ Regex::Regex(std::string_view expression) : impl_(std::make_unique<Impl>()) {
   try {
     impl_->expression.assign(expression.begin(), expression.end(), boost::regex::perl | boost::regex::no_mod_m);
   } catch (const boost::regex_error& e) {
-    throw std::logic_error("bad expression " + std::string(expression) + ": " + e.what());
+    // Boost adds a copy of the expression to its reason.
+    const std::string_view what = e.what();
+    const std::string_view reason = what.substr(0, what.find("  The error occurred"));
+    const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(e.position(), 0));
+    throw BadExpression(expression, std::string(reason.substr(0, reason.find_last_not_of(". ") + 1)), at);
   }
   if (impl_->expression.mark_count() + 1 > max_captures)
-    throw std::logic_error("too many groups in " + std::string(expression));
+    throw BadExpression(expression, "it has more than " + std::to_string(max_captures - 1) + " groups", 0);
 }
 
 Regex::~Regex() = default;

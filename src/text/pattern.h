@@ -4,6 +4,8 @@
 
 #include <array>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace oomdoctor {
@@ -20,9 +22,19 @@ struct Captures {
   bool has(std::size_t i) const { return group[i].data() != nullptr; }
 };
 
+/// An expression that is none. Those of the program are checked by a law, those of users when they are loaded.
+class BadExpression : public std::logic_error {
+ public:
+  BadExpression(std::string_view expression, std::string why, std::size_t where)
+      : std::logic_error("bad expression " + std::string(expression) + ": " + why), reason(std::move(why)), at(where) {}
+
+  std::string reason;
+  std::size_t at;  ///< the byte where reading it ended
+};
+
 class Regex {
  public:
-  /// Throws std::logic_error for a broken expression: expressions are part of the program and are checked by a law.
+  /// Throws BadExpression.
   explicit Regex(std::string_view expression);
   ~Regex();
   Regex(Regex&&) noexcept;

@@ -11,9 +11,12 @@
 
 #include "base/edit_distance.h"
 #include "base/error.h"
+#include "text/screen.h"
 
 namespace oomdoctor {
 namespace {
+
+constexpr std::size_t screen_head = 4096;  ///< `watch` shows its first screen at once
 
 /// Turns UTF-16 code units to UTF-8; keeps a half unit or a first surrogate for the next call.
 class Utf16Decoder {
@@ -91,6 +94,7 @@ struct Source::Impl {
   bool started = false;
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
+  std::unique_ptr<ScreenPlayer> screens;
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
@@ -172,12 +176,24 @@ bool Source::read(std::string& out, std::size_t wanted) {
     if (more == 0) break;
     got += more;
   }
-  if (got == 0) return false;
+  if (got == 0) {
+    const std::size_t before = out.size();
+    if (impl_->screens) impl_->screens->finish(out);
+    return out.size() > before;
+  }
   impl_->bytes += static_cast<i64>(got);
   std::string_view view(block.data(), got);
-  if (!impl_->started) view = impl_->sniff(view);
+  if (!impl_->started) {
+    view = impl_->sniff(view);
+    if (!impl_->utf16 && ScreenPlayer::wanted(view.substr(0, screen_head))) {
+      impl_->screens = std::make_unique<ScreenPlayer>();
+      impl_->encoding = "screens";
+    }
+  }
   impl_->started = true;
-  if (impl_->utf16)
+  if (impl_->screens)
+    impl_->screens->feed(view, out);
+  else if (impl_->utf16)
     impl_->utf16->feed(view, out);
   else
     out.append(view);

@@ -1,5 +1,6 @@
 // Bytes of one input, read once from front to back: a file, standard input, or memory. A UTF-8 byte order mark is
-// dropped and UTF-16 becomes UTF-8 on the way, so that everything behind sees one kind of text.
+// dropped, UTF-16 becomes UTF-8, and the screens of a captured `watch` are played back on the way, so that everything
+// behind sees one kind of text.
 #pragma once
 
 #include <memory>
@@ -23,7 +24,7 @@ class Source {
 
   const std::string& name() const;
   i64 bytes() const;                    ///< read so far, before any decoding
-  const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be"
+  const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch)
 
  private:
   struct Impl;

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import tempfile
 import unittest
@@ -17,6 +18,8 @@ except ImportError:
     jsonschema = None
 
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
+OWN = pathlib.Path(__file__).resolve().parents[2] / "docs" / "own_formats"
+_FORMAT_ROW = re.compile(r"  \S+/\S+  ")
 APPROVED = pathlib.Path(__file__).resolve().parent.parent / "approved"
 
 FAILED = """\
@@ -101,7 +104,7 @@ class Messages(Case):
                             "did you mean '--format'?")
         self.assert_refused(["analyze", "--zzz"], "'--zzz' is not an option of oomdoctor analyze",
                 "see oomdoctor analyze --help")
-        self.assert_refused(["list", "--format", "json"], "'--format' is not an option of oomdoctor list")
+        self.assert_refused(["schema", "--format", "json"], "'--format' is not an option of oomdoctor schema")
         self.assert_refused(["analyze", "--words", "x"], "'--words' is not an option of oomdoctor analyze")
 
     def test_a_shortened_option_is_unknown(self):
@@ -248,6 +251,52 @@ class Outputs(Case):
         return text.decode()
 
 
+class UserFormats(Case):
+    def setUp(self):
+        super().setUp()
+        for name in ("oomdoctor.toml", "train.log"):
+            (self.folder / ("own.toml" if name.endswith("toml") else "own.log")).write_text((OWN / name).read_text())
+
+    def report(self, *words):
+        return json.loads(self.run_here("analyze", "--format", "json", *words, "own.log").stdout)
+
+    def test_a_format_file_teaches_a_line(self):
+        self.assertEqual(self.report()["series"], [])
+        report = self.report("--format-file", "own.toml")
+        self.assertEqual([(s["metric"], s["n"]) for s in report["series"]], [("allocated", 40), ("host_rss", 2)])
+        self.assertIn("Read with 2 line formats of own.toml", [note["text"] for note in report["notes"]])
+
+    def test_the_file_of_the_working_directory_is_read_unless_one_is_named(self):
+        (self.folder / ".oomdoctor.toml").write_text((OWN / "oomdoctor.toml").read_text())
+        report = self.report()
+        self.assertEqual(len(report["series"]), 2)
+        self.assertIn("Read with 2 line formats of .oomdoctor.toml", [note["text"] for note in report["notes"]])
+        (self.folder / "other.toml").write_text((OWN / "oomdoctor.toml").read_text().replace("trainer/", "other/"))
+        self.assertIn("other.toml", self.report("--format-file", "other.toml")["notes"][-1]["text"])
+        both = [note["text"] for note in self.report("--format-file", "other.toml", "--format-file", "own.toml")["notes"]]
+        self.assertTrue(any("other.toml" in text for text in both) and any("own.toml" in text for text in both))
+        self.assertIn("other.toml", self.run_here("ci", "--format-file", "other.toml", "own.log").stdout)
+
+    def test_they_are_listed_last_and_explained(self):
+        text = self.run_here("list", "formats", "--format-file", "own.toml").stdout
+        self.assertIn("\n\nyour own line formats  own.toml\n", text)
+        self.assertRegex(text, r"(?m)^  trainer/step +gauge +MiB \(2\^20\)")
+        self.assertIn("format trainer/step\n", self.run_here("explain", "--format-file", "own.toml", "trainer/step").stdout)
+
+    def test_what_is_wrong_is_shown_in_its_place(self):
+        text = (OWN / "oomdoctor.toml").read_text()
+        (self.folder / "own.toml").write_text(text.replace('"MiB"', '"Mib"'))
+        done = self.run_here("analyze", "--format-file", "own.toml", "own.log")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        line = next(i for i, row in enumerate(text.splitlines(), 1) if '"MiB"' in row)
+        self.assertEqual(done.stderr.splitlines(), [f'oomdoctor: own.toml:{line}: there is no unit "Mib"',
+                '  unit    = "Mib"', "            ^", "  did you mean MiB?"])
+        self.assert_refused(["analyze", "--format-file", "owm.toml", "own.log"], "there is no file owm.toml",
+                "did you mean 'own.toml'?")
+        done = self.run_here("explain", "--format-file", "own.log", "leak")
+        self.assertEqual((done.returncode, done.stderr.splitlines()[1]), (2, "  trainer 0.4 starts, one device"))
+
+
 class Ci(Case):
     def test_writes_all_reports_and_leaves_the_job_alone(self):
         done = self.run_here("ci", "train.log")
@@ -284,7 +333,7 @@ class Knowledge(Case):
         for kind in ("causes", "fixes", "myths", "facts", "formats"):
             done = run("list", kind, "--width", "400")
             self.assertEqual(done.returncode, 0)
-            ids = [line.split()[0] for line in done.stdout.splitlines()]
+            ids = [line.split()[0] for line in done.stdout.splitlines() if kind != "formats" or _FORMAT_ROW.match(line)]
             if kind != "myths":
                 self.assertTrue(ids, kind)
             for name in ids[:8] + ids[-2:]:
@@ -292,6 +341,23 @@ class Knowledge(Case):
                 self.assertEqual((told.returncode, told.stderr), (0, ""), name)
                 word = {"fixes": "fix"}.get(kind, kind[:-1])
                 self.assertTrue(any(line.split(" (")[0] == f"{word} {name}" for line in told.stdout.splitlines()), name)
+
+    def test_formats_are_listed_by_family_with_unit_kind_source_and_example(self):
+        text = run("list", "formats", "--width", "200").stdout
+        self.assertRegex(text, r"(?m)^Megatron.*  megatron, from .*megatron/training")
+        self.assertRegex(text, r"(?m)^  megatron/memory +gauge, running maximum +MB printed, 2\^20 meant.*\n      \[Rank 3\] ")
+        for family in re.split(r"\n\n", text):
+            self.assertRegex(family.splitlines()[0], r"  \w+(, from \S|$)")
+        self.assertIn("MB printed, 2^20 meant", run("explain", "megatron/memory").stdout)
+
+    def test_lists_are_written_as_markdown(self):
+        page = run("list", "formats", "--format", "markdown").stdout
+        self.assertTrue(page.startswith("# Every format that oomdoctor reads\n"))
+        self.assertIn("\n| [megatron](#megatron) | ", page)
+        self.assertIn("\n## megatron\n", page)
+        self.assertTrue(run("list", "causes", "--format", "markdown").stdout.startswith("| id | says |\n|---|---|\n| "))
+        self.assert_refused(["list", "formats", "--format", "json"], "list has no format 'json'",
+                "it is one of: terminal, markdown")
 
     def test_a_cause_is_explained_with_its_signs_and_fixes(self):
         text = run("explain", "fragmentation").stdout

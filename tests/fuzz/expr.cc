@@ -17,9 +17,12 @@ namespace {
 
 Value some_value(FactUnit unit, double number) {
   switch (unit) {
-    case FactUnit::truth: return true;
-    case FactUnit::text: return std::string("pytorch");
-    default: return Number{number, 0.5};
+    case FactUnit::truth:
+      return true;
+    case FactUnit::text:
+      return std::string("pytorch");
+    default:
+      return Number{number, 0.5};
   }
 }
 

@@ -40,11 +40,21 @@ class Damage {
       const std::size_t from = below(text.size());
       const std::size_t length = 1 + below(std::min<std::size_t>(text.size() - from, 200));
       switch (below(5)) {
-        case 0: text.resize(from); break;
-        case 1: text.erase(from, length); break;
-        case 2: text.insert(from, text.substr(from, length)); break;
-        case 3: text.replace(from, length, length, '\0'); break;
-        default: text[from] = static_cast<char>(below(256)); break;
+        case 0:
+          text.resize(from);
+          break;
+        case 1:
+          text.erase(from, length);
+          break;
+        case 2:
+          text.insert(from, text.substr(from, length));
+          break;
+        case 3:
+          text.replace(from, length, length, '\0');
+          break;
+        default:
+          text[from] = static_cast<char>(below(256));
+          break;
       }
     }
     return text;

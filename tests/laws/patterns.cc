@@ -110,6 +110,13 @@ TEST_CASE("names are file/what, and nobody uses a name twice", "[law]") {
   }
 }
 
+TEST_CASE("each format says where it is printed", "[law]") {
+  for (const FormatInfo& format : list_formats(all_parsers())) {
+    CAPTURE(format.name);
+    CHECK(!format.source.empty());
+  }
+}
+
 TEST_CASE("remarks carry fixed ids only", "[law]") {
   std::set<std::string_view> known;
   for (const RemarkSpec& spec : remark_specs) known.insert(spec.id);

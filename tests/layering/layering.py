@@ -31,7 +31,7 @@ MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 LIBRARIES = {
     "Boost": (r"boost/", {"text", "analysis", "cli"}, {"text/pattern.h"}),
     "Eigen": (r"Eigen/", {"analysis"}, {"analysis/fit.h"}),
-    "toml++": (r"toml\+\+/", {"judge"}, {"judge/rule_pack.h"}),
+    "toml++": (r"toml\+\+/", {"text"}, set()),
     "nlohmann-json": (r"nlohmann/", {"parse", "parsers", "report", "cli"}, set()),
 }
 

@@ -35,7 +35,8 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(self.found({
             "src/model/a.cc": '#include "base/noun.h"\n#include <vector>\n',
             "parsers/a.cc": '#include "parse/noun.h"\n#include "text/noun.h"\n',
-            "src/judge/a.cc": '#include "analysis/noun.h"\n#include <toml++/toml.h>\n',
+            "src/text/a.cc": '#include "base/noun.h"\n#include <toml++/toml.h>\n',
+            "src/judge/a.cc": '#include "analysis/noun.h"\n#include "text/noun.h"\n',
             "src/report/a.cc": '#include "oomdoctor/report.h"\n#include "oomdoctor/version.h"\n',
             "src/diagnose.cc": '#include "parse/noun.h"\n#include "report/noun.h"\n',
         }), [])

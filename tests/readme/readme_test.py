@@ -5,7 +5,10 @@ In each ```console block a line that begins with "$ " is a command (a backslash 
 lines below it are its output. Commands that run oomdoctor are run, in a copy of the repository's root made of links, so
 that a file they write lands nowhere; other commands are left alone. A line "..." in the output stands for any lines.
 
-OOMDOCTOR_BINARY names the program. --accept writes what was printed into README.md instead; output with "..." stays.
+docs/formats.md must be what `oomdoctor list formats --format markdown` prints, and the table of families in README.md, between
+<!-- families --> and <!-- end -->, the one of that page.
+
+OOMDOCTOR_BINARY names the program. --accept writes what was printed into both instead; output with "..." stays.
 """
 
 import os
@@ -14,10 +17,12 @@ import subprocess
 import sys
 import tempfile
 from difflib import unified_diff
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
+FORMATS = ROOT / "docs" / "formats.md"
 _PROGRAM = re.compile(r"(?<![\w./-])(?:(?:\./)?build/release/)?oomdoctor(?=\s|$)")
 _ELLIPSIS = {"...", "…"}
 
@@ -75,6 +80,28 @@ def matches(expected, printed):
     return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
 
 
+def check(path, expected, printed):
+    """Prints how a part of a page differs from what it should be; True when it does not."""
+    if expected == printed:
+        return True
+    print("\n".join(list(unified_diff(expected, printed, path.name, "printed", lineterm=""))[:40]), end="\n\n")
+    return False
+
+
+def check_formats(shell, lines, accept):
+    """The page of formats, and its families in README.md, whose lines are given; the number of stale parts."""
+    page = shell.run("oomdoctor list formats --format markdown")
+    table = takewhile(lambda row: row.startswith("|"), dropwhile(lambda row: not row.startswith("|"), page))
+    families = ["", *(row.replace("](#", "](docs/formats.md#") for row in table), ""]
+    first, last = lines.index("<!-- families -->") + 1, lines.index("<!-- end -->")
+    stale = [not check(FORMATS, FORMATS.read_text(encoding="utf-8").splitlines() if FORMATS.exists() else [], page),
+             not check(README, lines[first:last], families)]
+    if accept:
+        lines[first:last] = families
+        FORMATS.write_text("\n".join(page) + "\n", encoding="utf-8")
+    return sum(stale)
+
+
 def main():
     lines = README.read_text(encoding="utf-8").splitlines()
     accept = "--accept" in sys.argv[1:]
@@ -93,13 +120,15 @@ def main():
             accepted.append((first, last, printed if not _ELLIPSIS & set(expected) else expected))
             print(f"README.md:{first}: $ {command}")
             print("\n".join(unified_diff(expected, printed, "README.md", "printed", lineterm="")), end="\n\n")
+        if accept:
+            for first, last, printed in reversed(accepted):
+                lines[first:last] = printed
+        stale = check_formats(shell, lines, accept)
     if accept:
-        for first, last, printed in reversed(accepted):
-            lines[first:last] = printed
         README.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return 0
-    print(f"{ran - failed} passed, {failed} failed")
-    return 0 if ran and not failed else 1
+    print(f"{ran - failed} passed, {failed} failed, {stale} parts of the pages are stale")
+    return 0 if ran and not failed and not stale else 1
 
 
 if __name__ == "__main__":

@@ -68,3 +68,33 @@ TEST_CASE("numbers have thousands commas, exponents and signs") {
   at = 0;
   CHECK_FALSE(read_number("nan", at));
 }
+
+TEST_CASE("a blank behind a tilde says nothing more, and a form of parts that may all be absent ends") {
+  CHECK(read("it {step} ~ {memory}", "it 7 uses 12.5 of it") == "step=7 memory=12 ");
+  CHECK(read("<a={allocated}>", "a=3") == "allocated=3 ");
+  CHECK(read("<a={allocated}>", "b=3").empty());
+}
+
+TEST_CASE("a regex's named groups are the numbers; one that took no part is absent") {
+  Gauge gauge;
+  gauge.name = "test/gauge";
+  gauge.regex = R"((?:it=(?<step>\d{1,9}) )?(a|b)=(?<allocated>[\d.]{1,12}))";
+  const GaugeForm form(gauge);
+  std::vector<GaugeValue> values;
+  const auto end = form.read("it=4 a=1.25 b=2.5", 0, values);
+  REQUIRE(end);
+  CHECK(names(values) == "step=4 allocated=1 ");
+  CHECK(values[1].decimals == 2);
+  REQUIRE(form.read("it=4 a=1.25 b=2.5", *end, values));
+  CHECK(names(values) == "allocated=2 ");
+  CHECK_FALSE(form.read("c=3", 0, values));
+}
+
+TEST_CASE("named groups are found with their numbers, past classes, escapes and look-arounds") {
+  const auto groups = named_groups(R"((x)\((?<=a)[(](?:b)(?<step>\d)(?<used>[]()]))");
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].name == "step");
+  CHECK(groups[0].number == 2);
+  CHECK(groups[1].name == "used");
+  CHECK(groups[1].number == 3);
+}

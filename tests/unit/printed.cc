@@ -58,6 +58,24 @@ TEST_CASE("digits tell the unit of the allocator's counters where none is printe
   check("step 1 alloc: 57.0, reserved: 92.0", {}, 1);
 }
 
+TEST_CASE("bytes without a unit are told by the pieces that memory comes in") {
+  check("CUDA memory after optim step:  10240000000", {{Metric::memory, 10240000000.0}});
+  check("step 4 rss: 1820123136", {{Metric::host_rss, 1820123136.0}}, 4);
+  check("step 4 rss: 1820123137", {}, 4);
+  check("rss: 142", {});
+  check("GPU memory used: 12345", {});
+}
+
+TEST_CASE("a share of a printed total is a size; a share of nothing is none") {
+  check("16.81%: : 584/3475 xpu memory at 45.2% of 11.93GB", {{Metric::memory, 0.452 * 11.93 * gib}});
+  check("step 10 GPU memory: 45%", {}, 10);
+}
+
+TEST_CASE("what was done before the measurement is no step") {
+  CHECK_FALSE(read_printed("CUDA memory after optim step: 10240000000").step);
+  CHECK(read_printed("step 600 / micro_step=1200 mem 5.50 GiB").step == 600);
+}
+
 TEST_CASE("evaluation batches are no steps of the training") {
   const Printed printed = read_printed("Evaluating: batch 3/40 | allocated 9.1 GiB");
   CHECK(printed.evaluation);
@@ -87,7 +105,10 @@ TEST_CASE("settings, code, prose and failures hold no measurements") {
   for (const char* line : {"cache_length: 32768", "limit GPU memory to 2 GB", "Downloading model.safetensors: 5.2GB at 1.2GB/s", "model size: 13.5 GB",
                            "max_memory={0: \"20GB\"}", "total memory 23.69 GiB", "Requested memory 12.0 GB", "GPU memory: 24 GB", "memory saved: 3.2 GB",
                            "print(f\"step {step} memory {mem:.2f} GB\")", "def report(memory=18.2): pass", "my card has memory 24 GB, why does it fail",
-                           "srun --mem=64G python train.py", "CUDA out of memory. Tried to allocate 2.00 GiB", "14.22 GiB is allocated by PyTorch, and 1.26 GiB is reserved",
+                           "srun --mem=64G python train.py", "mem: 128G", "vram: 24GB", "log(\"step 5 memory 3.00 GiB\")",
+                           "step: 64 | `max_memory_allocated` increased (per step): 0.0000 MB | Used GPU increased (since this iter.): 54.000 MB",
+                           "aten::linear         1.20%       1.101ms           0 b           0 b      -275.08 Gb     -12.50 Mb           240",
+                           "    14   1214.8 MiB   1000.5 MiB           1       x = np.ones(131072000)", "cycle 3: pg_map=70", "CUDA out of memory. Tried to allocate 2.00 GiB", "14.22 GiB is allocated by PyTorch, and 1.26 GiB is reserved",
                            "memory bandwidth 1.2 TB/s", "step 3 memory increased 54.0 MB", "Currently allocated     : 9.43 GiB"})
     check(line, {}, read_printed(line).step);
 }

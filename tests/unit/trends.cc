@@ -99,7 +99,9 @@ TEST_CASE("a unit that would not fit the card is read the other way", "[trends]"
   CHECK(story.series[1].max_value == Approx(10e9));  // a program has one way to print it
 
   Case fits = failed_at(1000, {small});
-  CHECK(trends_of(fits).notes.empty());
+  const std::vector<Note> open = trends_of(fits).notes;
+  REQUIRE(open.size() == 1);
+  CHECK(open[0].text == "GB is read as 2^30 bytes; if the program divided by 10^9, every value is 7 % smaller");
   CHECK(fits.series[0].max_value == 10 * gib);
 }
 

@@ -1,0 +1,151 @@
+// amd-smi: the rows of "monitor" and the amounts of "metric --mem-usage", as text and as JSON. Its MB are 2^20.
+//
+// Cells of "monitor" hold a number and its unit, parted by a blank; "N/A" stands alone. The columns asked for differ
+// from call to call, so a cell is found by the how-manieth it is.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int most_lines = 400;  ///< of one card in "metric"
+
+enum Role : int { other, gpu, used, total };
+
+bool header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.kind = "amd_smi";
+  for (const auto cell : blank_cells(line)) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "GPU" ? gpu : cell == "VRAM_USED" ? used : cell == "VRAM_TOTAL" ? total : other);
+  }
+  return std::count(layout.roles.begin(), layout.roles.end(), used) == 1 &&
+         std::count(layout.roles.begin(), layout.roles.end(), gpu) == 1;
+}
+
+bool is_unit(std::string_view cell) {
+  static constexpr std::array<std::string_view, 9> units{"W",
+                                                         "\xc2\xb0"
+                                                         "C",
+                                                         "C",
+                                                         "%",
+                                                         "MHz",
+                                                         "MB",
+                                                         "GB",
+                                                         "Mb/s",
+                                                         "V"};
+  return std::find(units.begin(), units.end(), cell) != units.end();
+}
+
+bool is_number(std::string_view cell) {
+  return !cell.empty() && cell.size() < 10 && cell.find_first_not_of("0123456789") == cell.npos;
+}
+
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  std::vector<std::string_view> cells, units;
+  for (const auto word : blank_cells(line)) {
+    if (is_unit(word) && !cells.empty()) {
+      units.back() = word;
+      continue;
+    }
+    cells.push_back(word);
+    units.emplace_back();
+  }
+  if (cells.size() != layout.roles.size()) return false;
+  Card card;
+  std::optional<i64> in_use, whole;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const int role = layout.roles[i];
+    if (role == gpu && (!is_number(cells[i]) || cells[i].size() > 4)) return false;
+    if (role == gpu) card.device = static_cast<int>(leading_integer(cells[i]));
+    if ((role == used || role == total) && is_number(cells[i]) && units[i] == "MB")
+      (role == used ? in_use : whole) = leading_integer(cells[i]);
+  }
+  if (in_use) tell_amount(sink, card, {.number = static_cast<double>(*in_use), .unit = "MB"});
+  if (whole) tell_capacity(sink, card, *whole, "MiB");
+  return true;
+}
+
+/// The number of the last "GPU: 3" or "\"gpu\": 3," above.
+std::optional<int> card_above(const Cursor& cursor, std::string_view key) {
+  std::optional<int> card;
+  cursor.backward(most_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    if (!text.starts_with(key)) return true;
+    const std::string_view digits = trimmed(text.substr(key.size()));
+    if (!digits.empty() && digits[0] >= '0' && digits[0] <= '9')
+      card = static_cast<int>(leading_integer(digits.substr(0, 4)));
+    return false;
+  });
+  return card;
+}
+
+void text_form(const Match& m, Sink& sink) {
+  const auto device = card_above(m.cursor, "GPU: ");
+  if (!device) return;
+  if (m[1] == "USED")
+    tell_amount(sink, {.device = device}, {.number = static_cast<double>(leading_integer(m[2])), .unit = "MB"});
+  else
+    tell_capacity(sink, {.device = device}, leading_integer(m[2]), "MiB");
+}
+
+void json_form(const Match& m, Sink& sink) {
+  const auto device = card_above(m.cursor, "\"gpu\": ");
+  std::optional<i64> value;
+  m.cursor.forward(1, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    constexpr std::string_view key = "\"value\": ";
+    if (text.starts_with(key) && text.size() > key.size() && text[key.size()] >= '0' && text[key.size()] <= '9')
+      value = leading_integer(text.substr(key.size()));
+    return false;
+  });
+  if (!device || !value) return;
+  if (m[1] == "used")
+    tell_amount(sink, {.device = device}, {.number = static_cast<double>(*value), .unit = "MB"});
+  else
+    tell_capacity(sink, {.device = device}, *value, "MiB");
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "amd_smi/metric",
+             .anchor = "_VRAM: ",
+             .regex = R"(^ {4,12}(USED|TOTAL)_VRAM: ([0-9]{1,9}) MB)",
+             .captures = 2,
+             .example = "GPU: 0\n    MEM_USAGE:\n        USED_VRAM: 1812 MB",
+             .emit = text_form}),
+    checked(
+        {.name = "amd_smi/metric_json",
+         .anchor = "d_vram\": {",
+         .second_anchor = "l_vram\": {",
+         .regex = R"(^ {4,24}"(used|total)_vram": \{ {0,2}$)",
+         .captures = 1,
+         .example = "            \"gpu\": 0,\n                \"used_vram\": {\n                    \"value\": 1812,",
+         .emit = json_form}),
+};
+
+constexpr Table tables[] = {
+    {.name = "amd_smi/monitor",
+     .anchor = "VRAM_USED",
+     .example_header = "GPU  POWER  VRAM_USED  VRAM_TOTAL",
+     .example_row = "  0  248 W    1812 MB   196300 MB",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+};
+
+}  // namespace
+
+extern const Parser amd_smi;
+const Parser amd_smi{.name = "amd_smi",
+                     .title = "amd-smi",
+                     .source = "amdsmi: amdsmi_cli/amdsmi_commands.py, amdsmi_logger.py",
+                     .patterns = patterns,
+                     .gauges = {},
+                     .tables = tables};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,105 @@
+// free(1), printed once or again and again: the host's memory, which no process owns alone.
+//
+// The unit stands in the cells only with -h ("40Gi", or "40G" with --si). Otherwise it is the caller's option, KiB
+// without one, and the size of the machine tells it: no host has 4 TiB and counts in MiB, or 4 GB and counts in KiB.
+// Whole numbers below 4096 are GiB (-g) or 10^9 bytes (--giga): which of them nobody can tell, and the series says so.
+// Before procps 3.3.10 "used" included the page cache; the line "-/+ buffers/cache" has what was in use.
+#include "parse/context.h"
+#include "parse/gauge.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+struct Scale {
+  double bytes = 0;
+  std::string_view unit;
+  bool ambiguous = false;
+};
+
+/// The option of the command where it stands above, else the total's magnitude.
+Scale scale_of(double total, const Cursor& cursor) {
+  struct Option {
+    std::string_view text;
+    Scale scale;
+  };
+  static constexpr double gib = static_cast<double>(GiB), mib = static_cast<double>(MiB),
+                          kib = static_cast<double>(KiB);
+  static constexpr Option options[] = {{"free --giga", {1e9, "GB", false}}, {"free --mega", {1e6, "MB", false}},
+                                       {"free -g", {gib, "GiB", false}},    {"free -m", {mib, "MiB", false}},
+                                       {"free -k", {kib, "KiB", false}},    {"free -b", {1, "bytes", false}}};
+  if (const auto command = find_behind(cursor, 3, "free -"))
+    for (const Option& o : options)
+      if (command->text.find(o.text) != command->text.npos) return o.scale;
+  if (total >= 4e9) return {1, "bytes", false};
+  if (total >= 4e6) return {kib, "KiB", false};
+  if (total >= 4096) return {mib, "MiB", false};
+  return {gib, "GB", true};
+}
+
+bool has_letter(std::string_view cell) { return !cell.empty() && (cell.back() < '0' || cell.back() > '9'); }
+
+void tell(std::string_view total, std::string_view cell, Metric metric, const Match& m, Sink& sink) {
+  std::size_t at = 0, at_total = 0;
+  const auto number = read_number(cell, at);
+  const auto whole = read_number(total, at_total);
+  if (!number || !whole || !(whole->value > 0)) return;
+  Reading r;
+  r.metric = metric;
+  r.kind = SeriesKind::sampled_gauge;
+  r.label = "free";
+  if (has_letter(total)) {
+    const auto size = read_size(cell);
+    if (!size) return;
+    r.value = static_cast<double>(size->count);
+    r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
+    r.unit = std::string(cell.substr(at));
+  } else {
+    const Scale scale = scale_of(whole->value, m.cursor);
+    r.value = number->value * scale.bytes;
+    r.quantum = scale.bytes;
+    r.unit = std::string(scale.unit);
+    r.ambiguous_unit = scale.ambiguous;
+  }
+  sink.reading(r);
+}
+
+/// "-/+ buffers/cache:   29187660   36786236" below the line.
+void without_cache(const Match& m, Sink& sink) {
+  static constexpr std::string_view label = "-/+ buffers/cache:";
+  const auto line = find_ahead(m.cursor, 1, label);
+  if (!line) return;
+  const std::string_view cells = trimmed(std::string_view(line->text).substr(line->text.find(label) + label.size()));
+  const std::size_t blank = std::min(cells.find(' '), cells.size());
+  sink.claim_through(line->number);
+  tell(m[1], cells.substr(0, blank), Metric::host_used, m, sink);
+  tell(m[1], trimmed(cells.substr(blank)), Metric::host_available, m, sink);
+}
+
+void memory(const Match& m, Sink& sink) {
+  const auto head = find_behind(m.cursor, 2, "total");
+  if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
+  if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
+  tell(m[1], m[2], Metric::host_used, m, sink);
+  tell(m[1], m[3], Metric::host_available, m, sink);
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "free_table/memory",
+         .anchor = "Mem: ",
+         .regex =
+             R"(^Mem: {1,16}(\d{1,15}(?:\.\d)?[KMGT]?i?) {1,16}(\d{1,15}(?:\.\d)?[KMGTB]?i?)(?: {1,16}\d{1,15}(?:\.\d)?[KMGTB]?i?){3} {1,16}(\d{1,15}(?:\.\d)?[KMGTB]?i?)\s{0,4}$)",
+         .captures = 3,
+         .example = "               total        used        free      shared  buff/cache   available\nMem:           "
+                    "125Gi        40Gi        60Gi       1.0Gi        24Gi        83Gi",
+         .emit = memory}),
+};
+
+}  // namespace
+
+extern const Parser free_table;
+const Parser free_table{.name = "free_table", .title = "free", .source = "procps-ng: src/free.c", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

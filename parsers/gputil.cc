@@ -1,0 +1,178 @@
+// What small monitors print: GPUtil's table, the block that scripts make of GPUtil's numbers, and one line a card with
+// total and free memory.
+//
+// GPUtil takes its numbers from nvidia-smi: MB are MiB, and "MEM" is the share of the card's memory in use, not of its
+// bandwidth. In the block, PyTorch's own numbers may be greater than the card where Windows lends host memory.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "parse/context.h"
+#include "parse/device_export.h"
+#include "parse/gauge.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int block_lines = 8;  ///< of one sample
+constexpr std::size_t most_columns = 24;
+
+/// Cells between bars.
+std::vector<std::string_view> bar_cells(std::string_view line) {
+  std::vector<std::string_view> out;
+  line = trimmed(line);
+  if (!line.starts_with('|') || !line.ends_with('|')) return out;
+  for (std::size_t at = 1; at < line.size() && out.size() < most_columns;) {
+    const std::size_t bar = std::min(line.find('|', at), line.size());
+    out.push_back(trimmed(line.substr(at, bar - at)));
+    at = bar + 1;
+  }
+  return out;
+}
+
+enum Role : int { other, id, share, used, total, name };
+
+bool header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.kind = "gputil";
+  for (const auto cell : bar_cells(line)) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "ID"             ? id
+                           : cell == "MEM"          ? share
+                           : cell == "Name"         ? name
+                           : cell == "Memory used"  ? used
+                           : cell == "Memory total" ? total
+                                                    : other);
+  }
+  const auto has = [&](int role) { return std::count(layout.roles.begin(), layout.roles.end(), role) == 1; };
+  return has(id) && (has(share) || has(used));
+}
+
+/// "15%", "425MB": the number before its unit.
+std::optional<double> number_of(std::string_view cell, std::string_view unit) {
+  std::size_t at = 0;
+  const auto number = read_number(cell, at);
+  if (!number || number->value < 0 || trimmed(cell.substr(at)) != unit) return std::nullopt;
+  return number->value;
+}
+
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto cells = bar_cells(line);
+  if (cells.size() != layout.roles.size()) return false;
+  Card card;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (layout.roles[i] == id) {
+      if (cells[i].empty() || cells[i].size() > 4 || cells[i].find_first_not_of("0123456789") != cells[i].npos)
+        return false;
+      card.device = static_cast<int>(leading_integer(cells[i]));
+    }
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (layout.roles[i] == share)
+      if (const auto value = number_of(cells[i], "%"))
+        tell_amount(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
+    if (layout.roles[i] == used)
+      if (const auto value = number_of(cells[i], "MB")) tell_amount(sink, card, {.number = *value, .unit = "MB"});
+    if (layout.roles[i] == total)
+      if (const auto value = number_of(cells[i], "MB")) tell_capacity(sink, card, static_cast<i64>(*value), "MiB");
+    if (layout.roles[i] == name) sink.setting("gpu", cells[i]);
+  }
+  return true;
+}
+
+/// "=== 2025-02-01 12:00:00 ===" above the block, and whether the block is GPUtil's.
+struct Block {
+  std::optional<double> time;
+  bool load = false;
+};
+
+Block block_of(const Cursor& cursor) {
+  Block block;
+  cursor.backward(block_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    block.load = block.load || text.starts_with("GPU Load: ");
+    if (!text.starts_with("=== ")) return !text.empty();
+    if (const auto stamp = read_time(text.substr(4)); stamp && stamp->has_date) block.time = stamp->seconds;
+    return false;
+  });
+  return block;
+}
+
+CardAmount megabytes(Metric metric, std::string_view text) {
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  return {
+      .metric = metric, .number = number ? number->value : 0, .unit = "MB", .decimals = number ? number->decimals : 0};
+}
+
+void block_used(const Match& m, Sink& sink) {
+  const Block block = block_of(m.cursor);
+  tell_amount(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
+  std::size_t at = 0;
+  if (const auto whole = read_number(m[2], at); whole && block.load)
+    tell_capacity(sink, {.device = {}, .alone = true}, static_cast<i64>(whole->value), "MiB");
+}
+
+void block_torch(const Match& m, Sink& sink) {
+  const Block block = block_of(m.cursor);
+  tell_amount(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
+  tell_amount(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
+}
+
+void free_of_card(const Match& m, Sink& sink) {
+  const Card card{.device = static_cast<int>(leading_integer(m[1]))};
+  tell_amount(sink, card, {.metric = Metric::free, .number = static_cast<double>(leading_integer(m[3]))});
+  tell_capacity(sink, card, leading_integer(m[2]), "MiB");
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "gputil/block",
+             .anchor = "GPU Memory: ",
+             .regex = R"(^ {0,8}GPU Memory: ([0-9.]{1,12})MB / ([0-9.]{1,12})MB \([0-9.]{1,6}%\))",
+             .captures = 2,
+             .example = "GPU Load: 98.0%\nGPU Memory: 1812.0MB / 46068.0MB (3.9%)",
+             .emit = block_used,
+             .source = "scripts around GPUtil; real logs"}),
+    checked({.name = "gputil/block_torch",
+             .anchor = "GPU Memory - Allocated: ",
+             .regex = R"(GPU Memory - Allocated: ([0-9.]{1,12})MB, Reserved: ([0-9.]{1,12})MB)",
+             .captures = 2,
+             .example = "PyTorch GPU Memory - Allocated: 812.4MB, Reserved: 1204.0MB",
+             .emit = block_torch,
+             .source = "scripts around GPUtil; real logs"}),
+    checked({.name = "gputil/free_of_card",
+             .anchor = " MiB free ",
+             .regex = R"(GPU ([0-9]{1,3}): total ([0-9]{1,8}) MiB,? free ([0-9]{1,8}) MiB)",
+             .captures = 3,
+             .example = "GPU 1: total 46068 MiB free 44256 MiB",
+             .emit = free_of_card,
+             .source = "scripts around cudaMemGetInfo; real logs"}),
+};
+
+constexpr Table tables[] = {
+    {.name = "gputil/shares",
+     .anchor = "| MEM |",
+     .example_header = "| ID | GPU | MEM |",
+     .example_row = "|  0 | 98% |  4% |",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+    {.name = "gputil/all",
+     .anchor = "| Memory used |",
+     .example_header = "| ID | Name       | Memory total | Memory used | Memory free |",
+     .example_row = "|  0 | NVIDIA A40 |      46068MB |      1812MB |     44256MB |",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+};
+
+}  // namespace
+
+extern const Parser gputil;
+const Parser gputil{.name = "gputil",
+                    .title = "GPUtil and lines of a card's total and free memory",
+                    .source = "GPUtil: GPUtil/GPUtil.py (showUtilization)",
+                    .patterns = patterns,
+                    .gauges = {},
+                    .tables = tables};
+
+}  // namespace oomdoctor::parsers

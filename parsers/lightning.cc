@@ -1,0 +1,217 @@
+// Lightning: what DeviceStatsMonitor and its forerunner GPUStatsMonitor hand to the logger, as columns of CSVLogger's
+// metrics.csv or as keys of a printed dictionary or JSON object.
+//
+// DeviceStatsMonitor hands over torch.cuda.memory_stats(): bytes, peaks never reset, read before and after each batch;
+// the hook is the place in the step. Its counts, pools and shares are no amounts of memory and are passed over.
+// GPUStatsMonitor asks nvidia-smi: whole card, MB is 2^20.
+#include <array>
+#include <cctype>
+#include <string>
+
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr double mebibyte = static_cast<double>(MiB);
+constexpr std::string_view monitor = "DeviceStatsMonitor.";
+constexpr std::size_t most_columns = 600;  ///< memory_stats() has about a hundred keys, for two hooks
+
+struct Key {
+  std::string_view name;
+  Metric metric;
+  SeriesKind kind;
+  std::string_view label;
+};
+constexpr std::array<Key, 6> keys{{
+    {"allocated_bytes.all.current", Metric::allocated, SeriesKind::gauge, ""},
+    {"allocated_bytes.all.peak", Metric::max_allocated, SeriesKind::running_maximum, ""},
+    {"reserved_bytes.all.current", Metric::reserved, SeriesKind::gauge, ""},
+    {"reserved_bytes.all.peak", Metric::max_reserved, SeriesKind::running_maximum, ""},
+    {"active_bytes.all.current", Metric::active, SeriesKind::gauge, ""},
+    {"active_bytes.all.peak", Metric::active, SeriesKind::running_maximum, "peak"},
+}};
+
+bool is_key_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+
+/// "on_train_batch_end/allocated_bytes.all.peak" → its hook and key; empty when it is something else.
+struct Column {
+  std::string_view hook, key;
+};
+Column column_of(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  if (slash == name.npos || !name.starts_with("on_")) return {};
+  std::size_t end = slash + 1;
+  while (end < name.size() && is_key_char(name[end])) ++end;
+  return {name.substr(0, slash), name.substr(slash + 1, end - slash - 1)};
+}
+
+void tell(const Column& column, const GaugeValue& number, std::optional<double> step, Sink& sink) {
+  if (number.value < 0) return;
+  if (column.key == "num_alloc_retries" || column.key == "num_ooms") {
+    if (number.value > 0)
+      sink.remark(column.key == "num_ooms" ? "allocator/failures" : "allocator/retries", number.value);
+    return;
+  }
+  for (const Key& key : keys) {
+    if (key.name != column.key) continue;
+    Reading r;
+    r.metric = key.metric;
+    r.kind = key.kind;
+    r.value = number.value;
+    r.quantum = 1;
+    r.unit = "bytes";
+    r.label = std::string(key.label);
+    r.phase = std::string(column.hook);
+    sink.reading(r, step);
+  }
+}
+
+/// "gpu_id: 1/memory.used (MB)" → 1; later versions say "device_id".
+std::optional<int> card_of(std::string_view name) {
+  for (const std::string_view head : {"gpu_id: ", "device_id: "}) {
+    if (!name.starts_with(head)) continue;
+    std::size_t at = head.size();
+    const auto card = read_number(name, at);
+    if (card && card->value >= 0 && card->value < 4096 && name.substr(at) == "/memory.used (MB)")
+      return static_cast<int>(card->value);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> fields_of(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = 0; out.size() < most_columns;) {
+    const std::size_t end = std::min(line.find(',', at), line.size());
+    out.push_back(line.substr(at, end - at));
+    if (end == line.size()) break;
+    at = end + 1;
+  }
+  return out;
+}
+
+bool header(std::string_view line, Layout& layout) {
+  std::vector<std::string> columns;
+  bool memory = false;
+  for (const std::string_view field : fields_of(line)) {
+    if (field.empty() || field.find_first_of("={}'\"") != field.npos) return false;
+    memory |= (field.starts_with(monitor) && !column_of(field.substr(monitor.size())).key.empty()) || card_of(field);
+    columns.emplace_back(field);
+  }
+  if (!memory || columns.size() < 2) return false;
+  layout.columns = std::move(columns);
+  layout.kind = "lightning_csv";
+  return true;
+}
+
+/// A field is a number or empty: each row holds what was logged at once.
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto fields = fields_of(line);
+  if (fields.size() != layout.columns.size()) return false;
+  std::vector<std::optional<GaugeValue>> numbers(fields.size());
+  std::optional<double> step;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].empty() || fields[i] == "nan" || fields[i] == "inf" || fields[i] == "-inf") continue;
+    std::size_t at = 0;
+    numbers[i] = read_number(fields[i], at);
+    if (!numbers[i] || at != fields[i].size()) return false;
+    if (layout.columns[i] == "step") step = numbers[i]->value;
+  }
+  if (step && *step >= 0 && *step < 1e15) sink.step({static_cast<i64>(*step), {}, {}});
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!numbers[i]) continue;
+    const std::string_view name = layout.columns[i];
+    if (name.starts_with(monitor)) tell(column_of(name.substr(monitor.size())), *numbers[i], step, sink);
+    const auto card = card_of(name);
+    if (!card) continue;
+    Where where;
+    where.device = card;
+    sink.at(where);
+    Reading r;
+    r.metric = Metric::used;
+    r.kind = SeriesKind::sampled_gauge;
+    r.value = numbers[i]->value * mebibyte;
+    r.quantum = mebibyte;
+    r.unit = "MB";
+    sink.reading(r, step);
+    sink.at({});
+  }
+  return true;
+}
+
+/// The number behind "…/allocated_bytes.all.current': ", `at` behind the key.
+std::optional<GaugeValue> value_behind(std::string_view line, std::size_t at) {
+  const std::size_t key = at;
+  while (at < line.size() && at < key + 4 && std::string_view("'\": =").find(line[at]) != std::string_view::npos) ++at;
+  return at > key ? read_number(line, at) : std::nullopt;
+}
+
+std::optional<double> step_in(std::string_view line) {
+  for (const std::string_view key : {"trainer/global_step", "'step'", "\"step\"", "\"_step\""}) {
+    const std::size_t at = line.find(key);
+    if (at == line.npos) continue;
+    const std::size_t end = at + key.size();
+    if (const auto step = value_behind(line, end < line.size() && line[end] == '"' ? end + 1 : end)) return step->value;
+  }
+  return std::nullopt;
+}
+
+bool holds_pairs(std::string_view line) {
+  for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
+    const Column column = column_of(line.substr(at + monitor.size()));
+    if (column.key.empty()) continue;
+    if (value_behind(line, static_cast<std::size_t>(column.key.end() - line.begin()))) return true;
+  }
+  return false;
+}
+
+void pairs(const Match& m, Sink& sink) {
+  const std::string_view line = m.text;
+  const auto step = step_in(line);
+  for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
+    const Column column = column_of(line.substr(at + monitor.size()));
+    if (column.key.empty()) continue;
+    if (const auto value = value_behind(line, static_cast<std::size_t>(column.key.end() - line.begin())))
+      tell(column, *value, step, sink);
+  }
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "lightning/device_stats",
+             .anchor = "DeviceStatsMonitor.",
+             .example = "{'DeviceStatsMonitor.on_train_batch_end/allocated_bytes.all.current': 1310720000, "
+                        "'DeviceStatsMonitor.on_train_batch_end/reserved_bytes.all.current': 2097152000}",
+             .emit = pairs,
+             .takes = holds_pairs}),
+};
+
+constexpr Table tables[] = {
+    {.name = "lightning/device_stats_csv",
+     .anchor = "DeviceStatsMonitor.",
+     .example_header = "DeviceStatsMonitor.on_train_batch_end/allocated_bytes.all.current,"
+                       "DeviceStatsMonitor.on_train_batch_end/reserved_bytes.all.current,epoch,step,train_loss",
+     .example_row = "1310720000,2097152000,,49,",
+     .header = header,
+     .sniff = nullptr,
+     .row = row},
+    {.name = "lightning/gpu_stats_csv",
+     .anchor = "/memory.used (MB)",
+     .example_header = "epoch,gpu_id: 0/memory.used (MB),gpu_id: 1/memory.used (MB),step",
+     .example_row = ",4021.0,3871.0,49",
+     .header = header,
+     .sniff = nullptr,
+     .row = row,
+     .source = "Lightning: pytorch_lightning/callbacks/gpu_stats_monitor.py, core/memory.py (get_gpu_memory_map)"},
+};
+
+}  // namespace
+
+extern const Parser lightning;
+const Parser lightning{.name = "lightning",
+                       .title = "Lightning's device monitors",
+                       .source = "Lightning: pytorch/callbacks/device_stats_monitor.py, pytorch/loggers/csv_logs.py",
+                       .patterns = patterns,
+                       .tables = tables};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,32 @@
+// Optuna: a trial that failed is followed by the next one, so that the study went on. The failure itself stands in the
+// warning as the exception's repr and is read by the message's own parser.
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void next_trial(const Match&, Sink& sink) { sink.remark("run/went_on"); }
+
+constexpr Pattern patterns[] = {
+    checked({.name = "optuna/finished",
+             .anchor = "Finished trial#",
+             .regex = R"(Finished trial ?#\d{1,7} (?:resulted in value|with value|pruned))",
+             .example = "[I 2020-03-30 20:08:03,200] Finished trial#4 resulted in value: 0.73. Current best value is "
+                        "0.7 with parameters: {'width': 768}.",
+             .emit = next_trial}),
+    checked({.name = "optuna/pruned",
+             .anchor = " pruned. ",
+             .regex = R"(\bTrial \d{1,7} pruned\. )",
+             .example = "[I 2025-01-30 20:08:03,200] Trial 5 pruned. Trial was pruned at iteration 3.",
+             .emit = next_trial}),
+};
+
+}  // namespace
+
+extern const Parser optuna;
+const Parser optuna{.name = "optuna",
+                    .title = "Optuna's trials",
+                    .source = "Optuna: optuna/study/_optimize.py, optuna/study/study.py",
+                    .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,92 @@
+// PaddlePaddle's toolkits: PaddleDetection, PaddleOCR and PaddleX print the peaks of Paddle's allocator, never reset,
+// in units of 2^20; PaddleNLP prints them beside the current numbers, in units of 2^30 and without a unit. Consoles
+// wrap the long lines inside of numbers.
+#include <array>
+
+#include "parse/gauge.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr double mebibyte = static_cast<double>(MiB);
+
+constexpr Gauge gauges[] = {
+    checked(Gauge{.name = "paddle/nlp",
+                  .anchor = "current_memory_allocated: ",
+                  .form = "global_step: {step},~current_memory_allocated: {allocated}, current_memory_reserved: "
+                          "{reserved}, max_memory_allocated: {max_allocated}, max_memory_reserved: {max_reserved}",
+                  .unit = static_cast<double>(GiB),
+                  .unit_name = "",
+                  .example =
+                      "[2024-02-11 10:11:12,100] [    INFO] - loss: 1.21, learning_rate: 1e-05, global_step: 10, "
+                      "current_memory_allocated: 12.34204387664795, current_memory_reserved: 15.1015625, "
+                      "max_memory_allocated: 14.210937976837158, max_memory_reserved: 18.1171875, "
+                      "interval_runtime: 9.1",
+                  .source = "PaddleNLP: paddlenlp/trainer/trainer.py"}),
+};
+
+/// The step that stands before the values: "global_step:40" or "Epoch:[1][40/900]", in text without blanks.
+std::optional<double> step_before(std::string_view text) {
+  constexpr std::size_t reach = 600;
+  if (text.size() > reach) text.remove_prefix(text.size() - reach);
+  constexpr std::string_view global = "global_step:", epoch = "Epoch:[";
+  if (std::size_t at = text.rfind(global); at != text.npos) {
+    at += global.size();
+    const auto step = read_number(text, at);
+    return step ? std::optional(step->value) : std::nullopt;
+  }
+  std::size_t at = text.rfind(epoch);
+  if (at == text.npos) return std::nullopt;
+  at += epoch.size();
+  std::array<double, 3> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = read_number(text, at);
+    if (!number) return std::nullopt;
+    numbers[i] = number->value;
+    at += i == 0 ? 2 : 1;
+    if (at > text.size()) return std::nullopt;
+  }
+  return numbers[0] * numbers[2] + numbers[1];
+}
+
+void paddle(const Match& m, Sink& sink) {
+  const auto step = step_before(m.before());
+  if (step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, {}});
+  for (std::size_t i = 1; i <= 2; ++i) {
+    std::size_t at = 0;
+    const auto value = read_number(m[i], at);
+    if (!value) continue;
+    Reading r;
+    r.metric = i == 1 ? Metric::max_reserved : Metric::max_allocated;
+    r.kind = SeriesKind::running_maximum;
+    r.value = value->value * mebibyte;
+    r.quantum = mebibyte;
+    r.unit = "MB";
+    sink.reading(r, step);
+  }
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "paddle/training",
+             .anchor = "max_mem_reserved:",
+             .second_anchor = "max_mem_allocated:",
+             .regex = R"(max_mem_reserved:(\d{1,8})MB,max_mem_allocated:(\d{1,8})MB)",
+             .captures = 2,
+             .reach = Reach::message,
+             .example =
+                 "[2023/02/01 10:11:12] ppocr INFO: epoch: [1/50], global_step: 40, lr: 0.0001, avg_samples: 8.0, "
+                 "ips: 13.2 samples/s, eta: 1:12:20, max_mem_reserved: 9120 MB, max_mem_allocated: 8411 MB",
+             .emit = paddle}),
+};
+
+}  // namespace
+
+extern const Parser paddle;
+const Parser paddle{.name = "paddle",
+                    .title = "PaddlePaddle's toolkits",
+                    .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
+                    .patterns = patterns,
+                    .gauges = gauges};
+
+}  // namespace oomdoctor::parsers

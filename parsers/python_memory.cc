@@ -1,0 +1,161 @@
+// Host memory as Python's tools print it: %memit, memory_profiler, tracemalloc, getrusage, and the table of the
+// workers' proportional and unique memory.
+//
+// memory_profiler and %memit divide by 2^20 and say MiB. The line-by-line table of memory_profiler is no series: its
+// rows are lines of source, not moments. tracemalloc counts Python's own objects only; the printed example of its
+// manual divides by 10^6. ru_maxrss is KiB on Linux and bytes on macOS, where no process is as small as the number
+// would then say. In the worker table the unit is a letter, 2^10 each; rss counts shared pages in every process, pss
+// splits them.
+#include "parse/context.h"
+#include "parse/gauge.h"
+#include "parse/parser.h"
+#include "parse/printed.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr double kib = static_cast<double>(KiB), mib = static_cast<double>(MiB);
+constexpr double mac_page = 4096;
+
+double number_of(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  return number ? number->value : 0;
+}
+
+Reading host(double value, double quantum, std::string_view unit, std::string_view label) {
+  Reading r;
+  r.metric = Metric::host_rss;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = value;
+  r.quantum = quantum;
+  r.unit = std::string(unit);
+  r.label = std::string(label);
+  return r;
+}
+
+/// The greatest size while one statement ran: each call begins anew.
+void memit(const Match& m, Sink& sink) {
+  Reading r = host(number_of(m[1]) * mib, mib / 100, "MiB", "%memit peak");
+  r.kind = SeriesKind::reset_maximum;
+  sink.reading(r);
+}
+
+void recorded(const Match& m, Sink& sink) {
+  sink.reading(host(number_of(m[1]) * mib, 1, "MiB", "mprof"), {}, number_of(m[2]));
+}
+
+void traced(const Match& m, Sink& sink) {
+  const double unit = m[2] == "MiB" ? mib : 1e6;
+  Reading r = host(number_of(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
+  r.ambiguous_unit = m[2] == "MB";
+  sink.reading(r);
+}
+
+void largest(double value, std::optional<double> step, Sink& sink) {
+  const bool bytes = value >= 1024 * mib && value / mac_page == static_cast<double>(whole_number(value / mac_page));
+  Reading r = host(bytes ? value : value * kib, bytes ? 1 : kib, bytes ? "bytes" : "kB", "ru_maxrss");
+  r.kind = SeriesKind::running_maximum;
+  if (value > 0) sink.reading(r, step);
+}
+
+void usage(const Match& m, Sink& sink) { largest(number_of(m[1]), read_printed(m.text).step, sink); }
+
+/// "{:.1f}" and a letter: "3.8G".
+std::optional<Reading> cell(std::string_view text, std::string_view label) {
+  const auto size = read_size(text);
+  if (!size) return std::nullopt;
+  return host(static_cast<double>(size->count), static_cast<double>(std::max<i64>(1, 2 * size->slack)),
+              text.substr(text.size() - 1), label);
+}
+
+std::vector<std::string_view> words_in(std::string_view line) {
+  std::vector<std::string_view> out;
+  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && out.size() < 16;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    out.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(" \t", end);
+  }
+  return out;
+}
+
+bool worker_header(std::string_view line, Layout& layout) {
+  const std::vector<std::string_view> words = words_in(line);
+  if (words.size() < 5 || words[0] != "time" || words[1] != "PID" || words[2] != "rss" || words[3] != "pss" ||
+      words[4] != "uss")
+    return false;
+  layout.kind = "worker_memory";
+  layout.columns.assign(words.begin(), words.end());
+  return true;
+}
+
+bool worker_row(std::string_view line, const Layout& layout, Sink& sink) {
+  const std::vector<std::string_view> words = words_in(line);
+  const auto is_cell = [](std::string_view w) { return w.size() > 3 && w[w.size() - 3] == '.'; };
+  if (words.size() != layout.columns.size() || !is_cell(words[2]) || !is_cell(words[3]) || !is_cell(words[4]))
+    return false;
+  Where where;
+  where.pid = leading_integer(words[1]);
+  if (*where.pid <= 0) return false;
+  sink.at(where);
+  for (std::size_t i = 2; i < 5; ++i)
+    if (const auto r = cell(words[i], layout.columns[i])) sink.reading(*r, {}, number_of(words[0]));
+  return true;
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "python_memory/memit",
+             .anchor = "MiB, increment: ",
+             .regex = R"(peak memory: (\d{1,8}\.\d{2}) MiB, increment: -?\d{1,8}\.\d{2} MiB)",
+             .captures = 1,
+             .example = "peak memory: 1412.51 MiB, increment: 210.07 MiB",
+             .emit = memit,
+             .source = "memory_profiler: memory_profiler.py (magic_memit)"}),
+    checked({.name = "python_memory/mprof",
+             .anchor = "MEM ",
+             .regex = R"(^MEM (\d{1,9}\.\d{6}) (\d{9,11}\.\d{4})\s{0,4}$)",
+             .captures = 2,
+             .example = "MEM 214.304688 1712345678.1234",
+             .emit = recorded,
+             .source = "memory_profiler: mprof.py"}),
+    checked(
+        {.name = "python_memory/tracemalloc",
+         .anchor = "Current memory usage is ",
+         .regex = R"(Current memory usage is (\d{1,9}(?:\.\d{1,12})?) ?(Mi?B); Peak was \d{1,9}(?:\.\d{1,12})? ?Mi?B)",
+         .captures = 2,
+         .example = "Current memory usage is 10.51MB; Peak was 12.19MB",
+         .emit = traced,
+         .source = "real logs"}),
+    checked({.name = "python_memory/ru_maxrss",
+             .anchor = "maxrss",
+             .regex = R"((?:^|[^\w])(?:ru_)?maxrss['"]?(?: ?[=:] ?| )(\d{4,13})(?![\d.]|,\d))",
+             .captures = 1,
+             .example = "resource.struct_rusage(ru_utime=1.2, ru_stime=0.1, ru_maxrss=1266020, ru_ixrss=0)",
+             .emit = usage,
+             .source = "cpython: Modules/resource.c"}),
+};
+
+constexpr Table tables[] = {
+    {.name = "python_memory/workers",
+     .anchor = "  pss ",
+     .example_header = "  time     PID  rss    pss    uss    shared    shared_file",
+     .example_row = " 20105    3301  3.8G   1.3G   1.1G   1.0G      32.0M",
+     .header = worker_header,
+     .sniff = nullptr,
+     .row = worker_row,
+     .source = "real logs"},
+};
+
+}  // namespace
+
+extern const Parser python_memory;
+const Parser python_memory{.name = "python_memory",
+                           .title = "Memory tools of Python",
+                           .source =
+                               "memory_profiler: memory_profiler.py; memory_profiler: mprof.py; cpython: "
+                               "Modules/resource.c",
+                           .patterns = patterns,
+                           .tables = tables};
+
+}  // namespace oomdoctor::parsers

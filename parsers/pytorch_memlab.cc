@@ -1,0 +1,45 @@
+// pytorch_memlab's report of the tensors that live.
+//
+// The report's "Used Memory" is the sum of the tensors that it found, the line below it what the allocator counts: only
+// that is a measurement. Letters are 2^10 each. Its line profiler has rows of source lines, no moments: no series.
+#include "parse/context.h"
+#include "parse/gauge.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void allocated(const Match& m, Sink& sink) {
+  const auto size = read_size(m[2]);
+  if (!size) return;
+  Where where;
+  where.device = static_cast<int>(leading_integer(m[1]));
+  sink.at(where);
+  Reading r;
+  r.metric = Metric::allocated;
+  r.value = static_cast<double>(size->count);
+  r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
+  r.unit = std::string(m[2].substr(m[2].size() - 1));
+  r.label = "pytorch_memlab";
+  sink.reading(r);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "pytorch_memlab/allocated",
+             .anchor = "The allocated memory on",
+             .regex = R"(^The allocated memory on cuda:(\d{1,3}): (\d{1,9}\.\d{2}[KMGTB])\s{0,4}$)",
+             .captures = 2,
+             .example = "The allocated memory on cuda:0: 6.00M",
+             .emit = allocated}),
+};
+
+}  // namespace
+
+extern const Parser pytorch_memlab;
+const Parser pytorch_memlab{.name = "pytorch_memlab",
+                            .title = "pytorch_memlab",
+                            .source = "pytorch_memlab: pytorch_memlab/mem_reporter.py",
+                            .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,144 @@
+// Further runtimes that ask a device for memory: ONNX Runtime's arena, TensorRT and TensorRT-LLM, Paddle's driver
+// calls, MXNet, darknet, the Ascend driver, vLLM's warm-up.
+//
+// Forms that other_gpu does not hold. All numbers are bytes.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view framework, Agent agent = Agent::driver) {
+  Oom oom;
+  oom.agent = agent;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(framework);
+  return oom;
+}
+
+void bare(const Match& m, Sink& sink, std::string_view framework) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base(framework));
+}
+
+void arena(const Match& m, Sink& sink) {
+  Oom oom = base("onnxruntime", Agent::library);
+  oom.free = read_size(m[1]);
+  oom.request = read_size(m[2]);
+  sink.oom(std::move(oom));
+}
+
+void ascend(const Match& m, Sink& sink) {
+  Oom oom = base("mindspore");
+  oom.request = read_size(m[1]);
+  oom.capacity = read_size(m[3]);
+  oom.free = read_size(m[4]);
+  Where where;
+  where.device = static_cast<int>(leading_integer(m[2]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// The driver's code below PyTorch's or MindSpore's own report, which has the numbers.
+void ascend_code(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 30, 6, {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed"}))
+    bare(m, sink, "ascend");
+}
+
+/// PyTorch's report, where it was printed, stands above in the same chain of exceptions.
+void warm_up(const Match& m, Sink& sink) {
+  if (!find_behind(m.cursor, 200, "Tried to allocate")) bare(m, sink, "vllm");
+}
+
+// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+void tell_tensorrt(const Match& m, Sink& sink) { bare(m, sink, "tensorrt"); }
+void tell_paddle(const Match& m, Sink& sink) { bare(m, sink, "paddle"); }
+void tell_mxnet(const Match& m, Sink& sink) { bare(m, sink, "mxnet"); }
+void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
+
+constexpr Pattern patterns[] = {
+    checked({.name = "runtimes/onnxruntime_arena",
+             .anchor = "than requested bytes of",
+             .second_anchor = "Available memory of",
+             .regex = R"(Availablememoryof(\d{1,18})issmallerthanrequestedbytesof(\d{1,18}))",
+             .captures = 2,
+             .reach = Reach::message,
+             .example = "bfc_arena.cc:368 onnxruntime::BFCArena::AllocateRawInternal Available memory of 10485760 is "
+                        "smaller than requested bytes of 17179869184",
+             .emit = arena,
+             .source = "onnxruntime: core/framework/bfc_arena.cc"}),
+    checked({.name = "runtimes/tensorrt_driver",
+             .anchor = "Cuda Driver (",
+             .regex = R"(Error Code \d{1,3}: Cuda Driver \(out of memory\))",
+             .example = "[TRT] [E] 1: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 1: Cuda Driver (out of "
+                        "memory)",
+             .emit = tell_tensorrt,
+             .source = "real logs"}),
+    checked({.name = "runtimes/tensorrt_llm",
+             .anchor = "CUDA runtime error in",
+             .regex = R"(CUDA runtime error in [^\r\n]{1,160}?: out of memory)",
+             .example = "RuntimeError: [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, "
+                        "mCudaStream->get()): out of memory (/src/tllmBuffers.h:112)",
+             .emit = tell_tensorrt,
+             .source = "TensorRT-LLM: cpp/include/tensorrt_llm/common/cudaUtils.h"}),
+    checked({.name = "runtimes/paddle_call",
+             .anchor = "CUDA error(2)",
+             .regex = R"(\(External\) CUDA error\(2\), out of memory)",
+             .example = "OSError: (External) CUDA error(2), out of memory.",
+             .emit = tell_paddle,
+             .source = "Paddle: paddle/fluid/platform/enforce.h"}),
+    checked({.name = "runtimes/mxnet",
+             .anchor = "storage_manager.h",
+             .regex = R"(storage_manager\.h:\d{1,5}: Memory allocation failed out of memory)",
+             .example =
+                 "mxnet.base.MXNetError: [10:21:03] src/storage/./pooled_storage_manager.h:93: Memory allocation "
+                 "failed out of memory",
+             .emit = tell_mxnet,
+             .source = "mxnet: src/storage/pooled_storage_manager.h"}),
+    checked({.name = "runtimes/darknet_indented",
+             .anchor = "CUDA Error: out of",
+             .regex = R"(^ {1,3}CUDA Error: out of memory)",
+             .example = " CUDA Error: out of memory: File exists",
+             .emit = tell_darknet,
+             .source = "darknet: src/cuda.c"}),
+    checked(
+        {.name = "runtimes/ascend",
+         .anchor = "device memory failed",
+         .second_anchor = "Malloc device",
+         .regex =
+             R"(Mallocdevicememoryfailed,size\[(\d{1,18})\],ret\[\d{1,9}\],Device(\d{1,3})Available(?:HBM|MOC)size:(\d{1,18})freesize:(\d{1,18}))",
+         .captures = 4,
+         .reach = Reach::message,
+         .example = "RuntimeError: Malloc device memory failed, size[33285996544], ret[207001], Device 0 Available HBM "
+                    "size:34359738368 free size:1073741824 may be other processes occupying this card",
+         .emit = ascend,
+         .source = "mindspore: ccsrc/plugin/device/ascend/hal/device/ascend_memory_adapter.cc"}),
+    checked({.name = "runtimes/ascend_code",
+             .anchor = "EL0004",
+             .regex = R"(EL0004: (?:\[PID: \d{1,10}\] [\d:.\-]{1,40} )?Failed to allocate memory)",
+             .example = "EL0004: Failed to allocate memory.",
+             .emit = ascend_code,
+             .source = "real logs"}),
+    checked({.name = "runtimes/vllm_warm_up",
+             .anchor = "warming up sampler",
+             .regex = R"(Error: CUDA out of memory occurred when warming up sampler with \d{1,7} dummy requests)",
+             .example =
+                 "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please "
+                 "try lowering `max_num_seqs` or `gpu_memory_utilization` when initializing the engine.",
+             .emit = warm_up,
+             .source = "vllm: vllm/v1/worker/gpu_model_runner.py"}),
+};
+
+}  // namespace
+
+extern const Parser runtimes;
+const Parser runtimes{.name = "runtimes",
+                      .title = "Further runtimes on a device",
+                      .source =
+                          "onnxruntime: core/framework/bfc_arena.cc; TensorRT-LLM: "
+                          "cpp/include/tensorrt_llm/common/cudaUtils.h; Paddle: paddle/fluid/platform/enforce.h; "
+                          "mxnet: src/storage; darknet: src/cuda.c; mindspore: ccsrc/plugin/device/ascend; vllm: "
+                          "vllm/v1/worker/gpu_model_runner.py",
+                      .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

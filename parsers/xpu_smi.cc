@@ -1,0 +1,47 @@
+// xpu-smi of Intel: the table of "stats". The rows of "dump" are comma-separated and read with those of nvidia-smi.
+// A card of several tiles prints a line a tile in one cell; only the card's own number is read.
+#include <string>
+
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr int most_lines = 60;  ///< of the table above the row
+
+/// "| Device ID                   | 0      |" above.
+std::optional<int> device_above(const Cursor& cursor) {
+  std::optional<int> device;
+  cursor.backward(most_lines, [&](const Line& line) {
+    std::string_view text = trimmed(line.body());
+    if (!text.starts_with("| Device ID ")) return text.starts_with('|') || text.starts_with('+');
+    text = trimmed(text.substr(std::min(text.find('|', 1) + 1, text.size())));
+    if (!text.empty() && text[0] >= '0' && text[0] <= '9')
+      device = static_cast<int>(leading_integer(text.substr(0, 4)));
+    return false;
+  });
+  return device;
+}
+
+void used(const Match& m, Sink& sink) {
+  tell_amount(sink, {.device = device_above(m.cursor)}, {.number = static_cast<double>(leading_integer(m[1]))});
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "xpu_smi/stats",
+             .anchor = "| GPU Memory Used (MiB) ",
+             .regex = R"(^ {0,4}\| GPU Memory Used \(MiB\) {1,24}\| {1,4}([0-9]{1,8})(?:\.[0-9]{1,4})? {1,99}\|)",
+             .captures = 1,
+             .example = "| Device ID                   | 0                     |\n"
+                        "| GPU Memory Used (MiB)       | 1812                  |",
+             .emit = used}),
+};
+
+}  // namespace
+
+extern const Parser xpu_smi;
+const Parser xpu_smi{
+    .name = "xpu_smi", .title = "xpu-smi", .source = "xpumanager: cli/src/comlet_statistics.cpp", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,117 @@
+#include "parse/format_notation.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/edit_distance.h"
+#include "parse/gauge.h"
+#include "text/pattern.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t npos = std::string_view::npos;
+/// Each part that may be absent doubles the ways to read a line.
+constexpr std::ptrdiff_t most_optional_parts = 6;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+void check_name(const TomlTable& table, std::string_view key, std::string_view notation, std::string_view name,
+                std::size_t at) {
+  const auto known = number_names();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  table.fail(key, "there is no number \"" + std::string(name) + '"',
+             nearest_or_all(name, std::vector<std::string>(known.begin(), known.end())), notation, at);
+}
+
+void check_form(const TomlTable& table, std::string_view form) {
+  bool inside = false;
+  for (std::size_t i = 0; i < form.size(); ++i) {
+    if (form[i] == '{') {
+      const std::size_t close = form.find('}', i);
+      if (close == npos) table.fail("form", "a { has no }", "write {skip} for a number that does not matter", form, i);
+      check_name(table, "form", form, form.substr(i + 1, close - i - 1), i + 1);
+      i = close;
+    } else if (form[i] == '<') {
+      if (inside) table.fail("form", "parts in < and > do not nest", {}, form, i);
+      if (form.find('>', i) == npos)
+        table.fail("form", "a < has no >", "a part between < and > may be absent; a line that has them needs a regex",
+                   form, i);
+      inside = true;
+    } else if (form[i] == '>') {
+      inside = false;
+    }
+  }
+  if (std::count(form.begin(), form.end(), '<') > most_optional_parts)
+    table.fail("form", "at most six parts may be absent", "declare two formats", form, form.rfind('<'));
+}
+
+/// Where a repetition without an upper bound stands, or npos.
+std::size_t unbounded_at(std::string_view regex) {
+  bool repeats = false;  // what stands before is a repetition: a + behind it bounds it further
+  for (std::size_t i = 0; i < regex.size(); ++i) {
+    const char c = regex[i];
+    if (c == '*' || (c == '+' && !repeats)) return i;
+    repeats = c == '?';
+    if (c == '\\') {
+      ++i;
+    } else if (c == '[') {
+      i = end_of_class(regex, i);
+    } else if (c == '{') {
+      std::size_t end = i + 1;
+      while (end < regex.size() && is_digit(regex[end])) ++end;
+      if (regex.substr(end).starts_with(",}")) return i;
+      repeats = true;
+    } else if (c == '}') {
+      repeats = true;
+    }
+  }
+  return npos;
+}
+
+/// Where something stands that would make the groups' numbers others than named_groups() counts, or npos.
+std::size_t foreign_at(std::string_view regex) {
+  for (std::size_t i = 0; i + 1 < regex.size(); ++i) {
+    if (regex[i] == '\\' && regex[i + 1] == 'Q') return i;
+    if (regex[i] == '\\')
+      ++i;
+    else if (regex[i] == '[')
+      i = end_of_class(regex, i);
+    else if (regex.substr(i).starts_with("(?") && std::string_view(":=!<>i").find(regex[i + 2]) == npos)
+      return i;
+  }
+  return npos;
+}
+
+void check_regex(const TomlTable& table, std::string_view regex) {
+  try {
+    const Regex compiled(regex);
+  } catch (const BadExpression& error) {
+    table.fail("regex", "the regex cannot be read: " + error.reason, {}, regex, std::min(error.at, regex.size()));
+  }
+  if (const std::size_t at = foreign_at(regex); at != npos)
+    table.fail("regex", "a group is (?<name>…), (…) or (?:…)", "a number is named (?<allocated>[\\d.]{1,12})", regex,
+               at);
+  if (const std::size_t at = unbounded_at(regex); at != npos)
+    table.fail("regex", "a repetition has no upper bound", "write {0,80} for *, {1,80} for +", regex, at);
+  for (const NamedGroup& group : named_groups(regex)) check_name(table, "regex", regex, group.name, group.at);
+}
+
+}  // namespace
+
+std::string nearest_or_all(std::string_view word, std::span<const std::string> names) {
+  if (const std::string near = did_you_mean(word, names); !near.empty()) return "did you mean " + near + "?";
+  std::string all = "it is one of: ";
+  for (const std::string& name : names) all += (&name == names.data() ? "" : ", ") + name;
+  return all;
+}
+
+void check_notation(const TomlTable& table, const Gauge& gauge) {
+  const bool form = gauge.regex.empty();
+  form ? check_form(table, gauge.form) : check_regex(table, gauge.regex);
+  if (names_of(gauge).empty())
+    table.fail(form ? "form" : "regex", form ? "the form names no number" : "the regex names no number",
+               form ? "write {allocated} where it stands" : "name a group: (?<allocated>[\\d.]{1,12})");
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,38 @@
+// Screens of a program that addresses the cursor, played back as text: `watch nvidia-smi` captured by `script` or a
+// terminal's log. After the first screen it sends only what changed, so that no line of the capture can be read alone.
+//
+// Each screen that was shown stands in the output as its lines, one after the other; text outside passes unchanged.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace oomdoctor {
+
+class ScreenPlayer {
+ public:
+  /// True when `head`, the beginning of a source, holds the first screen of `watch`.
+  static bool wanted(std::string_view head);
+
+  void feed(std::string_view raw, std::string& out);
+  /// The last screen, at the end of the source.
+  void finish(std::string& out);
+
+ private:
+  void take(char c, std::string& out);
+  void control(char c);
+  void sequence(std::string_view parameters, char final_byte, std::string& out);
+  void put(char c);
+  void move(std::size_t row, std::size_t column);
+  void show(std::string& out);
+
+  enum class State { text, escape, sequence, charset, title } state_ = State::text;
+  std::string parameters_;
+  std::vector<std::vector<std::string>> rows_;  ///< one text a cell: characters may have several bytes
+  std::size_t row_ = 0, column_ = 0;
+  bool full_screen_ = false, changed_ = false;
+  std::size_t fed_ = 0, shown_ = 0;  ///< bytes
+};
+
+}  // namespace oomdoctor

@@ -1,0 +1,69 @@
+// One table of a TOML file, read key by key: what is missing, misspelt or of another type is an Error that shows its
+// line. The file is a plain tree here, so that the TOML library stays inside one source file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace oomdoctor {
+
+struct TomlNode {
+  using List = std::vector<TomlNode>;
+  using Table = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its place) and value
+
+  std::size_t line = 1, column = 1;  ///< 1-based
+  std::variant<std::monostate, std::string, double, bool, List, Table> value;
+};
+
+/// A file's path and text, for errors.
+struct TomlText {
+  std::string_view path, text;
+
+  /// Throws Error with the file's line; the caret stands `column` bytes into `inside`, where that text is on the line.
+  [[noreturn]] void fail(const TomlNode& where, const std::string& message, const std::string& help,
+                         std::string_view inside = {}, std::size_t column = 0) const;
+};
+
+/// The tree of a file. Throws Error where it is no TOML.
+TomlNode read_toml(const TomlText& file);
+
+class TomlTable {
+ public:
+  /// `node` is a table; it and `file` outlive this.
+  TomlTable(const TomlText& file, const TomlNode& node) : file_(&file), node_(&node) {}
+
+  std::string need_text(std::string_view key);
+  std::string text(std::string_view key);
+  double need_number(std::string_view key, double low, double high);
+  double number(std::string_view key, double fallback, double low, double high);
+  bool truth(std::string_view key);
+  std::vector<std::string> texts(std::string_view key);
+  std::vector<TomlTable> tables(std::string_view key);
+  std::optional<TomlTable> table(std::string_view key);
+
+  /// Call last: a key that nobody asked for is an Error; `otherwise` is its help when no key is near.
+  void finish(const std::string& otherwise) const;
+  /// Throws Error at the key's value, or at the table when the key is absent; see TomlText::fail.
+  [[noreturn]] void fail(std::string_view key, const std::string& message, const std::string& help = {},
+                         std::string_view inside = {}, std::size_t column = 0) const;
+  std::size_t line() const { return node_->line; }
+
+ protected:
+  const TomlText& file() const { return *file_; }
+  const TomlNode* find(std::string_view key);
+  const TomlNode& need(std::string_view key);
+  const std::string& text_of(const TomlNode& node, std::string_view key) const;
+
+ private:
+  const TomlNode* get(std::string_view key) const;
+
+  const TomlText* file_;
+  const TomlNode* node_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace oomdoctor

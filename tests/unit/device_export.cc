@@ -1,0 +1,67 @@
+#include "parse/device_export.h"
+
+#include <string>
+#include <vector>
+
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+TEST_CASE("a calendar date is read in the orders of date and nvidia-smi", "[device_export]") {
+  const double noon = 1738411207;  // 2025-02-01 12:00:07 UTC
+  for (const char* text :
+       {"Sat Feb  1 12:00:07 2025       ", "Sat Feb  1 12:00:07 CET 2025", "Sat 1 Feb 12:00:07 UTC 2025",
+        "Sat Feb  1 12:00:07 PM CET 2025", "Sat 01 Feb 2025 12:00:07 PM CET",
+        "host1  Sat Feb  1 12:00:07 2025  535.104.05", "Timestamp : Sat Feb  1 12:00:07 2025"}) {
+    CAPTURE(text);
+    CHECK(read_calendar_time(text) == noon);
+  }
+  CHECK(read_calendar_time("Sat Feb  1 12:00:07 AM CET 2025") == noon - 43200);
+  CHECK(read_calendar_time("Sat Feb  1 01:00:07 PM CET 2025") == noon + 3600);
+  CHECK_FALSE(read_calendar_time("Sat Feb 30 12:00:07 2025"));
+  CHECK_FALSE(read_calendar_time("the Sat run of Feb 1 at 12:00:07 in 2025"));
+}
+
+TEST_CASE("a line is a date line only where nothing else stands on it", "[device_export]") {
+  CHECK(date_line("Sat Feb  1 12:00:07 2025"));
+  CHECK_FALSE(date_line("Sat Feb  1 12:00:07 2025, 97 %, 6042 MiB, 46068 MiB"));
+}
+
+TEST_CASE("a cell without a value is known in all its forms", "[device_export]") {
+  for (const char* cell : {"", "-", "N/A", "[N/A]", "[Not Supported]", "Not Supported", "[Insufficient Permissions]",
+                           "[Not Found]", "[Unknown Error]", "[Requested functionality has been deprecated]"}) {
+    CAPTURE(cell);
+    CHECK(is_absent(cell));
+  }
+  CHECK_FALSE(is_absent("0 MiB"));
+  CHECK_FALSE(is_absent("NVIDIA A40"));
+}
+
+TEST_CASE("comma cells lose blanks, quotes and holes of NUL", "[device_export]") {
+  const std::string line = std::string("\0\0", 2) + "0, \"NVIDIA A40\" , 1812 MiB\r";
+  CHECK(comma_cells(line) == std::vector<std::string_view>{"0", "NVIDIA A40", "1812 MiB"});
+}
+
+TEST_CASE("columns without a header are told from units, sizes and names", "[device_export]") {
+  using Lines = std::vector<std::string>;
+  const auto two = infer_columns(Lines{"0, 6042 MiB, 46068 MiB", "1, 4 MiB, 46068 MiB", "0, 9114 MiB, 46068 MiB"});
+  REQUIRE(two);
+  CHECK(two->index == 0);
+  CHECK(two->used == 1);
+  CHECK(two->total == 2);
+  const auto three = infer_columns(Lines{"2025/02/01 12:00:00.104, NVIDIA A40, 98, 46068, 43646, 2112"});
+  REQUIRE(three);
+  CHECK(three->time == 0);
+  CHECK(three->total == 3);
+  CHECK(three->free == 4);
+  CHECK(three->used == 5);
+  // Used and free move against each other: nothing says which is which.
+  CHECK_FALSE(infer_columns(
+      Lines{"2025/02/01 12:00:00.104, 6042 MiB, 39700 MiB", "2025/02/01 12:00:05.104, 9042 MiB, 36700 MiB"}));
+  CHECK_FALSE(infer_columns(Lines{"loss, accuracy", "0.51, 0.84", "0.47, 0.86"}));
+  CHECK_FALSE(infer_columns(Lines{"1, 2, 3", "4, 5, 6", "7, 8, 9"}));
+}
+
+}  // namespace
+}  // namespace oomdoctor

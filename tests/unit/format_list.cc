@@ -1,0 +1,33 @@
+// What `list formats` says of a format: the kind of its series, and the true size of its unit.
+#include <algorithm>
+
+#include "catch.h"
+#include "parse/parser.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+/// "kind; unit" of a shipped format.
+std::string told(std::string_view name) {
+  static const std::vector<FormatInfo> formats = list_formats(all_parsers());
+  const auto found = std::find_if(formats.begin(), formats.end(), [&](const auto& f) { return f.name == name; });
+  return found == formats.end() ? "no such format" : found->kind + "; " + found->unit;
+}
+
+}  // namespace
+
+TEST_CASE("the unit says what is printed and what is meant") {
+  CHECK(told("megatron/memory") == "gauge, running maximum; MB printed, 2^20 meant");
+  CHECK(told("deepspeed/timer") == "gauge, running maximum; GB printed, 2^30 meant");
+  CHECK(told("torchtitan/step") == "reset maximum; GiB (2^30)");
+  CHECK(told("mlx/train") == "running maximum; GB (10^9)");
+  CHECK(told("mmlab/mmcv_epoch") == "running maximum; 2^20, not printed");
+}
+
+TEST_CASE("what a message or a table measures is seen in its example") {
+  CHECK(told("composer/memory") == "running maximum; GB (10^9)");
+  CHECK(told("yolo/table") == "table, gauge; G (10^9)");
+  CHECK(told("prints/rss_colon") == "sampled gauge; MiB (2^20)");
+  CHECK(told("collateral/closing") == "message; ");
+}
