@@ -58,7 +58,13 @@ void setting_facts(const Case& story, const Incident* incident,
                    Facts& facts);                        // settings.cc: settings.*, platform.*, framework.*
 void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, masked.*, pool.*
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
-void advice_facts(Facts& facts);                                                    // advice.cc: advice.*
+void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity,
+                      Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*
+void increment_fact(Facts& facts);          // increments.cc: trend.increment
+void advice_facts(Facts& facts);            // advice.cc: advice.*
+
+/// Does the series tell of the process that failed, before it failed? Every series does where nothing failed.
+bool belongs(const Series& series, const Incident* incident);
 
 /// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
 std::optional<i64> read_capacity(std::string_view text);

@@ -97,7 +97,13 @@ const std::vector<FactSpec>& fact_specs() {
       {"trend.headroom", bytes, "capacity minus the highest value"},
       {"trend.headroom_share", ratio, "the same as a share of the capacity"},
       {"trend.external_grows", truth, "device memory rises while this process's does not"},
+      {"trend.increment", text, "what each step, or each of several, keeps: its size is that of the growth"},
       {"trend.steps_to_full", steps, "steps from the last value to the full device, lower bound of the forecast"},
+      // One rank against the others.
+      {"ranks.compared", count, "ranks whose memory is printed"},
+      {"ranks.growing", count, "of these, ranks whose memory grows without a bound"},
+      {"ranks.fullest", count, "the rank with the highest memory"},
+      {"ranks.skew", ratio, "how far its memory stands above the usual rank's"},
       // Shapes of the inputs, where the log prints them.
       {"shape.varies", truth, "sequence lengths, tokens or resolutions differ between steps", "print the longest sequence of each batch"},
       {"shape.outlier", truth, "the failing step's input is far above all earlier ones"},

@@ -1,8 +1,8 @@
 // Curves are drawn from what the fit leaves open (coefficients and rate jointly normal, scale from Student's t), each
-// is followed until it reaches the capacity, and the middle 90 % of the crossings is the interval. The delta method
-// fails where a slope is nearly flat: crossings are far from normal there, and some curves never cross. Where two laws
-// describe the data about equally well, both are drawn, in proportion to exp(−Δ/2) (Akaike weights): a parabola and an
-// exponential agree inside the window and disagree outside.
+// is followed until it reaches the capacity, and the shortest interval that holds 90 % of the crossings is the answer.
+// The delta method fails where a slope is nearly flat: crossings are far from normal there, and some curves never
+// cross. Where two laws describe the data about equally well, both are drawn, in proportion to exp(−Δ/2) (Akaike
+// weights): a parabola and an exponential agree inside the window and disagree outside.
 //
 // Assumes that the law goes on to hold. Silent about that: a crossing further away than the data are long is marked.
 // The generator and its seed are fixed, so that one input always gives one answer.
@@ -75,18 +75,46 @@ double crossing(const Fit& fit, double level, double from, double spacing) {
   return far;
 }
 
-/// Resets are seen only between two logged values, so K of them leave the period open by up to 1/K log intervals. Where
-/// all are equally far apart the period is K times as likely to be a whole number of intervals (an epoch of fixed
-/// length) as to be only close to one: that share of the draws keeps it. Each tooth keeps its flank and its fall, so
-/// that the floor's slope follows the period.
-void stretch_teeth(Fit& fit, double spacing, Normal& normal) {
-  if (fit.law != Law::ratchet || fit.theta.size() != 2) return;
-  const double interval = spacing / fit.width, old = fit.theta[0], intervals = old / interval;
-  const double resets = std::max(2.0, 1 / old), stretch = normal.uniform() + normal.uniform() - 1;
-  const bool whole = std::abs(intervals - std::round(intervals)) < 0.02;
-  if (whole && normal.uniform() < resets / (resets + 1)) return;
-  fit.theta[0] += stretch * interval / resets;
-  fit.beta[1] += fit.beta[2] * (1 / old - 1 / fit.theta[0]);
+/// The shortest interval that holds this share of the values: crossings are skewed, and a rhythm lets them happen at
+/// few places. Where too many never happen it is open: from the value that leaves half of the rest below it.
+std::pair<double, double> shortest_interval(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const auto held = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  std::pair<double, double> best{quantile_of(values, (1 - share) / 2), never};
+  for (std::size_t i = 0; i + held <= values.size(); ++i)
+    if (values[i + held - 1] < never && !(values[i + held - 1] - values[i] >= best.second - best.first))
+      best = {values[i], values[i + held - 1]};
+  return best;
+}
+
+/// One way to see a rhythm, and how much the values speak for it.
+struct Rhythm {
+  Fit fit;
+  double weight = 1;
+};
+
+/// Resets and stairs are seen only between two logged values, so that many periods and offsets describe the values
+/// alike: all of them are weighed by the likelihood of the values. Where the resets are equally far apart in log
+/// intervals, the period is as many times as likely to be a whole number of them (an epoch of fixed length) as to be
+/// only close to one as there are resets.
+std::vector<Rhythm> rhythms_of(const Fit& fit, const Points& points, double spacing) {
+  if ((fit.law != Law::ratchet && fit.law != Law::staircase) || fit.theta.size() != 2) return {{fit, 1}};
+  constexpr int periods = 7, offsets = 5;  // to either side
+  const double interval = spacing / fit.width, period = fit.theta[0], resets = std::max(2.0, 1 / period);
+  const bool whole = std::abs(period / interval - std::round(period / interval)) < 0.02;
+  std::vector<Rhythm> rhythms;
+  for (int p = -periods; p <= periods; ++p)
+    for (int o = -offsets; o <= offsets; ++o) {
+      // The offset turns about the middle of the window, where the values hold it.
+      const double stretched = period + interval / resets * p / periods;
+      const double middle = fit.theta[1] + std::round((0.5 - fit.theta[1]) / period) * period + interval * o / offsets;
+      const double offset = middle - std::ceil(middle / stretched) * stretched;
+      Fit other = p == 0 && o == 0 ? fit : fit_at(fit.law, {stretched, offset}, points, false);
+      const double weight = std::exp((fit.rss - other.rss) / (2 * fit.sigma * fit.sigma));
+      if (std::isfinite(weight) && other.beta[1] > 0)
+        rhythms.push_back({std::move(other), weight * (whole && p == 0 ? resets * periods : 1)});
+    }
+  return rhythms;
 }
 
 }  // namespace
@@ -107,6 +135,9 @@ Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, d
     const double unseen = inflation(belief.fit, points.floor).factor;
     const std::size_t count = root.empty() ? 0 : belief.fit.free_parameters();
     const int share = static_cast<int>(std::lround(draws * belief.weight / total));
+    const std::vector<Rhythm> rhythms = rhythms_of(belief.fit, points, spacing);
+    double weights = 0;
+    for (const Rhythm& rhythm : rhythms) weights += rhythm.weight;
     for (int i = 0; i < share; ++i) {
       const double scale = unseen * student_scale(normal(), belief.fit.freedom);
       std::vector<double> z(count), change(count, 0.0);
@@ -115,12 +146,14 @@ Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, d
         for (std::size_t column = 0; column <= row; ++column)
           change[row] += scale * root[row * count + column] * z[column];
       const double noise = scale * belief.fit.sigma * normal();
-      Fit drawn = belief.fit.moved(change);
-      stretch_teeth(drawn, spacing, normal);
+      double chance = rhythms.size() > 1 ? weights * normal.uniform() : 0;
+      std::size_t k = 0;
+      while (k + 1 < rhythms.size() && (chance -= rhythms[k].weight) > 0) ++k;
+      const Fit drawn = rhythms[k].fit.moved(change);
       crossings.push_back(crossing(drawn, capacity - noise, from, spacing));
     }
   }
-  const double low = quantile_of(crossings, 0.05), high = quantile_of(crossings, 0.95);
+  const auto [low, high] = shortest_interval(crossings, 0.9);
   forecast.step = crossing(chosen, capacity, from, spacing);
   if (!std::isfinite(forecast.step)) forecast.step = median_of(crossings);
   forecast.step_low = std::min(low, forecast.step);

@@ -178,7 +178,7 @@ Course course_of(const Scene& scene, const Fit& fit) {
 Shape bounded_shape(const Scene& scene, const Fit& fit) {
   if (fit.score > fit_of(scene, Law::constant)->score - limits::good_evidence) return quiet_shape(scene);
   const Course course = course_of(scene, fit);
-  if (course.high - course.low < std::max(least_growth(scene), fit.sigma)) return quiet_shape(scene);
+  if (course.high - course.low < std::max(visible_change(scene), fit.sigma)) return quiet_shape(scene);
   // Two log intervals are as early as a short series can show.
   const double early = std::max(limits::early, 2.01 / static_cast<double>(scene.points.size() - 1));
   switch (fit.law) {
@@ -187,6 +187,7 @@ Shape bounded_shape(const Scene& scene, const Fit& fit) {
     case Law::cycle:
     case Law::cycle_line:
       return Shape::sawtooth;
+    case Law::staircase:
     case Law::step:
     case Law::two_steps:
     case Law::stairs:
@@ -214,7 +215,7 @@ std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
   std::vector<Belief> beliefs{{*main, 1}};
   for (const Fit& fit : scene.fits) {
     const double behind = fit.score - chosen.score;
-    if (&fit == main || closed(fit) || !grows(fit, scene) || behind >= limits::good_evidence) continue;
+    if (&fit == main || closed(fit) || !grows(fit, scene) || behind >= limits::weak_evidence) continue;
     beliefs.push_back({fit, std::exp(-std::max(0.0, behind) / 2)});
   }
   return beliefs;

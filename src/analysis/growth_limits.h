@@ -21,9 +21,10 @@ inline constexpr double floors_p = 0.05;       // of five floors or more; fewer 
 // Size that matters
 inline constexpr double print_steps = 2;        // growth under two print steps may be rounding
 inline constexpr double capacity_share = 0.01;  // under 1 % of the card over the whole log nobody dies of it
-inline constexpr double level_share = 0.005;    // where the card is not known: half a per cent of what is used
-inline constexpr double sigmas = 3;             // growth in standard deviations of one value …
-inline constexpr double sigmas_at = 12;         // … of up to this many independent ones; beyond, of their means
+inline constexpr double level_share = 0.005;  // half a per cent of what is used: below, a person sees no movement; and
+                                              // growth that matters, where the card is not known
+inline constexpr double sigmas = 3;           // growth in standard deviations of one value …
+inline constexpr double sigmas_at = 12;       // … of up to this many independent ones; beyond, of their means
 
 // Coarse print steps
 inline constexpr double coarse_range = 20;        // print steps that the whole movement spans

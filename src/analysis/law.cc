@@ -42,6 +42,8 @@ std::string_view to_string(Law law) {
       return "sawtooth";
     case Law::ratchet:
       return "ratchet";
+    case Law::staircase:
+      return "staircase";
     case Law::cycle:
       return "cycle";
     case Law::cycle_line:
@@ -58,7 +60,8 @@ bool has_smooth_theta(Law law) {
 bool has_levels(Law law) { return law == Law::step || law == Law::two_steps || law == Law::stairs; }
 
 bool has_teeth(Law law) {
-  return law == Law::sawtooth || law == Law::ratchet || law == Law::cycle || law == Law::cycle_line;
+  return law == Law::sawtooth || law == Law::ratchet || law == Law::staircase || law == Law::cycle ||
+         law == Law::cycle_line;
 }
 
 std::size_t line_column(Law law) { return law == Law::cycle_line ? cycle_levels : 1; }
@@ -130,6 +133,9 @@ void fill_columns(Law law, const std::vector<double>& theta, double u, double* o
     case Law::ratchet:
       out[1] = u - 0.5;
       out[2] = phase_of(theta, u);
+      return;
+    case Law::staircase:
+      out[1] = period_of(theta) * std::floor((u - theta[1]) / period_of(theta) + 1e-9);
       return;
     case Law::cycle_line:
       out[cycle_levels] = u - 0.5;

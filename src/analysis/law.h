@@ -24,6 +24,7 @@ enum class Law {
   step_line,   ///< a line that jumps once
   sawtooth,    ///< rises between resets, the floor is level
   ratchet,     ///< the same with a sloping floor
+  staircase,   ///< equal stairs at equal distances: what is kept is added every so many steps
   cycle,       ///< any level pattern that repeats
   cycle_line,  ///< the same on a slope
 };
@@ -34,7 +35,7 @@ inline constexpr std::size_t cycle_levels = 8;  ///< parts of a period that have
 /// Does the curve move smoothly with theta (a rate, a knot), so that theta has a standard error?
 bool has_smooth_theta(Law law);
 bool has_levels(Law law);  ///< piecewise constant: step, two_steps, stairs
-bool has_teeth(Law law);   ///< repeats: sawtooth, ratchet, cycle, cycle_line
+bool has_teeth(Law law);   ///< repeats: sawtooth, ratchet, staircase, cycle, cycle_line
 
 std::size_t column_count(Law law, const std::vector<double>& theta);
 void fill_columns(Law law, const std::vector<double>& theta, double u, double* out);

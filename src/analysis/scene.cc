@@ -43,6 +43,7 @@ std::vector<Fit> all_fits(const Points& points) {
     if (auto stairs = fit_levels(points, changes); changes.size() <= limits::most_levels || only_rises(*stairs))
       fits.push_back(std::move(*stairs));
   Teeth teeth = find_teeth(points, changes);
+  if (auto stairs = find_staircase(points, changes)) fits.push_back(std::move(*stairs));
   if (teeth.level) fits.push_back(std::move(*teeth.level));
   if (teeth.sloping && !too_few_stairs(*teeth.sloping)) fits.push_back(std::move(*teeth.sloping));
   std::erase_if(fits, [](const Fit& fit) { return fit.law != Law::constant && !std::isfinite(fit.score); });
@@ -147,11 +148,13 @@ Rise rise_of(const Fit& fit, const Scene& scene) {
   return {fit.at(scene.last()) - fit.at(scene.first()), fit.error_of_rise(scene.first(), scene.last())};
 }
 
+double visible_change(const Scene& scene) {
+  return std::max(limits::print_steps * scene.points.quantum, limits::level_share * level_of(scene));
+}
+
 double least_growth(const Scene& scene) {
-  const double share = scene.options.capacity && !scene.samples.counts_down
-                           ? limits::capacity_share * *scene.options.capacity
-                           : limits::level_share * level_of(scene);
-  return std::max(limits::print_steps * scene.points.quantum, share);
+  if (!scene.options.capacity || scene.samples.counts_down) return visible_change(scene);
+  return std::max(limits::print_steps * scene.points.quantum, limits::capacity_share * *scene.options.capacity);
 }
 
 bool grows(const Fit& fit, const Scene& scene) {
@@ -159,6 +162,7 @@ bool grows(const Fit& fit, const Scene& scene) {
     case Law::linear:
     case Law::exponential:
     case Law::late:
+    case Law::staircase:
       return fit.beta[1] > 0;
     case Law::ratchet:
     case Law::cycle_line:

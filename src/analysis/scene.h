@@ -36,6 +36,9 @@ struct Rise {
 };
 Rise rise_of(const Fit& fit, const Scene& scene);
 
+/// Movement that has a shape: over rounding, over a share of what is used. Whether it matters is another question.
+double visible_change(const Scene& scene);
+
 /// Growth that matters: over rounding, over a share of the card.
 double least_growth(const Scene& scene);
 

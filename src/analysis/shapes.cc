@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "analysis/samples.h"
 #include "analysis/statistics.h"
@@ -21,11 +22,13 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr double spike_threshold = 6;     // MADN, far outside Gaussian noise
-constexpr std::size_t longest_spike = 3;  // values; a longer excursion is a phase, not a spike …
-constexpr std::size_t spike_share = 50;   // … unless it is under 1/50 of the window
-constexpr std::size_t exhaustive = 100;   // up to here every period is tried
-constexpr double echo = 0.3;              // an autocorrelation peak below this is common in plain noise
+constexpr double spike_threshold = 6;      // MADN, far outside Gaussian noise
+constexpr std::size_t longest_spike = 3;   // values; a longer excursion is a phase, not a spike …
+constexpr std::size_t spike_share = 50;    // … unless it is under 1/50 of the window
+constexpr std::size_t exhaustive = 100;    // up to here every period is tried
+constexpr double shortest_stair = 1.25;    // log intervals; shorter ones are a line
+constexpr double longest_stair = 1 / 3.0;  // of the window: three stairs show a rhythm
+constexpr double echo = 0.3;               // an autocorrelation peak below this is common in plain noise
 
 std::vector<double> differences(const std::vector<double>& y) {
   std::vector<double> out;
@@ -190,13 +193,13 @@ double noise_of(const Points& points) {
 }
 
 std::vector<std::size_t> find_spikes(const Points& points) {
-  const std::vector<double>& y = points.y;
+  std::vector<double> y = points.y;
   const std::size_t n = y.size();
   std::vector<std::size_t> spikes;
   if (n < 6) return spikes;
-  const std::vector<double> steps = differences(y);
-  const double usual = std::abs(median_of(steps));
-  const double threshold = std::max(spike_threshold * noise_of(points) + 3 * usual, 3 * points.quantum);
+  const double drift = median_of(differences(y));  // of a growing series: what a value must leave is its slope
+  for (std::size_t i = 0; i < n; ++i) y[i] -= drift * static_cast<double>(i);
+  const double threshold = std::max(spike_threshold * noise_of(points), 3 * points.quantum);
   const std::size_t longest = std::max(longest_spike, n / spike_share);
   for (std::size_t i = 1; i + 1 < n;) {
     std::size_t taken = 0;
@@ -276,6 +279,42 @@ Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes) 
     consider(Law::ratchet, resets, teeth.sloping);
   }
   return teeth;
+}
+
+std::optional<Fit> find_staircase(const Points& points, const std::vector<std::size_t>& changes) {
+  const std::size_t n = points.size();
+  if (n < 8) return std::nullopt;
+  const double origin = points.x.front(), width = points.x.back() - origin;
+  const double interval = 1 / (static_cast<double>(n) - 1);
+  std::vector<double> u(n), y(n);
+  const double mean = std::accumulate(points.y.begin(), points.y.end(), 0.0) / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i) u[i] = (points.x[i] - origin) / width, y[i] = points.y[i] - mean;
+
+  Tooth best;
+  const auto try_stairs = [&](double period) {
+    const int offsets = std::max(4, static_cast<int>(std::ceil(4 * period / interval)));
+    for (int k = 0; k < offsets; ++k) {
+      const double offset = period * k / offsets;
+      double sum = 0, square = 0, product = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double stair = std::floor((u[i] - offset) / period + 1e-9);
+        sum += stair, square += stair * stair, product += stair * y[i];
+      }
+      const double own = square - sum * sum / static_cast<double>(n);
+      const double gain = own > 1e-9 ? product * product / own : 0;
+      if (gain > best.gain * (1 + 1e-9)) best = {period, offset, gain};
+    }
+  };
+  if (n <= exhaustive) {
+    for (double p = shortest_stair; p * interval <= longest_stair;
+         p += std::max(1 / 32.0, p * p / (10 * static_cast<double>(n))))
+      try_stairs(p * interval);
+  } else if (changes.size() >= 3) {
+    const double period = (u[changes.back()] - u[changes.front()]) / static_cast<double>(changes.size() - 1);
+    for (int i = -8; i <= 8; ++i) try_stairs(period * (1 + i * interval));
+  }
+  if (best.gain <= 0) return std::nullopt;
+  return fit_at(Law::staircase, {best.period, best.offset}, points);
 }
 
 Points in_whole_periods(const Points& points, std::size_t most) {

@@ -30,6 +30,10 @@ struct Teeth {
 /// `changes`: of level, as a hint where stairs may have a rhythm (a staircase is a line less a sawtooth).
 Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes);
 
+/// The best equal stairs at equal distances, `changes` as a hint where the series is long; nothing for a series that
+/// has fewer than three.
+std::optional<Fit> find_staircase(const Points& points, const std::vector<std::size_t>& changes);
+
 /// At most about `most` points, in blocks that hold whole periods where a short period would be blurred.
 Points in_whole_periods(const Points& points, std::size_t most);
 

@@ -1,5 +1,4 @@
-// The memory series before the failure: which one speaks for the failure, whether its growth explains it, and what two
-// series say together that neither says alone (reserved against allocated; the device against this process).
+// The memory series before the failure: which one speaks for the failure, and whether its growth explains it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +13,7 @@ namespace oomdoctor {
 namespace {
 
 // Judgement, with its reason.
-constexpr i64 few_points = 8;              ///< fewer values cannot show that there is no growth
-constexpr double gap_growth_share = 0.05;  ///< of the device: a gap that grew by less would not decide over a failure
-constexpr double gap_over_allocated = 3;   ///< reserved must have grown this many times as much as allocated moved
+constexpr i64 few_points = 8;  ///< fewer values cannot show that there is no growth
 constexpr double outlier_factor =
     1.5;  ///< a batch this much longer than all before it is an outlier, not the upper end
 constexpr double forecast_tolerance =
@@ -38,15 +35,6 @@ bool is_device_metric(Metric m) {
 
 std::size_t rank_of(Metric m) {
   return static_cast<std::size_t>(std::find(order.begin(), order.end(), m) - order.begin());
-}
-
-bool belongs(const Series& s, const Incident* incident) {
-  if (incident == nullptr) return true;
-  const Span &first = s.first_evidence.span, &failure = incident->evidence.span;
-  if (first.source == failure.source && first.first_line > failure.first_line)
-    return false;  // it began after the failure
-  if (s.where.rank && incident->where.rank && s.where.rank != incident->where.rank) return false;
-  return !s.where.device || !incident->where.device || s.where.device == incident->where.device;
 }
 
 std::optional<std::size_t> choose_main(const Case& story, const std::vector<Trend>& trends, const Incident* incident) {
@@ -189,29 +177,6 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   }
 }
 
-/// Reserved climbs while allocated stays: the cache grows, the tensors do not.
-void set_gap_facts(const Case& story, const std::vector<Trend>& trends, const Incident* incident,
-                   std::optional<i64> capacity, Facts& facts) {
-  for (std::size_t a = 0; a < story.series.size(); ++a) {
-    const Series& alloc = story.series[a];
-    if (alloc.metric != Metric::allocated || alloc.n < few_points || !belongs(alloc, incident)) continue;
-    for (std::size_t r = 0; r < story.series.size(); ++r) {
-      const Series& res = story.series[r];
-      if (res.metric != Metric::reserved || res.n != alloc.n || res.where.rank != alloc.where.rank ||
-          res.phase != alloc.phase)
-        continue;
-      const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
-      const double moved = std::abs(alloc.last_value - alloc.first_value);
-      const double whole = capacity ? static_cast<double>(*capacity) : res.max_value;
-      const bool grows = !trends[a].leak && now - before >= gap_growth_share * whole &&
-                         res.last_value - res.first_value >= gap_over_allocated * moved;
-      facts.set("trend.gap", Value{Number{std::max(0.0, now), 0}}, {alloc.last_evidence, res.last_evidence});
-      facts.set("trend.gap_grows", Value{grows}, {res.first_evidence, res.last_evidence});
-      if (grows) return;
-    }
-  }
-}
-
 void set_shape_facts(const Case& story, const Incident* incident, Facts& facts) {
   for (const Series& s : story.series) {
     if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
@@ -228,6 +193,15 @@ void set_shape_facts(const Case& story, const Incident* incident, Facts& facts) 
 }
 
 }  // namespace
+
+bool belongs(const Series& s, const Incident* incident) {
+  if (incident == nullptr) return true;
+  const Span &first = s.first_evidence.span, &failure = incident->evidence.span;
+  if (first.source == failure.source && first.first_line > failure.first_line)
+    return false;  // it began after the failure
+  if (s.where.rank && incident->where.rank && s.where.rank != incident->where.rank) return false;
+  return !s.where.device || !incident->where.device || s.where.device == incident->where.device;
+}
 
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis) {
   const Incident* incident = analysis.primary ? &story.incidents[*analysis.primary] : nullptr;
@@ -258,7 +232,8 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
   if (analysis.main_series)
     set_main_facts(story.series[*analysis.main_series], analysis.trends[*analysis.main_series], incident, capacity,
                    facts);
-  set_gap_facts(story, analysis.trends, incident, capacity, facts);
+  comparison_facts(story, incident, capacity, analysis);
+  increment_fact(facts);
   set_shape_facts(story, incident, facts);
   for (std::size_t i = 0; i < story.series.size(); ++i) {
     const Series& s = story.series[i];

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/bytes.h"
 #include "report/chart.h"
@@ -86,21 +87,52 @@ std::string series_title(const Report& report, const ReportSeries& of) {
   return clip_end(title, widest);
 }
 
+/// Values that were printed once have no course. Many of them (every rank at every moment) are one line: the largest.
+constexpr std::ptrdiff_t many_single_values = 4;
+
+bool is_single(const ReportSeries& series) { return series.n == 1; }
+
+std::string singles_text(const Report& report) {
+  const ReportSeries* largest = nullptr;
+  std::set<int> ranks;
+  std::int64_t count = 0;
+  for (const ReportSeries& series : report.series) {
+    if (!is_single(series)) continue;
+    ++count;
+    if (series.rank) ranks.insert(*series.rank);
+    const bool held = !series.metric.starts_with("host") && series.metric != "free" && series.unit != "%";
+    if (held && (largest == nullptr || series.max_value > largest->max_value)) largest = &series;
+  }
+  std::string text = plural(count, "value was", "values were") + " printed once";
+  if (ranks.size() > 1) text += fmt::format(", by {} ranks", ranks.size());
+  if (largest != nullptr)
+    text +=
+        fmt::format("; the largest: {} {}  [{}]", series_title(report, *largest),
+                    value_text(*largest, largest->max_value), plain_line(short_places(report, {largest->first}, 1)));
+  return text;
+}
+
 }  // namespace
 
 void add_series(Page& page, const Report& report) {
   if (report.series.empty()) return;
   const int cells = std::clamp(page.width() / 5, 8, 24);
   const auto order = by_weight(report);
+  const bool fold =
+      std::count_if(order.begin(), order.end(), [](const auto* s) { return is_single(*s); }) >= many_single_values;
   int name_width = 0, spark_width = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 4); ++i) {
+    if (fold && is_single(*order[i])) continue;
     name_width = std::max(name_width, columns_of(series_title(report, *order[i])));
     spark_width = std::max(spark_width, columns_of(sparkline(order[i]->points, cells)));
   }
   page.heading("Memory over the run");
+  if (fold && is_single(*order.front())) page.text("  ", singles_text(report), 0);
   for (std::size_t i = 0; i < order.size(); ++i) {
     const ReportSeries& series = *order[i];
-    const int drop = i == 0 ? 0 : i == 1 ? 4 : i < 4 ? 7 : Item::only_verbose;
+    const int place = i == 0 ? 0 : i == 1 ? 4 : i < 4 ? 7 : Item::only_verbose;
+    const int drop = fold && is_single(series) ? Item::only_verbose : place;
+    if (fold && is_single(series) && i > 0 && !is_single(*order[i - 1])) page.text("  ", singles_text(report), 4);
     const std::string first = fmt::format("  {}  ", pad(series_title(report, series), name_width));
     page.text(first + pad(sparkline(series.points, cells), spark_width) + "  ", range_text(report, series), drop);
     const bool grows = is_growth(series.trend);

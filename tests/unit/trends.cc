@@ -1,61 +1,9 @@
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "made_cases.h"
 
 namespace oomdoctor {
-namespace {
 
-constexpr double gib = static_cast<double>(GiB);
-
-Evidence at_line(i64 line) { return {{0, line, line, 0, 0}, "test", ""}; }
-
-/// One value a step and line: first, first + by, …
-Series ramp(Metric metric, double first, double by, int n, i64 line = 1) {
-  Series s;
-  s.metric = metric;
-  s.has_steps = true;
-  s.quantum = gib / 1000;
-  for (int i = 0; i < n; ++i) s.add(i, 0, first + by * i);
-  s.first_evidence = at_line(line);
-  s.last_evidence = at_line(line + n - 1);
-  return s;
-}
-
-Case failed_at(i64 line, std::vector<Series> series) {
-  Case story;
-  Incident incident;
-  incident.evidence = at_line(line);
-  incident.when.order = line;
-  incident.oom.capacity = Bytes{24 * GiB, 0};
-  story.incidents.push_back(incident);
-  story.series = std::move(series);
-  return story;
-}
-
-Analysis trends_of(Case& story, AnalysisOptions options = {}) {
-  Analysis analysis;
-  if (!story.incidents.empty()) analysis.primary = 0;
-  trend_facts(story, options, analysis);
-  return analysis;
-}
-
-bool is_false(const Facts& facts, std::string_view name) { return facts.find(name) != nullptr && !facts.is_true(name); }
-
-}  // namespace
-
-TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
-  Case story =
-      failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
-  const Facts facts = trends_of(story).facts;
-  CHECK(facts.is_true("trend.gap_grows"));
-  CHECK(facts.number("trend.gap").value() == Approx((9 + 0.2 * 59 - 8) * gib));
-  CHECK(is_false(facts, "trend.leak"));
-
-  Case both = failed_at(
-      1000, {ramp(Metric::allocated, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
-  CHECK_FALSE(trends_of(both).facts.is_true("trend.gap_grows"));
-  Case still = failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0, 60)});
-  CHECK_FALSE(trends_of(still).facts.is_true("trend.gap_grows"));
-}
+using namespace testing;
 
 TEST_CASE("growth of live tensors is a leak with its rate", "[trends]") {
   Case story = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)});

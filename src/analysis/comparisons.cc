@@ -1,0 +1,101 @@
+// What several series say together that none says alone: the cache against the tensors in it, the device against this
+// process, one rank against the others.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/analysis.h"
+#include "analysis/statistics.h"
+
+namespace oomdoctor {
+namespace {
+
+// Judgement, with its reason.
+constexpr i64 few_points = 8;              ///< fewer values cannot show that there is no growth
+constexpr double gap_growth_share = 0.05;  ///< of the device: a gap that grew by less would not decide over a failure
+constexpr double gap_over_allocated = 3;   ///< reserved must have grown this many times as much as allocated moved
+
+/// Reserved climbs while allocated stays: the cache grows, the tensors do not.
+void set_gap_facts(const Case& story, const std::vector<Trend>& trends, const Incident* incident,
+                   std::optional<i64> capacity, Facts& facts) {
+  for (std::size_t a = 0; a < story.series.size(); ++a) {
+    const Series& alloc = story.series[a];
+    if (alloc.metric != Metric::allocated || alloc.n < few_points || !belongs(alloc, incident)) continue;
+    for (std::size_t r = 0; r < story.series.size(); ++r) {
+      const Series& res = story.series[r];
+      if (res.metric != Metric::reserved || res.n != alloc.n || res.where.rank != alloc.where.rank ||
+          res.phase != alloc.phase)
+        continue;
+      const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
+      const double moved = std::abs(alloc.last_value - alloc.first_value);
+      const double whole = capacity ? static_cast<double>(*capacity) : res.max_value;
+      const bool grows = !trends[a].leak && now - before >= gap_growth_share * whole &&
+                         res.last_value - res.first_value >= gap_over_allocated * moved;
+      facts.set("trend.gap", Value{Number{std::max(0.0, now), 0}}, {alloc.last_evidence, res.last_evidence});
+      facts.set("trend.gap_grows", Value{grows}, {res.first_evidence, res.last_evidence});
+      if (grows) return;
+    }
+  }
+}
+
+bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metric == Metric::allocated; }
+
+/// The device fills without a bound while what the allocator of this process holds does not: a library, or another
+/// process. A rise alone says nothing, a device fills when a job starts.
+void set_outside_fact(const Case& story, const Incident* incident, Analysis& analysis) {
+  for (std::size_t d = 0; d < story.series.size(); ++d) {
+    const Series& device = story.series[d];
+    if (device.metric != Metric::used || device.n < few_points || !belongs(device, incident)) continue;
+    for (std::size_t p = 0; p < story.series.size(); ++p) {
+      const Series& process = story.series[p];
+      if (!is_torch_counter(process.metric) || process.n < few_points || !belongs(process, incident)) continue;
+      if (process.where.device && device.where.device && process.where.device != device.where.device) continue;
+      if (analysis.trends[p].leak) return;  // it grows in here
+      analysis.facts.set("trend.external_grows", Value{analysis.trends[d].leak},
+                         {device.first_evidence, device.last_evidence, process.last_evidence});
+    }
+  }
+}
+
+/// The main series of every rank: how many grow, and how far the fullest stands above the usual one.
+void set_rank_facts(const Case& story, Analysis& analysis) {
+  if (!analysis.main_series) return;
+  const Series& main = story.series[*analysis.main_series];
+  std::vector<double> peaks;
+  std::vector<std::size_t> growing;
+  std::optional<std::size_t> fullest;
+  for (std::size_t i = 0; i < story.series.size(); ++i) {
+    const Series& s = story.series[i];
+    const bool comparable = s.metric == main.metric && s.label == main.label && s.phase == main.phase;
+    if (!comparable || !s.where.rank || s.n < few_points) continue;
+    peaks.push_back(s.max_value);
+    if (analysis.trends[i].leak) growing.push_back(i);
+    if (!fullest || s.max_value > story.series[*fullest].max_value) fullest = i;
+  }
+  if (peaks.size() < 2) return;
+  const Series& worst = story.series[*fullest];
+  const double usual = median_of(peaks);
+  const std::vector<Evidence> there{worst.last_evidence};
+  const auto count = [](std::size_t n) { return Value{Number{static_cast<double>(n), 0}}; };
+  analysis.facts.set("ranks.compared", count(peaks.size()), there);
+  analysis.facts.set("ranks.growing", count(growing.size()), there);
+  analysis.facts.set("ranks.fullest", Value{Number{static_cast<double>(*worst.where.rank), 0}}, there);
+  if (usual > 0) analysis.facts.set("ranks.skew", Value{Number{worst.max_value / usual - 1, 0}}, there);
+  if (growing.size() != 1) return;
+  const Series& alone = story.series[growing.front()];
+  analysis.notes.push_back({Severity::note,
+                            fmt::format("only rank {} of {} grows: look for what it does and the others do not",
+                                        *alone.where.rank, peaks.size()),
+                            alone.last_evidence});
+}
+
+}  // namespace
+
+void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity, Analysis& analysis) {
+  set_gap_facts(story, analysis.trends, incident, capacity, analysis.facts);
+  set_outside_fact(story, incident, analysis);
+  set_rank_facts(story, analysis);
+}
+
+}  // namespace oomdoctor
