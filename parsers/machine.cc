@@ -54,7 +54,15 @@ bool takes_total_memory_alone(std::string_view line) {
          line.find("host") == line.npos;
 }
 
+void colab(const Match&, Sink& sink) { sink.setting("notebook", "Colab"); }
+
 constexpr Pattern patterns[] = {
+    checked({.name = "machine/colab",
+             .anchor = "/content/",
+             .regex = R"((?:^|["' =:(])/content/(?:drive|sample_data|[\w.-]{1,80}(?:["'/ )]|$)))",
+             .example = "Mounted at /content/drive",
+             .emit = colab,
+             .aside = true}),
     checked(
         {.name = "machine/total_memory",
          .anchor = "total memory",

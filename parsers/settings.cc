@@ -55,7 +55,7 @@ constexpr std::string_view value_of(Kind kind) {
     case Kind::word:
       return R"(([A-Za-z][\w+.-]{1,48}))";
     case Kind::type:
-      return R"((?:torch\.)?(b?float(?:16|32)|bf16|fp16|fp32|half|16-mixed|bf16-mixed|16-true|bf16-true|32-true|no|int8|fp8)\b)";
+      return R"((?:torch\.)?(b?float(?:16|32)|bf16|fp16|fp32|half|16-mixed|bf16-mixed|16-true|bf16-true|32-true|no|int8|fp8|(?:16|32|64)(?![.\d-]))\b)";
   }
   return {};
 }
@@ -178,6 +178,9 @@ constexpr Pattern patterns[] = {
     row<"train_micro_batch_size_per_gpu", "batch_size", Kind::count>(R"(  "train_micro_batch_size_per_gpu": 4,)"),
     row<"train_batch_size_per_device", "batch_size", Kind::count>("train_batch_size_per_device: 4"),
     row<"samples_per_gpu", "batch_size", Kind::count>("data = dict(samples_per_gpu=2)"),
+    row<"batch_size_per_gpu", "batch_size", Kind::count>("batch_size_per_gpu=32"),
+    row<"batch_size_per_device", "batch_size", Kind::count>("batch_size_per_device: 4"),
+    row<"per_gpu_train_batch_size", "batch_size", Kind::count>("per_gpu_train_batch_size=8,"),
     row<"per_device_eval_batch_size", "eval_batch_size", Kind::count>("per_device_eval_batch_size=8,"),
     row<"eval_batch_size", "eval_batch_size", Kind::count>("eval_batch_size: 8"),
     row<"val_batch_size", "eval_batch_size", Kind::count>("val_batch_size: 8"),
@@ -213,6 +216,7 @@ constexpr Pattern patterns[] = {
     row<"dataloader_prefetch_factor", "prefetch_factor", Kind::count>("dataloader_prefetch_factor=2,"),
     row<"pin_memory", "pin_memory", Kind::truth>("pin_memory: true"),
     row<"dataloader_pin_memory", "pin_memory", Kind::truth>("dataloader_pin_memory=True,"),
+    row<"num_gpus", "world_size", Kind::count>("num_gpus: 3"),
     row<"world_size", "world_size", Kind::count>("  world_size ...................................... 8"),
     row<"nproc_per_node", "world_size", Kind::count>("torchrun --nproc_per_node 8 train.py --nproc-per-node=8"),
     row<"num_processes", "world_size", Kind::count>("num_processes: 8"),
@@ -224,6 +228,8 @@ constexpr Pattern patterns[] = {
     row<"padded_vocab_size", "vocabulary", Kind::count>("  padded_vocab_size ............................... 50304"),
     row<"gpu_memory_utilization", "memory_fraction", Kind::ratio>(
         "--gpu-memory-utilization 0.92 --gpu_memory_utilization 0.92"),
+    row<"num_frames", "frames", Kind::count>("num_frames: 16"),
+    row<"clip_len", "frames", Kind::count>("clip_len=32"),
     row<"imgsz", "image_size", Kind::count>("imgsz=640"),
     row<"image_size", "image_size", Kind::count>("image_size: 512"),
     row<"img_size", "image_size", Kind::count>("img_size=512"),

@@ -17,6 +17,8 @@ constexpr double shared_memory =
     16.0 * static_cast<double>(
                GiB);  ///< fits tens of workers with prefetched image batches; the default of containers is 64 MiB
 
+constexpr double least_weight_bytes = 0.5;  ///< of a parameter: four bits, and nothing kept beside it
+
 double round_up(double value, double unit) { return std::ceil(value / unit) * unit; }
 
 /// The largest batch at most `wanted` that divides the samples of one accumulated step, so that the global batch stays.
@@ -43,7 +45,12 @@ void advice_facts(Facts& facts) {
     if (*allocated + *request > *static_bytes)
       set("advice.activations", *allocated + *request - *static_bytes,
           {"oom.allocated", "oom.request", "advice.static"});
-  const auto activations = get("advice.activations");
+  if (const auto allocated = get("oom.allocated"), request = get("oom.request"); allocated && request) {
+    const double weights = get("settings.parameters").value_or(0) * least_weight_bytes;
+    if (*allocated + *request > weights)
+      set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});
+  }
+  const auto activations = get("advice.activations"), most = get("advice.activations_most");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
     const double accumulation = get("settings.accumulation").value_or(1);
     double wanted = std::floor(*batch / 2);
@@ -52,9 +59,11 @@ void advice_facts(Facts& facts) {
     const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation);
     set("advice.batch_to", to, {"settings.batch_size", "settings.accumulation"});
     set("advice.accumulation_to", accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
+    if (most) set("advice.batch_saves_most", *most * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
     if (activations)
       set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
   }
+  if (most && !get("settings.batch_size")) set("advice.batch_saves_most", *most / 2, {"oom.allocated"});
   if (const auto longest = get("shape.outlier_value"); longest && activations && need && *activations > *need)
     set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
         {"shape.outlier_value"});

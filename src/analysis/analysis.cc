@@ -48,6 +48,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     host_facts(*primary, out.facts);
   } else {
     no_phase_facts(out.facts);
+    tell_abrupt_end(story, out.notes);
   }
   setting_facts(story, primary, out.facts);
   trend_facts(story, options, out);

@@ -37,4 +37,18 @@ void host_facts(const Incident& primary, Facts& facts) {
                                          oom.message_format.find("unbalanced") != std::string::npos));
 }
 
+void tell_abrupt_end(const Case& story, std::vector<Note>& notes) {
+  constexpr i64 last_lines = 3;  // a cell's output ends with the bar that was being drawn
+  const auto notebook = story.settings.find("notebook");
+  if (notebook == story.settings.end() || !story.incidents.empty() || !story.last_progress) return;
+  if (story.remark_counts.contains("run/completed") || story.remark_counts.contains("exit")) return;
+  const Span& end = story.last_progress->span;
+  if (end.last_line + last_lines <= story.inputs[static_cast<std::size_t>(end.source)].lines) return;
+  notes.push_back({Severity::note,
+                   "the log ends in the middle of the work without a word. So ends a " + notebook->second.value +
+                       " session whose host memory ran out; but nothing proves it. To know: print(step, "
+                       "psutil.virtual_memory().percent) once a step",
+                   *story.last_progress});
+}
+
 }  // namespace oomdoctor

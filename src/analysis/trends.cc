@@ -23,6 +23,9 @@ constexpr double risk_windows = 10;  ///< a wall further away than ten times wha
 constexpr double risk_confidence =
     0.45;  ///< what a clear ramp of a sampled gauge (at most 0.57) surely passes; noise does not get there
 
+constexpr double little_headroom = 0.10;  ///< of the device: less is worth a word …
+constexpr double scarce_headroom = 0.05;  ///< … and less than what fragmentation and one longer batch take, a warning
+
 /// What a device's memory is best judged by, best first: live tensors before caches, gauges before maxima.
 constexpr auto order =
     std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
@@ -108,6 +111,23 @@ void tell_units(const Case& story, std::vector<Note>& notes) {
                      s.unit, 10 * power, 3 * power, less),
          s.first_evidence});
   }
+}
+
+/// How close live tensors came to the end of the device in a run that went well. Caches may take it all and do no harm.
+void tell_headroom(const Case& story, i64 capacity, std::vector<Note>& notes) {
+  const Series* tightest = nullptr;
+  for (const Series& s : story.series)
+    if ((s.metric == Metric::allocated || s.metric == Metric::active || s.metric == Metric::max_allocated) &&
+        s.n >= few_points && (tightest == nullptr || s.max_value > tightest->max_value))
+      tightest = &s;
+  if (tightest == nullptr) return;
+  const double left = static_cast<double>(capacity) - tightest->max_value, share = left / static_cast<double>(capacity);
+  if (share >= little_headroom || share < 0) return;
+  notes.push_back({share < scarce_headroom ? Severity::warning : Severity::note,
+                   fmt::format("live tensors came within {} of the device's {} ({:.1f} %): a longer batch or a larger "
+                               "evaluation may not fit",
+                               bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
+                   tightest->last_evidence});
 }
 
 /// No failure yet, but a series that will fill its device: the one that will be full first.
@@ -221,6 +241,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
                                   : growth_of(s, growth));
   }
   Facts& facts = analysis.facts;
+  if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis.notes);
   const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;
   if (incident == nullptr) {
     const std::vector<Evidence> because =

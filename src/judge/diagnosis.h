@@ -22,7 +22,7 @@ struct FiredSign {
 struct RankedCause {
   std::string id, title, explain;
   double probability = 0;
-  bool definitional = false;  ///< a sign that proves the cause fired (a kernel line, a printed cap)
+  bool definitional = false;                ///< a sign that proves the cause fired (a kernel line, a printed cap)
   std::vector<FiredSign> because, against;  ///< strongest first
 };
 

@@ -28,7 +28,7 @@ struct Candidate {
   const FixRule* rule = nullptr;
   Evaluation when;
   bool maybe_in_force = false;
-  std::optional<double> saves, low;
+  std::optional<double> saves, low, most;
   double score = 0;
   std::vector<std::string> facts;
 
@@ -76,6 +76,7 @@ Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Fact
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
   if (!fix.low && fix.saves) fix.low = *fix.saves / 2;
+  if (!fix.saves && rule.saves_most) fix.most = positive(rule.saves_most, facts, fix.facts);
   if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
   const double evidence =
       (fix.applies() ? 1 : planning.unknown_evidence) * (fix.maybe_in_force ? planning.maybe_in_force : 1);
@@ -150,6 +151,7 @@ RankedFix ranked(const Candidate& fix, const Facts& facts, std::optional<double>
   out.causes = rule.causes;
   if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
   if (fix.low) out.saves_low = rounded(*fix.low);
+  if (fix.most && *fix.most > 0) out.saves_low = 0, out.saves_high = rounded(*fix.most);
   out.saves_formula = rule.saves_formula;
   out.cost = rule.cost;
   out.diagnostic = rule.kind == FixKind::diagnostic;

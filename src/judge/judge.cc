@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_myths = 4, most_questions = 3;
 constexpr std::size_t enough_myths = 2;  // behind these only what somebody is likely to try: rank 1 or more
-constexpr double least_gain = 0.05;  // nats, weighed by probability: below it an answer would change nothing
+constexpr double least_gain = 0.05;      // nats, weighed by probability: below it an answer would change nothing
 
 // Without a failure and without a growth that leads to one there is nothing to explain.
 bool anything_to_judge(const Facts& facts) {

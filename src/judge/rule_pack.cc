@@ -93,6 +93,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   fix.already = table.condition("already");
   fix.saves = table.size("saves");
   fix.saves_low = table.size("saves_low");
+  fix.saves_most = table.size("saves_most");
   fix.saves_formula = table.text("formula");
   fix.share = table.text("share");
   fix.cost = static_cast<int>(table.need_number("cost", 0, 4));

@@ -63,11 +63,12 @@ struct FixRule {
   std::string id, title, source;
   std::vector<std::string> causes;
   FixKind kind = FixKind::code;
-  Expr when;                      ///< the fix helps here
-  Phrase held_back;               ///< the reason to print where `when` is false; "" keeps silent about it
-  std::optional<Expr> already;    ///< it is in force: nothing left to do. Unknown: offered "if not already set"
-  std::optional<Expr> saves;      ///< bytes
-  std::optional<Expr> saves_low;  ///< bytes; when absent, half of `saves`
+  Expr when;                       ///< the fix helps here
+  Phrase held_back;                ///< the reason to print where `when` is false; "" keeps silent about it
+  std::optional<Expr> already;     ///< it is in force: nothing left to do. Unknown: offered "if not already set"
+  std::optional<Expr> saves;       ///< bytes
+  std::optional<Expr> saves_low;   ///< bytes; when absent, half of `saves`
+  std::optional<Expr> saves_most;  ///< bytes; an upper bound to print where `saves` is unknown. No plan counts on it
   std::string saves_formula;
   std::string share;  ///< the part of the account that it shrinks; two fixes cannot save the same bytes of one share
   int cost = 0, risk = 0;

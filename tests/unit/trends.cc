@@ -69,6 +69,20 @@ TEST_CASE("what began behind the failure does not speak for it", "[trends]") {
   CHECK_FALSE(trends_of(other).main_series);
 }
 
+TEST_CASE("a run that went well says how close it came", "[trends]") {
+  const auto notes_at = [](double peak) {
+    Case story;
+    story.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
+    return trends_of(story, {24 * GiB}).notes;
+  };
+  CHECK(notes_at(0.89).empty());
+  REQUIRE(notes_at(0.92).size() == 1);
+  CHECK(notes_at(0.92)[0].severity == Severity::note);
+  REQUIRE(notes_at(0.97).size() == 1);
+  CHECK(notes_at(0.97)[0].severity == Severity::warning);
+  CHECK(notes_at(0.97)[0].text.find("737.28 MiB of the device's 24.00 GiB (3.0 %)") != std::string::npos);
+}
+
 TEST_CASE("a run at risk is told before it fails", "[trends]") {
   Case story;
   story.series = {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)};
