@@ -260,7 +260,8 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
     const Series& s = story.series[i];
     if (s.metric == Metric::host_rss || s.metric == Metric::host_used)
       if (analysis.trends[i].shape != Shape::too_short)
-        facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
+        if (!facts.is_true("host.grows"))  // one that grows is enough
+          facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
     // Growth of a series that began with the evaluation in which the run died.
     if (incident != nullptr && analysis.trends[i].leak && is_device_metric(s.metric) &&
         facts.is_true("phase.evaluation"))

@@ -86,6 +86,40 @@ TomlNode broken_header(std::string_view text) {
   return place;
 }
 
+/// Where text beyond ASCII stands outside of strings and comments. No TOML has it there, and toml++ may run into
+/// undefined behaviour when it asks whether such a character is a blank.
+std::optional<TomlNode> stray_character(std::string_view text) {
+  static constexpr std::string_view mark = "\xEF\xBB\xBF";
+  std::size_t at = text.starts_with(mark) ? mark.size() : 0, line = 1, line_start = 0;
+  std::string_view end;  // of the string or comment that `at` is in; empty outside
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\n') {
+      ++line, line_start = at + 1;
+      if (end.size() == 1) end = {};
+    } else if (!end.empty()) {
+      if (c == '\\' && end.front() == '"' && text.substr(at + 1, 1) != "\n")
+        ++at;
+      else if (text.substr(at).starts_with(end))
+        at += end.size() - 1, end = {};
+    } else if (c == '#') {
+      end = "\n";
+    } else if (c == '"' || c == '\'') {
+      end = c == '"' ? "\"\"\"" : "\'\'\'";
+      if (text.substr(at).starts_with(end))
+        at += 2;
+      else
+        end.remove_suffix(2);
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      TomlNode place;
+      place.line = line;
+      place.column = at - line_start + 1;
+      return place;
+    }
+  }
+  return std::nullopt;
+}
+
 std::string quoted(std::string_view key) { return '"' + std::string(key) + '"'; }
 
 }  // namespace
@@ -103,6 +137,8 @@ void TomlText::fail(const TomlNode& where, const std::string& message, const std
 }
 
 TomlNode read_toml(const TomlText& file) {
+  if (const auto stray = stray_character(file.text))
+    file.fail(*stray, "only texts in quotation marks and comments hold letters beyond ASCII", {});
   try {
     return copied(toml::parse(file.text));
   } catch (const toml::parse_error& error) {
