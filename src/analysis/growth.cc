@@ -12,11 +12,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "analysis/forecast.h"
 #include "analysis/growth_limits.h"
 #include "analysis/growth_words.h"
 #include "analysis/scene.h"
+#include "analysis/shapes.h"
 #include "analysis/statistics.h"
 
 namespace oomdoctor {
@@ -76,8 +78,17 @@ double slope_between(const Scene& scene, const Fit& fit, double from, double to)
   return x.size() < 3 ? 0 : theil_sen(x, y).value;
 }
 
+/// Where steps are missing, a third of the window may hold no values to speak of.
+std::ptrdiff_t values_between(const Scene& scene, double from, double to) {
+  return std::count_if(scene.points.x.begin(), scene.points.x.end(), [&](double x) {
+    const double share = (x - scene.first()) / scene.window();
+    return share >= from && share <= to;
+  });
+}
+
 bool still_growing(const Scene& scene, const Fit& fit) {
   if (fit.law == Law::stairs || scene.points.size() < 9) return true;
+  if (values_between(scene, 1 / 3.0, 2 / 3.0) < 3 || values_between(scene, 2 / 3.0, 1) < 3) return true;
   const double middle = slope_between(scene, fit, 1 / 3.0, 2 / 3.0), end = slope_between(scene, fit, 2 / 3.0, 1);
   // Standard error of a slope over a third of the window, of its n/3 values.
   const double error = 3 * fit.sigma / scene.window() * std::sqrt(36 / static_cast<double>(scene.points.size()));
@@ -101,9 +112,35 @@ bool floors_rise(const Scene& scene, const Fit& fit) {
   return floors.size() < 5 || rank_trend(floors).p_rising < limits::floors_p;
 }
 
+/// How many values at the end might be a spike that has not come back yet: one (the batch that the run died of), or as
+/// many as came back before.
+std::size_t open_end(const Scene& scene) {
+  std::size_t longest = 1, length = 1;
+  for (std::size_t i = 1; i < scene.spikes.size(); ++i) {
+    length = scene.spikes[i] == scene.spikes[i - 1] + 1 ? length + 1 : 1;
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+/// Is there no growth without the values at the end, neither by this law nor by a line?
+bool rests_on_end(const Scene& scene, const Fit& fit) {
+  const std::size_t n = scene.points.size(), open = open_end(scene);
+  if (has_teeth(fit.law) || has_levels(fit.law) || n < limits::least_without_end + open) return false;
+  std::vector<std::size_t> end(open);
+  std::iota(end.begin(), end.end(), n - open);
+  const Points rest = without(scene.points, end);
+  const auto still_grows = [&](Law law) {
+    const Fit other = fit_law(law, rest);
+    return grows(other, scene) && rise_of(other, scene).value >= least_growth(scene) && significant(other, scene);
+  };
+  return !still_grows(fit.law) && !still_grows(Law::linear);
+}
+
 GrowthDoubt doubt_about(const Scene& scene, const Fit& growing) {
   if (rise_of(growing, scene).value < least_growth(scene)) return GrowthDoubt::small;
   if (!significant(growing, scene) || !floors_rise(scene, growing)) return GrowthDoubt::noise;
+  if (rests_on_end(scene, growing)) return GrowthDoubt::open_end;
   if (!still_growing(scene, growing)) return GrowthDoubt::levels_off;
   if (!records_allow(scene)) return GrowthDoubt::records;
   return GrowthDoubt::none;
@@ -112,7 +149,9 @@ GrowthDoubt doubt_about(const Scene& scene, const Fit& growing) {
 /// Against the same law without its growth, growth has to prove itself; against a more involved law the simpler one
 /// stands until it is beaten; else the better description wins.
 double burden_of_proof(const Fit& growing, const Fit& bounded) {
-  if (contains(growing.law, bounded.law)) return limits::weak_evidence;
+  // A knot was searched for: it fits some bend of any noise.
+  const bool searched = growing.law == Law::late || growing.law == Law::bend;
+  if (contains(growing.law, bounded.law)) return searched ? limits::good_evidence : limits::weak_evidence;
   return growing.parameters < bounded.parameters ? -limits::weak_evidence : 0;
 }
 
@@ -130,6 +169,14 @@ GrowthVerdict judge(const Scene& scene) {
     return verdict;
   }
   verdict.doubt = doubt_about(scene, *verdict.growing);
+  // A knot that the noise put in the wrong place loses the growth; the law that is as good without it keeps it.
+  for (const Fit& fit : scene.fits) {
+    if (verdict.doubt != GrowthDoubt::noise || fit.score > verdict.growing->score + limits::weak_evidence) break;
+    const double gap = verdict.bounded->score - fit.score;
+    if (!grows(fit, scene) || gap < burden_of_proof(fit, *verdict.bounded)) continue;
+    if (doubt_about(scene, fit) == GrowthDoubt::none)
+      verdict.growing = &fit, verdict.gap = gap, verdict.doubt = GrowthDoubt::none;
+  }
   verdict.leak = verdict.doubt == GrowthDoubt::none;
   if (verdict.leak) verdict.chosen = verdict.growing;
   return verdict;
@@ -147,11 +194,31 @@ bool accelerates(const Scene& scene, const Fit& fit) {
   return end > 0 && (start <= 0 || end / start >= limits::speeds_up);
 }
 
+/// Teeth shorter than the blocks that a long series is read in: a stretch of it, value by value, still has them.
+bool has_short_teeth(const Scene& scene) {
+  Points stretch = scene.samples.points;
+  if (stretch.size() <= limits::most_points) return false;
+  stretch = without(stretch, scene.spikes);
+  for (std::vector<double>* column : {&stretch.x, &stretch.y, &stretch.weight})
+    column->resize(std::min(column->size(), limits::most_points));
+  stretch.floor = scene.points.floor;
+  const Teeth teeth = find_teeth(stretch, {});
+  if (!teeth.level || teeth.level->score > fit_at(Law::constant, {}, stretch).score - limits::good_evidence)
+    return false;
+  const auto [least, most] = std::minmax_element(teeth.level->beta.begin() + 1, teeth.level->beta.end());
+  const double height = teeth.level->law == Law::sawtooth ? std::abs(*least) : *most - *least;
+  return height > std::max(visible_change(scene), teeth.level->sigma);
+}
+
 Shape quiet_shape(const Scene& scene) {
+  if (has_short_teeth(scene)) return Shape::sawtooth;
   const Fit& fit = *fit_of(scene, Law::constant);
   const std::vector<double>& y = scene.samples.points.y;
   for (const std::size_t i : scene.spikes)
     if (std::abs(y[i] - fit.at(scene.last())) > least_growth(scene)) return Shape::spike;
+  const Points calm = without(scene.samples.points, scene.spikes);
+  const auto [least, most] = std::minmax_element(calm.y.begin(), calm.y.end());
+  if (*most - *least < 1.5 * scene.points.quantum) return Shape::flat;  // one print step is no movement
   double square = 0;
   for (const double residual : fit.residuals) square += residual * residual;
   const double deviation = std::sqrt(square / static_cast<double>(fit.residuals.size())) / level_of(scene);
@@ -194,8 +261,9 @@ Shape bounded_shape(const Scene& scene, const Fit& fit) {
     case Law::step_line:
       return Shape::step;
     case Law::ramp:
-      return course.done <= early ? Shape::warmup : Shape::saturating;
+    case Law::bend:
     case Law::saturating:
+      return course.done <= early ? Shape::warmup : Shape::saturating;
     case Law::logarithmic:
       return Shape::saturating;
     default:
@@ -221,11 +289,21 @@ std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
   return beliefs;
 }
 
+/// What still grows decides over a leak; how fast it grew is a question of the whole window, and of the line beside a
+/// jump.
+Rise speed_of(const Fit& fit, const Scene& scene) {
+  if (fit.law == Law::bend)
+    return {fit.at(scene.last()) - fit.at(scene.first()), fit.error_of_rise(scene.first(), scene.last())};
+  if (fit.law == Law::step_line)
+    return {fit.beta[1], std::sqrt(std::max(0.0, fit.covariance[1 * fit.free_parameters() + 1]))};
+  return rise_of(fit, scene);
+}
+
 void describe_speed(Trend& trend, const Scene& scene, const Fit& fit) {
   const double window = scene.window();
   // A level law has no slope of its own: how much the best line may rise nevertheless is the answer then.
   const bool level = fit.law == Law::constant || fit.law == Law::sawtooth || fit.law == Law::cycle;
-  const Rise rise = rise_of(level ? *fit_of(scene, Law::linear) : fit, scene);
+  const Rise rise = speed_of(level ? *fit_of(scene, Law::linear) : fit, scene);
   const double reach = student_quantile(0.975, fit.freedom) * rise.error;
   trend.slope = {rise.value / window, (rise.value - reach) / window, (rise.value + reach) / window};
   const Fit& line = *fit_of(scene, Law::linear);
@@ -241,12 +319,12 @@ void describe_speed(Trend& trend, const Scene& scene, const Fit& fit) {
   }
 }
 
-void describe_places(Trend& trend, const Fit& fit) {
-  const auto step = [&](double u) { return fit.origin + u * fit.width; };
-  if (fit.law == Law::late) trend.onset_step = step(fit.theta[0]);
+void describe_places(Trend& trend, const Scene& scene, const Fit& fit) {
+  const auto printed = [&](double u) { return place_of(scene.samples, fit.origin + u * fit.width).step; };
+  if (fit.law == Law::late) trend.onset_step = printed(fit.theta[0]);
   if (has_levels(fit.law) || fit.law == Law::step_line || fit.law == Law::bend || fit.law == Law::late ||
       fit.law == Law::ramp)
-    for (const double place : fit.theta) trend.change_points.push_back(step(place));
+    for (const double place : fit.theta) trend.change_points.push_back(printed(place));
   if (has_teeth(fit.law)) trend.period = fit.width * period_of(fit.theta);
 }
 
@@ -262,6 +340,13 @@ double confidence_in(const Scene& scene, const GrowthVerdict& verdict, const Tre
     confidence *= limits::aliased;
   if (verdict.doubt == GrowthDoubt::undecided) confidence *= limits::undecided;
   return confidence;
+}
+
+/// Steps go on counting where the printed ones stopped.
+void shift(Forecast& forecast, double by) {
+  forecast.step += by;
+  forecast.step_low += by;
+  if (forecast.step_high) *forecast.step_high += by;
 }
 
 /// Values that say what is left were negated on the way in: growth is that of use, figures are of what was printed.
@@ -311,15 +396,18 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
   trend.model = to_string(verdict.chosen->law);
   for (const Fit& fit : scene.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);
   describe_speed(trend, scene, *verdict.chosen);
-  describe_places(trend, *verdict.chosen);
+  describe_places(trend, scene, *verdict.chosen);
   if (verdict.leak) {
     trend.shape = accelerates(scene, *verdict.chosen) ? Shape::accelerating : Shape::linear;
     // What counts down hits the wall at zero.
     const std::optional<double> wall = scene.samples.counts_down ? std::optional<double>(0) : options.capacity;
     if (wall) trend.forecast = forecast_of(beliefs_of(scene, *verdict.chosen), scene.points, *wall);
     if (trend.forecast && !std::isfinite(trend.forecast->step)) trend.forecast.reset();
+    if (trend.forecast) shift(*trend.forecast, -scene.samples.ahead());
   } else {
-    trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating : bounded_shape(scene, *verdict.bounded);
+    trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating
+                  : verdict.doubt == GrowthDoubt::open_end ? Shape::spike
+                                                           : bounded_shape(scene, *verdict.bounded);
   }
   trend.confidence = confidence_in(scene, verdict, trend);
   trend.why = words_for(scene, verdict, trend);

@@ -47,6 +47,9 @@ inline constexpr double wandering = 0.5;          // autocorrelation above which
 inline constexpr double wandering_level = 0.005;  // … and the deviation from which that is worth a word
 inline constexpr double equal_stairs = 0.15;      // scatter that still counts as equal, of heights and of distances
 
+// Ends
+inline constexpr std::size_t least_without_end = 8;  // values that are left when those at the end are set aside
+
 // Running maxima
 inline constexpr std::size_t records_for_growth = 4;  // in the second half; chance under 1 % for exchangeable values
 inline constexpr double record_odds = 50;             // against exchangeable values; reached by chance in at most 2 %

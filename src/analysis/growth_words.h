@@ -8,7 +8,7 @@
 namespace oomdoctor {
 
 /// The question that growth failed.
-enum class GrowthDoubt { none, bounded, undecided, small, noise, levels_off, records };
+enum class GrowthDoubt { none, bounded, undecided, small, noise, open_end, levels_off, records };
 
 /// `bounded` and `chosen` always point into the scene's fits; `growing` where any law rises.
 struct GrowthVerdict {

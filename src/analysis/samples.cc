@@ -46,13 +46,29 @@ bool flutters(const std::vector<Run>& runs, std::size_t buckets) {
   return runs.size() >= 4 && buckets < runs.size() * shortest_run;
 }
 
-Run joined(const std::vector<Run>& runs) {
-  Run all;
-  double offset = 0;
+/// A bucket with the step that its x stands for in the log.
+struct Sample {
+  Bucket bucket;
+  double printed;
+};
+
+std::vector<Sample> unchanged(const Run& run) {
+  std::vector<Sample> samples;
+  for (const Bucket& bucket : run) samples.push_back({bucket, bucket.x});
+  return samples;
+}
+
+/// Every epoch goes on counting where the one before it ended: a log interval later where it counts from 0.
+std::vector<Sample> joined(const std::vector<Run>& runs) {
+  std::vector<Sample> all;
+  double offset = 0, interval = 1;
   for (const Run& run : runs) {
-    for (Bucket bucket : run) {
-      bucket.x += offset;
-      all.push_back(bucket);
+    if (!all.empty() && run.front().x + offset <= all.back().bucket.x)
+      offset = all.back().bucket.x + interval - run.front().x;
+    if (run.size() > 1) interval = (run.back().x - run.front().x) / static_cast<double>(run.size() - 1);
+    for (const Bucket& bucket : run) {
+      all.push_back({bucket, bucket.x});
+      all.back().bucket.x += offset;
     }
     offset += run.back().x;
   }
@@ -74,24 +90,26 @@ void cut_behind(Run& run, double failure_step) {
 }
 
 /// Later values of one step win; where most steps repeat, positions take the place of steps.
-Points strictly_rising(const Run& run, bool highest, double sign) {
-  Points points;
+void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest) {
+  Points& points = samples.points;
+  const double sign = samples.counts_down ? -1 : 1;
   std::size_t duplicates = 0;
   for (std::size_t i = 1; i < run.size(); ++i)
-    if (run[i].x <= run[i - 1].x) ++duplicates;
-  const bool by_order = static_cast<double>(duplicates) > many_duplicates * static_cast<double>(run.size());
+    if (run[i].bucket.x <= run[i - 1].bucket.x) ++duplicates;
+  samples.by_order = static_cast<double>(duplicates) > many_duplicates * static_cast<double>(run.size());
   for (std::size_t i = 0; i < run.size(); ++i) {
-    const double x = by_order ? static_cast<double>(i) : run[i].x;
-    const double y = sign * (highest ? run[i].high : run[i].y);
+    const Bucket& bucket = run[i].bucket;
+    const double x = samples.by_order ? static_cast<double>(i) : bucket.x;
+    const double y = sign * (highest ? bucket.high : bucket.y);
     if (!points.x.empty() && x <= points.x.back()) {
       points.y.back() = y;
       continue;
     }
     points.x.push_back(x);
     points.y.push_back(y);
-    points.weight.push_back(static_cast<double>(std::max<i64>(run[i].n, 1)));
+    points.weight.push_back(static_cast<double>(std::max<i64>(bucket.n, 1)));
+    samples.printed.push_back(run[i].printed);
   }
-  return points;
 }
 
 }  // namespace
@@ -103,13 +121,32 @@ Samples samples_of(const Series& series, std::optional<double> failure_step) {
   if (runs.empty()) return samples;
   samples.epochs_joined = are_epochs(runs) || flutters(runs, series.buckets().size());
   samples.restarted = runs.size() > 1 && !samples.epochs_joined;
-  Run run = samples.epochs_joined ? joined(runs) : last_usable(runs);
-  if (failure_step && !samples.epochs_joined) cut_behind(run, *failure_step);
-  const bool highest = series.kind == SeriesKind::running_maximum;
-  samples.points = strictly_rising(run, highest, samples.counts_down ? -1 : 1);
+  Run last;
+  if (!samples.epochs_joined) {
+    last = last_usable(runs);
+    if (failure_step) cut_behind(last, *failure_step);
+  }
+  take_rising(samples, samples.epochs_joined ? joined(runs) : unchanged(last),
+              series.kind == SeriesKind::running_maximum);
   samples.points.quantum = series.quantum;
   samples.points.floor = series.quantum / std::sqrt(12.0);
   return samples;
+}
+
+Place place_of(const Samples& samples, double x) {
+  const std::vector<double>& all = samples.points.x;
+  if (all.empty()) return {x, 0};
+  const auto behind = std::lower_bound(all.begin(), all.end(), x);
+  const auto i = static_cast<std::size_t>(std::min(behind, all.end() - 1) - all.begin());
+  double values = 0;
+  for (std::size_t k = 0; k < i; ++k) values += samples.points.weight[k];
+  const Place place{samples.as_printed() ? x : samples.printed[i], static_cast<std::size_t>(values) + 1};
+  // Between two values of one epoch the place is known better than to a value.
+  const bool inside = samples.epochs_joined && !samples.by_order && i > 0 && behind != all.end() &&
+                      samples.printed[i] > samples.printed[i - 1];
+  if (!inside) return place;
+  const double share = (x - all[i - 1]) / (all[i] - all[i - 1]);
+  return {samples.printed[i - 1] + share * (samples.printed[i] - samples.printed[i - 1]), place.value};
 }
 
 Points condensed(const Points& points, std::size_t most) {

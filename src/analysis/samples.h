@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analysis/fit.h"
 #include "model/series.h"
@@ -9,13 +10,27 @@
 namespace oomdoctor {
 
 struct Samples {
-  Points points;               ///< `floor` is the print step's only
-  bool counts_down = false;    ///< the metric says what is left: values are negated, so that growth means use
-  bool restarted = false;      ///< earlier runs were left out
-  bool epochs_joined = false;  ///< the step counter begins anew every epoch: steps are counted on
+  Points points;                ///< `floor` is the print step's only
+  bool counts_down = false;     ///< the metric says what is left: values are negated, so that growth means use
+  bool restarted = false;       ///< earlier runs were left out
+  bool epochs_joined = false;   ///< the step counter begins anew every epoch: steps are counted on
+  bool by_order = false;        ///< most steps repeat: values are counted in their place
+  std::vector<double> printed;  ///< the step that the log prints at each point
+
+  /// Is x of `points` the printed step itself?
+  bool as_printed() const { return !epochs_joined && !by_order; }
+  /// How far x runs ahead of the printed steps at the end: x − ahead() goes on counting where the log stopped.
+  double ahead() const { return points.x.empty() ? 0 : points.x.back() - printed.back(); }
 };
 
 Samples samples_of(const Series& series, std::optional<double> failure_step);
+
+/// The first value at or behind x.
+struct Place {
+  double step = 0;        ///< as printed
+  std::size_t value = 0;  ///< which of the values, from 1
+};
+Place place_of(const Samples& samples, double x);
 
 /// At most `most` points: means of equal blocks of neighbours.
 Points condensed(const Points& points, std::size_t most);

@@ -1,5 +1,6 @@
 // The two tables of the command line. To add an option or a command, add a row.
 #include "cli/commands.h"
+#include "cli/estimate_options.h"
 #include "report/writer.h"
 
 namespace oomdoctor::cli {
@@ -11,10 +12,8 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-}  // namespace
-
-const std::vector<OptionSpec>& option_table() {
-  static const std::vector<OptionSpec> table = {
+std::vector<OptionSpec> common_options() {
+  return {
       {"format", 0, "FORMAT", "of standard output: terminal (default), json, markdown, github", format_names()},
       {"output", 0, "FORMAT=PATH", "also write a report to a file; may be given several times"},
       {"fail-on",
@@ -40,6 +39,24 @@ const std::vector<OptionSpec>& option_table() {
       {"verbose", 'v', "", "leave nothing out of the terminal report"},
       {"help", 'h', "", "this text"},
   };
+}
+
+/// Those that estimate alone has come first in its help.
+std::vector<std::string_view> estimate_options() {
+  std::vector<std::string_view> names;
+  for (const auto& option : estimate_option_table()) names.push_back(option.name);
+  names.insert(names.end(), {"format", "color", "width", "help"});
+  return names;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& option_table() {
+  static const std::vector<OptionSpec> table = [] {
+    std::vector<OptionSpec> all = common_options();
+    all.insert(all.end(), estimate_option_table().begin(), estimate_option_table().end());
+    return all;
+  }();
   return table;
 }
 
@@ -63,6 +80,15 @@ const std::vector<CommandSpec>& command_table() {
        {"fail-on", "capacity", "rules", "format-file", "color", "width", "quiet", "verbose", "help"},
        {},
        run_ci},
+      {"estimate",
+       "[--config FILE] ...",
+       "what a run will need, before there is a log",
+       "Counts weights, gradients, optimizer states, activations, logits and caches of a decoder from its sizes, says\n"
+       "whether they fit the card with 5 % to spare, and what to change if they do not. --format is terminal or json\n"
+       "here. Exit status: 0 it fits, or cannot be said; 1 it does not; 2 the work could not be done.",
+       estimate_options(),
+       {},
+       run_estimate},
       {"explain",
        "ID",
        "tell about a cause, a fix, a myth, a fact or a format",

@@ -281,7 +281,7 @@ std::string_view report_schema() {
         "rank": {"type": "integer"},
         "device": {"type": "integer"},
         "unit": {"type": "string", "description": "as printed"},
-        "x_unit": {"type": "string", "enum": ["step", "second"], "description": "what first_step, slope and forecast count"},
+        "x_unit": {"type": "string", "enum": ["step", "second", "value"], "description": "what first_step, slope and forecast count"},
         "n": {"type": "integer", "description": "values that the log prints, before any thinning", "minimum": 0},
         "first_step": {"type": "number"},
         "last_step": {"type": "number"},

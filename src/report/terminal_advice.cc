@@ -65,19 +65,6 @@ void add_listed_setting(Page& page, const FixSetting& setting, int drop) {
   add_setting(page, setting, 7, drop);
 }
 
-/// Where no fix surely suffices: the memory that would have. A leak fills any device, and what others hold is no need.
-std::optional<std::int64_t> device_that_holds(const Report& report) {
-  if (report.plan->would_have_fitted || report.incidents.empty()) return std::nullopt;
-  for (const std::string_view cause : {"leak", "other_process", "stale_process", "memory_limit", "bogus_request"})
-    if (std::any_of(report.causes.begin(), report.causes.end(),
-                    [&](const auto& c) { return c.cause == cause && c.probability >= 0.3; }))
-      return std::nullopt;
-  const auto failed = std::find_if(report.incidents.begin(), report.incidents.end(),
-                                   [&](const auto& i) { return i.id == report.verdict.incident; });
-  if (failed == report.incidents.end() || failed->kind != "device" || !failed->capacity_bytes) return std::nullopt;
-  return *failed->capacity_bytes + report.plan->need_bytes;
-}
-
 /// What must be freed, and which fixes together free it, by their numbers in the list above.
 std::string plan_text(const Report& report) {
   const ReportPlan& plan = *report.plan;
@@ -93,8 +80,6 @@ std::string plan_text(const Report& report) {
     text += numbers.size() == 1 ? " would have been enough" : " together would have been enough";
   else
     text += numbers.size() == 1 ? " helps, but may not be enough" : " together help, but may not be enough";
-  if (const auto device = device_that_holds(report))
-    text += fmt::format("; a device of {} would have held this step", bytes_text(*device));
   if (plan.predicted_peak_bytes) text += fmt::format(" (peak then: {})", bytes_text(*plan.predicted_peak_bytes));
   return text + ".";
 }

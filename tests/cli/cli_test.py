@@ -317,10 +317,148 @@ class Ci(Case):
         self.assertTrue(summary.read_text().startswith("before\n## OUT OF MEMORY\n"))
 
 
+LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
+         "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "hidden_act": "silu",
+         "tie_word_embeddings": False}
+
+
+class Estimate(Case):
+    def config(self, **fields):
+        (self.folder / "config.json").write_text(json.dumps({**LLAMA, **fields}))
+
+    def estimate(self, *words):
+        done = self.run_here("estimate", "--format", "json", *words)
+        self.assertEqual(done.stderr, "", words)
+        return json.loads(done.stdout)
+
+    def terms(self, *words):
+        return {term["id"]: term["bytes"] for term in self.estimate(*words)["terms"]}
+
+    def test_adam_all_in_16_bits_is_told_from_mixed_precision(self):
+        # A 13-billion multimodal model: 26.7 GB of weights, as much of gradients, 53.4 GB of moments.
+        words = ["--params", "13.35e9", "--layers", "40", "--hidden", "5120", "--heads", "40", "--intermediate", "13824",
+                 "--vocab", "32000", "--gated", "--seq", "2048", "--card", "A100-80GB"]
+        pure = self.terms(*words, "--precision", "bf16")
+        for term, gigabytes in {"weights": 26.7, "gradients": 26.7, "optimizer": 53.4}.items():
+            self.assertAlmostEqual(pure[term] / 1e9, gigabytes, delta=0.05)
+        self.assertAlmostEqual(self.terms(*words)["optimizer"] / 1e9, 160.2, delta=0.1)
+        notes = self.run_here("estimate", *words, "--precision", "bf16").stdout
+        self.assertIn("would take 149.20 GiB instead of 49.73 GiB", " ".join(notes.split()))
+
+    def test_a_config_and_the_same_sizes_give_the_same(self):
+        self.config()
+        sizes = ["--layers", "32", "--hidden", "4096", "--heads", "32", "--kv-heads", "8", "--intermediate", "14336",
+                 "--vocab", "128256", "--gated", "--seq", "8192"]
+        self.assertEqual(self.estimate("--config", "config.json", "--seq", "8192"), self.estimate(*sizes))
+        self.assertEqual(self.terms(*sizes)["weights"], 2 * 8030261248)
+
+    def test_an_option_beside_a_config_has_the_last_word(self):
+        self.config()
+        self.assertEqual(self.terms("--config", "config.json", "--params", "7B")["weights"], 14 * 10**9)
+
+    def test_names_of_other_families_and_nested_sizes(self):
+        (self.folder / "config.json").write_text(json.dumps({"n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": None,
+                "vocab_size": 50257, "activation_function": "gelu_new"}))
+        self.assertEqual(self.terms("--config", "config.json")["weights"], 2 * (50257 * 768 + 12 * (12 * 768**2 + 1536) + 768))
+        (self.folder / "config.json").write_text(json.dumps({"text_config": LLAMA, "vision_config": {},
+                "tie_word_embeddings": False}))
+        self.assertEqual(self.terms("--config", "config.json")["weights"], 2 * 8030261248)
+        self.assertIn("the encoder of images is not counted", self.run_here("estimate", "--config", "config.json").stdout)
+
+    def test_experts_need_their_parameters(self):
+        self.config(num_local_experts=8)
+        self.assertNotIn("weights", self.terms("--config", "config.json"))
+        estimate = self.estimate("--config", "config.json", "--params", "47B", "--seq", "4096")
+        self.assertEqual([(m["label"], m["needs"]) for m in estimate["missing"]], [("activations", [])])
+
+    def test_numbers_as_people_write_them(self):
+        for text in ("7B", "7b", "7e9", "7000M", "7,000,000,000"):
+            self.assertEqual(self.terms("--params", text)["weights"], 14 * 10**9)
+
+    def test_names_without_regard_to_case(self):
+        self.assertEqual(self.terms("--params", "7B", "--optimizer", "adamw-8BIT", "--precision", "BF16")["optimizer"],
+                14 * 10**9)
+        self.assertEqual(self.estimate("--params", "1B", "--card", "a100 80gb")["capacity_bytes"], round(79.15 * 2**30))
+
+    def test_exit_status_and_outcome(self):
+        self.config()
+        small = ["--config", "config.json", "--seq", "2048", "--lora-rank", "16", "--checkpointing", "full"]
+        for words, status, outcome in (((*small, "--card", "80GiB"), 0, "fits"), ((*small, "--card", "12GiB"), 1, "does_not_fit"),
+                                       (("--params", "1B", "--card", "80GiB"), 0, "unknown"), (("--params", "1B"), 0, "unknown")):
+            self.assertEqual(self.run_here("estimate", *words).returncode, status, words)
+            self.assertEqual(self.estimate(*words)["outcome"], outcome, words)
+
+    def test_what_fits_comes_with_its_largest_batch(self):
+        self.config()
+        words = ["--config", "config.json", "--seq", "2048", "--lora-rank", "16", "--card", "H100"]
+        largest = self.estimate(*words)["largest_batch"]
+        self.assertEqual(self.run_here("estimate", *words, "--batch", str(largest)).returncode, 0)
+        self.assertEqual(self.run_here("estimate", *words, "--batch", str(largest + 1)).returncode, 1)
+
+    def test_a_plan_adds_up(self):
+        self.config()
+        estimate = self.estimate("--config", "config.json", "--seq", "8192", "--batch", "4", "--card", "A100-80GB")
+        peak = estimate["peak"]["bytes"]
+        self.assertTrue(estimate["plan"]["fits"])
+        for change in estimate["plan"]["changes"]:
+            peak -= change["saves_bytes"]
+            self.assertEqual(change["peak_bytes"], peak)
+        self.assertLessEqual(peak, estimate["capacity_bytes"] - estimate["margin_bytes"])
+
+    def test_the_account_adds_up_and_keeps_the_width(self):
+        self.config()
+        words = ["--config", "config.json", "--seq", "8192", "--batch", "4", "--card", "A100-80GB"]
+        for width in (40, 60, 100):
+            text = self.run_here("estimate", *words, "--width", str(width)).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), width)
+        self.assertIn("\nDOES NOT FIT  ", text)
+        estimate = self.estimate(*words)
+        self.assertEqual(sum(t["bytes"] for t in estimate["terms"] if t["moment"] in ("always", estimate["peak"]["moment"])),
+                estimate["peak"]["bytes"])
+
+    def test_options_that_cannot_be(self):
+        for words, message, advice in (
+                ([], "there is no model to count", "say --config config.json, or its sizes: --params 7B --layers 32 ..."),
+                (["--params", "seven"], "--params cannot be 'seven'",
+                 "it is a whole number from 1 to 1,000,000,000,000,000, as in 4096, 350M or 6.74e9"),
+                (["--params", "7B", "--layers", "0"], "--layers cannot be '0'", ""),
+                (["--params", "7B", "--layers", "nan"], "--layers cannot be 'nan'", ""),
+                (["--params", "7B", "--seq", "1.5"], "--seq cannot be '1.5'", ""),
+                (["--params", "7B", "--optimizer", "adamv"], "--optimizer cannot be 'adamv'", ""),
+                (["--params", "7B", "--card", "H10"], "--card cannot be 'H10'", ""),
+                (["--params", "7B", "--card", "0GiB"], "--card cannot be '0GiB'", ""),
+                (["--params", "7B", "--image", "10x"], "--image cannot be '10x'",
+                 "it is WIDTHxHEIGHT/PATCH in pixels, as in 1024x768/28"),
+                (["--params", "7B", "--zero", "2"], "--zero needs ranks to shard over", "say how many: --dp 8"),
+                (["--params", "7B", "--offload", "all"], "--offload all needs --zero 3", ""),
+                (["--params", "7B", "--bits", "4"], "quantised weights cannot be trained", ""),
+                (["--params", "7B", "--format", "github"], "estimate has no format 'github'", "it is one of: terminal, json"),
+                (["model.json"], "'estimate' takes options only, and 'model.json' is none", "")):
+            self.assert_refused(["estimate", *words], message, advice)
+
+    def test_configs_that_are_none(self):
+        def refused(text, message):
+            (self.folder / "config.json").write_text(text)
+            self.assert_refused(["estimate", "--config", "config.json"], message)
+        self.assert_refused(["estimate", "--config", "nowhere.json"], "there is no file nowhere.json")
+        self.assert_refused(["estimate", "--config", "."], ". is no file")
+        for text in ("", "[", "[]", "7", "[" * 100000, '{"hidden_size": 1', "\x00"):
+            refused(text, "config.json is no JSON object")
+        refused("{}", "config.json names no hidden_size")
+        refused('{"hidden_size": -5}', "config.json: hidden_size cannot be -5")
+        refused('{"hidden_size": 1e30}', "config.json: hidden_size cannot be 1e+30")
+        refused('{"hidden_size": 99999999999999999999}', "config.json: hidden_size cannot be 1e+20")
+        refused('{"hidden_size": "\\u001b[31m"}', 'config.json: hidden_size cannot be "\\u001b[31m"')
+        refused('{"hidden_size": %s}' % ("[" * 100000 + "]" * 100000), "config.json: hidden_size cannot be an array")
+        refused('{"hidden_size": 64, "is_encoder_decoder": true}',
+                "config.json describes an encoder with a decoder, and estimate knows decoders alone")
+        refused(" " * 2**21, "config.json is too large for a model's config")
+
+
 class Knowledge(Case):
     def test_help_names_every_command_and_each_command_its_options(self):
         text = run("--help").stdout
-        for command in ("analyze", "ci", "explain", "list", "schema"):
+        for command in ("analyze", "ci", "estimate", "explain", "list", "schema"):
             self.assertIn(f"oomdoctor {command} ", text)
             done = run(command, "--help")
             self.assertEqual((done.returncode, done.stdout), (0, run("help", command).stdout))

@@ -1,8 +1,10 @@
 #include "analysis/fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "analysis/samples.h"
 #include "analysis/statistics.h"
 #include "catch.h"
 
@@ -75,8 +77,91 @@ TEST_CASE("a parabola through it") {
   CHECK(100 * fit.slope_at(900) == Approx(1.298).margin(0.001));
 }
 
+TEST_CASE("slopes of the parabola, with their errors") {
+  const Fit fit = fit_law(Law::quadratic, accelerating(), false);
+  const auto error = [&](double x) {  // half width of the 95 % interval, per 100 steps
+    return student_quantile(0.975, fit.freedom) * fit.error_of_rise(x - 1, x + 1) / 2 * 100;
+  };
+  CHECK(std::sqrt(fit.covariance[4]) / 8 == Approx(0.0043).margin(5e-5));
+  CHECK(error(100) == Approx(0.038).margin(0.0005));
+  CHECK(error(500) == Approx(0.010).margin(0.0006));
+  CHECK(error(900) == Approx(0.038).margin(0.0005));
+  CHECK(100 * fit.slope_at(1000) == Approx(1.438).margin(0.0005));
+  CHECK(error(1000) == Approx(0.047).margin(0.0005));
+  CHECK(fit.slope_at(900) / fit.slope_at(100) == Approx(7).margin(0.05));
+  CHECK(2 * fit.beta[2] / 64 == Approx(0.1392).margin(5e-5));
+  const double error_of_bend = std::sqrt(fit.covariance[8]);
+  CHECK(2 * student_quantile(0.975, fit.freedom) * error_of_bend / 64 == Approx(0.0092).margin(5e-5));
+  CHECK(fit.beta[2] / error_of_bend == Approx(37.0).margin(0.05));
+  CHECK(2 * student_upper(fit.beta[2] / error_of_bend, fit.freedom) == Approx(2.6e-8).margin(5e-10));
+}
+
+TEST_CASE("how much better the parabola is than the straight line") {
+  const Points points = accelerating();
+  const Fit line = fit_law(Law::linear, points, false), parabola = fit_law(Law::quadratic, points, false),
+            level = fit_law(Law::constant, points, false), exponential = fit_law(Law::exponential, points, false);
+  CHECK(1 - line.rss / level.rss == Approx(0.9566).margin(5e-5));
+  CHECK(1 - parabola.rss / level.rss == Approx(0.99981).margin(5e-6));
+  CHECK((line.rss - parabola.rss) / (parabola.rss / 6) == Approx(1369).margin(0.5));
+  const double rounding = points.quantum * points.quantum / 12;  // variance
+  CHECK(std::sqrt(rounding) == Approx(0.0289).margin(5e-5));
+  CHECK(parabola.rss / rounding == Approx(7.85).margin(0.01));
+  CHECK(exponential.rss / rounding == Approx(14.1).margin(0.05));
+  CHECK(line.rss / rounding == Approx(1798).margin(0.5));
+  const double least = 9 * rounding;
+  CHECK(aicc(std::max(parabola.rss, least), 9, 4) == Approx(-45.81).margin(0.005));
+  CHECK(bic(std::max(parabola.rss, least), 9, 4) == Approx(-55.02).margin(0.005));
+}
+
+TEST_CASE("what each curve says of the steps to come") {
+  const Points points = accelerating();
+  const Fit line = fit_law(Law::linear, points, false), parabola = fit_law(Law::quadratic, points, false);
+  const auto at_step = [](const Fit& fit, double level) {  // the first whole step
+    double x = 900;
+    while (fit.at(x) < level) ++x;
+    return x;
+  };
+  CHECK(parabola.at(1000) - reach(parabola, 1000) == Approx(25.40).margin(0.005));
+  CHECK(parabola.at(1000) + reach(parabola, 1000) == Approx(25.66).margin(0.005));
+  CHECK(at_step(parabola, 24.5) == Approx(926).margin(1));
+  CHECK(at_step(parabola, 30) == Approx(1275).margin(1));
+  CHECK(at_step(parabola, 40) == Approx(1741).margin(1));
+  CHECK(at_step(line, 24.5) == Approx(1033).margin(1));
+  CHECK(at_step(line, 25.0) == Approx(1101).margin(1));
+  CHECK(at_step(line, 25.66) == Approx(1190).margin(1));
+  CHECK(at_step(line, 26) == Approx(1236).margin(1));
+  CHECK(at_step(line, 30) == Approx(1775).margin(1));
+}
+
+TEST_CASE("the first and the last four values, each with its line") {
+  const Points points = accelerating();
+  const auto slope_of = [&](std::size_t from) {
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (i < from || i >= from + 4) others.push_back(i);
+    return 100 * fit_law(Law::linear, without(points, others), false).slope_at(500);
+  };
+  CHECK(slope_of(0) == Approx(0.40).margin(0.005));
+  CHECK(slope_of(5) == Approx(1.10).margin(0.005));
+  CHECK(slope_of(5) / slope_of(0) == Approx(2.75).margin(0.01));
+}
+
+TEST_CASE("a logarithm through it describes it worse than a line") {
+  // The window begins at step 100 and is 800 steps long: 8 makes it the logarithm of the step.
+  const Fit fit = fit_at(Law::logarithmic, {8}, accelerating(), false);
+  CHECK(fit.rss == Approx(7.94).margin(0.005));
+  CHECK(aicc(fit.rss, 9, 3) == Approx(9.7).margin(0.05));
+  CHECK(bic(fit.rss, 9, 3) == Approx(5.5).margin(0.05));
+  CHECK(fit_law(Law::logarithmic, accelerating(), false).rss > fit_law(Law::linear, accelerating(), false).rss);
+}
+
 TEST_CASE("an exponential with an offset through it") {
   const Fit fit = fit_law(Law::exponential, accelerating(), false);
+  // 16.400 + 3.6956 e^(0.1875 (step − 500) / 100)
+  const double rate = fit.theta[0] / 8, height = fit.beta[1] / std::expm1(fit.theta[0]);
+  CHECK(height * std::exp(4 * rate) == Approx(3.6956).margin(0.01));
+  CHECK(fit.beta[0] - height == Approx(16.400).margin(0.01));
+  CHECK(100 * std::log(2) / rate == Approx(370).margin(1));
   CHECK(fit.theta[0] / 8 == Approx(0.1875).margin(0.0005));
   CHECK(fit.rss == Approx(0.0117).margin(1e-4));
   CHECK(aicc(fit.rss, 9, 4) == Approx(-41.8).margin(0.1));

@@ -1,0 +1,67 @@
+// oomdoctor estimate: what a run will need, before there is a log.
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/estimate_options.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+bool wants_json(const Arguments& arguments) {
+  const std::string format = arguments.value_or("format", "terminal");
+  if (format != "terminal" && format != "json")
+    throw Error("estimate has no format '" + format + "'", "", "it is one of: terminal, json");
+  return format == "json";
+}
+
+const Term* optimizer_of(const Budget& budget) {
+  for (const Term& term : budget.terms)
+    if (term.id == "optimizer") return &term;
+  return nullptr;
+}
+
+/// Adam all in 16 bits is half of what most trainers run: what theirs takes is worth a line.
+void tell_of_mixed_precision(const EstimateRequest& request, Estimate& estimate) {
+  if (request.run.precision != Precision::pure_16bit || request.run.optimizer != Optimizer::adam) return;
+  RunShape usual = request.run;
+  usual.precision = Precision::mixed;
+  const Budget other = budget_of(request.model, usual);
+  const Term *pure = optimizer_of(estimate.budget), *mixed = optimizer_of(other);
+  if (pure == nullptr || mixed == nullptr) return;
+  estimate.notes.push_back(
+      fmt::format("with fp32 master weights, as mixed precision has it (--precision mixed), the "
+                  "optimizer would take {} instead of {}",
+                  bytes_text(mixed->bytes.count), bytes_text(pure->bytes.count)));
+}
+
+Estimate estimate_of(const EstimateRequest& request) {
+  Estimate estimate = request.said;
+  estimate.budget = budget_of(request.model, request.run);
+  tell_of_mixed_precision(request, estimate);
+  if (!estimate.capacity) {
+    for (const Card& card : cards())
+      if (fits(estimate.budget, bytes_of(card))) estimate.cards_that_hold.emplace_back(card.name);
+    return estimate;
+  }
+  const i64 capacity = *estimate.capacity;
+  estimate.largest_batch = largest_batch(request.model, request.run, capacity);
+  if (fits(estimate.budget, capacity)) return estimate;
+  estimate.plan = plan_of(request.model, request.run, capacity);
+  if (request.run.work == Work::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
+  return estimate;
+}
+
+}  // namespace
+
+int run_estimate(const Arguments& arguments) {
+  const TerminalView view = view_of(arguments);
+  const bool json = wants_json(arguments);
+  const Estimate estimate = estimate_of(estimate_request_of(arguments));
+  print(json ? estimate_json(estimate) : estimate_screen(estimate, view));
+  return estimate.capacity && !fits(estimate.budget, *estimate.capacity) ? 1 : 0;
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,331 @@
+#include "cli/estimate_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/model_config.h"
+#include "report/words.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+constexpr double most_parameters = 1e15, most_size = 1e9, most_ranks = 1e6, most_samples = 1e9, most_adapter_rank = 1e5;
+constexpr i64 most_pixels = 1'000'000;  // of a side of an image
+
+/// The words of an option and what they mean.
+template <class T>
+using Choices = std::vector<std::pair<std::string_view, T>>;
+
+const Choices<Work> works = {{"train", Work::training}, {"evaluate", Work::evaluation}, {"generate", Work::generation}};
+const Choices<Precision> precisions = {{"fp32", Precision::fp32},
+                                       {"amp", Precision::autocast},
+                                       {"mixed", Precision::mixed},
+                                       {"mixed-fp32-grads", Precision::mixed_fp32_gradients},
+                                       {"mixed-two-grads", Precision::mixed_two_gradients},
+                                       {"bf16", Precision::pure_16bit}};
+const Choices<Optimizer> optimizers = {{"SGD", Optimizer::sgd},
+                                       {"SGD-momentum", Optimizer::sgd_momentum},
+                                       {"Lion", Optimizer::lion},
+                                       {"AdamW", Optimizer::adam},
+                                       {"AdamW-8bit", Optimizer::adam_8bit},
+                                       {"Adafactor", Optimizer::adafactor},
+                                       {"Adafactor-momentum", Optimizer::adafactor_momentum}};
+const Choices<Checkpointing> checkpointings = {
+    {"none", Checkpointing::none}, {"selective", Checkpointing::selective}, {"full", Checkpointing::full}};
+const Choices<Attention> attentions = {
+    {"eager", Attention::stored}, {"sdpa", Attention::flash}, {"flash", Attention::flash}};
+const Choices<Loss> losses = {{"plain", Loss::plain}, {"fused", Loss::fused}, {"chunked", Loss::chunked}};
+const Choices<int> zero_stages = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
+const Choices<bool> offloads = {{"optimizer", false}, {"all", true}};  // true: parameters, too
+const Choices<AdapterTargets> targets = {{"all-linear", AdapterTargets::all_linear},
+                                         {"query-value", AdapterTargets::query_and_value}};
+const Choices<Quantisation> quantisations = {{"8", Quantisation::eight_bit}, {"4", Quantisation::four_bit}};
+
+std::string lower(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+/// Without regard to letter case: people write adamw and AdamW.
+template <class T>
+std::optional<T> choice(const Arguments& arguments, std::string_view option, const Choices<T>& choices) {
+  const auto typed = arguments.value(option);
+  if (!typed) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& [name, meaning] : choices) {
+    if (lower(name) == lower(*typed)) return meaning;
+    names.emplace_back(name);
+  }
+  const std::string near = suggestion(*typed, names), all = fmt::format("it is one of: {}", fmt::join(names, ", "));
+  throw Error(fmt::format("--{} cannot be '{}'", option, *typed), "", near.empty() ? all : near + " " + all);
+}
+
+/// "7B", "6.74e9", "350M", "6,738,415,616", "4096"; nullopt for anything else.
+std::optional<double> read_count(std::string text) {
+  std::erase(text, ',');
+  double factor = 1;
+  constexpr std::string_view prefixes = "kmbt";
+  if (!text.empty())
+    if (const auto power = prefixes.find(lower(text.substr(text.size() - 1))); power != std::string_view::npos) {
+      factor = std::pow(1000.0, static_cast<double>(power) + 1);
+      text.pop_back();
+    }
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value * factor;
+}
+
+std::optional<i64> count(const Arguments& arguments, std::string_view option, double most) {
+  const auto typed = arguments.value(option);
+  if (!typed) return std::nullopt;
+  const auto value = read_count(*typed);
+  if (!value || !(*value >= 1 && *value <= most) || std::floor(*value) != *value)
+    throw Error(
+        fmt::format("--{} cannot be '{}'", option, *typed), "",
+        fmt::format("it is a whole number from 1 to {}, as in 4096, 350M or 6.74e9", count_text(whole_number(most))));
+  return whole_number(*value);
+}
+
+template <class T>
+void take(std::optional<T>& into, const std::optional<T>& said) {
+  if (said) into = said;
+}
+
+void read_model(const Arguments& arguments, ModelShape& model) {
+  take(model.parameters, count(arguments, "params", most_parameters));
+  take(model.trainable, count(arguments, "trainable", most_parameters));
+  take(model.layers, count(arguments, "layers", most_size));
+  take(model.hidden, count(arguments, "hidden", most_size));
+  take(model.heads, count(arguments, "heads", most_size));
+  take(model.kv_heads, count(arguments, "kv-heads", most_size));
+  take(model.head_size, count(arguments, "head-size", most_size));
+  take(model.intermediate, count(arguments, "intermediate", most_size));
+  take(model.vocabulary, count(arguments, "vocab", most_size));
+  model.gated = model.gated || arguments.has("gated");
+  model.tied_embeddings = model.tied_embeddings || arguments.has("tied");
+}
+
+/// "1024x768/28".
+i64 tokens_of_image(const std::string& text) {
+  i64 width = 0, height = 0, patch = 0;
+  const char *at = text.data(), *end = at + text.size();
+  const auto number = [&](i64& into, char behind) {
+    const auto [stop, error] = std::from_chars(at, end, into);
+    const bool good = error == std::errc{} && into > 0 && into <= most_pixels &&
+                      (behind == 0 ? stop == end : stop != end && *stop == behind);
+    at = good && behind != 0 ? stop + 1 : stop;
+    return good;
+  };
+  if (!number(width, 'x') || !number(height, '/') || !number(patch, 0))
+    throw Error(fmt::format("--image cannot be '{}'", text), "",
+                "it is WIDTHxHEIGHT/PATCH in pixels, as in 1024x768/28");
+  return image_tokens(width, height, patch);
+}
+
+void read_run(const Arguments& arguments, RunShape& run) {
+  run.work = choice(arguments, "task", works).value_or(Work::training);
+  run.batch = count(arguments, "batch", most_samples);
+  run.sequence = count(arguments, "seq", most_samples);
+  for (const auto& image : arguments.all("image")) run.image_tokens += tokens_of_image(image);
+  run.accumulation = count(arguments, "accumulation", most_samples);
+  run.precision = choice(arguments, "precision", precisions);
+  run.optimizer = choice(arguments, "optimizer", optimizers);
+  run.checkpointing = choice(arguments, "checkpointing", checkpointings);
+  run.attention = choice(arguments, "attention", attentions);
+  run.loss = choice(arguments, "loss", losses);
+  run.zero_stage = choice(arguments, "zero", zero_stages).value_or(0);
+  run.data_parallel = count(arguments, "dp", most_ranks);
+  run.tensor_parallel = count(arguments, "tp", most_ranks);
+  run.pipeline_parallel = count(arguments, "pp", most_ranks);
+  run.context_parallel = count(arguments, "cp", most_ranks);
+  run.sequence_parallel = arguments.has("sequence-parallel");
+  run.fused_optimizer = arguments.has("fused-step");
+  run.bucket_view = arguments.has("gradient-bucket-view");
+  const auto offload = choice(arguments, "offload", offloads);
+  run.offload_optimizer = offload.has_value();
+  run.offload_parameters = offload.value_or(false);
+  run.adapter_rank = count(arguments, "lora-rank", most_adapter_rank);
+  run.adapter_targets = choice(arguments, "lora-targets", targets).value_or(AdapterTargets::all_linear);
+  run.quantisation = choice(arguments, "bits", quantisations).value_or(Quantisation::none);
+}
+
+/// What says nothing, or contradicts itself, is not computed.
+void check(const ModelShape& model, const RunShape& run) {
+  if (!parameters_of(model) && !model.layers && !model.hidden)
+    throw Error("there is no model to count", "",
+                "say --config config.json, or its sizes: --params 7B --layers 32 ...");
+  if (run.zero_stage > 0 && run.data_parallel.value_or(1) * run.context_parallel.value_or(1) < 2)
+    throw Error("--zero needs ranks to shard over", "", "say how many: --dp 8");
+  if (run.offload_parameters && run.zero_stage < 3)
+    throw Error("--offload all needs --zero 3", "", "other stages can offload the optimizer");
+  if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == Work::training)
+    throw Error("quantised weights cannot be trained", "", "say which adapters are: --lora-rank 16");
+}
+
+/// What most runs do, and each in words: an estimate that assumes something says so.
+std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
+  std::vector<std::string> said;
+  const auto fill = [&](auto& value, auto usual, std::string words) {
+    if (value) return;
+    value = usual;
+    said.push_back(std::move(words));
+  };
+  fill(run.batch, i64{1}, "a batch of 1");
+  fill(run.attention, Attention::flash, "SDPA or FlashAttention");
+  if (run.work != Work::training) {
+    fill(run.precision, Precision::pure_16bit, "16-bit weights");
+    return said;
+  }
+  fill(run.precision, Precision::mixed, "mixed precision with fp32 master weights");
+  fill(run.optimizer, Optimizer::adam, "AdamW");
+  fill(run.checkpointing, Checkpointing::none, "no checkpointing");
+  fill(run.loss, Loss::plain, "a loss on whole logits");
+  if (!run.data_parallel && !run.tensor_parallel && !run.pipeline_parallel && !run.context_parallel) {
+    said.emplace_back("one device");
+    if (!run.accumulation) said.emplace_back("several passes to a step");
+  }
+  if (!model.gated && !model.intermediate && model.hidden) said.emplace_back("an MLP of 4 hidden sizes without a gate");
+  return said;
+}
+
+std::string model_words(const ModelShape& model) {
+  std::vector<std::string> parts;
+  if (const auto parameters = parameters_of(model)) parts.push_back(count_text(*parameters) + " parameters");
+  const auto add = [&](const std::optional<i64>& size, const char* what) {
+    if (size) parts.push_back(fmt::format("{} {}", *size, what));
+  };
+  add(model.layers, "layers");
+  add(model.hidden, "hidden");
+  add(model.heads, "heads");
+  add(model.kv_heads, "KV heads");
+  add(model.intermediate, model.gated ? "intermediate with a gate" : "intermediate");
+  add(model.vocabulary, "of vocabulary");
+  return parts.empty() ? "a model of unknown size" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string run_words(const RunShape& run) {
+  std::string text = run.work == Work::training     ? "training"
+                     : run.work == Work::evaluation ? "evaluation"
+                                                    : "generation";
+  text += fmt::format(", {} × ", *run.batch);
+  text += run.sequence ? fmt::format("{} tokens", *run.sequence + run.image_tokens) : "an unknown number of tokens";
+  if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);
+  return text + " in a pass";
+}
+
+/// Names are compared by letters and digits: "a100 80gb" is A100-80GB.
+std::string bare(std::string_view name) {
+  std::string out = lower(name);
+  std::erase_if(out, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); });
+  return out;
+}
+
+void read_card(const Arguments& arguments, Estimate& said) {
+  const auto typed = arguments.value("card");
+  if (!typed) return;
+  std::vector<std::string> names;
+  for (const Card& card : cards()) {
+    names.emplace_back(card.name);
+    if (bare(card.name) != bare(*typed)) continue;
+    said.card = card.name;
+    said.capacity = bytes_of(card);
+    return;
+  }
+  const auto unit = std::min(typed->find_first_not_of("0123456789.,"), typed->size());
+  const auto word = std::min(typed->find_first_not_of(' ', unit), typed->size());
+  const auto size = read_bytes(typed->substr(0, unit), typed->substr(word));
+  if (!size || size->count <= 0) {
+    const std::string near = suggestion(*typed, names);
+    const std::string all = fmt::format("it is a size, as in 80GiB, or one of: {}", fmt::join(names, ", "));
+    throw Error(fmt::format("--card cannot be '{}'", *typed), "", near.empty() ? all : near + " " + all);
+  }
+  said.card = "a card";
+  said.capacity = size->count;
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& estimate_option_table() {
+  static const std::vector<OptionSpec> table = {
+      {"config", 0, "FILE", "config.json of a Hugging Face model; an option beside it has the last word"},
+      {"params", 0, "N", "parameters: 7B, 6.74e9; without it they are counted from the sizes below"},
+      {"trainable", 0, "N", "of these, when some are frozen"},
+      {"layers", 0, "N", "layers of the decoder"},
+      {"hidden", 0, "N", "hidden size"},
+      {"heads", 0, "N", "attention heads"},
+      {"kv-heads", 0, "N", "heads of keys and values, where they are fewer (GQA)"},
+      {"head-size", 0, "N", "of one head, where it is not hidden ÷ heads"},
+      {"intermediate", 0, "N", "width of the MLP (default: 4 × hidden)"},
+      {"vocab", 0, "N", "tokens of the vocabulary"},
+      {"gated", 0, "", "the MLP has a gate (Llama, Mistral, Qwen, Gemma)"},
+      {"tied", 0, "", "the head shares the table of the input"},
+      {"task", 0, "TASK", "train (default), evaluate, generate"},
+      {"batch", 0, "N", "samples in one pass on one device (default 1)"},
+      {"seq", 0, "N", "tokens of a sample"},
+      {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
+      {"accumulation", 0, "N", "passes before an optimizer step"},
+      {"precision", 0, "NAME",
+       "fp32; amp (autocast, fp32 weights); mixed (default: 16-bit weights and\n"
+       "                            gradients, fp32 master weights); mixed-fp32-grads (Megatron);\n"
+       "                            mixed-two-grads (gradients in both); bf16 (all of it)"},
+      {"optimizer", 0, "NAME", "AdamW (default), AdamW-8bit, SGD, SGD-momentum, Lion, Adafactor, Adafactor-momentum"},
+      {"checkpointing", 0, "HOW", "of activations: none (default), selective, full"},
+      {"attention", 0, "HOW", "sdpa or flash (default), eager"},
+      {"loss", 0, "HOW", "plain (default), fused (compiled or in place), chunked (Liger, Cut Cross-Entropy)"},
+      {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too"},
+      {"dp", 0, "N", "data-parallel ranks"},
+      {"tp", 0, "N", "tensor-parallel ranks"},
+      {"pp", 0, "N", "stages of the pipeline"},
+      {"cp", 0, "N", "context-parallel ranks"},
+      {"sequence-parallel", 0, "", "Megatron's, over the tensor-parallel ranks"},
+      {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"},
+      {"gradient-bucket-view", 0, "", "DDP's gradient_as_bucket_view=True"},
+      {"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)"},
+      {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
+      {"lora-targets", 0, "WHICH", "all-linear (default), query-value"},
+      {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)"},
+      {"card", 0, "CARD", "a size (80GiB) or a name (A100-80GB, H100, RTX-4090, ...)"},
+  };
+  return table;
+}
+
+// What torch prints as the total capacity of the card; the least where drivers differ. Vendors' names count otherwise.
+const std::vector<Card>& cards() {
+  static const std::vector<Card> table = {
+      {"T4", 14.56},       {"V100-16GB", 15.77}, {"L4", 22.03},        {"RTX-4090", 23.52}, {"RTX-3090", 23.69},
+      {"RTX-5090", 31.36}, {"V100-32GB", 31.73}, {"A100-40GB", 39.38}, {"L40S", 44.40},     {"A6000", 47.50},
+      {"H100", 79.10},     {"A100-80GB", 79.15}, {"H200", 139.80},     {"B200", 178.35},    {"MI300X", 191.69},
+  };
+  return table;
+}
+
+i64 bytes_of(const Card& card) { return whole_number(std::round(card.gibibytes * static_cast<double>(GiB))); }
+
+EstimateRequest estimate_request_of(const Arguments& arguments) {
+  if (!arguments.words.empty())
+    throw Error(fmt::format("'estimate' takes options only, and '{}' is none", arguments.words.front()), "",
+                "see oomdoctor estimate --help");
+  EstimateRequest request;
+  if (const auto path = arguments.value("config")) {
+    ModelConfig config = read_model_config(*path);
+    request.model = config.shape;
+    request.said.notes = std::move(config.notes);
+  }
+  read_model(arguments, request.model);
+  read_run(arguments, request.run);
+  check(request.model, request.run);
+  read_card(arguments, request.said);
+  request.said.assumed = assume(request.model, request.run);
+  request.said.model = model_words(request.model);
+  request.said.run = run_words(request.run);
+  return request;
+}
+
+}  // namespace oomdoctor::cli

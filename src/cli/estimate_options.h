@@ -1,0 +1,32 @@
+// The options of oomdoctor estimate: their table, and what they say about a model, a run and a card.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+#include "report/estimate.h"
+
+namespace oomdoctor::cli {
+
+/// Options that estimate alone has.
+const std::vector<OptionSpec>& estimate_option_table();
+
+struct EstimateRequest {
+  ModelShape model;
+  RunShape run;
+  Estimate said;  ///< its words, card and capacity; the budget is not computed yet
+};
+
+/// Reads --config first; an option beside it has the last word. Throws Error.
+EstimateRequest estimate_request_of(const Arguments& arguments);
+
+struct Card {
+  std::string_view name;
+  double gibibytes;
+};
+const std::vector<Card>& cards();  ///< the smallest first
+i64 bytes_of(const Card& card);
+
+}  // namespace oomdoctor::cli

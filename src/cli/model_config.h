@@ -1,0 +1,20 @@
+// The config.json of a Hugging Face model, as far as it tells sizes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/model_shape.h"
+
+namespace oomdoctor::cli {
+
+struct ModelConfig {
+  ModelShape shape;
+  std::vector<std::string> notes;  ///< what the shape leaves out
+};
+
+/// A size that the file does not name stays unknown. Throws Error for a file that cannot be read, is no JSON object,
+/// has a size that cannot be one, or describes a model that is no decoder.
+ModelConfig read_model_config(const std::string& path);
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,446 @@
+#include "analysis/model_memory.h"
+
+#include <algorithm>
+
+#include "analysis/model_plan.h"
+#include "catch.h"
+
+using namespace oomdoctor;
+
+// The values here were computed apart from the code, from the papers' formulas: sizes in GiB to the digits given.
+namespace {
+
+ModelShape llama_2_7b() {
+  ModelShape model;
+  model.layers = 32;
+  model.hidden = 4096;
+  model.heads = 32;
+  model.intermediate = 11008;
+  model.vocabulary = 32000;
+  model.gated = true;
+  return model;
+}
+
+ModelShape llama_3_8b() {
+  ModelShape model = llama_2_7b();
+  model.kv_heads = 8;
+  model.intermediate = 14336;
+  model.vocabulary = 128256;
+  return model;
+}
+
+ModelShape of_parameters(i64 parameters) {
+  ModelShape model;
+  model.parameters = parameters;
+  return model;
+}
+
+/// Of the paper's architecture: four hidden sizes of width, no gate.
+ModelShape classic(i64 layers, i64 hidden, i64 heads) {
+  ModelShape model;
+  model.layers = layers;
+  model.hidden = hidden;
+  model.heads = heads;
+  model.vocabulary = 51200;
+  return model;
+}
+
+RunShape training(i64 batch, i64 sequence) {
+  RunShape run;
+  run.batch = batch;
+  run.sequence = sequence;
+  run.precision = Precision::mixed;
+  run.optimizer = Optimizer::adam;
+  run.checkpointing = Checkpointing::none;
+  run.attention = Attention::flash;
+  run.loss = Loss::plain;
+  return run;
+}
+
+const Term* find(const Budget& budget, std::string_view id) {
+  const auto found =
+      std::find_if(budget.terms.begin(), budget.terms.end(), [&](const Term& term) { return term.id == id; });
+  return found == budget.terms.end() ? nullptr : &*found;
+}
+
+double gib(const Budget& budget, std::string_view id) {
+  const Term* term = find(budget, id);
+  return term ? static_cast<double>(term->bytes.count) / static_cast<double>(GiB) : 0;
+}
+
+double states_gib(const ModelShape& model, const RunShape& run) {
+  const Budget budget = budget_of(model, run);
+  return gib(budget, "weights") + gib(budget, "gradients") + gib(budget, "optimizer");
+}
+
+Approx near(double value) { return Approx(value).epsilon(0.002); }
+
+}  // namespace
+
+TEST_CASE("parameters are counted from the sizes", "[model_memory]") {
+  CHECK(parameters_of(llama_2_7b()) == 6'738'415'616);
+  CHECK(parameters_of(llama_3_8b()) == 8'030'261'248);
+  ModelShape tied = llama_3_8b();
+  tied.tied_embeddings = true;
+  CHECK(parameters_of(tied) == 8'030'261'248 - 128'256 * 4096);
+  ModelShape wide_heads = llama_2_7b();  // 32 heads of 256, as Gemma has: query and output are twice as wide
+  wide_heads.head_size = 256;
+  wide_heads.kv_heads = 16;
+  CHECK(parameters_of(wide_heads) == 6'738'415'616 + 32 * 2 * 4096 * 4096);
+  ModelShape open = llama_2_7b();
+  open.vocabulary = std::nullopt;
+  CHECK_FALSE(parameters_of(open));
+  open = llama_2_7b();
+  open.irregular = true;
+  CHECK_FALSE(parameters_of(open));
+}
+
+TEST_CASE("bytes of a parameter follow from precision and optimizer", "[model_memory]") {
+  struct Row {
+    Precision precision;
+    Optimizer optimizer;
+    double gibibytes;  // of 7e9 parameters
+  };
+  const Row rows[] = {
+      {Precision::fp32, Optimizer::sgd, 52.2},        {Precision::fp32, Optimizer::sgd_momentum, 78.2},
+      {Precision::fp32, Optimizer::lion, 78.2},       {Precision::fp32, Optimizer::adam, 104.3},
+      {Precision::autocast, Optimizer::adam, 104.3},  {Precision::mixed, Optimizer::adam, 104.3},
+      {Precision::pure_16bit, Optimizer::adam, 52.2}, {Precision::mixed_fp32_gradients, Optimizer::adam, 117.3},
+      {Precision::mixed, Optimizer::adam_8bit, 65.2}, {Precision::mixed_two_gradients, Optimizer::adam, 130.4},
+      {Precision::fp32, Optimizer::adam_8bit, 65.2},  {Precision::pure_16bit, Optimizer::adam_8bit, 39.1},
+  };
+  for (const Row& row : rows) {
+    RunShape run = training(1, 128);
+    run.precision = row.precision;
+    run.optimizer = row.optimizer;
+    CHECK(states_gib(of_parameters(7'000'000'000), run) == near(row.gibibytes));
+  }
+}
+
+TEST_CASE("a factored optimizer keeps rows and columns", "[model_memory]") {
+  RunShape run = training(1, 128);
+  run.precision = Precision::fp32;
+  run.optimizer = Optimizer::adafactor;
+  // 32 × (4 × 8192 + 3 × 15104) elements of 4 bytes
+  CHECK(find(budget_of(llama_2_7b(), run), "optimizer")->bytes.count == 4 * 32 * (4 * 8192 + 3 * 15104));
+  run.optimizer = Optimizer::adafactor_momentum;
+  CHECK(states_gib(llama_2_7b(), run) == near(12 * 6.738415616e9 / GiB));
+  const Budget open = budget_of(of_parameters(7'000'000'000), run);
+  CHECK(gib(open, "optimizer") == 0);
+  const auto missing = std::find_if(open.missing.begin(), open.missing.end(),
+                                    [](const Missing& m) { return m.label == "optimizer states"; });
+  REQUIRE(missing != open.missing.end());
+  CHECK(missing->needs == std::vector<std::string_view>{"layers", "hidden"});
+}
+
+TEST_CASE("adapters alone have gradients and states", "[model_memory]") {
+  CHECK(adapter_parameters(llama_2_7b(), 16, AdapterTargets::all_linear) == 39'976'960);
+  CHECK(adapter_parameters(llama_2_7b(), 8, AdapterTargets::query_and_value) == 4'194'304);
+  RunShape run = training(1, 128);
+  run.adapter_rank = 16;
+  CHECK(states_gib(llama_2_7b(), run) == near(12.551 + 0.596));
+  run.quantisation = Quantisation::four_bit;
+  ModelShape no_tables = llama_2_7b();  // as the paper counts: all of the model in four bits
+  no_tables.parameters = 6'738'415'616;
+  no_tables.vocabulary = std::nullopt;
+  CHECK(states_gib(no_tables, run) == near(3.237 + 0.596));
+  // Tables and head, 262144000 parameters, stay in 16 bits.
+  CHECK(gib(budget_of(llama_2_7b(), run), "weights") ==
+        near((6'476'271'616 * 4.127 / 8 + 262'144'000 * 2.0) / GiB + 39'976'960 * 4.0 / GiB));
+  run.quantisation = Quantisation::eight_bit;
+  CHECK(states_gib(no_tables, run) == near(6.2757 + 0.596));
+}
+
+TEST_CASE("frozen parameters have weights alone", "[model_memory]") {
+  ModelShape model = of_parameters(1'000'000'000);
+  model.trainable = 250'000'000;
+  const Budget budget = budget_of(model, training(1, 128));
+  CHECK(find(budget, "weights")->bytes.count == 2'000'000'000);
+  CHECK(find(budget, "gradients")->bytes.count == 500'000'000);
+  CHECK(find(budget, "optimizer")->bytes.count == 3'000'000'000);
+}
+
+TEST_CASE("ZeRO shards states, then gradients, then weights", "[model_memory]") {
+  RunShape run = training(1, 128);
+  run.data_parallel = 64;
+  const double paper[] = {120, 31.40625, 16.640625, 1.875};  // 10^9 bytes, 7.5e9 parameters on 64 ranks
+  for (int stage = 0; stage <= 3; ++stage) {
+    run.zero_stage = stage;
+    CHECK(states_gib(of_parameters(7'500'000'000), run) * GiB / 1e9 == near(paper[stage]));
+  }
+}
+
+TEST_CASE("other ways to shard the states give the documented sums", "[model_memory]") {
+  RunShape run = training(1, 128);
+  run.data_parallel = 8;
+  run.zero_stage = 1;  // Megatron's distributed optimizer: 6 + 12/d, 4 + 16/d
+  run.precision = Precision::mixed_fp32_gradients;
+  CHECK(states_gib(of_parameters(7'000'000'000), run) == near(48.9));
+  run.precision = Precision::mixed_two_gradients;
+  CHECK(states_gib(of_parameters(7'000'000'000), run) == near(6 * 7e9 / GiB));
+  run.zero_stage = 2;  // DeepSpeed's estimator: 2 + 18/N
+  CHECK(states_gib(of_parameters(2'851'000'000), run) == near(11.285));
+  run.zero_stage = 3;
+  run.precision = Precision::mixed_fp32_gradients;
+  CHECK(states_gib(of_parameters(2'851'000'000), run) == near(6.09 - 0.119));
+}
+
+TEST_CASE("fully sharded runs hold whole units for a moment", "[model_memory]") {
+  RunShape run = training(1, 128);
+  run.data_parallel = 8;
+  run.zero_stage = 3;
+  const Budget budget = budget_of(llama_2_7b(), run);
+  CHECK(states_gib(llama_2_7b(), run) == near(12.551));
+  CHECK(gib(budget, "gathered") == near(0.754 + 0.377 + 0.488));
+  CHECK_FALSE(find(budget, "buckets"));
+}
+
+TEST_CASE("offloading moves states to the host", "[model_memory]") {
+  RunShape run = training(1, 128);
+  run.offload_optimizer = true;
+  run.data_parallel = 8;
+  run.zero_stage = 2;
+  Budget budget = budget_of(of_parameters(2'851'000'000), run);
+  CHECK(states_gib(of_parameters(2'851'000'000), run) == near(2 * 2.851e9 / GiB));
+  REQUIRE(budget.host);
+  CHECK(budget.host->bytes.count == i64{2'851'000'000} * 32 * 3 / 2);  // max(4 × 8, 16) × 1.5
+  run.zero_stage = 3;
+  CHECK(states_gib(of_parameters(2'851'000'000), run) == near(2 * 2.851e9 / 8 / GiB));
+  run.offload_parameters = true;
+  CHECK(states_gib(of_parameters(2'851'000'000), run) == 0);
+  CHECK(budget_of(of_parameters(2'851'000'000), run).host->bytes.count == i64{2'851'000'000} * 27);
+}
+
+TEST_CASE("activations of a layer follow Korthikanti's table", "[model_memory]") {
+  const ModelShape gpt3 = classic(1, 12288, 96);
+  RunShape run = training(1, 2048);
+  run.attention = Attention::stored;
+  const auto layer = [&] {
+    const Budget budget = budget_of(gpt3, run);
+    return gib(budget, "activations") + gib(budget, "scores");
+  };
+  CHECK(layer() == near(2.672));
+  run.tensor_parallel = 8;
+  CHECK(layer() == near(0.539));
+  run.sequence_parallel = true;
+  CHECK(layer() == near(0.334));
+  run.attention = Attention::flash;
+  CHECK(layer() == near(0.0996));
+  run.sequence_parallel = false;
+  CHECK(layer() == near(0.305));
+}
+
+TEST_CASE("checkpointing keeps the inputs of layers and one whole layer", "[model_memory]") {
+  const ModelShape model = classic(32, 4096, 32);
+  RunShape run = training(1, 4096);
+  CHECK(gib(budget_of(model, run), "activations") == near(17.0));
+  run.checkpointing = Checkpointing::full;
+  CHECK(gib(budget_of(model, run), "activations") == near(1.0 + 0.531));
+  run.attention = Attention::stored;
+  CHECK(gib(budget_of(model, run), "scores") == near(2.5));
+  run.checkpointing = Checkpointing::selective;
+  CHECK(gib(budget_of(model, run), "activations") == near(17.0));
+  CHECK(gib(budget_of(model, run), "scores") == near(2.5));
+  run.checkpointing = Checkpointing::none;
+  CHECK(gib(budget_of(model, run), "scores") == near(80.0));
+}
+
+TEST_CASE("a gated layer keeps more, fp32 doubles all but masks", "[model_memory]") {
+  ModelShape llama = llama_3_8b();
+  llama.layers = 1;
+  CHECK(gib(budget_of(llama, training(1, 32768)), "activations") == near(52 * 0.125));  // 24 + 8 × 3.5 bytes
+  RunShape run = training(1, 4096);
+  run.precision = Precision::fp32;
+  CHECK(gib(budget_of(classic(1, 4096, 32), run), "activations") == near(66.0 / 64));
+}
+
+TEST_CASE("image tokens are tokens", "[model_memory]") {
+  CHECK(image_tokens(224, 224, 16) == 196);
+  CHECK(image_tokens(1024, 1024, 28) == 36 * 36);
+  CHECK(image_tokens(10, 10, 28) == 1);
+  RunShape vit = training(1, 1);  // ViT-L/16 at 224² and 384²: a class token and the patches
+  vit.attention = Attention::stored;
+  const auto mib = [&](i64 side) {
+    vit.image_tokens = image_tokens(side, side, 16);
+    const Budget budget = budget_of(classic(24, 1024, 16), vit);
+    return 1024 * (gib(budget, "activations") + gib(budget, "scores"));
+  };
+  CHECK(mib(224) == near(228));
+  CHECK(mib(384) == near(1069));
+}
+
+TEST_CASE("the first stage of a pipeline holds passes, the last one logits", "[model_memory]") {
+  RunShape run = training(1, 4096);
+  run.pipeline_parallel = 4;
+  run.fused_optimizer = true;
+  Budget budget = budget_of(classic(32, 4096, 32), run);
+  CHECK(budget.pipeline_stage == "first");
+  CHECK(gib(budget, "activations") == near(17.0));
+  CHECK_FALSE(find(budget, "logits"));
+  run.accumulation = 1;  // no more passes than that are under way
+  budget = budget_of(classic(32, 4096, 32), run);
+  CHECK(budget.pipeline_stage == "last");
+  CHECK(gib(budget, "activations") == near(17.0 / 4));
+  CHECK(find(budget, "logits"));
+  ModelShape open = classic(32, 4096, 32);
+  open.parameters = 7'000'000'000;
+  open.vocabulary = std::nullopt;
+  CHECK_FALSE(budget_of(open, run).missing.empty());
+}
+
+TEST_CASE("logits take twelve bytes each, six where the loss is fused", "[model_memory]") {
+  struct Row {
+    i64 batch, sequence, vocabulary;
+    double plain, fused;
+  };
+  for (const Row& row : {Row{8, 2048, 50257, 9.20, 4.60}, Row{4, 4096, 32000, 5.86, 2.93},
+                         Row{1, 8192, 128256, 11.74, 5.87}, Row{4, 8192, 151936, 55.64, 27.82}}) {
+    ModelShape model = classic(1, 4096, 32);
+    model.vocabulary = row.vocabulary;
+    RunShape run = training(row.batch, row.sequence);
+    CHECK(gib(budget_of(model, run), "logits") == near(row.plain));
+    run.loss = Loss::fused;
+    CHECK(gib(budget_of(model, run), "logits") == near(row.fused));
+    run.loss = Loss::chunked;
+    CHECK(gib(budget_of(model, run), "logits") < 0.6);
+  }
+}
+
+TEST_CASE("the KV cache follows the heads of keys and values", "[model_memory]") {
+  RunShape run;
+  run.work = Work::generation;
+  run.precision = Precision::pure_16bit;
+  run.attention = Attention::flash;
+  run.batch = 1;
+  run.sequence = 4096;
+  CHECK(gib(budget_of(llama_2_7b(), run), "key_value_cache") == near(2.0));
+  run.sequence = 8192;
+  CHECK(gib(budget_of(llama_3_8b(), run), "key_value_cache") == near(1.0));
+  CHECK_FALSE(find(budget_of(llama_3_8b(), run), "gradients"));
+  CHECK_FALSE(find(budget_of(llama_3_8b(), run), "optimizer"));
+}
+
+TEST_CASE("the peak is the worse of two moments", "[model_memory]") {
+  const ModelShape model = llama_2_7b();
+  RunShape run = training(1, 128);
+  run.precision = Precision::fp32;
+  Budget budget = budget_of(model, run);
+  CHECK(budget.peak == Moment::step);
+  CHECK(gib(budget, "step_copies") == near(25.10));
+  CHECK_FALSE(budget.at_peak(*find(budget, "activations")));
+  run.fused_optimizer = true;
+  CHECK(budget_of(model, run).peak == Moment::pass);
+  // With one pass a step, gradients are made while activations go; with more they are there all the time.
+  run.accumulation = 1;
+  CHECK(find(budget_of(model, run), "gradients")->moment == Moment::step);
+  run.accumulation = 2;
+  CHECK(find(budget_of(model, run), "gradients")->moment == Moment::always);
+  i64 sum = 0;
+  budget = budget_of(model, run);
+  for (const Term& term : budget.terms)
+    if (budget.at_peak(term)) sum += term.bytes.count;
+  CHECK(budget.total.count == sum);
+}
+
+TEST_CASE("DDP keeps a second copy of the gradients unless they live in its buckets", "[model_memory]") {
+  RunShape run = training(1, 128);
+  run.data_parallel = 2;
+  CHECK(gib(budget_of(llama_2_7b(), run), "buckets") == near(12.551));
+  run.bucket_view = true;
+  CHECK_FALSE(find(budget_of(llama_2_7b(), run), "buckets"));
+  run.zero_stage = 2;
+  CHECK(gib(budget_of(llama_2_7b(), run), "buckets") == near(2 * 0.931));
+}
+
+TEST_CASE("what is not known is missing, not zero", "[model_memory]") {
+  const Budget budget = budget_of(of_parameters(7'000'000'000), RunShape{});
+  CHECK(find(budget, "context"));
+  CHECK_FALSE(find(budget, "weights"));
+  std::vector<std::string_view> labels;
+  for (const Missing& missing : budget.missing) labels.push_back(missing.label);
+  CHECK(labels == std::vector<std::string_view>{"weights", "gradients", "optimizer states",
+                                                "copies in the optimizer's step", "activations", "attention scores",
+                                                "logits and loss"});
+  CHECK(budget_of({}, training(1, 1)).missing.front().needs == std::vector<std::string_view>{"params"});
+}
+
+TEST_CASE("sizes beyond all machines stay in range", "[model_memory]") {
+  ModelShape model = classic(1'000'000'000, 1'000'000'000, 1'000'000'000);
+  model.parameters = 1'000'000'000'000'000;
+  RunShape run = training(1'000'000'000, 1'000'000'000);
+  run.attention = Attention::stored;
+  const Budget budget = budget_of(model, run);
+  CHECK(budget.total.count > 0);
+  CHECK(budget.total.slack > 0);
+  CHECK_FALSE(plan_of(model, run, 80 * GiB).fits);
+}
+
+TEST_CASE("the largest batch fits with the margin, the next one does not", "[model_plan]") {
+  const ModelShape model = llama_2_7b();
+  RunShape run = training(1, 2048);
+  run.optimizer = Optimizer::adam_8bit;
+  run.checkpointing = Checkpointing::full;
+  const i64 card = 80 * GiB;
+  CHECK(margin_of(card) == 4 * GiB);
+  const auto largest = largest_batch(model, run, card);
+  REQUIRE(largest);
+  CHECK(*largest > 1);
+  run.batch = *largest;
+  CHECK(fits(budget_of(model, run), card));
+  run.batch = *largest + 1;
+  CHECK_FALSE(fits(budget_of(model, run), card));
+  CHECK(largest_batch(model, run, 20 * GiB) == 0);
+  CHECK_FALSE(largest_batch(of_parameters(7'000'000'000), run, card));
+}
+
+TEST_CASE("a plan is the smallest set of changes, and its savings add up", "[model_plan]") {
+  const ModelShape model = llama_2_7b();
+  RunShape run = training(1, 4096);
+  run.fused_optimizer = true;
+  const i64 before = budget_of(model, run).total.count, card = 80 * GiB;
+  const Plan plan = plan_of(model, run, card);
+  REQUIRE(plan.fits);
+  i64 peak = before;
+  for (const Change& change : plan.changes) {
+    CHECK(change.saves > 0);
+    peak -= change.saves;
+    CHECK(change.peak == peak);
+  }
+  CHECK(peak == plan.budget.total.count);
+  CHECK(fits(plan.budget, card));
+}
+
+TEST_CASE("one free change is preferred to anything that costs", "[model_plan]") {
+  RunShape run = training(8, 2048);
+  run.attention = Attention::stored;
+  run.optimizer = Optimizer::adam_8bit;
+  run.accumulation = 4;
+  const ModelShape model = classic(24, 2048, 16);
+  const Plan plan = plan_of(model, run, 80 * GiB);
+  REQUIRE(plan.fits);
+  REQUIRE(plan.changes.size() == 1);
+  CHECK(plan.changes.front().id == "flash_attention");
+  // Two gentle changes before a dear one that would do alone: offloading is slow.
+  RunShape states = training(1, 2048);
+  states.data_parallel = 8;
+  states.fused_optimizer = true;
+  for (const Change& change : plan_of(llama_2_7b(), states, 80 * GiB).changes) CHECK(change.cost < 3);
+}
+
+TEST_CASE("the result is changed only where nothing else helps", "[model_plan]") {
+  RunShape run = training(4, 2048);
+  const Plan large = plan_of(llama_2_7b(), run, 48 * GiB), small = plan_of(llama_2_7b(), run, 12 * GiB);
+  REQUIRE(large.fits);
+  for (const Change& change : large.changes) CHECK(change.risk <= 1);
+  REQUIRE(small.fits);
+  CHECK(std::any_of(small.changes.begin(), small.changes.end(), [](const Change& c) { return c.risk > 1; }));
+  CHECK_FALSE(plan_of(llama_2_7b(), run, GiB).fits);
+}
+
+TEST_CASE("ranks are counted in powers of two", "[model_plan]") {
+  RunShape run = training(1, 2048);
+  run.checkpointing = Checkpointing::full;
+  CHECK(ranks_that_fit(llama_2_7b(), run, 80 * GiB) == 2);
+  CHECK(ranks_that_fit(llama_2_7b(), run, 24 * GiB) == 8);
+  CHECK_FALSE(ranks_that_fit(llama_2_7b(), run, 2 * GiB));
+}
