@@ -58,7 +58,7 @@ void setting_facts(const Case& story, const Incident* incident,
                    Facts& facts);                        // settings.cc: settings.*, platform.*, framework.*
 void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, masked.*, pool.*
 /// A notebook whose log stops at a progress line: host memory is suspected, with low confidence.
-void tell_abrupt_end(const Case& story, std::vector<Note>& notes);  // host.cc
+void tell_abrupt_end(const Case& story, std::vector<Note>& notes);                  // host.cc
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
 void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity,
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*

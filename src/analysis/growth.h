@@ -19,9 +19,9 @@ struct Estimate {
 };
 
 struct Forecast {
-  double capacity = 0;  ///< bytes
-  double step = 0;      ///< central estimate of the step at which capacity is reached
-  double step_low = 0;  ///< 90 % interval
+  double capacity = 0;              ///< bytes
+  double step = 0;                  ///< central estimate of the step at which capacity is reached
+  double step_low = 0;              ///< 90 % interval
   std::optional<double> step_high;  ///< nullopt: no bound
   bool beyond_data = false;         ///< further away than one observed window
 };
@@ -43,8 +43,9 @@ struct Trend {
 };
 
 struct GrowthOptions {
-  std::optional<double> capacity;      ///< bytes; where the series would hit the wall. None: no forecast
-  std::optional<double> failure_step;  ///< the step of the failure: values behind it are ignored, and the forecast is checked against it
+  std::optional<double> capacity;  ///< bytes; where the series would hit the wall. None: no forecast
+  std::optional<double>
+      failure_step;  ///< the step of the failure: values behind it are ignored, and the forecast is checked against it
 };
 
 /// Never throws; a series that is too short says so in `shape` and `why`.

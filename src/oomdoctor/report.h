@@ -1,5 +1,5 @@
-// The report: the only type that crosses the library's boundary. Plain strings, numbers and file:line; every writer is a
-// pure function of it. Field names follow the JSON contract, version 1.0.
+// The report: the only type that crosses the library's boundary. Plain strings, numbers and file:line; every writer is
+// a pure function of it. Field names follow the JSON contract, version 1.0.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ inline constexpr const char* report_schema_version = "1.0";
 struct Location {
   std::string path;
   std::int64_t line = 0, end_line = 0;
-  std::string excerpt;              ///< the cleaned line, bounded; for people, not in the JSON
-  int column = 0, end_column = 0;   ///< of what matters in the excerpt, 0-based bytes; equal when nothing is marked
+  std::string excerpt;             ///< the cleaned line, bounded; for people, not in the JSON
+  int column = 0, end_column = 0;  ///< of what matters in the excerpt, 0-based bytes; equal when nothing is marked
 
   friend bool operator==(const Location&, const Location&) = default;
 };
@@ -74,11 +74,11 @@ struct ReportIncident {
   std::string host;
   std::optional<double> epoch;
   std::string phase;
-  std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes, reserved_bytes,
-      unallocated_bytes, private_pool_bytes, limit_bytes;
+  std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
+      reserved_bytes, unallocated_bytes, private_pool_bytes, limit_bytes;
   std::vector<std::pair<std::int64_t, std::int64_t>> other_processes;  ///< pid, bytes
-  std::optional<ReportFrame> frame;       ///< the user's own frame nearest to the failure
-  std::optional<ReportFrame> ask_frame;   ///< the innermost frame, where the memory was asked for
+  std::optional<ReportFrame> frame;                                    ///< the user's own frame nearest to the failure
+  std::optional<ReportFrame> ask_frame;  ///< the innermost frame, where the memory was asked for
   std::optional<ReportAccount> account;
 };
 
@@ -115,7 +115,8 @@ struct ReportSeries {
   std::string id, metric, kind, label;
   std::optional<int> rank, device;
   std::string unit;
-  std::string x_unit = "step";  ///< what first_step, slopes and forecasts count: "step", or "second" where only times are printed
+  std::string x_unit =
+      "step";  ///< what first_step, slopes and forecasts count: "step", or "second" where only times are printed
   std::int64_t n = 0;
   std::optional<double> first_step, last_step;
   double first_value = 0, last_value = 0, max_value = 0, quantum = 0;
@@ -137,8 +138,8 @@ struct ReportCause {
 };
 
 struct FixSetting {
-  std::string scope;  ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
-  std::string text;   ///< a line that can be copied
+  std::string scope;     ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
+  std::string text;      ///< a line that can be copied
   std::string from, to;  ///< "" when it is no change of one value
 };
 
@@ -153,9 +154,9 @@ struct ReportFix {
   std::optional<std::int64_t> saves_low_bytes, saves_high_bytes;
   std::string saves_formula;
   Grade cost, risk;
-  bool enough = false;        ///< alone it frees what is needed, with the margin
+  bool enough = false;          ///< alone it frees what is needed, with the margin
   bool if_not_already = false;  ///< the log does not tell whether it is set already
-  std::string why;            ///< the numbers of this log that speak for it
+  std::string why;              ///< the numbers of this log that speak for it
   std::vector<FixSetting> settings;
   std::vector<std::string> not_with;
   std::string verify;
@@ -202,7 +203,7 @@ struct Report {
   ReportCoverage coverage;
   std::vector<ReportNote> notes;
   std::optional<ReportCause> why_not;  ///< the cause that the caller asked about, with all its signs, fired or not
-  std::vector<std::string> trace;      ///< which facts were known, with values and citations; filled only when asked for
+  std::vector<std::string> trace;  ///< which facts were known, with values and citations; filled only when asked for
 };
 
 }  // namespace oomdoctor

@@ -150,7 +150,8 @@ std::vector<Found> ReaderTable::map(const Window& window, std::size_t begin, std
     for (; i < hits.size() && hits[i].offset < std::max(line.end, first + 1); ++i)
       for (const Target& t : behind_[hits[i].anchor]) {
         if (t.reader != nullptr) wanted.insert(t.reader);
-        if (t.table != nullptr && header == nullptr && t.table->header(window.line_around(first, number, Window::max_row).body(), layout))
+        if (t.table != nullptr && header == nullptr &&
+            t.table->header(window.line_around(first, number, Window::max_row).body(), layout))
           header = t.table;
       }
     if (header != nullptr) {
