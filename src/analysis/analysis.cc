@@ -51,6 +51,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     tell_abrupt_end(story, out.notes);
   }
   setting_facts(story, primary, out.facts);
+  model_facts(out.facts);
   trend_facts(story, options, out);
   series_advice(story, out);
   advice_facts(out.facts);

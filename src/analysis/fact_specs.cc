@@ -1,6 +1,6 @@
 // The vocabulary of the rules: every fact, its unit and what it says. A fact appears here once; the analysis that sets it
 // is named by its first word (oom, account, run, phase, trace, trend, shape, host, masked, pool, settings, platform,
-// framework, advice).
+// model, framework, advice).
 #include "analysis/facts.h"
 
 namespace oomdoctor {
@@ -153,6 +153,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.cuda_graphs", truth, "CUDA graphs are in use"},
       {"settings.image_size", count, "longer side of the input image"},
       {"settings.frames", count, "video frames of a sample"},
+      // What follows from the settings.
+      {"model.weights_least", bytes, "what the weights take at least, by the number of parameters"},
+      {"model.states_least", bytes, "what weights, gradients and optimizer states take at least in training, on one device and unsharded"},
       // Platform and framework.
       {"platform.cuda", truth, "an NVIDIA device"},
       {"platform.rocm", truth, "an AMD device"},

@@ -232,7 +232,10 @@ class Outputs(Case):
         self.assertNotIn("\x1b", self.on_terminal("--color", "never"))
 
     def on_terminal(self, *words, **environment):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = pty.openpty()
+        except OSError as error:  # a container without /dev/pts
+            self.skipTest(str(error))
         done = subprocess.Popen([BINARY, "analyze", *words, "train.log"], cwd=self.folder, stdin=subprocess.DEVNULL,
                 stdout=theirs,
                                 env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment})

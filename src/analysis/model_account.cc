@@ -1,0 +1,62 @@
+// What the settings say about the memory that no batch changes: at least so much go to weights, gradients and optimizer
+// states. A lower bound is what a log can give: 16 bits where it does not say more, no copy that some trainers make.
+// Silent where the states are spread over devices or lie elsewhere (sharding, offloading, pipelines, adapters): what is
+// left on one of them is not known then.
+#include "analysis/analysis.h"
+#include "analysis/model_memory.h"
+
+namespace oomdoctor {
+namespace {
+
+bool is_spread(const Facts& facts) {
+  for (const std::string_view name : {"framework.deepspeed", "framework.megatron", "framework.serving", "settings.fsdp",
+                                      "settings.lora", "framework.tensorflow", "framework.jax"})
+    if (facts.is_true(name)) return true;
+  return facts.number("settings.zero_stage").value_or(0) > 0;
+}
+
+const std::string* text_of(const Facts& facts, std::string_view name) {
+  const Fact* fact = facts.find(name);
+  return fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
+}
+
+/// The leanest optimizer of the family that the log names; without a name, one that keeps nothing.
+Optimizer optimizer_of(const Facts& facts) {
+  const std::string* name = text_of(facts, "settings.optimizer");
+  if (name == nullptr) return Optimizer::sgd;
+  std::string lower = *name;
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const auto says = [&](std::string_view word) { return lower.find(word) != lower.npos; };
+  if (says("8bit") || says("paged")) return says("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
+  if (says("adafactor")) return Optimizer::adafactor;
+  if (says("adam")) return Optimizer::adam;
+  return says("lion") ? Optimizer::lion : Optimizer::sgd;
+}
+
+}  // namespace
+
+void model_facts(Facts& facts) {
+  const auto parameters = facts.number("settings.parameters"), trained = facts.number("settings.trainable_parameters");
+  if (!parameters || is_spread(facts)) return;
+  ModelShape model;
+  model.parameters = whole_number(*parameters);
+  if (trained) model.trainable = whole_number(*trained);
+  RunShape run;
+  const std::string* precision = text_of(facts, "settings.precision");
+  run.precision = precision != nullptr && *precision == "fp32" ? Precision::fp32 : Precision::pure_16bit;
+  run.optimizer = optimizer_of(facts);
+  const Fact* from = facts.find("settings.parameters");
+  double states = 0;
+  for (const Term& term : budget_of(model, run).terms) {
+    if (term.id == "weights")
+      facts.set("model.weights_least", Value{Number{static_cast<double>(term.bytes.count), 0}}, from->because);
+    if (term.id == "weights" || term.id == "gradients" || term.id == "optimizer")
+      states += static_cast<double>(term.bytes.count);
+  }
+  // Without a word about training, gradients may never be made.
+  if (states > 0 && (trained || facts.find("settings.optimizer") != nullptr))
+    facts.set("model.states_least", Value{Number{states, 0}}, from->because);
+}
+
+}  // namespace oomdoctor
