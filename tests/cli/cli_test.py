@@ -237,7 +237,7 @@ class Outputs(Case):
         except OSError as error:  # a container without /dev/pts
             self.skipTest(str(error))
         done = subprocess.Popen([BINARY, "analyze", *words, "train.log"], cwd=self.folder, stdin=subprocess.DEVNULL,
-                stdout=theirs,
+                                stdout=theirs,
                                 env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment})
         os.close(theirs)
         text = b""
