@@ -96,6 +96,7 @@ std::optional<Account> account_of(const Incident& incident) {
     add("reserved, not allocated", oom.unallocated);
     const auto own = own_other_of(oom);
     add("own context and libraries", own);
+    if (!oom.allocated && !oom.reserved) add("this process", oom.process);
     for (const auto& o : oom.others)
       if (o.pid != 0) add("process " + std::to_string(o.pid), o.used);
     const auto reserved = reserved_of(oom);

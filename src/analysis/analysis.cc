@@ -11,8 +11,11 @@ constexpr double restart_share = 0.7;
 
 /// The first failure that ended the work; else the last one that the program survived.
 std::optional<std::size_t> primary_of(const Case& story) {
+  // What others follow from came first, also where it was read later.
+  for (const Incident& incident : story.incidents)
+    if (!incident.handled && incident.follows) return incident.follows;
   for (std::size_t i = 0; i < story.incidents.size(); ++i)
-    if (!story.incidents[i].handled && !story.incidents[i].follows) return i;
+    if (!story.incidents[i].handled) return i;
   if (story.incidents.empty()) return std::nullopt;
   return story.incidents.size() - 1;
 }

@@ -61,7 +61,7 @@ void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, mas
 void tell_abrupt_end(const Case& story, std::vector<Note>& notes);                  // host.cc
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
 void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity,
-                      Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*
+                      Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
 void model_facts(Facts& facts);             // model_account.cc: model.*
 void increment_fact(Facts& facts);          // increments.cc: trend.increment
 void advice_facts(Facts& facts);            // advice.cc: advice.*

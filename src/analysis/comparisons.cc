@@ -90,12 +90,44 @@ void set_rank_facts(const Case& story, Analysis& analysis) {
                             alone.last_evidence});
 }
 
+/// The device's own clocked series at the moment of the failure: what it held beyond this process, where the message
+/// does not say.
+void set_join_facts(const Case& story, const Incident* incident, Analysis& analysis) {
+  constexpr double dated = 1e8, nearest = 90;  // seconds; monitors are usually asked every 1 to 60
+  if (incident == nullptr || incident->when.time.value_or(0) < dated) return;
+  const auto own = incident->oom.process    ? incident->oom.process
+                   : incident->oom.reserved ? incident->oom.reserved
+                                            : incident->oom.allocated;
+  for (const Series& device : story.series) {
+    if (device.metric != Metric::used || !belongs(device, incident)) continue;
+    const Bucket* then = nullptr;
+    for (const Bucket& bucket : device.buckets())
+      if (bucket.t > dated &&
+          (then == nullptr || std::abs(bucket.t - *incident->when.time) < std::abs(then->t - *incident->when.time)))
+        then = &bucket;
+    if (then == nullptr || std::abs(then->t - *incident->when.time) > nearest) continue;
+    const std::vector<Evidence> both{incident->evidence, device.last_evidence};
+    analysis.facts.set("join.device_used", Value{Number{then->high, 0}}, both);
+    if (!own) return;
+    const double beyond = std::max(0.0, then->high - static_cast<double>(own->count));
+    analysis.facts.set("join.external", Value{Number{beyond, 0}}, both);
+    analysis.notes.push_back(
+        {Severity::note,
+         fmt::format("when it failed the monitor saw {} in use on this device: {} beyond the {} of "
+                     "the message",
+                     bytes_text(whole_number(then->high)), bytes_text(whole_number(beyond)), bytes_text(own->count)),
+         device.last_evidence});
+    return;
+  }
+}
+
 }  // namespace
 
 void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity, Analysis& analysis) {
   set_gap_facts(story, analysis.trends, incident, capacity, analysis.facts);
   set_outside_fact(story, incident, analysis);
   set_rank_facts(story, analysis);
+  set_join_facts(story, incident, analysis);
 }
 
 }  // namespace oomdoctor

@@ -1,6 +1,6 @@
-// The vocabulary of the rules: every fact, its unit and what it says. A fact appears here once; the analysis that sets it
-// is named by its first word (oom, account, run, phase, trace, trend, shape, host, masked, pool, settings, platform,
-// model, framework, advice).
+// The vocabulary of the rules: every fact, its unit and what it says. A fact appears here once; the analysis that sets
+// it is named by its first word (oom, account, run, phase, trace, trend, ranks, join, shape, host, masked, pool,
+// settings, model, platform, framework, advice).
 #include "analysis/facts.h"
 
 namespace oomdoctor {
@@ -104,6 +104,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"ranks.growing", count, "of these, ranks whose memory grows without a bound"},
       {"ranks.fullest", count, "the rank with the highest memory"},
       {"ranks.skew", ratio, "how far its memory stands above the usual rank's"},
+      // The failure against a monitor of the device, by the clock.
+      {"join.device_used", bytes, "what the device held when the message was printed, as the monitor saw it"},
+      {"join.external", bytes, "of that, what lies beyond this process, or beyond its allocator where no more is printed"},
       // Shapes of the inputs, where the log prints them.
       {"shape.varies", truth, "sequence lengths, tokens or resolutions differ between steps", "print(step, max(map(len, batch['input_ids'])))   # the longest sequence of each batch"},
       {"shape.outlier", truth, "the failing step's input is far above all earlier ones"},

@@ -36,10 +36,18 @@ bool equal_numbers(const Oom& a, const Oom& b) {
          a.process == b.process && a.unallocated == b.unallocated && a.reserved == b.reserved && a.limit == b.limit;
 }
 
+/// Files of several ranks are read one after the other: their clocks tell which of them failed first.
+bool was_earlier(const Incident& a, const Incident& b) {
+  constexpr double dated = 1e8;  // below, only the time of the day is known
+  return a.evidence.span.source != b.evidence.span.source && a.when.time.value_or(0) > dated &&
+         b.when.time.value_or(0) > dated && *a.when.time < *b.when.time;
+}
+
 }  // namespace
 
 void CaseBuilder::begin_source(int source) {
   source_ = source;
+  last_time_.reset();
   streams_.clear();
   ++run_;
 }
@@ -49,6 +57,7 @@ void CaseBuilder::begin_emit(const Cursor& cursor, std::string_view reader, cons
   evidence_ = evidence;
   evidence_.reader = std::string(reader);
   where_ = {};
+  if (cursor.line().prefix.time) last_time_ = cursor.line().prefix.time;
   where_.rank = cursor.line().prefix.rank;
   where_.pid = cursor.line().prefix.pid;
   claimed_through_ = evidence.span.last_line;
@@ -77,7 +86,7 @@ Event CaseBuilder::event_here() const {
   e.evidence = evidence_;
   e.where = where_;
   e.when.order = static_cast<i64>(source_) << 48 | evidence_.span.first_line;
-  e.when.time = cursor_->line().prefix.time;
+  e.when.time = last_time_;
   const auto found = streams_.find(stream_key());
   const auto any = found != streams_.end() ? found : streams_.find("");
   if (any != streams_.end()) {
@@ -319,13 +328,11 @@ void CaseBuilder::finish() {
   }
   // The first failure that ended the work; later ones of other ranks, and library errors behind it, follow from it.
   std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < case_.incidents.size(); ++i)
+    if (!case_.incidents[i].handled && (!first || was_earlier(case_.incidents[i], case_.incidents[*first]))) first = i;
   for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
     Incident& incident = case_.incidents[i];
-    if (incident.handled) continue;
-    if (!first) {
-      first = i;
-      continue;
-    }
+    if (incident.handled || i == first) continue;
     const Incident& root = case_.incidents[*first];
     const bool other_rank = incident.where.rank && root.where.rank && incident.where.rank != root.where.rank;
     const bool other_device = incident.where.device && root.where.device && incident.where.device != root.where.device;

@@ -72,7 +72,8 @@ class CaseBuilder : public Sink {
   i64 claimed_through_ = 0;
   std::map<std::string, Stream> streams_;
   std::map<std::string, SeriesState> series_;
-  i64 impossible_ = 0;  ///< values
+  std::optional<double> last_time_;  ///< of the last line of this source that prints one
+  i64 impossible_ = 0;               ///< values
   Evidence first_impossible_;
   std::vector<Trail> trails_;
   struct Sign {
