@@ -29,7 +29,7 @@ Optimizer optimizer_of(const Facts& facts) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   const auto says = [&](std::string_view word) { return lower.find(word) != lower.npos; };
   if (says("8bit") || says("paged")) return says("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
-  if (says("adafactor")) return Optimizer::adafactor;
+  if (says("factor")) return Optimizer::adafactor;
   if (says("adam")) return Optimizer::adam;
   return says("lion") ? Optimizer::lion : Optimizer::sgd;
 }
