@@ -226,6 +226,20 @@ constexpr Pattern patterns[] = {
     row<"attn_implementation", "attention", Kind::word>("attn_implementation: flash_attention_2"),
     row<"vocab_size", "vocabulary", Kind::count>(R"(  "vocab_size": 32000)"),
     row<"padded_vocab_size", "vocabulary", Kind::count>("  padded_vocab_size ............................... 50304"),
+    row<"hidden_size", "hidden", Kind::count>(R"(  "hidden_size": 4096,)"),
+    row<"n_embd", "hidden", Kind::count>("n_embd = 768"),
+    row<"num_hidden_layers", "layers", Kind::count>(R"(  "num_hidden_layers": 32,)"),
+    row<"num_layers", "layers", Kind::count>("  num_layers ...................................... 24"),
+    row<"n_layer", "layers", Kind::count>("n_layer = 12"),
+    row<"num_attention_heads", "heads", Kind::count>(R"(  "num_attention_heads": 32,)"),
+    row<"n_head", "heads", Kind::count>("n_head = 12"),
+    row<"tensor_model_parallel_size", "tensor_parallel", Kind::count>(
+        "  tensor_model_parallel_size ...................... 2"),
+    row<"tensor_parallel_size", "tensor_parallel", Kind::count>("--tensor-parallel-size 4 --tensor_parallel_size 4"),
+    row<"pipeline_model_parallel_size", "pipeline_parallel", Kind::count>(
+        "  pipeline_model_parallel_size .................... 4"),
+    row<"context_parallel_size", "context_parallel", Kind::count>(
+        "  context_parallel_size ........................... 2"),
     row<"gpu_memory_utilization", "memory_fraction", Kind::ratio>(
         "--gpu-memory-utilization 0.92 --gpu_memory_utilization 0.92"),
     row<"num_frames", "frames", Kind::count>("num_frames: 16"),

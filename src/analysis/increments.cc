@@ -31,6 +31,12 @@ std::vector<Thing> things_of(const Facts& facts) {
                                     *vocabulary, width),
                         *batch * *length * *vocabulary * width,
                         {"settings.batch_size", "settings.sequence_length", "settings.vocabulary"}});
+  if (const auto hidden = facts.number("settings.hidden"); batch && length && hidden)
+    for (const int width : {4, 2})
+      things.push_back({fmt::format("the hidden states of a batch ({:.0f} × {:.0f} × {:.0f} × {} bytes)", *batch,
+                                    *length, *hidden, width),
+                        *batch * *length * *hidden * width,
+                        {"settings.batch_size", "settings.sequence_length", "settings.hidden"}});
   if (const auto side = facts.number("settings.image_size"); batch && side)
     things.push_back({fmt::format("a batch of images ({:.0f} × 3 × {:.0f} × {:.0f} × 4 bytes)", *batch, *side, *side),
                       *batch * 3 * *side * *side * 4,

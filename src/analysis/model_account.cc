@@ -12,7 +12,9 @@ bool is_spread(const Facts& facts) {
   for (const std::string_view name : {"framework.deepspeed", "framework.megatron", "framework.serving", "settings.fsdp",
                                       "settings.lora", "framework.tensorflow", "framework.jax"})
     if (facts.is_true(name)) return true;
-  return facts.number("settings.zero_stage").value_or(0) > 0;
+  return facts.number("settings.zero_stage").value_or(0) > 0 ||
+         facts.number("settings.tensor_parallel").value_or(1) > 1 ||
+         facts.number("settings.pipeline_parallel").value_or(1) > 1;
 }
 
 const std::string* text_of(const Facts& facts, std::string_view name) {
