@@ -1,5 +1,7 @@
 #include "analysis/analysis.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -35,6 +37,23 @@ void series_advice(const Case& story, Analysis& analysis) {
   }
 }
 
+/// Of the live tensors, what the number of parameters explains.
+void tell_states(Analysis& analysis) {
+  const auto states = analysis.facts.number("model.states_least"), live = analysis.facts.number("oom.allocated");
+  if (!states || !live) return;
+  std::string text =
+      fmt::format("by the number of parameters, weights, gradients and optimizer states take at least {}",
+                  bytes_text(whole_number(*states)));
+  text += *states <= *live
+              ? fmt::format(" of the {} live; the rest are activations and what the program keeps",
+                            bytes_text(whole_number(*live)))
+              : fmt::format("; only {} were live, so they were not all made yet", bytes_text(whole_number(*live)));
+  analysis.notes.push_back({Severity::note, std::move(text),
+                            analysis.facts.find("settings.parameters")->because.empty()
+                                ? std::optional<Evidence>()
+                                : analysis.facts.find("settings.parameters")->because.front()});
+}
+
 }  // namespace
 
 Analysis analyse(Case& story, const AnalysisOptions& options) {
@@ -55,6 +74,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   }
   setting_facts(story, primary, out.facts);
   model_facts(out.facts);
+  tell_states(out);
   trend_facts(story, options, out);
   series_advice(story, out);
   advice_facts(out.facts);

@@ -44,6 +44,10 @@ class Facts {
 const std::vector<FactSpec>& fact_specs();
 const FactSpec* find_fact_spec(std::string_view name);
 
+/// How a derived fact is computed, in words; "" for what is read as printed.
+std::string_view formula_of(std::string_view fact);
+std::vector<std::string_view> facts_with_formula();
+
 /// For people: "1.26 GiB", "41 %", "yes".
 std::string fact_text(const FactSpec& spec, const Value& value);
 

@@ -3,14 +3,18 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/error.h"
+#include "cli/analysis.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "report/grades.h"
 #include "report/layout.h"
 #include "report/sink.h"
 #include "report/terminal_sections.h"
+#include "report/words.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -102,6 +106,7 @@ void explain_fact(Page& page, const FactSpec& fact) {
   add_title(page, "fact", std::string(fact.name), std::string(fact.says));
   page.blank();
   add_part(page, "unit", std::string(unit_words(fact.unit)));
+  add_part(page, "computed", std::string(formula_of(fact.name)));
   add_part(page, "get it by", std::string(fact.how_to_get));
 }
 
@@ -134,6 +139,33 @@ bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& f
   return true;
 }
 
+std::string sizes_of(const ReportFix& fix) {
+  if (!fix.saves_high_bytes) return "";
+  return fmt::format("{} to {}", bytes_text(fix.saves_low_bytes.value_or(0)), bytes_text(*fix.saves_high_bytes));
+}
+
+/// What the log makes of the thing: the value of a fact, the signs of a cause, the saving of a fix.
+void add_numbers(Page& page, const Report& report, const std::string& id) {
+  page.heading("In " + plain_line(report.inputs.front().path) + (report.inputs.size() > 1 ? ", …" : ""));
+  const std::size_t before = page.str().size();
+  for (const std::string& line : report.trace)
+    if (line.starts_with(id + " ")) page.text("  ", plain_line(line));
+  if (report.why_not) {
+    page.text("  ", percent_text(report.why_not->probability));
+    for (const auto& [word, reasons] :
+         {std::pair{"for it", &report.why_not->because}, {"but", &report.why_not->against}})
+      for (const auto& because : *reasons) page.text(fmt::format("  {:<7} ", word), plain_line(because.text));
+  }
+  for (const ReportFix& fix : report.fixes)
+    if (fix.id == id) {
+      add_part(page, "saves", sizes_of(fix));
+      add_part(page, "why", fix.why);
+    }
+  for (const HeldBack& held : report.held_back)
+    if (held.id == id) add_part(page, "held back", held.because);
+  if (page.str().size() == before) page.text("  ", "It says nothing about that.");
+}
+
 std::vector<std::string> all_ids(const RulePack& rules, const std::vector<FormatInfo>& formats) {
   std::vector<std::string> ids;
   for (const auto& [id, rule] : rules.causes()) ids.push_back(id);
@@ -147,7 +179,8 @@ std::vector<std::string> all_ids(const RulePack& rules, const std::vector<Format
 }  // namespace
 
 int run_explain(const Arguments& arguments) {
-  if (arguments.words.size() != 1) throw Error("'explain' takes one id", "", "oomdoctor list causes names some");
+  if (arguments.words.empty())
+    throw Error("'explain' takes an id, and a log to see its numbers in", "", "oomdoctor list causes names some");
   const TerminalView view = view_of(arguments);
   const RulePack rules = rules_of(arguments);
   const std::vector<FormatInfo> formats = formats_of(arguments);
@@ -157,6 +190,12 @@ int run_explain(const Arguments& arguments) {
     const std::string near = suggestion(id, all_ids(rules, formats));
     throw Error(fmt::format("there is no cause, fix, myth, fact or format '{}'", id), "",
                 near.empty() ? "oomdoctor list causes|fixes|myths|facts|formats names them" : near);
+  }
+  if (arguments.words.size() > 1) {
+    Options options = diagnose_options(arguments);
+    options.trace = true;
+    if (rules.causes().contains(id)) options.why_not = id;
+    add_numbers(page, diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options), id);
   }
   print(page.str());
   return 0;

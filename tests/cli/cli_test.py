@@ -154,7 +154,7 @@ class Messages(Case):
         self.assert_refused(["list", "fixes", "x"], "'list' takes one word, and 'x' is a second")
         self.assert_refused(["schema", "reprot"], "'schema' knows no 'reprot'",
                 "did you mean 'report'? it is one of: report")
-        self.assert_refused(["explain"], "'explain' takes one id")
+        self.assert_refused(["explain"], "'explain' takes an id, and a log to see its numbers in")
 
     def test_ids(self):
         self.assert_refused(["explain", "fragmentatoin"],
@@ -323,6 +323,27 @@ class Ci(Case):
 LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
          "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "hidden_act": "silu",
          "tie_word_embeddings": False}
+
+
+class Explain(Case):
+    LOG = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 24.00 GiB total capacity; 14.00 GiB already " \
+          "allocated; 1.00 GiB free; 20.00 GiB reserved in total by PyTorch)\n"
+
+    def told(self, *words):
+        (self.folder / "card.log").write_text(self.LOG)
+        done = self.run_here("explain", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return " ".join(done.stdout.split())
+
+    def test_a_fact_has_its_formula_and_with_a_log_its_number(self):
+        self.assertIn("computed unallocated ÷ reserved", self.told("account.frag_ratio"))
+        self.assertNotIn("In card.log", self.told("account.frag_ratio"))
+        self.assertIn("In card.log account.frag_ratio = 30 % from card.log:1", self.told("account.frag_ratio", "card.log"))
+
+    def test_a_cause_and_a_fix_have_their_numbers_from_a_log(self):
+        self.assertIn("for it compaction would have served", self.told("fragmentation", "card.log"))
+        self.assertIn("saves 3.00 GiB to 4.80 GiB", self.told("expandable-segments", "card.log"))
+        self.assertIn("It says nothing about that.", self.told("eight-bit-adam", "card.log"))
 
 
 class Estimate(Case):

@@ -1,0 +1,77 @@
+// How derived facts are computed, for people; the code that does it stands in the analysis of the fact's first word.
+#include <algorithm>
+#include <utility>
+
+#include "analysis/facts.h"
+
+namespace oomdoctor {
+namespace {
+
+using Formula = std::pair<std::string_view, std::string_view>;
+constexpr Formula formulas[] = {
+    {"account.own_other", "process − reserved, or − allocated where no more is printed"},
+    {"account.external",
+     "sum of the named processes, or capacity − free − process, the greater; where neither is printed, capacity − free "
+     "− reserved − a usual context"},
+    {"account.external_share", "external ÷ capacity"},
+    {"account.own_other_share", "own_other ÷ capacity"},
+    {"account.frag_ratio", "unallocated ÷ reserved"},
+    {"account.shortfall", "request − free"},
+    {"account.after_compaction", "free + unallocated − request"},
+    {"account.allocated_share", "(allocated − private pools) ÷ capacity"},
+    {"account.request_share", "request ÷ capacity"},
+    {"account.unexplained", "capacity − all printed shares"},
+    {"account.margin", "5 % of the capacity"},
+    {"account.need", "request − free + margin; under a cap request − (limit − reserved) + margin"},
+    {"account.limit_reached", "reserved + request ≥ limit, within the printed digits"},
+    {"account.oversubscribed", "allocated > capacity, beyond the printed digits"},
+    {"oom.reserved", "printed, or allocated + unallocated"},
+    {"oom.unallocated", "printed, or reserved − allocated"},
+    {"trend.last_slope", "slope + acceleration × window ÷ 2"},
+    {"trend.explained_share", "(value at the failure − first value) ÷ (capacity − first value)"},
+    {"trend.headroom", "capacity − highest value"},
+    {"trend.headroom_share", "headroom ÷ capacity"},
+    {"trend.gap", "last reserved − last allocated"},
+    {"trend.gap_grows", "the gap grew by 5 % of the device, and reserved by three times as much as allocated moved"},
+    {"trend.steps_to_full", "lower bound of the forecast − last step"},
+    {"trend.forecast_agrees", "the failure's step lies in the forecast, give or take 10 % of the window"},
+    {"trend.increment", "a size that a step makes = slope × 1, 2, 5, 10, 50, 100 or 1000 steps, within 2 %"},
+    {"ranks.skew", "highest memory of a rank ÷ median of the ranks − 1"},
+    {"join.external", "join.device_used − process; − reserved or allocated where no more is printed"},
+    {"shape.outlier", "failing length ≥ 1.5 × the longest before"},
+    {"model.weights_least", "2 bytes × parameters; 4 where the run computes in fp32"},
+    {"model.states_least",
+     "weights + gradients + moments of the optimizer, in 16 bits where the log does not say fp32"},
+    {"advice.activations", "allocated + request − static"},
+    {"advice.activations_most", "allocated + request − half a byte × parameters, where their number is known"},
+    {"advice.static", "last value of live tensors between steps; the first one of a run that leaks"},
+    {"advice.batch_to",
+     "largest batch ≤ batch × (activations − need) ÷ activations that divides batch × accumulation; half the batch "
+     "where activations are not known"},
+    {"advice.accumulation_to", "accumulation × batch ÷ batch_to"},
+    {"advice.batch_saves", "activations × (1 − batch_to ÷ batch)"},
+    {"advice.batch_saves_most", "activations_most × (1 − batch_to ÷ batch); half of it where the batch is not known"},
+    {"advice.sequence_to", "failing length × (activations − need) ÷ activations, down to a multiple of 16"},
+    {"advice.limit_to", "limit + need, up to a quarter of a GiB"},
+    {"advice.fraction_to", "limit_to ÷ capacity, up to a hundredth"},
+    {"advice.host_to", "1.2 × the greater of used and limit, up to a GiB"},
+    {"advice.workers_to", "half of the workers"},
+    {"advice.restart_every", "0.7 × (lower bound of the forecast − first step)"},
+    {"advice.optimizer_states", "8 bytes × trained parameters"},
+};
+
+}  // namespace
+
+std::string_view formula_of(std::string_view fact) {
+  const auto found =
+      std::find_if(std::begin(formulas), std::end(formulas), [&](const Formula& f) { return f.first == fact; });
+  return found == std::end(formulas) ? std::string_view() : found->second;
+}
+
+std::vector<std::string_view> facts_with_formula() {
+  std::vector<std::string_view> names;
+  for (const auto& [name, formula] : formulas) names.push_back(name);
+  return names;
+}
+
+}  // namespace oomdoctor
