@@ -1,6 +1,8 @@
 // The table of contents: read, analyse, judge, report.
 #include "oomdoctor/diagnose.h"
 
+#include <optional>
+
 #include "analysis/analysis.h"
 #include "judge/rule_pack.h"
 #include "oomdoctor/version.h"
@@ -32,12 +34,17 @@ Case scan(std::vector<Source>& sources, const std::vector<std::string>& format_f
   return story;
 }
 
+/// Read when first needed: a healthy log needs none.
+const RulePack& shipped_pack() {
+  static const RulePack pack = RulePack::load(shipped_rules());
+  return pack;
+}
+
 }  // namespace
 
 Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
-  static const RulePack shipped = RulePack::load(shipped_rules());
-  RulePack pack = shipped;
-  if (!options.rules_folder.empty()) pack.add_folder(options.rules_folder);
+  std::optional<RulePack> extended;  // what is wrong with the user's rules is said before a log is read
+  if (!options.rules_folder.empty()) extended.emplace(shipped_pack()).add_folder(options.rules_folder);
 
   std::vector<Source> open;
   for (const LogSource& source : sources)
@@ -46,7 +53,7 @@ Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   Case story = scan(open, options.format_files);
   const Analysis analysis = analyse(story, {options.capacity_bytes});
   const bool anything = analysis.primary || analysis.facts.is_true("run.at_risk");
-  const Diagnosis diagnosis = anything ? judge(pack, analysis.facts) : Diagnosis{};
+  const Diagnosis diagnosis = anything ? judge(extended ? *extended : shipped_pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(story, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;
   return report;

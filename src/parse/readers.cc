@@ -27,7 +27,6 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
       reader->pattern = &p;
       reader->name = p.name;
       reader->fallback = p.fallback;
-      if (!p.regex.empty()) reader->regex = std::make_unique<Regex>(p.regex);
       add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr});
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr});
       reader->order = readers_.size();
@@ -83,7 +82,7 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
   bool any = false;
   Captures captures;
   for (std::size_t from = 0; from < own_end; from = std::max(captures.end, from + 1)) {
-    if (reader.regex->search(joined.text, captures, from) != Search::found || captures.begin >= own_end) break;
+    if (reader.regex().search(joined.text, captures, from) != Search::found || captures.begin >= own_end) break;
     if (captures.end <= own_begin) continue;
     Found found;
     found.reader = &reader;
@@ -113,7 +112,8 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   if (reader.pattern->reach == Reach::message) return try_message(reader, window, line, out);
   Found found;
   found.text = std::make_unique<std::string>(line.text);
-  if (reader.regex && reader.regex->search(*found.text, found.captures) != Search::found) return false;
+  if (!reader.pattern->regex.empty() && reader.regex().search(*found.text, found.captures) != Search::found)
+    return false;
   if (reader.pattern->takes != nullptr && !reader.pattern->takes(*found.text)) return false;
   found.reader = &reader;
   found.first_line = line.number;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -17,11 +19,21 @@ namespace oomdoctor {
 struct Reader {
   const Parser* parser = nullptr;
   const Pattern* pattern = nullptr;
-  std::unique_ptr<Regex> regex;
   std::unique_ptr<GaugeForm> form;
   bool fallback = false;
   std::string_view name;
   std::size_t order = 0;  ///< parsers by name, their patterns as listed
+
+  /// The pattern's regex, compiled when its anchor is met first: a log meets few of them, and compiling all takes
+  /// longer than reading a short one.
+  const Regex& regex() const {
+    std::call_once(compiled_, [this] { regex_.emplace(pattern->regex); });
+    return *regex_;
+  }
+
+ private:
+  mutable std::once_flag compiled_;
+  mutable std::optional<Regex> regex_;
 };
 
 struct InOrder {
