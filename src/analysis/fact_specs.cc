@@ -52,6 +52,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"run.resumed", truth, "the run continued from a checkpoint"},
       {"run.handled_before", count, "failures that the program caught before this one"},
       {"run.at_risk", truth, "no failure yet, but the growth will fill the device"},
+      {"run.headroom", bytes, "no failure, and what was left beside live tensors at their highest, where it is under a tenth of the device"},
+      {"run.scarce", truth, "no failure, but live tensors came within 5 % of the device"},
       {"run.ranks_failed", count, "how many ranks report the failure"},
       // Phase and traceback.
       {"phase.known", truth, "the phase of the failure is known", "python train.py 2>&1 | tee train.log   # the whole traceback"},

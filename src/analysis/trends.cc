@@ -114,7 +114,7 @@ void tell_units(const Case& story, std::vector<Note>& notes) {
 }
 
 /// How close live tensors came to the end of the device in a run that went well. Caches may take it all and do no harm.
-void tell_headroom(const Case& story, i64 capacity, std::vector<Note>& notes) {
+void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
   const Series* tightest = nullptr;
   for (const Series& s : story.series)
     if ((s.metric == Metric::allocated || s.metric == Metric::active || s.metric == Metric::max_allocated) &&
@@ -123,11 +123,15 @@ void tell_headroom(const Case& story, i64 capacity, std::vector<Note>& notes) {
   if (tightest == nullptr) return;
   const double left = static_cast<double>(capacity) - tightest->max_value, share = left / static_cast<double>(capacity);
   if (share >= little_headroom || share < 0) return;
-  notes.push_back({share < scarce_headroom ? Severity::warning : Severity::note,
-                   fmt::format("live tensors came within {} of the device's {} ({:.1f} %): a longer batch or a larger "
-                               "evaluation may not fit",
-                               bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
-                   tightest->last_evidence});
+  const std::vector<Evidence> here{tightest->last_evidence};
+  analysis.facts.set("run.headroom", Value{Number{left, 0}}, here);
+  analysis.facts.set("run.scarce", Value{share < scarce_headroom}, here);
+  analysis.notes.push_back(
+      {share < scarce_headroom ? Severity::warning : Severity::note,
+       fmt::format("live tensors came within {} of the device's {} ({:.1f} %): a longer batch or a larger "
+                   "evaluation may not fit",
+                   bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
+       tightest->last_evidence});
 }
 
 /// No failure yet, but a series that will fill its device: the one that will be full first.
@@ -241,7 +245,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
                                   : growth_of(s, growth));
   }
   Facts& facts = analysis.facts;
-  if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis.notes);
+  if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis);
   const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;
   if (incident == nullptr) {
     const std::vector<Evidence> because =

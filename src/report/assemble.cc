@@ -293,9 +293,14 @@ class Assembler {
                        [](const std::string& f) { return f == "trend.leak" || f == "trend.accelerating"; });
   }
 
+  bool is_growing_risk() const { return analysis_.facts.is_true("run.at_risk"); }
+
   std::string headline(const Verdict& v) const {
     const std::string growth = growth_sentence();
     if (v.outcome == "no_oom") return fmt::format("no failure for want of memory in {} lines", story_.coverage.lines);
+    if (v.outcome == "at_risk" && !is_growing_risk())
+      return fmt::format("live tensors came within {} of the whole device",
+                         bytes_text(whole(analysis_.facts.number("run.headroom").value_or(0))));
     if (v.outcome == "at_risk") {
       const Trend& t = analysis_.trends[*analysis_.main_series];
       std::string when = t.forecast ? fmt::format("; full at {} {:.0f}",
@@ -311,7 +316,8 @@ class Assembler {
   }
 
   Retry retry(const Verdict& v) const {
-    if (v.outcome == "no_oom" || v.outcome == "handled_oom") return {"retry_unchanged", ""};
+    if (v.outcome == "no_oom" || v.outcome == "handled_oom" || (v.outcome == "at_risk" && !is_growing_risk()))
+      return {"retry_unchanged", ""};
     if (analysis_.facts.is_true("account.free_beyond_request") &&
         analysis_.facts.number("oom.others_count").value_or(0) > 0)
       return {"retry_unchanged", ""};
@@ -325,11 +331,11 @@ class Assembler {
     Verdict v;
     const bool fatal =
         std::any_of(story_.incidents.begin(), story_.incidents.end(), [](const Incident& i) { return !i.handled; });
-    v.outcome = fatal                                    ? "oom"
-                : !story_.incidents.empty()              ? "handled_oom"
-                : analysis_.facts.is_true("run.at_risk") ? "at_risk"
-                                                         : "no_oom";
-    if (v.outcome != "no_oom") {
+    v.outcome = fatal                                                        ? "oom"
+                : !story_.incidents.empty()                                  ? "handled_oom"
+                : is_growing_risk() || analysis_.facts.is_true("run.scarce") ? "at_risk"
+                                                                             : "no_oom";
+    if (v.outcome != "no_oom" && (v.outcome != "at_risk" || is_growing_risk())) {  // else nothing is to be explained
       v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
       if (!r.causes.empty()) {
         v.confidence = r.causes.front().probability;

@@ -61,7 +61,7 @@ std::string github_text(const Report& report) {
     for (const auto& series : report.series)
       if (!growing && series.trend.leak) growing = &series;
     out += annotation("warning", growing ? growing->last.path : "", growing ? growing->last.line : 0,
-                      "Memory will run out", diagnosis(report));
+                      growing ? "Memory will run out" : "Memory is scarce", diagnosis(report));
   }
   return out;
 }

@@ -69,6 +69,20 @@ TEST_CASE("idle cache and a large batch: both are treated, and the global batch 
   CHECK(16 * 4 * 3 == 32 * 2 * 3);
 }
 
+TEST_CASE("a run that went well with hardly any room is at risk, and nothing is diagnosed", "[golden]") {
+  std::string log = "GPU 0: NVIDIA card, total memory 24.00 GiB\n";
+  for (int i = 0; i < 20; ++i) log += "step " + std::to_string(i) + " | loss 2.1 | allocated 23.40 GiB\n";
+  const Report r = read(log);
+  CHECK(r.verdict.outcome == "at_risk");
+  CHECK(r.verdict.cause.empty());
+  CHECK(r.causes.empty());
+  CHECK(r.verdict.headline == "live tensors came within 614.40 MiB of the whole device");
+  CHECK(r.verdict.retry.decision == "retry_unchanged");
+  std::string roomy = log;
+  for (std::size_t at = 0; (at = roomy.find("23.40", at)) != std::string::npos;) roomy.replace(at, 5, "20.40");
+  CHECK(read(roomy).verdict.outcome == "no_oom");
+}
+
 TEST_CASE("a notebook's log that just ends: host memory is suspected, not claimed", "[golden]") {
   const std::string log =
       "Mounted at /content/drive\n"

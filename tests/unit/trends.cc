@@ -70,6 +70,13 @@ TEST_CASE("what began behind the failure does not speak for it", "[trends]") {
 }
 
 TEST_CASE("a run that went well says how close it came", "[trends]") {
+  const auto scarce_at = [](double peak) {
+    Case story;
+    story.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
+    return trends_of(story, {24 * GiB}).facts.is_true("run.scarce");
+  };
+  CHECK_FALSE(scarce_at(0.92));
+  CHECK(scarce_at(0.97));
   const auto notes_at = [](double peak) {
     Case story;
     story.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
