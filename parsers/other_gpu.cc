@@ -10,14 +10,6 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view framework, Agent agent = Agent::driver) {
-  Oom oom;
-  oom.agent = agent;
-  oom.framework = std::string(framework);
-  oom.message_format = std::string(framework);
-  return oom;
-}
-
 void at_device(Sink& sink, std::string_view digits) {
   Where where;
   if (!digits.empty()) where.device = static_cast<int>(leading_integer(digits));
@@ -25,17 +17,17 @@ void at_device(Sink& sink, std::string_view digits) {
 }
 
 void bare(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base(framework, agent));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework, agent));
 }
 
 void requested(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
-  Oom oom = base(framework, agent);
+  Oom oom = refusal(framework, agent);
   oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }
 
 void paddle(const Match& m, Sink& sink) {
-  Oom oom = base("paddle");
+  Oom oom = refusal("paddle");
   oom.request = read_size(m[2]);
   if (m.has(3)) oom.allocated = read_size(m[3]);
   oom.free = read_size(m[4]);
@@ -54,7 +46,7 @@ constexpr i64 max_context = 3 * GiB / 2;  ///< a process holds this much at most
 
 /// "Effective GPU memory usage" is of the whole card; where the pool and a context explain it, it is this process.
 void julia(const Match& m, Sink& sink) {
-  Oom oom = base("julia");
+  Oom oom = refusal("julia");
   oom.request = read_size(m[1]);
   std::optional<Bytes> used;
   m.cursor.forward(6, [&](const Line& line) {
@@ -80,7 +72,7 @@ void julia(const Match& m, Sink& sink) {
 
 /// "Memory info: free:15M, used:11160M, total:11175M", and the pool's usage in bytes on the log line above.
 void kaldi(const Match& m, Sink& sink) {
-  Oom oom = base("kaldi");
+  Oom oom = refusal("kaldi");
   oom.request = read_size(m[1]);
   const std::string_view rest = m.after().substr(0, 500);
   oom.free = size_after(rest, "free:");
@@ -95,7 +87,7 @@ void kaldi(const Match& m, Sink& sink) {
 }
 
 void cupy(const Match& m, Sink& sink) {
-  Oom oom = base("cupy", Agent::library);
+  Oom oom = refusal("cupy", Agent::library);
   oom.request = read_size(m[1]);
   oom.allocated = read_size(m[2]);
   if (m.has(3)) oom.limit = read_size(m[3]);
@@ -103,7 +95,7 @@ void cupy(const Match& m, Sink& sink) {
 }
 
 void mindspore(const Match& m, Sink& sink) {
-  Oom oom = base("mindspore");
+  Oom oom = refusal("mindspore");
   oom.free = read_size(m[1]);
   oom.request = read_size(m[2]);
   if (const auto line = find_ahead(m.cursor, 3, "Device(id:"))
@@ -113,7 +105,7 @@ void mindspore(const Match& m, Sink& sink) {
 
 void mindspore_device(const Match& m, Sink& sink) {
   if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
-  Oom oom = base("mindspore");
+  Oom oom = refusal("mindspore");
   if (m.has(2)) oom.request = read_size(m[2]);
   at_device(sink, m[1]);
   sink.oom(std::move(oom));
@@ -121,11 +113,11 @@ void mindspore_device(const Match& m, Sink& sink) {
 
 /// PhysX names the buffer on the line behind the driver's word.
 void physx_driver(const Match& m, Sink& sink) {
-  if (!is_near(m.cursor, 0, 3, {"Unable to allocate memory of size"})) sink.oom(base("physx"));
+  if (!is_near(m.cursor, 0, 3, {"Unable to allocate memory of size"})) sink.oom(refusal("physx"));
 }
 
 void warp(const Match& m, Sink& sink) {
-  Oom oom = base("warp");
+  Oom oom = refusal("warp");
   static constexpr std::string_view label = "Failed to allocate ";
   if (const auto line = find_ahead(m.cursor, 20, "bytes on device 'cuda");
       line && line->text.find(label) != line->text.npos)
@@ -134,7 +126,7 @@ void warp(const Match& m, Sink& sink) {
 }
 
 void xgboost(const Match& m, Sink& sink) {
-  Oom oom = base("xgboost");
+  Oom oom = refusal("xgboost");
   m.cursor.forward(4, [&](const Line& line) {
     const std::string text = dense(line.text);
     if (text.starts_with("-Freememory:")) oom.free = size_after(text, "-Freememory:");
@@ -152,12 +144,12 @@ void tell_onnxruntime_call(const Match& m, Sink& sink) {
   bare(m, sink, "onnxruntime", Agent::library);
 }
 void tell_faiss(const Match& m, Sink& sink) {
-  Oom oom = base("faiss", Agent::library);
+  Oom oom = refusal("faiss", Agent::library);
   oom.request = read_size(m.has(1) ? m[1] : m[2]);
   sink.oom(std::move(oom));
 }
 void tell_tensorrt_code(const Match& m, Sink& sink) {
-  Oom oom = base("tensorrt");
+  Oom oom = refusal("tensorrt");
   if (m.has(1)) oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }

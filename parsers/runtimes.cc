@@ -9,27 +9,19 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view framework, Agent agent = Agent::driver) {
-  Oom oom;
-  oom.agent = agent;
-  oom.framework = std::string(framework);
-  oom.message_format = std::string(framework);
-  return oom;
-}
-
 void bare(const Match& m, Sink& sink, std::string_view framework) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base(framework));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
 void arena(const Match& m, Sink& sink) {
-  Oom oom = base("onnxruntime", Agent::library);
+  Oom oom = refusal("onnxruntime", Agent::library);
   oom.free = read_size(m[1]);
   oom.request = read_size(m[2]);
   sink.oom(std::move(oom));
 }
 
 void ascend(const Match& m, Sink& sink) {
-  Oom oom = base("mindspore");
+  Oom oom = refusal("mindspore");
   oom.request = read_size(m[1]);
   oom.capacity = read_size(m[3]);
   oom.free = read_size(m[4]);

@@ -37,21 +37,19 @@ void series_advice(const Case& story, Analysis& analysis) {
   }
 }
 
-/// Of the live tensors, what the number of parameters explains.
+/// What a training step of so many parameters keeps, beside what was live: some of it may not have been made yet.
 void tell_states(Analysis& analysis) {
-  const auto states = analysis.facts.number("model.states_least"), live = analysis.facts.number("oom.allocated");
-  if (!states || !live) return;
-  std::string text =
-      fmt::format("by the number of parameters, weights, gradients and optimizer states take at least {}",
-                  bytes_text(whole_number(*states)));
-  text += *states <= *live
-              ? fmt::format(" of the {} live; the rest are activations and what the program keeps",
-                            bytes_text(whole_number(*live)))
-              : fmt::format("; only {} were live, so they were not all made yet", bytes_text(whole_number(*live)));
-  analysis.notes.push_back({Severity::note, std::move(text),
-                            analysis.facts.find("settings.parameters")->because.empty()
-                                ? std::optional<Evidence>()
-                                : analysis.facts.find("settings.parameters")->because.front()});
+  const Fact* states = analysis.facts.find("model.states_least");
+  const auto live = analysis.facts.number("oom.allocated");
+  if (states == nullptr || !live) return;
+  Note note{
+      Severity::note,
+      fmt::format("a training step of that many parameters keeps at least {} in weights, gradients and optimizer "
+                  "states; {} were live when it failed",
+                  bytes_text(whole_number(std::get<Number>(states->value).value)), bytes_text(whole_number(*live))),
+      {}};
+  if (!states->because.empty()) note.at = states->because.front();
+  analysis.notes.push_back(std::move(note));
 }
 
 }  // namespace

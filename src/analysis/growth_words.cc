@@ -90,7 +90,8 @@ std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const 
     case Shape::step:
       return step_words(scene, fit);
     case Shape::warmup:
-      return movement(scene, way) + " at the start and stays there";
+      // From the first value itself: the points of a long series are means, and the start is gone in the first of them.
+      return movement(scene, fit.at(scene.last()) - scene.samples.points.y.front()) + " at the start and stays there";
     default:  // what levels off has risen by the law that would have gone on
       return movement(scene, verdict.doubt == GrowthDoubt::levels_off ? rise_of(*verdict.growing, scene).value : way) +
              " and levels off";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -78,6 +79,14 @@ struct Oom {
   std::string process_name;  ///< the victim or caller, where named
   std::vector<Frame> frames;  ///< outermost first; filled by the scanner
 };
+
+/// Device memory refused to a program whose messages have one form: the form is named after it.
+inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
+  Oom oom;
+  oom.agent = agent;
+  oom.framework = oom.message_format = std::string(framework);
+  return oom;
+}
 
 /// One value of a memory series.
 struct Reading {

@@ -106,9 +106,8 @@ std::string singles_text(const Report& report) {
   std::string text = plural(count, "value was", "values were") + " printed once";
   if (ranks.size() > 1) text += fmt::format(", by {} ranks", ranks.size());
   if (largest != nullptr)
-    text +=
-        fmt::format("; the largest: {} {}  [{}]", series_title(report, *largest),
-                    value_text(*largest, largest->max_value), plain_line(short_places(report, {largest->first}, 1)));
+    text += fmt::format("; the largest is {}, {}  [{}]", value_text(*largest, largest->max_value),
+                        series_title(report, *largest), plain_line(short_places(report, {largest->first}, 1)));
   return text;
 }
 
