@@ -52,17 +52,31 @@ struct Coverage {
   std::map<std::string, i64> by_parser;
 };
 
+/// Bounds of a Case, of one file as of thousands: a log of any length must not fill the memory, and a person reads none
+/// of the rest.
+struct CaseLimits {
+  static constexpr std::size_t incidents = 256;
+  static constexpr std::size_t occurrences = 64;  ///< of one incident
+  static constexpr std::size_t series = 2048;
+  static constexpr std::size_t settings = 512;
+  static constexpr std::size_t setting_bytes = 200;  ///< of one value
+  static constexpr std::size_t remarks_per_id = 64;  ///< and as many exits
+};
+
 struct Case {
   std::vector<Input> inputs;
   std::vector<Incident> incidents;
   i64 more_incidents = 0;
   std::vector<Series> series;
+  i64 more_series = 0;
   std::map<std::string, KnownSetting> settings;
   std::vector<Event> remarks;  ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
   std::optional<i64> first_step, last_step;  ///< of all progress lines
   i64 progress_lines = 0;                    ///< that name another step than the line before of the same stream
   std::optional<Evidence> last_progress;
+  i64 impossible_values = 0;  ///< left out of the series: no machine has that much memory, no run that many steps
+  std::optional<Evidence> first_impossible;
   Coverage coverage;
   std::vector<Note> notes;
 };

@@ -9,13 +9,9 @@
 namespace oomdoctor {
 namespace {
 
-// Bounds: a log of any length must not fill the memory, and a person reads none of the rest.
-constexpr std::size_t max_incidents = 256;
-constexpr std::size_t max_occurrences = 64;
-constexpr std::size_t max_series = 2048;
+// Bounds beside those of the Case: no log comes near them.
 constexpr double max_value = 64.0 * static_cast<double>(TiB);  ///< no machine has it: mmcv prints such after an epoch
 constexpr double max_step = 1e15;                              ///< the same for steps
-constexpr std::size_t max_remarks_per_id = 64;
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
 
@@ -29,28 +25,12 @@ constexpr i64 handled_distance = 15;
 
 bool agrees(const std::optional<int>& a, const std::optional<int>& b) { return !a || !b || *a == *b; }
 
-bool has_numbers(const Oom& o) { return o.request || o.allocated || o.free || o.process || o.limit; }
-
 bool equal_numbers(const Oom& a, const Oom& b) {
   return a.request == b.request && a.capacity == b.capacity && a.free == b.free && a.allocated == b.allocated &&
          a.process == b.process && a.unallocated == b.unallocated && a.reserved == b.reserved && a.limit == b.limit;
 }
 
-/// Files of several ranks are read one after the other: their clocks tell which of them failed first.
-bool was_earlier(const Incident& a, const Incident& b) {
-  constexpr double dated = 1e8;  // below, only the time of the day is known
-  return a.evidence.span.source != b.evidence.span.source && a.when.time.value_or(0) > dated &&
-         b.when.time.value_or(0) > dated && *a.when.time < *b.when.time;
-}
-
 }  // namespace
-
-void CaseBuilder::begin_source(int source) {
-  source_ = source;
-  last_time_.reset();
-  streams_.clear();
-  ++run_;
-}
 
 void CaseBuilder::begin_emit(const Cursor& cursor, std::string_view reader, const Evidence& evidence) {
   cursor_ = &cursor;
@@ -85,7 +65,7 @@ Event CaseBuilder::event_here() const {
   Event e;
   e.evidence = evidence_;
   e.where = where_;
-  e.when.order = static_cast<i64>(source_) << 48 | evidence_.span.first_line;
+  e.when.order = evidence_.span.first_line;
   e.when.time = last_time_;
   const auto found = streams_.find(stream_key());
   const auto any = found != streams_.end() ? found : streams_.find("");
@@ -97,7 +77,7 @@ Event CaseBuilder::event_here() const {
 }
 
 bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oom& now) const {
-  if (trail.source != source_ || old.oom.kind != now.kind) return false;
+  if (old.oom.kind != now.kind) return false;
   if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
   if (found != streams_.end() && found->second.advances > trail.advances) return false;
@@ -115,7 +95,7 @@ bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oo
 
 void CaseBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
   Incident& incident = case_.incidents[index];
-  if (incident.occurrences.size() < max_occurrences)
+  if (incident.occurrences.size() < CaseLimits::occurrences)
     incident.occurrences.push_back(evidence);
   else
     ++incident.more_occurrences;
@@ -128,7 +108,7 @@ bool CaseBuilder::join_death(const Oom& now) {
     const Incident& old = case_.incidents[i];
     const bool near = evidence_.span.first_line - trails_[i].line <= repeat_distance;
     const bool victim = same_victim(old, where_);
-    if (trails_[i].source != source_ || !(near || victim) || !may_be_one_death(old, now, where_)) continue;
+    if (!(near || victim) || !may_be_one_death(old, now, where_)) continue;
     if (!found || victim) found = i;
     if (victim) break;
   }
@@ -162,7 +142,7 @@ void CaseBuilder::oom(Oom oom) {
     Incident& old = case_.incidents[i];
     if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) continue;
     if (same_failure(old, trails_[i], oom)) {
-      if (old.evidence.span.first_line == evidence_.span.first_line && old.evidence.span.source == source_) return;
+      if (old.evidence.span.first_line == evidence_.span.first_line) return;
       if (comes_in_parts(oom.agent)) fill_gaps(old.oom, oom);
       add_occurrence(i, evidence_);
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
@@ -174,7 +154,7 @@ void CaseBuilder::oom(Oom oom) {
     }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: what comes now is new
   }
-  if (case_.incidents.size() >= max_incidents) {
+  if (case_.incidents.size() >= CaseLimits::incidents) {
     ++case_.more_incidents;
     return;
   }
@@ -188,24 +168,23 @@ void CaseBuilder::oom(Oom oom) {
   incident.where = where_;
   incident.when = here.when;
   case_.incidents.push_back(std::move(incident));
-  trails_.push_back(
-      {stream_key(), stream().advances, run_, std::max(evidence_.span.first_line, claimed_through_), source_});
+  trails_.push_back({stream_key(), stream().advances, run_, std::max(evidence_.span.first_line, claimed_through_)});
 }
 
 void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) {
-    if (impossible_++ == 0) first_impossible_ = evidence_;
+    if (case_.impossible_values++ == 0) case_.first_impossible = evidence_;
     return;
   }
   const Stream& here = stream();
   // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
   const std::string counter = r.metric == Metric::used ? "" : evidence_.reader.substr(0, evidence_.reader.find('/'));
-  std::string key = std::to_string(source_) + '|' + std::string(to_string(r.metric)) + '|' + stream_key() + '|' +
-                    counter + '|' + r.label + '|' + r.phase;
+  std::string key =
+      std::string(to_string(r.metric)) + '|' + stream_key() + '|' + counter + '|' + r.label + '|' + r.phase;
   if (where_.device) key += "|d" + std::to_string(*where_.device);
   auto found = series_.find(key);
   if (found == series_.end()) {
-    if (series_.size() >= max_series) return;
+    if (series_.size() >= CaseLimits::series) return;
     found = series_.emplace(key, SeriesState{case_.series.size(), {}, 0}).first;
     Series s;
     s.metric = r.metric;
@@ -257,7 +236,7 @@ void CaseBuilder::step(const Step& s) {
   if (!case_.first_step) case_.first_step = now;
   if (!here.step || now > *here.step) {
     ++here.advances;
-    last_advance_[run_key(stream_key(), source_, run_)] = {here.advances, evidence_};
+    last_advance_[run_key(stream_key(), run_)] = {here.advances, evidence_};
   }
   here.step = now;
   here.step_line = evidence_.span.first_line;
@@ -265,18 +244,16 @@ void CaseBuilder::step(const Step& s) {
 }
 
 void CaseBuilder::setting(std::string_view name, std::string_view value) {
-  if (case_.settings.size() >= 512 || value.size() > 200) return;
+  if (case_.settings.size() >= CaseLimits::settings || value.size() > CaseLimits::setting_bytes) return;
   case_.settings[std::string(name)] = {std::string(value), evidence_};
 }
 
-std::string CaseBuilder::run_key(const std::string& stream, int source, int run) const {
-  return std::to_string(source) + '/' + std::to_string(run) + '/' + stream;
-}
+std::string CaseBuilder::run_key(const std::string& stream, int run) { return std::to_string(run) + '/' + stream; }
 
 void CaseBuilder::exit(const Exit& exit) {
   if (exit.signal || exit.code.value_or(0) != 0) ++run_;
   i64& count = case_.remark_counts["exit"];
-  if (static_cast<std::size_t>(++count) > max_remarks_per_id) return;
+  if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
   Event e = event_here();
   e.what = exit;
   case_.remarks.push_back(std::move(e));
@@ -286,9 +263,9 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
   if (name == "run/resumed") ++run_;
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
-    signs_.push_back({evidence_.span.first_line, source_, stream_key(), run_, name, evidence_});
+    signs_.push_back({evidence_.span.first_line, stream_key(), run_, name, evidence_});
   i64& count = case_.remark_counts[name];
-  if (static_cast<std::size_t>(++count) > max_remarks_per_id) {
+  if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) {
     // The latest matters most (the phase at the end): it takes the place of the one before it.
     for (auto it = case_.remarks.rbegin(); it != case_.remarks.rend(); ++it)
       if (const auto* r = std::get_if<Remark>(&it->what); r && r->id == name) {
@@ -302,17 +279,12 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
 }
 
 void CaseBuilder::finish() {
-  if (impossible_ > 0)
-    case_.notes.push_back({Severity::note,
-                           std::to_string(impossible_) + (impossible_ == 1 ? " value was" : " values were") +
-                               " left out: no machine has that much memory, no run that many steps",
-                           first_impossible_});
   for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
     Incident& incident = case_.incidents[i];
     const Trail& trail = trails_[i];
     const i64 last_line = trail.line;
     for (const Sign& sign : signs_) {
-      if (incident.handled || sign.source != trail.source) continue;
+      if (incident.handled) continue;
       const i64 distance = sign.line - last_line;
       const bool near = distance >= -3 && distance <= handled_distance && sign.id.starts_with("handled/");
       // A launcher may call anything completed: an exception that nobody caught is not undone by it.
@@ -321,23 +293,10 @@ void CaseBuilder::finish() {
       const bool went_on = sign.id == "run/went_on" && distance > 0 && sign.run == trail.run;
       if (near || ended_well || went_on) incident.handled = true, incident.handled_by = sign.evidence;
     }
-    const auto advance = last_advance_.find(run_key(trail.stream, trail.source, trail.run));
+    const auto advance = last_advance_.find(run_key(trail.stream, trail.run));
     if (!incident.handled && incident.oom.kind != OomKind::host && advance != last_advance_.end() &&
         advance->second.first > trail.advances && advance->second.second.span.first_line > last_line)
       incident.handled = true, incident.handled_by = advance->second.second;
-  }
-  // The first failure that ended the work; later ones of other ranks, and library errors behind it, follow from it.
-  std::optional<std::size_t> first;
-  for (std::size_t i = 0; i < case_.incidents.size(); ++i)
-    if (!case_.incidents[i].handled && (!first || was_earlier(case_.incidents[i], case_.incidents[*first]))) first = i;
-  for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
-    Incident& incident = case_.incidents[i];
-    if (incident.handled || i == first) continue;
-    const Incident& root = case_.incidents[*first];
-    const bool other_rank = incident.where.rank && root.where.rank && incident.where.rank != root.where.rank;
-    const bool other_device = incident.where.device && root.where.device && incident.where.device != root.where.device;
-    const bool echo = incident.oom.kind == OomKind::masked || !has_numbers(incident.oom);
-    if (other_rank || other_device || echo) incident.follows = *first;
   }
 }
 

@@ -1,6 +1,6 @@
-// The fold: takes what parsers say, in the order of the input, and keeps what has context: the current step of each
+// The fold over one input: takes what parsers say, in its order, and keeps what has context: the current step of each
 // stream, which reports are the same failure, whether the program went on. Its memory is bounded however long the input
-// is.
+// is. What several inputs say together is the business of joined_case.h.
 #pragma once
 
 #include <map>
@@ -17,10 +17,9 @@ class CaseBuilder : public Sink {
  public:
   explicit CaseBuilder(Case& out) : case_(out) {}
 
-  void begin_source(int source);
   /// All that the sink is told next comes from this place.
   void begin_emit(const Cursor& cursor, std::string_view reader, const Evidence& evidence);
-  /// Concludes what needs the end: which failures were handled, which follow from others.
+  /// Concludes what needs the end of the input: which failures were handled.
   void finish();
 
   i64 lines_claimed_through() const { return claimed_through_; }
@@ -48,7 +47,6 @@ class CaseBuilder : public Sink {
     i64 advances = 0;  ///< of the stream, when it failed
     int run = 0;
     i64 line = 0;
-    int source = 0;
   };
   struct SeriesState {
     std::size_t index = 0;
@@ -65,20 +63,16 @@ class CaseBuilder : public Sink {
   Event event_here() const;
 
   Case& case_;
-  int source_ = 0;
   const Cursor* cursor_ = nullptr;
   Evidence evidence_;
   Where where_;
   i64 claimed_through_ = 0;
   std::map<std::string, Stream> streams_;
   std::map<std::string, SeriesState> series_;
-  std::optional<double> last_time_;  ///< of the last line of this source that prints one
-  i64 impossible_ = 0;               ///< values
-  Evidence first_impossible_;
+  std::optional<double> last_time_;  ///< of the last line that prints one
   std::vector<Trail> trails_;
   struct Sign {
     i64 line;
-    int source;
     std::string stream;
     int run;
     std::string id;
@@ -88,7 +82,7 @@ class CaseBuilder : public Sink {
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's
   std::map<std::string, std::pair<i64, Evidence>>
       last_advance_;  ///< stream of a run → advances and the line of the latest
-  std::string run_key(const std::string& stream, int source, int run) const;
+  static std::string run_key(const std::string& stream, int run);
 };
 
 }  // namespace oomdoctor

@@ -19,6 +19,8 @@ bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
 
 }  // namespace
 
+bool has_numbers(const Oom& o) { return o.request || o.allocated || o.free || o.process || o.limit; }
+
 int death_authority(const Oom& report) {
   if (report.kind != OomKind::host && report.kind != OomKind::shared_memory) return 0;
   switch (report.agent) {

@@ -6,6 +6,9 @@
 
 namespace oomdoctor {
 
+/// True when the report names at least one size: without any, only its place tells it from the next one.
+bool has_numbers(const Oom& report);
+
 /// How far a report of a killed process is to be trusted; 0: it reports no death. The most trusted one places the
 /// incident.
 int death_authority(const Oom& report);

@@ -7,6 +7,7 @@
 
 #include "parse/case_builder.h"
 #include "parse/declared_memory.h"
+#include "parse/joined_case.h"
 #include "parse/readers.h"
 #include "text/console_text.h"
 
@@ -55,7 +56,7 @@ void tell_gauge(const Gauge& gauge, const std::vector<GaugeValue>& values, Sink&
 /// Feeds one source through map and fold.
 class Pass {
  public:
-  Pass(CaseBuilder& builder, Case& out, int source) : builder_(builder), case_(out), source_(source) {}
+  Pass(CaseBuilder& builder, Case& out) : builder_(builder), case_(out) {}
 
   /// Tells the builder what was found in [begin, end), rows of an open table included.
   void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, std::vector<Found>& found) {
@@ -90,7 +91,7 @@ class Pass {
 
   void open_table(const Table& table, Layout layout) {
     table_ = &table;
-    if (!layout.kind.empty()) case_.inputs[static_cast<std::size_t>(source_)].kind = layout.kind;
+    if (!layout.kind.empty()) case_.inputs.front().kind = layout.kind;
     // A header may come again before every row.
     const bool told =
         std::any_of(case_.notes.begin(), case_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
@@ -101,7 +102,6 @@ class Pass {
  private:
   Evidence evidence(const Line& line, i64 first, i64 last, std::string_view marked) const {
     Evidence e;
-    e.span.source = source_;
     e.span.first_line = first;
     e.span.last_line = last;
     std::size_t at = marked.empty() ? std::string::npos : line.text.find(marked);
@@ -160,7 +160,6 @@ class Pass {
 
   CaseBuilder& builder_;
   Case& case_;
-  int source_;
   const Table* table_ = nullptr;
   Layout layout_;
   i64 claimed_ = 0;
@@ -186,64 +185,66 @@ struct Scanner::Impl {
 Scanner::Scanner(std::span<const Parser* const> parsers) : impl_(std::make_unique<Impl>(Impl{ReaderTable(parsers)})) {}
 Scanner::~Scanner() = default;
 
-Case Scanner::scan(std::vector<Source>& sources) const {
+Case Scanner::scan(Source& source) const {
   Case out;
+  out.inputs.emplace_back().path = source.name();
   CaseBuilder builder(out);
-  for (std::size_t s = 0; s < sources.size(); ++s) {
-    Source& source = sources[s];
-    out.inputs.emplace_back().path = source.name();
-    builder.begin_source(static_cast<int>(s));
-    Pass pass(builder, out, static_cast<int>(s));
-    ConsoleText text(source);
-    std::size_t begin = 0;
-    i64 lines = 0;
-    bool more = true, first = true;
-    char last = '\n';
-    while (true) {
-      while (more && text.bytes().size() - begin < block_size + margin) more = text.read(block_size);
-      const std::string_view buffer = text.bytes();
-      if (begin >= buffer.size()) break;
-      const Window window(buffer, text.folds());
-      if (first) {
-        std::vector<std::string> head;
-        for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l))
-          head.push_back(l->text);
-        Layout layout;
-        if (const Table* table = impl_->readers.sniff(head, layout)) pass.open_table(*table, std::move(layout));
-        first = false;
-      }
-      const std::size_t end = more ? cut_at_line(buffer, begin, begin + block_size) : buffer.size();
-      std::vector<Found> found = impl_->readers.map(window, begin, end, lines + 1);
-      pass.fold(window, begin, end, lines + 1, found);
-      lines += window.line_ends(begin, end);
-      last = buffer[end - 1];
-      const std::size_t drop = end > margin ? end - margin : 0;
-      begin = end - drop;
-      const bool done = !more && end >= buffer.size();
-      text.drop(drop);
-      if (done) break;
+  Pass pass(builder, out);
+  ConsoleText text(source);
+  std::size_t begin = 0;
+  i64 lines = 0;
+  bool more = true, first = true;
+  char last = '\n';
+  while (true) {
+    while (more && text.bytes().size() - begin < block_size + margin) more = text.read(block_size);
+    const std::string_view buffer = text.bytes();
+    if (begin >= buffer.size()) break;
+    const Window window(buffer, text.folds());
+    if (first) {
+      std::vector<std::string> head;
+      for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l))
+        head.push_back(l->text);
+      Layout layout;
+      if (const Table* table = impl_->readers.sniff(head, layout)) pass.open_table(*table, std::move(layout));
+      first = false;
     }
-    if (!ends_line(last)) ++lines;
-    Input& input = out.inputs.back();
-    input.bytes = source.bytes();
-    input.lines = lines;
-    out.coverage.lines += lines;
-    if (source.encoding() == "screens")
-      out.notes.push_back({Severity::note,
-                           source.name() + " is a capture of watch: its screens were played back one below the other, "
-                                           "and line numbers count their lines",
-                           {}});
-    else if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
-      out.notes.push_back(
-          {Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
-    if (text.width() != 0)
-      out.notes.push_back({Severity::note,
-                           source.name() + " was broken at " + std::to_string(text.width()) +
-                               " columns by a console; its lines were put together again",
-                           {}});
+    const std::size_t end = more ? cut_at_line(buffer, begin, begin + block_size) : buffer.size();
+    std::vector<Found> found = impl_->readers.map(window, begin, end, lines + 1);
+    pass.fold(window, begin, end, lines + 1, found);
+    lines += window.line_ends(begin, end);
+    last = buffer[end - 1];
+    const std::size_t drop = end > margin ? end - margin : 0;
+    begin = end - drop;
+    const bool done = !more && end >= buffer.size();
+    text.drop(drop);
+    if (done) break;
   }
+  if (!ends_line(last)) ++lines;
+  Input& input = out.inputs.back();
+  input.bytes = source.bytes();
+  input.lines = lines;
+  out.coverage.lines += lines;
+  if (source.encoding() == "screens")
+    out.notes.push_back({Severity::note,
+                         source.name() + " is a capture of watch: its screens were played back one below the other, "
+                                         "and line numbers count their lines",
+                         {}});
+  else if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
+    out.notes.push_back(
+        {Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
+  if (text.width() != 0)
+    out.notes.push_back({Severity::note,
+                         source.name() + " was broken at " + std::to_string(text.width()) +
+                             " columns by a console; its lines were put together again",
+                         {}});
   builder.finish();
   return out;
+}
+
+Case Scanner::scan(std::vector<Source>& sources) const {
+  JoinedCase joined;
+  for (Source& source : sources) joined.add(scan(source));
+  return joined.take();
 }
 
 std::vector<std::string> Scanner::takers(std::string_view text) const {

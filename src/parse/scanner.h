@@ -17,8 +17,10 @@ class Scanner {
   explicit Scanner(std::span<const Parser* const> parsers);
   ~Scanner();
 
-  /// Reads all sources to their end. Input is never an error: damage becomes notes. Throws Error when reading itself
-  /// fails.
+  /// Reads one source to its end: a case to be joined, alone or with others (joined_case.h). Input is never an error:
+  /// damage becomes notes. Throws Error when reading itself fails.
+  Case scan(Source& source) const;
+  /// The same for each source in turn, joined.
   Case scan(std::vector<Source>& sources) const;
 
   /// Names of all patterns and gauges that take `line` (a law: each example is taken by exactly one).

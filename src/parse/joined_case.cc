@@ -1,0 +1,148 @@
+#include "parse/joined_case.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "parse/same_failure.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr int order_bits = 48;  ///< of the line in When::order; the file stands above it
+constexpr double dated = 1e8;   ///< below, only the time of the day is known
+
+/// Files of several ranks are read one after the other: their clocks tell which of them failed first.
+bool was_earlier(const Incident& a, const Incident& b) {
+  return a.evidence.span.source != b.evidence.span.source && a.when.time.value_or(0) > dated &&
+         b.when.time.value_or(0) > dated && *a.when.time < *b.when.time;
+}
+
+/// Gives every place of a file's case the number of the file.
+void number(Case& file, int source) {
+  const auto place = [source](Evidence& e) { e.span.source = source; };
+  const auto known = [&](std::optional<Evidence>& e) {
+    if (e) place(*e);
+  };
+  const auto order = [source](When& when) { when.order |= static_cast<i64>(source) << order_bits; };
+  for (Incident& incident : file.incidents) {
+    place(incident.evidence);
+    order(incident.when);
+    for (Evidence& e : incident.occurrences) place(e);
+    known(incident.handled_by);
+  }
+  for (Series& series : file.series) place(series.first_evidence), place(series.last_evidence);
+  for (auto& [name, setting] : file.settings) place(setting.evidence);
+  for (Event& event : file.remarks) place(event.evidence), order(event.when);
+  for (Note& note : file.notes) known(note.at);
+  known(file.last_progress);
+  known(file.first_impossible);
+}
+
+/// The id under which a remark or an exit is counted.
+std::string_view counted_as(const Event& event) {
+  const auto* remark = std::get_if<Remark>(&event.what);
+  return remark != nullptr ? std::string_view(remark->id) : std::string_view("exit");
+}
+
+}  // namespace
+
+void JoinedCase::add_incidents(Case& file) {
+  case_.more_incidents += file.more_incidents;
+  for (Incident& incident : file.incidents) {
+    const bool first = !incident.handled && (!first_ || was_earlier(incident, case_.incidents[*first_]));
+    if (case_.incidents.size() >= CaseLimits::incidents) {
+      ++case_.more_incidents;
+      if (!first) continue;
+      case_.incidents.pop_back();  // what the diagnosis is about is kept in any case
+    }
+    if (first) first_ = case_.incidents.size();
+    case_.incidents.push_back(std::move(incident));
+  }
+}
+
+void JoinedCase::add_remarks(Case& file) {
+  for (Event& event : file.remarks) {
+    const std::string_view id = counted_as(event);
+    if (std::size_t& kept = kept_remarks_[std::string(id)]; kept < CaseLimits::remarks_per_id) {
+      ++kept;
+    } else {
+      if (id == "exit") continue;
+      // The latest matters most (the phase at the end): it takes the place of the one before it.
+      const auto same = [&](const Event& e) { return counted_as(e) == id; };
+      case_.remarks.erase(std::next(std::find_if(case_.remarks.rbegin(), case_.remarks.rend(), same)).base());
+    }
+    case_.remarks.push_back(std::move(event));
+  }
+  for (const auto& [id, n] : file.remark_counts) case_.remark_counts[id] += n;
+}
+
+void JoinedCase::add_settings(Case& file) {
+  for (auto& [name, setting] : file.settings)
+    if (case_.settings.size() < CaseLimits::settings || case_.settings.contains(name))
+      case_.settings.insert_or_assign(name, std::move(setting));
+}
+
+void JoinedCase::add_notes(Case& file) {
+  for (Note& note : file.notes) {
+    // A layout that a hundred files have in common is explained once.
+    const bool told = !note.at && std::any_of(case_.notes.begin(), case_.notes.end(),
+                                              [&](const Note& n) { return !n.at && n.text == note.text; });
+    if (!told) case_.notes.push_back(std::move(note));
+  }
+}
+
+void JoinedCase::add(Case file) {
+  number(file, static_cast<int>(case_.inputs.size()));
+  std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(case_.inputs));
+  add_incidents(file);
+  for (Series& series : file.series) {
+    if (case_.series.size() < CaseLimits::series)
+      case_.series.push_back(std::move(series));
+    else
+      ++case_.more_series;
+  }
+  case_.more_series += file.more_series;
+  add_settings(file);
+  add_remarks(file);
+  if (!case_.first_step) case_.first_step = file.first_step;
+  if (file.last_step) case_.last_step = file.last_step;
+  case_.progress_lines += file.progress_lines;
+  if (file.last_progress) case_.last_progress = std::move(file.last_progress);
+  case_.impossible_values += file.impossible_values;
+  if (!case_.first_impossible) case_.first_impossible = std::move(file.first_impossible);
+  case_.coverage.lines += file.coverage.lines;
+  case_.coverage.claimed += file.coverage.claimed;
+  for (const auto& [parser, n] : file.coverage.by_parser) case_.coverage.by_parser[parser] += n;
+  add_notes(file);
+}
+
+Case JoinedCase::take() {
+  if (case_.impossible_values > 0)
+    case_.notes.push_back({Severity::note,
+                           std::to_string(case_.impossible_values) +
+                               (case_.impossible_values == 1 ? " value was" : " values were") +
+                               " left out: no machine has that much memory, no run that many steps",
+                           case_.first_impossible});
+  // Later failures of other ranks, and library errors behind the first one, follow from it.
+  for (std::size_t i = 0; i < case_.incidents.size() && first_; ++i) {
+    Incident& incident = case_.incidents[i];
+    if (incident.handled || i == *first_) continue;
+    const Incident& root = case_.incidents[*first_];
+    const bool other_rank = incident.where.rank && root.where.rank && incident.where.rank != root.where.rank;
+    const bool other_device = incident.where.device && root.where.device && incident.where.device != root.where.device;
+    const bool echo = incident.oom.kind == OomKind::masked || !has_numbers(incident.oom);
+    if (other_rank || other_device || echo) incident.follows = *first_;
+  }
+  first_.reset();
+  kept_remarks_.clear();
+  return std::exchange(case_, {});
+}
+
+Case join(std::vector<Case> files) {
+  JoinedCase joined;
+  for (Case& file : files) joined.add(std::move(file));
+  return joined.take();
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,38 @@
+// Many files as one case: which failure of all files came first, what follows from it, and what is kept where all
+// together are more than a Case holds. Files are added in their order, one after the other, so that no more than one
+// of them need be in memory beside the result.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/case.h"
+
+namespace oomdoctor {
+
+class JoinedCase {
+ public:
+  /// Takes the case of the next file, as Scanner::scan(Source&) made it; its line numbers and order are kept, its
+  /// places get the number of the file.
+  void add(Case file);
+
+  /// The case of all files. What Incident::follows says is settled here, also for one file.
+  Case take();
+
+ private:
+  void add_incidents(Case& file);
+  void add_remarks(Case& file);
+  void add_settings(Case& file);
+  void add_notes(Case& file);
+
+  Case case_;
+  std::optional<std::size_t> first_;                 ///< the first failure that ended the work, of all files so far
+  std::map<std::string, std::size_t> kept_remarks_;  ///< by id
+};
+
+/// The same for cases that are all there. No cases make an empty one.
+Case join(std::vector<Case> files);
+
+}  // namespace oomdoctor
