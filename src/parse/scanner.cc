@@ -223,6 +223,10 @@ Case Scanner::scan(Source& source) const {
   Input& input = out.inputs.back();
   input.bytes = source.bytes();
   input.lines = lines;
+  input.compression = source.compression();
+  input.truncated = source.truncated();
+  if (const std::string damage = source.damage(); !damage.empty())
+    out.notes.push_back({input.truncated ? Severity::warning : Severity::note, damage, {}});
   out.coverage.lines += lines;
   if (source.encoding() == "screens")
     out.notes.push_back({Severity::note,

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -11,12 +12,15 @@
 
 #include "base/edit_distance.h"
 #include "base/error.h"
+#include "text/archive.h"
 #include "text/screen.h"
 
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t screen_head = 4096;  ///< `watch` shows its first screen at once
+/// What an input is, is judged from at most this much: `watch` shows its first screen at once.
+constexpr std::size_t head_size = 4096;
+constexpr int pipe_size = 1 << 20;  ///< the most that Linux grants everybody; by default a pipe holds 64 KiB
 
 /// Turns UTF-16 code units to UTF-8; keeps a half unit or a first surrogate for the next call.
 class Utf16Decoder {
@@ -91,16 +95,36 @@ struct Source::Impl {
   std::string text;  // of_text
   std::size_t taken = 0;
   i64 bytes = 0;
-  bool started = false;
+  bool begun = false, ended = false;
+  std::unique_ptr<Archive> archive;
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
+  std::string block;  // for these two, whose text is not as long as what it is made of
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
   }
 
-  std::size_t raw(char* to, std::size_t n) {
+  /// Tells the kernel what is coming; it may not listen.
+  void prepare(const struct stat& about) const {
+    if (S_ISREG(about.st_mode)) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (S_ISFIFO(about.st_mode)) ::fcntl(fd, F_SETPIPE_SZ, pipe_size);
+  }
+
+  /// Fills `to`; less only at the end. A terminal and a pipe give what they have, and end once.
+  std::size_t take(char* to, std::size_t n) {
+    std::size_t got = 0;
+    while (got < n && !ended) {
+      const std::size_t more = take_some(to + got, n - got);
+      ended = more == 0;
+      got += more;
+    }
+    bytes += static_cast<i64>(got);
+    return got;
+  }
+
+  std::size_t take_some(char* to, std::size_t n) {
     if (fd < 0) {
       n = std::min(n, text.size() - taken);
       std::memcpy(to, text.data() + taken, n);
@@ -114,19 +138,62 @@ struct Source::Impl {
     }
   }
 
-  /// Looks at the first bytes: a byte order mark, or every second byte zero.
-  std::string_view sniff(std::string_view first) {
-    const auto begins = [&](std::string_view mark) { return first.substr(0, mark.size()) == mark; };
-    if (begins("\xEF\xBB\xBF")) {
-      encoding = "utf-8-bom";
-      return first.substr(3);
+  std::size_t unpacked(char* to, std::size_t n) { return archive ? archive->read(to, n) : take(to, n); }
+
+  /// The first bytes tell what the rest is.
+  bool begin(std::string& out, std::size_t wanted) {
+    begun = true;
+    const std::size_t at = out.size();
+    out.resize(at + wanted);
+    std::size_t got = take(out.data() + at, wanted);
+    archive = Archive::begin({out.data() + at, got}, [this](char* to, std::size_t n) { return take(to, n); });
+    if (archive) got = archive->read(out.data() + at, wanted);
+    out.resize(at + got);
+    out.erase(at, sniff(std::string_view(out).substr(at)));
+    if (!utf16 && !screens) return got > 0;
+    block = out.substr(at);
+    out.resize(at);
+    convert(block, out);
+    return got > 0;
+  }
+
+  bool read(std::string& out, std::size_t wanted) {
+    if (!begun) return begin(out, std::max(wanted, head_size));
+    const std::size_t at = out.size();
+    if (!utf16 && !screens) {
+      out.resize(at + wanted);
+      const std::size_t got = unpacked(out.data() + at, wanted);
+      out.resize(at + got);
+      return got > 0;
     }
+    block.resize(wanted);
+    block.resize(unpacked(block.data(), wanted));
+    if (!block.empty()) {
+      convert(block, out);
+      return true;
+    }
+    if (screens) screens->finish(out);
+    return out.size() > at;
+  }
+
+  void convert(std::string_view from, std::string& out) {
+    if (screens)
+      screens->feed(from, out);
+    else
+      utf16->feed(from, out);
+  }
+
+  /// Knows a byte order mark, or every second byte zero, or a captured screen. Gives the length of the mark.
+  std::size_t sniff(std::string_view first) {
+    const auto begins = [&](std::string_view mark) { return first.substr(0, mark.size()) == mark; };
     using namespace std::string_view_literals;
-    std::size_t skip = 0;
-    if (begins("\xFF\xFE"sv))
-      encoding = "utf-16le", skip = 2;
+    std::size_t mark = 0;
+    if (begins("\xEF\xBB\xBF"sv))
+      encoding = "utf-8-bom", mark = 3;
+    else if (begins("\xFF\xFE"sv))
+      encoding = "utf-16le", mark = 2;
     else if (begins("\xFE\xFF"sv))
-      encoding = "utf-16be", skip = 2;
+      encoding = "utf-16be", mark = 2;
     else if (first.size() >= 16) {
       std::size_t even = 0, odd = 0;
       const std::size_t look = std::min<std::size_t>(first.size() & ~std::size_t{1}, 64);
@@ -134,8 +201,13 @@ struct Source::Impl {
       if (odd == look / 2 && even == 0) encoding = "utf-16le";
       if (even == look / 2 && odd == 0) encoding = "utf-16be";
     }
-    if (!encoding.empty()) utf16 = std::make_unique<Utf16Decoder>(encoding == "utf-16be");
-    return first.substr(skip);
+    if (encoding.starts_with("utf-16")) {
+      utf16 = std::make_unique<Utf16Decoder>(encoding == "utf-16be");
+    } else if (ScreenPlayer::wanted(first.substr(mark, head_size))) {
+      screens = std::make_unique<ScreenPlayer>();
+      encoding = "screens";
+    }
+    return mark;
   }
 };
 
@@ -146,8 +218,10 @@ Source::~Source() = default;
 Source Source::open(const std::string& path) {
   auto impl = std::make_unique<Impl>();
   impl->name = path == "-" ? "<stdin>" : path;
+  struct stat about {};
   if (path == "-") {
     impl->fd = STDIN_FILENO;
+    if (::fstat(impl->fd, &about) == 0) impl->prepare(about);
     return Source(std::move(impl));
   }
   impl->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -155,9 +229,9 @@ Source Source::open(const std::string& path) {
   if (impl->fd < 0)
     throw Error("cannot open '" + path + "': " + std::strerror(errno), {},
                 errno == ENOENT ? missing_file_help(path) : "");
-  struct stat about {};
   if (::fstat(impl->fd, &about) == 0 && S_ISDIR(about.st_mode))
     throw Error("'" + path + "' is a folder", {}, "name the log files in it, for example " + path + "/*.log");
+  impl->prepare(about);
   return Source(std::move(impl));
 }
 
@@ -168,40 +242,17 @@ Source Source::of_text(std::string name, std::string text) {
   return Source(std::move(impl));
 }
 
-bool Source::read(std::string& out, std::size_t wanted) {
-  std::string block(wanted, '\0');
-  std::size_t got = impl_->raw(block.data(), wanted);
-  while (!impl_->started && got > 0 && got < 64) {  // enough to know the encoding, also from a slow pipe
-    const std::size_t more = impl_->raw(block.data() + got, wanted - got);
-    if (more == 0) break;
-    got += more;
-  }
-  if (got == 0) {
-    const std::size_t before = out.size();
-    if (impl_->screens) impl_->screens->finish(out);
-    return out.size() > before;
-  }
-  impl_->bytes += static_cast<i64>(got);
-  std::string_view view(block.data(), got);
-  if (!impl_->started) {
-    view = impl_->sniff(view);
-    if (!impl_->utf16 && ScreenPlayer::wanted(view.substr(0, screen_head))) {
-      impl_->screens = std::make_unique<ScreenPlayer>();
-      impl_->encoding = "screens";
-    }
-  }
-  impl_->started = true;
-  if (impl_->screens)
-    impl_->screens->feed(view, out);
-  else if (impl_->utf16)
-    impl_->utf16->feed(view, out);
-  else
-    out.append(view);
-  return true;
-}
+bool Source::read(std::string& out, std::size_t wanted) { return impl_->read(out, wanted); }
 
 const std::string& Source::name() const { return impl_->name; }
 i64 Source::bytes() const { return impl_->bytes; }
 const std::string& Source::encoding() const { return impl_->encoding; }
+std::string_view Source::compression() const {
+  return to_string(impl_->archive ? impl_->archive->packing() : Packing::none);
+}
+bool Source::truncated() const { return impl_->archive && impl_->archive->truncated(); }
+std::string Source::damage() const {
+  return impl_->archive && !impl_->archive->damage().empty() ? impl_->name + " " + impl_->archive->damage() : "";
+}
 
 }  // namespace oomdoctor

@@ -1,6 +1,6 @@
-// Bytes of one input, read once from front to back: a file, standard input, or memory. A UTF-8 byte order mark is
-// dropped, UTF-16 becomes UTF-8, and the screens of a captured `watch` are played back on the way, so that everything
-// behind sees one kind of text.
+// Bytes of one input, read once from front to back: a file, standard input, or memory. What was packed with gzip or
+// zstd is unpacked, a UTF-8 byte order mark is dropped, UTF-16 becomes UTF-8, and the screens of a captured `watch` are
+// played back on the way, so that everything behind sees one kind of text.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,18 @@ class Source {
   Source(Source&&) noexcept;
   ~Source();
 
-  /// Appends up to `wanted` bytes of text to `out`; false at the end. Throws Error when reading fails.
+  /// Appends about `wanted` bytes of text to `out`; false at the end. Waits for a slow writer until it has them. May be
+  /// called by one thread after the other, not by two at once. Throws Error when reading fails.
   bool read(std::string& out, std::size_t wanted);
 
   const std::string& name() const;
-  i64 bytes() const;                    ///< read so far, before any decoding
+  i64 bytes() const;                    ///< read so far, before any unpacking and decoding; at the end the whole input
   const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch)
+
+  std::string_view compression() const;  ///< "", "gzip", "zstd"
+  // Known at the end:
+  bool truncated() const;      ///< the archive ended early, was damaged or too much: its text is not all of it
+  std::string damage() const;  ///< what was wrong with the archive, a sentence without its full stop; "" when nothing
 
  private:
   struct Impl;

@@ -3,6 +3,7 @@
 Only the standard library is used; where the jsonschema module is there, reports are also checked against the schema.
 """
 import copy
+import gzip
 import json
 import os
 import pathlib
@@ -41,6 +42,15 @@ def run(*words, stdin=None, cwd=None, environment=None, text=True):
     clean.update(environment or {})
     where = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
     return subprocess.run([BINARY, *words], capture_output=True, text=text, cwd=cwd, env=clean, timeout=60, **where)
+
+
+def zstd_frame(data):
+    """A Zstandard frame by the letter of RFC 8878: a window of 1 MiB, blocks as they are."""
+    blocks = [data[i:i + 100] for i in range(0, len(data), 100)]
+    packed = b"\x28\xb5\x2f\xfd\x00\x50"
+    for i, block in enumerate(blocks):
+        packed += (len(block) << 3 | (i + 1 == len(blocks))).to_bytes(3, "little") + block
+    return packed
 
 
 class Case(unittest.TestCase):
@@ -188,6 +198,31 @@ class Inputs(Case):
         paths = json.loads(self.run_here("analyze", "--format", "json", "runs").stdout)["inputs"]
         if paths and "runs" in paths[0]["path"]:
             self.assertEqual([x["path"] for x in paths], ["runs/a/x.out"])
+
+    def test_an_archive_is_read_as_its_text(self):
+        text = FAILED.encode()
+        members = gzip.compress(text[:100]) + gzip.compress(text[100:], mtime=1)
+        for packed, name in ((members, "gzip"), (zstd_frame(text), "zstd")):
+            (self.folder / "packed").write_bytes(packed)
+            plain, ours, piped = (json.loads(self.run_here("analyze", "--format", "json", *words, **more).stdout)
+                                  for words, more in ((["train.log"], {}), (["packed"], {}),
+                                                      (["-"], {"stdin": packed, "text": False})))
+            for report, path in ((ours, "packed"), (piped, "<stdin>")):
+                self.assertEqual(report["inputs"][0].pop("compression"), name)
+                self.assertEqual(report["inputs"][0]["bytes"], len(packed))
+                report["inputs"][0]["bytes"] = len(text)
+                self.assertEqual(json.dumps(report).replace(path, "train.log"), json.dumps(plain))
+
+    def test_an_archive_that_ends_early_says_so(self):
+        packed = gzip.compress(HEALTHY.encode() + os.urandom(1000) + FAILED.encode())
+        (self.folder / "cut.log.gz").write_bytes(packed[:-200])
+        report = json.loads(self.run_here("analyze", "--format", "json", "cut.log.gz").stdout)
+        self.assertTrue(report["inputs"][0]["truncated"])
+        self.assertEqual(report["inputs"][0]["bytes"], len(packed) - 200)
+        note, = (n for n in report["notes"] if "cut.log.gz" in n["text"])
+        self.assertEqual(note["severity"], "warning")
+        self.assertIn(f"ends early, after byte {len(packed) - 200} of its gzip data", note["text"])
+        self.assertIn("cut.log.gz (gzip) (cut off at its end)", self.run_here("analyze", "cut.log.gz").stdout)
 
     def test_an_empty_log_is_no_error(self):
         (self.folder / "empty.log").write_text("")

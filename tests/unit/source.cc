@@ -1,12 +1,16 @@
 #include "text/source.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/error.h"
 #include "catch.h"
+#include "packed.h"
 #include "text_forms.h"
 
 namespace oomdoctor {
@@ -69,12 +73,14 @@ TEST_CASE("a UTF-8 mark is dropped", "[source]") {
 TEST_CASE("UTF-16 becomes UTF-8 wherever reads are cut", "[source]") {
   std::u32string long_text;
   std::string long_utf8;
-  for (int i = 0; i < 9; ++i) long_text += sample, long_utf8 += sample_utf8;
+  for (int i = 0; i < 300; ++i) long_text += sample, long_utf8 += sample_utf8;
   for (const bool big : {false, true}) {
     for (const std::size_t piece :
          {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{4096}}) {
       CAPTURE(big, piece);
-      Source source = Source::of_text("name", testing::utf16(long_text, big, true));
+      const std::string raw = testing::utf16(long_text, big, true);
+      REQUIRE(raw.size() > 10000);  // the first read takes what it needs to know the encoding
+      Source source = Source::of_text("name", raw);
       CHECK(all_of(source, piece) == long_utf8);
       CHECK(source.encoding() == (big ? "utf-16be" : "utf-16le"));
     }
@@ -101,6 +107,72 @@ TEST_CASE("a file reads as its text does", "[source]") {
   Source source = Source::open(folder.file("train.log", text));
   CHECK(all_of(source, 777) == text);
   CHECK(source.bytes() == static_cast<i64>(text.size()));
+}
+
+TEST_CASE("an archive reads as its text does, whatever its name", "[source]") {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 60000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
+  const std::string gzip = testing::gzipped(text);
+  Source named = Source::open(folder.file("train.log", gzip));
+  CHECK((all_of(named, 50000) == text));
+  CHECK(named.compression() == "gzip");
+  CHECK(named.bytes() == static_cast<i64>(gzip.size()));
+  CHECK_FALSE(named.truncated());
+  CHECK(named.damage().empty());
+  Source plain = Source::open(folder.file("train.log.gz", text));
+  CHECK((all_of(plain, 50000) == text));
+  CHECK(plain.compression().empty());
+  Source moved = std::move(named);  // its archive reads on through it
+  CHECK(moved.compression() == "gzip");
+}
+
+TEST_CASE("what was packed is decoded as what was not", "[source]") {
+  std::u32string text;
+  std::string utf8;
+  for (int i = 0; i < 300; ++i) text += sample, utf8 += sample_utf8;
+  Source utf16 = Source::of_text("name", testing::zstandard(testing::utf16(text, true, true)));
+  CHECK(all_of(utf16, 333) == utf8);
+  CHECK(utf16.encoding() == "utf-16be");
+  CHECK(utf16.compression() == "zstd");
+  Source marked = Source::of_text("name", testing::gzipped("\xEF\xBB\xBF" + utf8));
+  CHECK(all_of(marked, 333) == utf8);
+  Source inner = Source::of_text("name", testing::gzipped(testing::gzipped(utf8)));
+  CHECK(all_of(inner, 333) == testing::gzipped(utf8));
+}
+
+TEST_CASE("a damaged archive keeps its size and names itself", "[source]") {
+  std::string text;
+  for (int i = 0; i < 60000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
+  std::string packed = testing::gzipped(text);
+  for (std::size_t i = packed.size() / 2; i < packed.size() / 2 + 100; ++i) packed[i] = '\xFF';
+  Source source = Source::of_text("a.gz", packed);
+  const std::string read = all_of(source, 1 << 16);
+  CHECK(read.size() > text.size() / 4);
+  CHECK(read.size() < text.size());
+  CHECK(source.truncated());
+  CHECK(source.damage().find("a.gz is damaged near byte ") == 0);
+  CHECK(source.bytes() == static_cast<i64>(packed.size()));
+}
+
+TEST_CASE("a pipe is read to its end, however it is filled", "[source]") {
+  const Folder folder;
+  REQUIRE(::mkfifo(folder.at("pipe").c_str(), 0600) == 0);
+  std::thread writer([&] {
+    const int fd = ::open(folder.at("pipe").c_str(), O_WRONLY);
+    for (int i = 0; i < 2000; ++i)
+      if (::write(fd, "0123456789\n", 11) != 11) break;
+    ::close(fd);
+  });
+  Source source = Source::open(folder.at("pipe"));
+  std::string out;
+  const bool some = source.read(out, 9000);
+  const std::size_t first = out.size();
+  while (source.read(out, 9000)) continue;
+  writer.join();
+  CHECK(some);
+  CHECK(first == 9000);
+  CHECK(out.size() == 22000);
 }
 
 TEST_CASE("a missing file is named with its neighbour", "[source]") {
