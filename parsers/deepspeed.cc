@@ -26,8 +26,8 @@ std::optional<std::string> message_before(const Cursor& cursor) {
     if (line.text.find("Max_MA") != std::string::npos) return false;
     const std::size_t at = line.text.find(tag);
     if (at == std::string::npos) return true;
-    const std::string said = line.text.substr(at + tag.size());
-    if (said.find("CPU Virtual Memory") == std::string::npos) message = said.substr(0, said.find('|'));
+    const std::string_view said = line.text.substr(at + tag.size());
+    if (said.find("CPU Virtual Memory") == std::string::npos) message = std::string(said.substr(0, said.find('|')));
     return false;
   });
   return message;

@@ -8,10 +8,10 @@
 namespace oomdoctor::parsers {
 namespace {
 
-bool holds_memory(std::string_view line) { return !read_printed(line).values.empty(); }
+bool holds_memory(const Printed& printed) { return !printed.values.empty(); }
 
 void tell(const Match& m, Sink& sink) {
-  const Printed printed = read_printed(m.text);
+  const Printed& printed = *m.printed;
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   if (!printed.evaluation && (printed.step || printed.epoch))
     sink.step({whole(printed.step), whole(printed.total), printed.epoch});
@@ -45,7 +45,7 @@ consteval Pattern row(std::string_view name, std::string_view anchor, std::strin
                          .emit = tell,
                          .fallback = true,
                          .fold_case = true,
-                         .takes = holds_memory});
+                         .reads = holds_memory});
 }
 
 constexpr Pattern patterns[] = {

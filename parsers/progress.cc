@@ -9,13 +9,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
-bool is_progress(std::string_view line) {
-  const Printed printed = read_printed(line);
+bool is_progress(const Printed& printed) {
   return printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch);
 }
 
 void step(const Match& m, Sink& sink) {
-  const Printed printed = read_printed(m.text);
+  const Printed& printed = *m.printed;
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   sink.step({whole(printed.step), whole(printed.total), printed.epoch});
 }
@@ -27,7 +26,7 @@ consteval Pattern plain(std::string_view name, std::string_view anchor, std::str
                          .emit = step,
                          .fallback = true,
                          .fold_case = true,
-                         .takes = is_progress});
+                         .reads = is_progress});
 }
 
 void evaluation(const Match&, Sink& sink) { sink.remark("phase/evaluation"); }

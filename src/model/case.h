@@ -49,7 +49,7 @@ struct KnownSetting {
 struct Coverage {
   i64 lines = 0;
   i64 claimed = 0;
-  std::map<std::string, i64> by_parser;
+  std::map<std::string, i64, std::less<>> by_parser;
 };
 
 /// Bounds of a Case, of one file as of thousands: a log of any length must not fill the memory, and a person reads none
@@ -69,7 +69,7 @@ struct Case {
   i64 more_incidents = 0;
   std::vector<Series> series;
   i64 more_series = 0;
-  std::map<std::string, KnownSetting> settings;
+  std::map<std::string, KnownSetting, std::less<>> settings;
   std::vector<Event> remarks;  ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
   std::optional<i64> first_step, last_step;  ///< of all progress lines

@@ -32,15 +32,33 @@ bool equal_numbers(const Oom& a, const Oom& b) {
 
 }  // namespace
 
-void CaseBuilder::begin_emit(const Cursor& cursor, std::string_view reader, const Evidence& evidence) {
+void CaseBuilder::begin_emit(const Cursor& cursor, const Mention& mention) {
   cursor_ = &cursor;
-  evidence_ = evidence;
-  evidence_.reader = std::string(reader);
-  where_ = {};
-  if (cursor.line().prefix.time) last_time_ = cursor.line().prefix.time;
-  where_.rank = cursor.line().prefix.rank;
-  where_.pid = cursor.line().prefix.pid;
-  claimed_through_ = evidence.span.last_line;
+  mention_ = &mention;
+  evidence_.reset();
+  const LinePrefix& prefix = mention.line.prefix;
+  where_.rank = prefix.rank;
+  where_.pid = prefix.pid;
+  where_.device.reset();
+  where_.host.clear();
+  if (prefix.time) last_time_ = prefix.time;
+  claimed_through_ = mention.last_line;
+}
+
+void CaseBuilder::Latest::settle() {
+  if (mention != nullptr) evidence = mention->evidence();
+  mention = nullptr;
+}
+
+void CaseBuilder::end_block() {
+  for (SeriesState& state : series_) state.last.settle();
+  for (auto& [key, progress] : progress_) progress.line.settle();
+  last_progress_.settle();
+}
+
+const Evidence& CaseBuilder::evidence() {
+  if (!evidence_) evidence_ = mention_->evidence();
+  return *evidence_;
 }
 
 void CaseBuilder::at(const Where& where) {
@@ -50,25 +68,29 @@ void CaseBuilder::at(const Where& where) {
   if (!where.host.empty()) where_.host = where.host;
 }
 
-std::string CaseBuilder::stream_key() const {
-  if (where_.rank) return "r" + std::to_string(*where_.rank);
-  if (where_.pid) return "p" + std::to_string(*where_.pid);
-  return "";
+CaseBuilder::StreamId CaseBuilder::stream_id() const {
+  if (where_.rank) return {StreamId::Kind::rank, *where_.rank};
+  if (where_.pid) return {StreamId::Kind::process, *where_.pid};
+  return {};
 }
 
 CaseBuilder::Stream& CaseBuilder::stream() {
-  if (streams_.size() >= max_streams) return streams_[""];
-  return streams_[stream_key()];
+  const StreamId id = stream_id();
+  if (stream_ == nullptr || stream_id_ != id) {
+    stream_id_ = id;
+    stream_ = &streams_[streams_.size() < max_streams || streams_.contains(id) ? id : StreamId{}];
+  }
+  return *stream_;
 }
 
-Event CaseBuilder::event_here() const {
+Event CaseBuilder::event_here() {
   Event e;
-  e.evidence = evidence_;
+  e.evidence = evidence();
   e.where = where_;
-  e.when.order = evidence_.span.first_line;
+  e.when.order = line();
   e.when.time = last_time_;
-  const auto found = streams_.find(stream_key());
-  const auto any = found != streams_.end() ? found : streams_.find("");
+  const auto found = streams_.find(stream_id());
+  const auto any = found != streams_.end() ? found : streams_.find(StreamId{});
   if (any != streams_.end()) {
     e.when.step = any->second.step;
     e.when.epoch = any->second.epoch;
@@ -81,7 +103,7 @@ bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oo
   if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
   if (found != streams_.end() && found->second.advances > trail.advances) return false;
-  const i64 distance = evidence_.span.first_line - trail.line;
+  const i64 distance = line() - trail.line;
   if (old.oom.agent == now.agent && comes_in_parts(now.agent) && old.oom.request && now.request)
     return complement(old.oom, now) && distance <= dump_distance;
   if (old.oom.agent == Agent::tf_bfc && now.agent == Agent::tf_bfc)
@@ -106,7 +128,7 @@ bool CaseBuilder::join_death(const Oom& now) {
   std::optional<std::size_t> found;
   for (std::size_t i = case_.incidents.size(); i-- > 0;) {
     const Incident& old = case_.incidents[i];
-    const bool near = evidence_.span.first_line - trails_[i].line <= repeat_distance;
+    const bool near = line() - trails_[i].line <= repeat_distance;
     const bool victim = same_victim(old, where_);
     if (!(near || victim) || !may_be_one_death(old, now, where_)) continue;
     if (!found || victim) found = i;
@@ -114,7 +136,7 @@ bool CaseBuilder::join_death(const Oom& now) {
   }
   if (!found) return false;
   Incident& old = case_.incidents[*found];
-  trails_[*found].line = std::max(evidence_.span.first_line, claimed_through_);
+  trails_[*found].line = std::max(line(), claimed_through_);
   if (death_authority(now) > death_authority(old.oom)) {
     // The more trusted report places the incident; what was known before fills its gaps.
     add_occurrence(*found, old.evidence);
@@ -123,11 +145,11 @@ bool CaseBuilder::join_death(const Oom& now) {
     better.frames = std::move(old.oom.frames);
     better.caught |= old.oom.caught;
     old.oom = std::move(better);
-    old.evidence = evidence_;
+    old.evidence = evidence();
     if (where_.pid) old.where.pid = where_.pid;
-  } else if (old.evidence.span.first_line != evidence_.span.first_line) {
+  } else if (old.evidence.span.first_line != line()) {
     fill_gaps(old.oom, now);
-    add_occurrence(*found, evidence_);
+    add_occurrence(*found, evidence());
   }
   if (!old.where.pid) old.where.pid = where_.pid;
   if (!old.where.rank) old.where.rank = where_.rank;
@@ -142,14 +164,14 @@ void CaseBuilder::oom(Oom oom) {
     Incident& old = case_.incidents[i];
     if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) continue;
     if (same_failure(old, trails_[i], oom)) {
-      if (old.evidence.span.first_line == evidence_.span.first_line) return;
+      if (old.evidence.span.first_line == line()) return;
       if (comes_in_parts(oom.agent)) fill_gaps(old.oom, oom);
-      add_occurrence(i, evidence_);
+      add_occurrence(i, evidence());
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.where.rank) old.where.rank = where_.rank;
       if (!old.where.device) old.where.device = where_.device;
       old.handled |= oom.caught;
-      trails_[i].line = std::max(evidence_.span.first_line, claimed_through_);
+      trails_[i].line = std::max(line(), claimed_through_);
       return;
     }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: what comes now is new
@@ -162,47 +184,73 @@ void CaseBuilder::oom(Oom oom) {
   Incident incident;
   if (oom.frames.empty()) oom.frames = read_traceback(*cursor_);
   incident.handled = oom.caught;
-  if (oom.caught) incident.handled_by = evidence_;
+  if (oom.caught) incident.handled_by = evidence();
   incident.oom = std::move(oom);
-  incident.evidence = evidence_;
+  incident.evidence = evidence();
   incident.where = where_;
   incident.when = here.when;
   case_.incidents.push_back(std::move(incident));
-  trails_.push_back({stream_key(), stream().advances, run_, std::max(evidence_.span.first_line, claimed_through_)});
+  trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_)});
+}
+
+std::size_t CaseBuilder::hash_of(const SeriesId& id) {
+  const std::hash<std::string_view> text;
+  std::size_t all = static_cast<std::size_t>(id.metric);
+  for (const std::size_t one : {static_cast<std::size_t>(id.stream.kind), static_cast<std::size_t>(id.stream.number),
+                                static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter), text(id.label),
+                                text(id.phase)})
+    all = all * 0x9E3779B97F4A7C15u + one;
+  return all;
+}
+
+CaseBuilder::SeriesState* CaseBuilder::find_series(const SeriesId& id) {
+  const auto [from, to] = series_by_hash_.equal_range(hash_of(id));
+  for (auto it = from; it != to; ++it)
+    if (series_[it->second].id == id) return &series_[it->second];
+  return nullptr;
+}
+
+CaseBuilder::SeriesState& CaseBuilder::add_series(const SeriesId& id, const Reading& r, bool has_step, bool has_time) {
+  series_by_hash_.emplace(hash_of(id), series_.size());
+  SeriesState& state = series_.emplace_back();
+  state.index = case_.series.size();
+  state.counter = id.counter;
+  state.label = id.label;
+  state.phase = id.phase;
+  state.id = {id.metric, id.stream, id.device, state.counter, state.label, state.phase};
+  Series s;
+  s.metric = r.metric;
+  s.kind = r.kind;
+  s.where = where_;
+  s.label = r.label;
+  s.phase = r.phase;
+  s.unit = r.unit;
+  s.ambiguous_unit = r.ambiguous_unit;
+  s.quantum = r.quantum;
+  s.has_steps = has_step;
+  s.has_times = !has_step && has_time;
+  s.first_evidence = evidence();
+  case_.series.push_back(std::move(s));
+  return state;
 }
 
 void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) {
-    if (case_.impossible_values++ == 0) case_.first_impossible = evidence_;
+    if (case_.impossible_values++ == 0) case_.first_impossible = evidence();
     return;
   }
   const Stream& here = stream();
   // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
-  const std::string counter = r.metric == Metric::used ? "" : evidence_.reader.substr(0, evidence_.reader.find('/'));
-  std::string key =
-      std::string(to_string(r.metric)) + '|' + stream_key() + '|' + counter + '|' + r.label + '|' + r.phase;
-  if (where_.device) key += "|d" + std::to_string(*where_.device);
-  auto found = series_.find(key);
-  if (found == series_.end()) {
+  const std::string_view reader = mention_->reader;
+  const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
+  const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
+  SeriesState* state = find_series(id);
+  if (state == nullptr) {
     if (series_.size() >= CaseLimits::series) return;
-    found = series_.emplace(key, SeriesState{case_.series.size(), {}, 0}).first;
-    Series s;
-    s.metric = r.metric;
-    s.kind = r.kind;
-    s.where = where_;
-    s.label = r.label;
-    s.phase = r.phase;
-    s.unit = r.unit;
-    s.ambiguous_unit = r.ambiguous_unit;
-    s.quantum = r.quantum;
-    s.has_steps = step || here.step;
-    s.has_times = !s.has_steps && time;
-    s.first_evidence = evidence_;
-    case_.series.push_back(std::move(s));
+    state = &add_series(id, r, step || here.step, time.has_value());
   }
-  SeriesState& state = found->second;
-  Series& series = case_.series[state.index];
-  const double t = time.value_or(cursor_->line().prefix.time.value_or(0));
+  Series& series = case_.series[state->index];
+  const double t = time.value_or(mention_->line.prefix.time.value_or(0));
   double x = static_cast<double>(series.n);
   if (series.has_steps) {
     if (step)
@@ -213,42 +261,47 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
       x = series.last_x + std::max(1.0, series.interval);
   } else if (series.has_times && time) {
     double moment = *time;
-    if (state.t0 && moment < state.last_time && moment < 86400)
-      moment += 86400 * std::ceil((state.last_time - moment) / 86400);
-    if (!state.t0) state.t0 = moment;
-    state.last_time = moment;
-    x = moment - *state.t0;
+    if (state->t0 && moment < state->last_time && moment < 86400)
+      moment += 86400 * std::ceil((state->last_time - moment) / 86400);
+    if (!state->t0) state->t0 = moment;
+    state->last_time = moment;
+    x = moment - *state->t0;
   } else if (series.has_times) {
     x = series.last_x + series.interval;
   }
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
   series.add(x, t, r.value);
-  series.last_evidence = evidence_;
+  state->last.mention = mention_;
 }
 
 void CaseBuilder::step(const Step& s) {
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
   if (!s.step || here.step != s.step) ++case_.progress_lines;
-  case_.last_progress = evidence_;
+  last_progress_.mention = mention_;
   if (!s.step) return;
   const i64 now = *s.step;
   if (!case_.first_step) case_.first_step = now;
   if (!here.step || now > *here.step) {
     ++here.advances;
-    last_advance_[run_key(stream_key(), run_)] = {here.advances, evidence_};
+    if (here.run != run_) {
+      here.run = run_;
+      here.progress = &progress_[{run_, stream_id()}];
+    }
+    here.progress->advances = here.advances;
+    here.progress->line.mention = mention_;
   }
   here.step = now;
-  here.step_line = evidence_.span.first_line;
   case_.last_step = now;
 }
 
 void CaseBuilder::setting(std::string_view name, std::string_view value) {
-  if (case_.settings.size() >= CaseLimits::settings || value.size() > CaseLimits::setting_bytes) return;
-  case_.settings[std::string(name)] = {std::string(value), evidence_};
+  if (value.size() > CaseLimits::setting_bytes) return;
+  const auto found = case_.settings.find(name);
+  if (found == case_.settings.end() && case_.settings.size() >= CaseLimits::settings) return;
+  if (found != case_.settings.end() && found->second.value == value) return;  // where it was said first
+  case_.settings.insert_or_assign(std::string(name), KnownSetting{std::string(value), evidence()});
 }
-
-std::string CaseBuilder::run_key(const std::string& stream, int run) { return std::to_string(run) + '/' + stream; }
 
 void CaseBuilder::exit(const Exit& exit) {
   if (exit.signal || exit.code.value_or(0) != 0) ++run_;
@@ -263,7 +316,7 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
   if (name == "run/resumed") ++run_;
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
-    signs_.push_back({evidence_.span.first_line, stream_key(), run_, name, evidence_});
+    signs_.push_back({line(), stream_id(), run_, name, evidence()});
   i64& count = case_.remark_counts[name];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) {
     // The latest matters most (the phase at the end): it takes the place of the one before it.
@@ -279,6 +332,10 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
 }
 
 void CaseBuilder::finish() {
+  end_block();
+  case_.last_progress = last_progress_.evidence;
+  for (std::size_t i = 0; i < series_.size(); ++i)
+    if (series_[i].last.evidence) case_.series[i].last_evidence = *series_[i].last.evidence;
   for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
     Incident& incident = case_.incidents[i];
     const Trail& trail = trails_[i];
@@ -289,14 +346,15 @@ void CaseBuilder::finish() {
       const bool near = distance >= -3 && distance <= handled_distance && sign.id.starts_with("handled/");
       // A launcher may call anything completed: an exception that nobody caught is not undone by it.
       const bool ended_well = sign.id == "run/completed" && distance > 0 && incident.oom.frames.empty() &&
-                              (sign.stream == trail.stream || sign.stream.empty());
+                              (sign.stream == trail.stream || sign.stream == StreamId{});
       const bool went_on = sign.id == "run/went_on" && distance > 0 && sign.run == trail.run;
       if (near || ended_well || went_on) incident.handled = true, incident.handled_by = sign.evidence;
     }
-    const auto advance = last_advance_.find(run_key(trail.stream, trail.run));
-    if (!incident.handled && incident.oom.kind != OomKind::host && advance != last_advance_.end() &&
-        advance->second.first > trail.advances && advance->second.second.span.first_line > last_line)
-      incident.handled = true, incident.handled_by = advance->second.second;
+    const auto found = progress_.find({trail.run, trail.stream});
+    if (found == progress_.end() || incident.handled || incident.oom.kind == OomKind::host) continue;
+    const Progress& progress = found->second;
+    if (progress.advances > trail.advances && progress.line.evidence->span.first_line > last_line)
+      incident.handled = true, incident.handled_by = progress.line.evidence;
   }
 }
 

@@ -3,12 +3,16 @@
 // is. What several inputs say together is the business of joined_case.h.
 #pragma once
 
+#include <compare>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "model/case.h"
+#include "parse/mention.h"
 #include "parse/parser.h"
 
 namespace oomdoctor {
@@ -17,8 +21,10 @@ class CaseBuilder : public Sink {
  public:
   explicit CaseBuilder(Case& out) : case_(out) {}
 
-  /// All that the sink is told next comes from this place.
-  void begin_emit(const Cursor& cursor, std::string_view reader, const Evidence& evidence);
+  /// All that the sink is told next comes from this place. `mention` is kept until end_block().
+  void begin_emit(const Cursor& cursor, const Mention& mention);
+  /// The lines mentioned so far are about to go.
+  void end_block();
   /// Concludes what needs the end of the input: which failures were handled.
   void finish();
 
@@ -34,55 +40,92 @@ class CaseBuilder : public Sink {
   void claim_through(i64 line) override { claimed_through_ = line; }
 
  private:
-  /// One rank's (or one untagged process's) part of the log.
+  /// Who speaks: a rank, a process, or the one that carries no tag.
+  struct StreamId {
+    enum class Kind { untagged, rank, process } kind = Kind::untagged;
+    i64 number = 0;
+    auto operator<=>(const StreamId&) const = default;
+  };
+  /// The latest line of its kind: evidence is made of it when the block goes.
+  struct Latest {
+    const Mention* mention = nullptr;
+    std::optional<Evidence> evidence;
+
+    void settle();
+  };
+  /// How far a stream went in one run of the job.
+  struct Progress {
+    i64 advances = 0;  ///< how often the step went forward, since the beginning of the stream
+    Latest line;       ///< of the latest one
+  };
+  /// One stream's part of the log.
   struct Stream {
     std::optional<i64> step;
-    i64 step_line = 0;
-    i64 advances = 0;  ///< how often the step went forward
+    i64 advances = 0;
     std::optional<double> epoch;
+    int run = -1;                  ///< that `progress` belongs to
+    Progress* progress = nullptr;  ///< into progress_
   };
   /// What finish() needs to know of an incident beside the incident itself.
   struct Trail {
-    std::string stream;
+    StreamId stream;
     i64 advances = 0;  ///< of the stream, when it failed
     int run = 0;
     i64 line = 0;
   };
+  struct SeriesId {
+    Metric metric;
+    StreamId stream;
+    std::optional<int> device;
+    std::string_view counter, label, phase;
+    bool operator==(const SeriesId&) const = default;
+  };
+  static std::size_t hash_of(const SeriesId& id);
   struct SeriesState {
-    std::size_t index = 0;
+    std::size_t index = 0;  ///< in the case
+    SeriesId id;  ///< views into the strings below and into the series
+    std::string counter, label, phase;
+    Latest last;
     std::optional<double> t0;
     double last_time = 0;
   };
-
-  Stream& stream();
-  std::string stream_key() const;
-  bool same_failure(const Incident& old, const Trail& trail, const Oom& now) const;
-  /// Joins a report of a death to the incident that it belongs to, if there is one.
-  bool join_death(const Oom& now);
-  void add_occurrence(std::size_t index, const Evidence& evidence);
-  Event event_here() const;
-
-  Case& case_;
-  const Cursor* cursor_ = nullptr;
-  Evidence evidence_;
-  Where where_;
-  i64 claimed_through_ = 0;
-  std::map<std::string, Stream> streams_;
-  std::map<std::string, SeriesState> series_;
-  std::optional<double> last_time_;  ///< of the last line that prints one
-  std::vector<Trail> trails_;
   struct Sign {
     i64 line;
-    std::string stream;
+    StreamId stream;
     int run;
     std::string id;
     Evidence evidence;
   };
+
+  StreamId stream_id() const;
+  Stream& stream();
+  const Evidence& evidence();
+  i64 line() const { return mention_->first_line; }
+  SeriesState* find_series(const SeriesId& id);
+  SeriesState& add_series(const SeriesId& id, const Reading& reading, bool has_step, bool has_time);
+  bool same_failure(const Incident& old, const Trail& trail, const Oom& now) const;
+  /// Joins a report of a death to the incident that it belongs to, if there is one.
+  bool join_death(const Oom& now);
+  void add_occurrence(std::size_t index, const Evidence& evidence);
+  Event event_here();
+
+  Case& case_;
+  const Cursor* cursor_ = nullptr;
+  const Mention* mention_ = nullptr;
+  std::optional<Evidence> evidence_;  ///< of mention_, made when asked for
+  Where where_;
+  i64 claimed_through_ = 0;
+  std::map<StreamId, Stream> streams_;
+  StreamId stream_id_;         ///< of the stream that was asked for last
+  Stream* stream_ = nullptr;  ///< that stream
+  std::deque<SeriesState> series_;         ///< as many as the case has
+  std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
+  std::optional<double> last_time_;  ///< of the last line that prints one
+  Latest last_progress_;
+  std::vector<Trail> trails_;
   std::vector<Sign> signs_;  ///< handled/…, run/completed and run/went_on, to be joined with incidents
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's
-  std::map<std::string, std::pair<i64, Evidence>>
-      last_advance_;  ///< stream of a run → advances and the line of the latest
-  static std::string run_key(const std::string& stream, int run);
+  std::map<std::pair<int, StreamId>, Progress> progress_;  ///< by run
 };
 
 }  // namespace oomdoctor

@@ -7,14 +7,16 @@ bool of_host(Metric m) { return m == Metric::host_rss || m == Metric::host_used 
 
 }  // namespace
 
-void DeclaredMemory::begin_block(const std::vector<Found>& found) {
+void DeclaredMemory::begin_block(const Findings& found) {
   lines_.clear();
-  for (const Found& f : found) {
-    if (f.reader == nullptr || !f.reader->parser->declared) continue;
+  for (const Found& f : found.all) {
+    if (f.by == nullptr || !f.by->parser->declared) continue;
     Memory& memory = lines_[f.first_line];
-    for (const auto& values : f.gauges)
-      for (const GaugeValue& value : values)
-        if (const auto metric = metric_of(value.name)) (of_host(*metric) ? memory.host : memory.device) = true;
+    for (const GaugeValue& value : found.values_of(f)) {
+      const GaugeNumber& number = f.by->form->numbers()[value.number];
+      if (number.kind == GaugeNumber::Kind::memory)
+        (of_host(number.reading.metric) ? memory.host : memory.device) = true;
+    }
   }
 }
 

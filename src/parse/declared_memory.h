@@ -11,7 +11,7 @@ namespace oomdoctor {
 class DeclaredMemory final : public Sink {
  public:
   /// The lines that users' formats took, before any reader of the same block tells what it found.
-  void begin_block(const std::vector<Found>& found);
+  void begin_block(const Findings& found);
   /// What a shipped reader of this line tells: `to`, or this in front of it.
   Sink& beside(i64 line, Sink& to);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 
 namespace oomdoctor {
 namespace {
@@ -72,7 +73,8 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + n, out.value);
   if (error != std::errc{} || !std::isfinite(out.value)) return std::nullopt;
   if (text[i - 1] == '.' && point && out.decimals == 0) --i;  // a full stop behind a number ends a sentence
-  at = i;
+  out.at = at;
+  out.end = at = i;
   return out;
 }
 
@@ -149,22 +151,50 @@ GaugeForm::GaugeForm(const Gauge& gauge) : gauge_(&gauge) {
   } else {
     regex_ = std::make_unique<Regex>(gauge.regex);
     groups_ = named_groups(gauge.regex);
+    for (const NamedGroup& group : groups_) add_number(group.name);
   }
+}
+
+std::uint32_t GaugeForm::add_number(std::string_view name) {
+  using Kind = GaugeNumber::Kind;
+  static constexpr std::array<std::pair<std::string_view, Kind>, 6> places{{{"step", Kind::step},
+                                                                            {"epoch", Kind::epoch},
+                                                                            {"epoch0", Kind::epoch0},
+                                                                            {"total", Kind::total},
+                                                                            {"rank", Kind::rank},
+                                                                            {"device", Kind::device}}};
+  for (std::uint32_t i = 0; i < numbers_.size(); ++i)
+    if (numbers_[i].name == name) return i;  // in several of the choices
+  GaugeNumber number;
+  number.name = name;
+  for (const auto& [known, kind] : places)
+    if (known == name) number.kind = kind;
+  if (const auto metric = metric_of(name)) {
+    number.kind = Kind::memory;
+    number.reading.metric = *metric;
+    const bool maximum = metric == Metric::max_allocated || metric == Metric::max_reserved;
+    number.reading.kind = maximum ? gauge_->maxima : gauge_->current;
+    number.reading.unit = std::string(gauge_->unit_name);
+    number.reading.label = std::string(gauge_->label);
+  }
+  numbers_.push_back(std::move(number));
+  return static_cast<std::uint32_t>(numbers_.size() - 1);
 }
 
 void GaugeForm::add_piece(std::string_view& form, Pieces& pieces) {
   if (form[0] == '~') {
-    pieces.push_back({Piece::Kind::anything, {}});
+    pieces.push_back({Piece::Kind::anything, {}, 0});
     form.remove_prefix(1);
   } else if (form[0] == '{') {
     const std::size_t close = form.find('}');
-    pieces.push_back({Piece::Kind::number, form.substr(1, close - 1)});
+    const std::string_view name = form.substr(1, close - 1);
+    pieces.push_back({Piece::Kind::number, name, add_number(name)});
     form.remove_prefix(close + 1);
   } else {
     const std::string_view text = form.substr(0, form.find_first_of("{~<"));
     const bool said = !pieces.empty() && pieces.back().kind == Piece::Kind::anything &&
                       text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks, too
-    if (!said) pieces.push_back({Piece::Kind::text, text});
+    if (!said) pieces.push_back({Piece::Kind::text, text, 0});
     form.remove_prefix(text.size());
   }
 }
@@ -186,18 +216,29 @@ void GaugeForm::add_choices(std::string_view form, Pieces pieces) {
   if (!pieces.empty()) choices_.push_back(std::move(pieces));
 }
 
+bool GaugeForm::digits_are_numbers() const {
+  if (regex_) return oomdoctor::digits_are_numbers(gauge_->regex);
+  for (const Pieces& pieces : choices_)
+    for (const Piece& piece : pieces)
+      if (piece.kind == Piece::Kind::text && std::any_of(piece.text.begin(), piece.text.end(), is_digit)) return false;
+  return true;
+}
+
 std::optional<std::size_t> GaugeForm::read_regex(std::string_view line, std::size_t from,
                                                  std::vector<GaugeValue>& values) const {
   Captures captures;
   if (regex_->search(line, captures, from) != Search::found) return std::nullopt;
   values.clear();
-  for (const NamedGroup& group : groups_) {
+  for (std::uint32_t i = 0; i < groups_.size(); ++i) {
+    const NamedGroup& group = groups_[i];
     if (!captures.has(group.number)) continue;
     const std::string_view text = captures.group[group.number];
     std::size_t at = skip_blanks(text, 0);
     auto number = read_number(text, at);
     if (!number) continue;
-    number->name = group.name;
+    number->number = i;
+    number->at += static_cast<std::size_t>(text.data() - line.data());
+    number->end += static_cast<std::size_t>(text.data() - line.data());
     values.push_back(*number);
   }
   if (values.empty()) return std::nullopt;
@@ -212,7 +253,7 @@ bool GaugeForm::read_pieces(const Pieces& pieces, std::string_view line, std::si
       at = skip_blanks(line, at);
       auto number = read_number(line, at);
       if (!number) return false;
-      number->name = p.text;
+      number->number = p.number;
       values.push_back(*number);
     } else if (p.kind == Piece::Kind::text) {
       at = match_text(line, at, p.text);

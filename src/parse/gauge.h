@@ -2,6 +2,7 @@
 // may be every line of a file. A user's format may be a regex all the same, whose named groups are the numbers.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,9 +15,17 @@ namespace oomdoctor {
 
 /// One number of a form that was found.
 struct GaugeValue {
-  std::string_view name;  ///< as in the form
   double value = 0;
-  int decimals = 0;  ///< printed behind the point
+  int decimals = 0;             ///< printed behind the point
+  std::uint32_t number = 0;     ///< which number of the form: index into GaugeForm::numbers()
+  std::size_t at = 0, end = 0;  ///< where in the line it is printed
+};
+
+/// What a number of a form is.
+struct GaugeNumber {
+  enum class Kind { step, epoch, epoch0, total, rank, device, skip, memory } kind = Kind::skip;
+  std::string_view name;  ///< as in the form
+  Reading reading;        ///< of memory: all but the value and its print step
 };
 
 /// One (?<name>…) of a regex.
@@ -39,17 +48,23 @@ class GaugeForm {
   /// several places the first counts, of several choices at one place the fullest.
   std::optional<std::size_t> read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   const Gauge& gauge() const { return *gauge_; }
+  const std::vector<GaugeNumber>& numbers() const { return numbers_; }
+  /// True where the digits of a line are nothing but numbers to this form: lines that differ in them alone are all read
+  /// in the same way.
+  bool digits_are_numbers() const;
 
  private:
   struct Piece {
     enum class Kind { text, number, anything } kind;
-    std::string_view text;  ///< the literal, or the number's name
+    std::string_view text;     ///< the literal, or the number's name
+    std::uint32_t number = 0;  ///< index into numbers()
   };
   using Pieces = std::vector<Piece>;
   struct Place {
     std::size_t begin, end;
   };
-  static void add_piece(std::string_view& form, Pieces& pieces);
+  std::uint32_t add_number(std::string_view name);
+  void add_piece(std::string_view& form, Pieces& pieces);
   void add_choices(std::string_view form, Pieces pieces);
   std::optional<std::size_t> read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   static std::optional<Place> find(const Pieces& pieces, std::string_view line, std::size_t from,
@@ -59,8 +74,9 @@ class GaugeForm {
 
   const Gauge* gauge_;
   std::vector<Pieces> choices_;
+  std::vector<GaugeNumber> numbers_;
   std::unique_ptr<Regex> regex_;
-  std::vector<NamedGroup> groups_;
+  std::vector<NamedGroup> groups_;  ///< as many as numbers_
 };
 
 /// A number with thousands commas and an exponent where they are; moves `at` behind it. nullopt for none, NaN and

@@ -63,55 +63,16 @@ constexpr auto label_units =
     sorted(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));
 
 /// Pieces of program text, of commands and of failure messages.
-constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
-                                                                 "(f\"",
-                                                                 "(\"",
-                                                                 "('",
-                                                                 "(f'",
-                                                                 "= f\"",
-                                                                 "= f'",
-                                                                 "{:",
-                                                                 ":.1f",
-                                                                 ":.2f",
-                                                                 ":.3f",
-                                                                 "%.1f",
-                                                                 "%.2f",
-                                                                 "%.3f",
-                                                                 "%d",
-                                                                 "%s",
-                                                                 ".format(",
-                                                                 "lambda ",
-                                                                 "/1024",
-                                                                 "/ 1024",
-                                                                 "/ (1024",
-                                                                 "/(1024",
-                                                                 "1e9",
-                                                                 "1e6",
-                                                                 "1024**",
-                                                                 "2**",
-                                                                 "2 ** ",
-                                                                 " += ",
-                                                                 " == ",
-                                                                 "self.",
-                                                                 "```",
-                                                                 "logger.",
-                                                                 "http://",
-                                                                 "https://",
-                                                                 "TRES=",
-                                                                 "#SBATCH",
-                                                                 "Tried to",
-                                                                 "by PyTorch",
-                                                                 "Total Tensors:",
-                                                                 "already allocated",
-                                                                 "non-PyTorch",
-                                                                 "memory in use",
-                                                                 "total capac",
-                                                                 "OutOfMemory",
-                                                                 "out of memory",
-                                                                 "torch.cuda.set",
-                                                                 "//",
-                                                                 " -> None",
-                                                                 "Error:"});
+constexpr auto foreign_pieces = std::to_array<std::string_view>(
+    {"print(", "(f\"", "(\"", "('", "(f'", "= f\"", "= f'", "{:", "%d", "%s", ".format(", "lambda ", " += ",
+     " == ", "self.", "```", "logger.", "http://", "https://", "TRES=", "#SBATCH", "Tried to", "by PyTorch",
+     "Total Tensors:", "already allocated", "non-PyTorch", "memory in use", "total capac", "OutOfMemory",
+     "out of memory", "torch.cuda.set", "//", " -> None", "Error:"});
+
+/// The same with digits. "12/1024" is a place and no division: its digits stand before the stroke.
+constexpr auto computed_pieces = std::to_array<std::string_view>(
+    {":.1f", ":.2f", ":.3f", "%.1f", "%.2f", "%.3f", "/1024", "/ 1024", "/ (1024", "/(1024", "1e9", "1e6",
+     "1024**", "2**", "2 ** "});
 
 constexpr auto foreign_starts =
     std::to_array<std::string_view>({"def ", "class ", "import ", "from ", "return ", "if ", "elif ", "for ", "while ",
@@ -172,6 +133,24 @@ bool is_no_place(std::string_view before) {
                  "optim", "optimizer", "opt",     "after",        "before",       "backward", "forward"});
 }
 
+/// True where `piece` stands in `text`; with `any_digit`, its digits stand for all digits.
+bool holds_computation(std::string_view text, std::string_view piece, bool any_digit) {
+  const auto alike = [&](char a, char b) { return a == b || (any_digit && is_digit(a) && is_digit(b)); };
+  for (auto at = text.begin();;) {
+    at = std::search(at, text.end(), piece.begin(), piece.end(), alike);
+    if (at == text.end()) return false;
+    const std::string_view before = text.substr(0, static_cast<std::size_t>(at - text.begin()));
+    const std::size_t last = before.find_last_not_of(' ');
+    if (piece[0] != '/' || last == before.npos || !is_digit(before[last])) return true;
+    ++at;
+  }
+}
+
+bool digits_may_be_program(std::string_view line) {
+  return std::any_of(computed_pieces.begin(), computed_pieces.end(),
+                     [&](std::string_view p) { return holds_computation(line, p, true); });
+}
+
 bool is_no_measurement(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
   if (start == line.npos) return true;
@@ -180,7 +159,9 @@ bool is_no_measurement(std::string_view line) {
                   [&](std::string_view s) { return said.starts_with(s); }))
     return true;
   if (std::any_of(foreign_pieces.begin(), foreign_pieces.end(),
-                  [&](std::string_view p) { return line.find(p) != line.npos; }))
+                  [&](std::string_view p) { return line.find(p) != line.npos; }) ||
+      std::any_of(computed_pieces.begin(), computed_pieces.end(),
+                  [&](std::string_view p) { return holds_computation(line, p, false); }))
     return true;
   for (std::size_t at = line.find(" --"); at != line.npos; at = line.find(" --", at + 1))  // a command line
     if (at + 3 < line.size() && is_lower(line[at + 3])) return true;

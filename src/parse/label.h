@@ -45,5 +45,7 @@ bool is_no_place(std::string_view before);
 
 /// Program text, command lines, errors: their numbers are no measurements.
 bool is_no_measurement(std::string_view line);
+/// True where other digits in their places could make `line` program text: "x / 2000" is no measurement as "x / 1024".
+bool digits_may_be_program(std::string_view line);
 
 }  // namespace oomdoctor

@@ -43,11 +43,14 @@ enum class Reach {
   message,  ///< the line and its neighbours joined without any blank: survives wrapping at any column
 };
 
+struct Printed;
+
 /// One match of a pattern.
 struct Match {
   std::string_view text;     ///< the cleaned line, or the joined text
   const Captures& captures;  ///< into `text`
   const Cursor& cursor;
+  const Printed* printed = nullptr;  ///< of a pattern with `reads`
 
   std::string_view operator[](std::size_t i) const { return captures.group[i]; }
   bool has(std::size_t i) const { return captures.has(i); }
@@ -68,6 +71,11 @@ struct Pattern {
   bool fallback = false;                           ///< tried only where no other pattern took the line
   bool fold_case = false;                          ///< the anchor is meant in any letter case
   bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
+  bool (*reads)(const Printed&) = nullptr;  ///< in place of `takes`: what the line says as people print it decides
+  /// A cheap test of the bytes that begin with the anchor, made before anything else is done with the line: false only
+  /// where `takes` or `reads` is false, too, or where another anchor of the same parser leads to the same.
+  bool (*near)(std::string_view text) = nullptr;
+  bool digits_are_numbers = false;  ///< `takes` takes all digits alike
   bool aside = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
   std::string_view source = {};  ///< where this form is printed, when not where the parser says
 };

@@ -23,6 +23,7 @@ struct Phrase {
   std::vector<std::string> identifiers;
   std::string_view unit;
   std::optional<int> device;
+  std::size_t device_at = PrintedValue::none;
   std::size_t begin = 0, end = 0;  ///< what of the line is the label
   std::size_t first_token = 0;
   bool firm = true;  ///< nothing strange stands directly before the label
@@ -36,7 +37,9 @@ class Reader {
   Printed read() {
     read_bar();
     read_places();
+    if (out_.over_epochs) *out_.step += std::max(0.0, *out_.epoch - out_.first_epoch) * *out_.total;
     if (!is_no_measurement(line_) && !is_prose() && !out_.other_work) read_values();
+    out_.repeatable = !digits_matter_ && !digits_may_be_program(line_);
     return std::move(out_);
   }
 
@@ -87,10 +90,11 @@ class Reader {
   void judge_line();
   bool read_length(const Phrase& p, std::size_t n);
   bool is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
-  std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total) const;
+  std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   void read_values();
   void settle_bare();
   void keep(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
+  void place(std::size_t step, std::optional<std::size_t> total);
   std::optional<Unit> unit_of_digits() const;
   bool counts_bytes(const Phrase& p, const Label& label, std::size_t n) const;
   bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
@@ -100,6 +104,7 @@ class Reader {
   std::vector<std::optional<Phrase>> phrases_;  ///< before each number, found once
   Printed out_;
   bool about_device_ = false;
+  bool digits_matter_ = false;  ///< what was read depends on digits beyond their being a number
   std::optional<bool> prose_;
   std::vector<std::pair<std::size_t, std::size_t>>
       bare_;  ///< (value in out_, token): allocator counters without a unit
@@ -130,6 +135,7 @@ Phrase Reader::find_phrase(std::size_t n) const {
       if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(lower(tokens_[back].text), {"gpu", "cuda", "device"}))
         break;
       p.device = index_number(t.number.value);
+      p.device_at = t.begin;
       i = back + 1;
       continue;
     }
@@ -170,36 +176,49 @@ void Reader::read_bar() {
     if (!whole(i) || !is(i + 1, '/') || !whole(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
     if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
     std::vector<std::string> words;
-    std::optional<double> epoch;
-    double first_epoch = 0;
+    std::optional<std::size_t> epoch;
     for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
       if (is_word(k)) words.push_back(lower(tokens_[k].text));
       if (!words.empty() && words.back() == "epoch" && whole(k) && !epoch) {
-        epoch = tokens_[k].number.value;
-        if (is(k + 1, '/')) first_epoch = 1;
+        epoch = k;
+        if (is(k + 1, '/')) out_.first_epoch = 1;
       }
     }
     const auto says = [&](std::initializer_list<std::string_view> any) {
       return std::any_of(words.begin(), words.end(), [&](const std::string& w) { return one_of(w, any); });
     };
-    const double n = tokens_[i].number.value, total = tokens_[i + 2].number.value;
     if (std::any_of(words.begin(), words.end(), names_evaluation)) {
       out_.evaluation = true;
-      out_.step = n;
+      place(i, i + 2);
     } else if (words.empty() || epoch ||
                says({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
-      if (says({"epoch", "epochs"}) && !epoch)
-        out_.epoch = n;  // the bar counts epochs
-      else
-        out_.step = n + std::max(0.0, epoch.value_or(first_epoch) - first_epoch) * total;
-      if (epoch) out_.epoch = epoch;
+      if (says({"epoch", "epochs"}) && !epoch) {  // the bar counts epochs
+        epoch = i;
+        out_.total = tokens_[i + 2].number.value;
+      } else {
+        place(i, i + 2);
+        out_.over_epochs = epoch.has_value();
+      }
+      if (epoch) {
+        out_.epoch = tokens_[*epoch].number.value;
+        out_.epoch_at = tokens_[*epoch].begin;
+      }
       out_.leads = true;
     } else {
       out_.other_work = true;
     }
-    out_.total = total;
     return;
   }
+}
+
+/// The step is the number at token `step`, of as many as the one at `total` says.
+void Reader::place(std::size_t step, std::optional<std::size_t> total) {
+  out_.step = tokens_[step].number.value;
+  out_.step_at = tokens_[step].begin;
+  out_.total.reset();
+  if (!total) return;
+  out_.total = tokens_[*total].number.value;
+  out_.total_at = tokens_[*total].begin;
 }
 
 /// "Epoch [1][50/225]", "Epoch: 1 [640/60000": where the place inside an epoch stands behind its number.
@@ -212,7 +231,7 @@ std::optional<std::size_t> Reader::place_in_epoch(std::size_t n) const {
 void Reader::read_places() {
   if (out_.step || out_.other_work) return;
   int best = 0;
-  std::optional<double> total;
+  if (out_.epoch) out_.total.reset();  // of a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {
     if (!is_number(n)) continue;
     const Phrase& p = phrase_before(n);
@@ -220,10 +239,12 @@ void Reader::read_places() {
     const std::string& name = p.identifiers.back();
     if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2])) continue;
     if (name == "epoch") {
-      if (!out_.epoch) out_.epoch = tokens_[n].number.value;
+      if (!out_.epoch) {
+        out_.epoch = tokens_[n].number.value;
+        out_.epoch_at = tokens_[n].begin;
+      }
       if (const auto at = place_in_epoch(n); at && best == 0) {
-        out_.step = tokens_[*at].number.value;
-        total = tokens_[*at + 2].number.value;
+        place(*at, *at + 2);
         best = 1;
       }
       continue;
@@ -231,14 +252,12 @@ void Reader::read_places() {
     const int rank = step_rank(name);
     if (rank <= best || !whole(n) || unit_behind(n) || is(n + 1, '%')) continue;
     best = rank;
-    out_.step = tokens_[n].number.value;
-    total.reset();
-    if (rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of")) && whole(n + 2))
-      total = tokens_[n + 2].number.value;
+    const bool of = rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of"));
+    place(n, of && whole(n + 2) ? std::optional(n + 2) : std::nullopt);
   }
-  out_.total = total;
   judge_line();
-  if (out_.step && out_.epoch && total && !out_.evaluation) *out_.step += std::max(0.0, *out_.epoch - 1) * *total;
+  out_.over_epochs = out_.step && out_.epoch && out_.total && !out_.evaluation;
+  if (out_.over_epochs) out_.first_epoch = 1;
 }
 
 /// What the words before the first number say of the whole line.
@@ -266,23 +285,27 @@ void Reader::keep(const Phrase& phrase, const Label& label, const GaugeValue& nu
   if (phrase.begin < phrase.end)
     r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
   if (out_.evaluation) r.phase = "evaluation";
+  digits_matter_ |= std::any_of(r.label.begin(), r.label.end(), is_digit);
   const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
-  out_.values.push_back({std::move(r), host ? std::nullopt : phrase.device});
+  PrintedValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
+  if (!host) value.device = phrase.device, value.device_at = phrase.device_at;
+  out_.values.push_back(std::move(value));
 }
 
 /// The length of the step's sequences; no memory, but what memory depends on.
 bool Reader::read_length(const Phrase& p, std::size_t n) {
   const std::string& name = p.identifiers.back();
-  if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !whole(n) ||
-      tokens_[n].number.value < 1 || unit_behind(n))
+  if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !whole(n) || unit_behind(n))
     return false;
+  if (tokens_[n].number.value < 1) return digits_matter_ = true, false;
   Reading r;
   r.metric = Metric::input_length;
   r.value = tokens_[n].number.value;
   r.quantum = 1;
   r.label = name;
   if (out_.evaluation) r.phase = "evaluation";
-  out_.values.push_back({std::move(r), {}});
+  digits_matter_ = true;
+  out_.values.push_back({.reading = std::move(r), .device = {}, .number_at = tokens_[n].begin});
   return true;
 }
 
@@ -304,7 +327,7 @@ bool Reader::is_believed(const Phrase& p, const Label& label, std::size_t n, boo
 }
 
 /// The unit of the number at `n`, also in "3.1/24.0 GB", "121.0MB / 6144.0MB", "18,2 GB".
-std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_total) const {
+std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_total) {
   std::optional<Unit> unit = unit_behind(n);
   if (!unit && is(n + 1, '/') && is_number(n + 2))
     unit = unit_behind(n + 2), of_total = true;
@@ -315,12 +338,14 @@ std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_
     unit = unit_behind(n + 2);
     number.decimals = static_cast<int>(tokens_[n + 2].text.size());
     number.value += tokens_[n + 2].number.value / std::pow(10, number.decimals);
+    digits_matter_ = true;
   }
   return unit;
 }
 
 void Reader::read_values() {
   std::optional<int> device;
+  std::size_t device_at = PrintedValue::none;
   about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
     return t.kind == Kind::word && one_of(lower(t.text), {"gpu", "cuda", "vram", "mem", "memory", "allocated",
                                                           "reserved", "cached", "alloc", "hbm"});
@@ -330,11 +355,12 @@ void Reader::read_values() {
     Phrase p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     if (is(n + 1, '%')) {
-      if (read_share(p, n, device)) n += 3;
+      if (read_share(p, n, device)) n += 3, digits_matter_ = true;
       continue;
     }
     if (whole(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
       device = index_number(tokens_[n].number.value);
+      device_at = tokens_[n].begin;
       continue;
     }
     if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))
@@ -347,7 +373,8 @@ void Reader::read_values() {
     std::optional<Unit> unit = unit_at(n, number, of_total);
     if (!unit && !p.unit.empty()) unit = unit_of(p.unit, true);
     if (!is_believed(p, *label, n, of_total)) continue;
-    if (!p.device) p.device = device;
+    if (!p.device) p.device = device, p.device_at = device_at;
+    digits_matter_ |= !unit;  // they tell what it is
     if (unit) {
       keep(p, *label, number, unit);
     } else if (counts_bytes(p, *label, n)) {
@@ -424,6 +451,33 @@ std::optional<Unit> Reader::unit_of_digits() const {
 
 }  // namespace
 
-Printed read_printed(std::string_view line) { return Reader(without_log_head(line)).read(); }
+Printed read_printed(std::string_view line) {
+  bool by_time = false;
+  const std::string_view said = without_log_head(line, &by_time);
+  Printed out = Reader(said).read();
+  const auto head = static_cast<std::size_t>(said.data() - line.data());
+  for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head;
+  for (PrintedValue& value : out.values) {
+    value.number_at += head;
+    if (value.device_at != PrintedValue::none) value.device_at += head;
+  }
+  out.repeatable &= !by_time;
+  return out;
+}
+
+void read_numbers(std::string_view line, Printed& form) {
+  const auto number = [&](std::size_t at) {
+    const auto n = read_number(line, at);
+    return n ? n->value : 0;
+  };
+  if (form.step) form.step = number(form.step_at);
+  if (form.total) form.total = number(form.total_at);
+  if (form.epoch) form.epoch = number(form.epoch_at);
+  if (form.over_epochs) *form.step += std::max(0.0, *form.epoch - form.first_epoch) * *form.total;
+  for (PrintedValue& v : form.values) {
+    v.reading.value = number(v.number_at) * v.factor;
+    if (v.device_at != PrintedValue::none) v.device = index_number(number(v.device_at));
+  }
+}
 
 }  // namespace oomdoctor

@@ -17,6 +17,11 @@ namespace oomdoctor {
 struct PrintedValue {
   Reading reading;
   std::optional<int> device;
+  std::size_t number_at = 0;     ///< where in the line the value is printed
+  double factor = 1;             ///< bytes of one
+  std::size_t device_at = none;  ///< where the device is printed
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };
 
 struct Printed {
@@ -27,8 +32,18 @@ struct Printed {
   bool other_work = false;  ///< a bar of something else: downloads, tokenizing, loading
   bool leads = false;       ///< the line begins with its step or epoch
   std::vector<PrintedValue> values;
+
+  // How the numbers came from the line.
+  std::size_t step_at = 0, total_at = 0, epoch_at = 0;
+  bool over_epochs = false;  ///< `step` is the place in the epoch and `total` for each epoch before
+  double first_epoch = 0;
+  /// Another line that differs in digits only is read in the same way: the digits are numbers here and nothing else.
+  bool repeatable = true;
 };
 
 Printed read_printed(std::string_view line);
+
+/// Reads the numbers of `line`, which differs in its digits only from the line that `form` was read from, into `form`.
+void read_numbers(std::string_view line, Printed& form);
 
 }  // namespace oomdoctor

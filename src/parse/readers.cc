@@ -7,6 +7,83 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
+constexpr std::size_t near_bytes = 256;             ///< that a pattern's `near` may look at
+constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+
+/// Whether what a pattern finds on a line depends on digits as numbers alone. Of one that reads the line as people print
+/// it, Printed::repeatable says the rest.
+bool takes_digits_alike(const Pattern& p) {
+  return p.reach == Reach::line && (p.takes == nullptr || p.digits_are_numbers) && digits_are_numbers(p.regex) &&
+         !has_digit(p.anchor) && !has_digit(p.second_anchor);
+}
+
+/// True where other digits could make the line another: where it looks like a time behind its prefix but is none (31
+/// o'clock), or holds a number whose exponent may be beyond all doubles.
+bool digits_may_matter(std::string_view text, const LinePrefix& prefix) {
+  constexpr std::size_t farthest = 24;
+  const std::string_view head = text.substr(prefix.length, farthest);
+  for (std::size_t i = 0; i + 8 <= head.size(); ++i)
+    if (is_digit(head[i]) && is_digit(head[i + 1]) && head[i + 2] == ':' && is_digit(head[i + 3]) &&
+        is_digit(head[i + 4]) && head[i + 5] == ':')
+      return true;
+  for (std::size_t i = 1; i + 4 < text.size(); ++i) {
+    if ((text[i] != 'e' && text[i] != 'E') || !is_digit(text[i - 1])) continue;
+    const std::size_t from = text[i + 1] == '-' || text[i + 1] == '+' ? i + 2 : i + 1;
+    if (from + 3 <= text.size() && is_digit(text[from]) && is_digit(text[from + 1]) && is_digit(text[from + 2]))
+      return true;
+  }
+  return false;
+}
+
+Found found_on(const Line& line, const Reader& reader) {
+  Found found;
+  found.by = &reader;
+  found.reader = reader.name;
+  found.line = line;
+  found.text = line.text;
+  found.first_line = line.number;
+  found.last_line = line.last;
+  return found;
+}
+
+/// The findings of one line of a known shape; false where its digits make something else of it.
+bool read_again(const Shape& shape, Line& line, Findings& out) {
+  const auto prefix = read_prefix(shape.prefix, line.text);
+  if (!prefix) return false;
+  line.prefix = *prefix;
+  const std::size_t first = out.all.size();
+  for (const Take& take : shape.takes) {
+    Found found = found_on(line, *take.reader);
+    found.again = take.again;
+    found.values_begin = out.values.size();
+    for (GaugeValue value : take.values) {
+      const std::uint32_t number = value.number;
+      std::size_t at = value.at;
+      const auto read = read_number(line.text, at);
+      if (!read) return out.all.resize(first), false;
+      out.values.push_back(*read);
+      out.values.back().number = number;
+    }
+    found.values_end = out.values.size();
+    if (take.printed) {
+      Printed& printed = out.printed.emplace_back(*take.printed);
+      read_numbers(line.text, printed);
+      found.printed = &printed;
+    } else if (take.values.empty()) {
+      Captures& captures = out.captures.emplace_back(take.captures);
+      for (auto& group : captures.group)
+        if (group.data() != nullptr)
+          group = line.text.substr(static_cast<std::size_t>(group.data() - shape.text.data()), group.size());
+      found.captures = &captures;
+      if (captures.has(1)) found.marked = captures.group[1];
+    }
+    out.all.push_back(std::move(found));
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -27,8 +104,10 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
       reader->pattern = &p;
       reader->name = p.name;
       reader->fallback = p.fallback;
-      add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr});
-      if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr});
+      reader->message = p.reach == Reach::message;
+      reader->digits_are_numbers = takes_digits_alike(p);
+      add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.near});
+      if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.near});
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
     }
@@ -37,39 +116,42 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
       reader->parser = parser;
       reader->name = g.name;
       reader->form = std::make_unique<GaugeForm>(g);
-      add_anchor(g.anchor, false, {reader.get(), nullptr});
+      reader->digits_are_numbers = reader->form->digits_are_numbers() && !has_digit(g.anchor);
+      add_anchor(g.anchor, false, {reader.get(), nullptr, nullptr});
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
     }
     for (const Table& t : parser->tables) {
       tables_.push_back(&t);
-      add_anchor(t.anchor, false, {nullptr, &t});
+      add_anchor(t.anchor, false, {nullptr, &t, nullptr});
     }
   }
   prefilter_ = std::make_unique<Prefilter>(std::move(anchors), std::move(fold));
 }
 
-bool ReaderTable::try_gauge(const Reader& reader, const Line& line, std::vector<Found>& out) const {
-  Found found;
+bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
+  return target.near == nullptr || target.near(window.buffer().substr(hit.offset, near_bytes));
+}
+
+bool ReaderTable::try_gauge(const Reader& reader, const Line& line, Findings& out) {
   std::vector<GaugeValue> values;
-  found.text = std::make_unique<std::string>(line.text);
-  for (std::size_t at = 0; const auto end = reader.form->read(*found.text, at, values);) {
-    found.gauges.push_back(values);
+  std::size_t read = 0;
+  for (std::size_t at = 0; read < max_gauges; ++read) {
+    const auto end = reader.form->read(line.text, at, values);
+    if (!end) break;
+    Found found = found_on(line, reader);
+    found.again = read > 0;
+    found.values_begin = out.values.size();
+    out.values.insert(out.values.end(), values.begin(), values.end());
+    found.values_end = out.values.size();
+    out.all.push_back(std::move(found));
     at = std::max(*end, at + 1);
-    if (found.gauges.size() >= max_gauges) break;
   }
-  if (found.gauges.empty()) return false;
-  found.reader = &reader;
-  found.first_line = line.number;
-  found.last_line = line.last;
-  found.line = line;
-  out.push_back(std::move(found));
-  return true;
+  return read > 0;
 }
 
 /// The matches that cover this line: a neighbour's match has its own hit.
-bool ReaderTable::try_message(const Reader& reader, const Window& window, const Line& line,
-                              std::vector<Found>& out) const {
+bool ReaderTable::try_message(const Reader& reader, const Window& window, const Line& line, Findings& out) {
   const Joined joined = Cursor(window, line).joined(message_back, message_ahead);
   std::size_t own_begin = 0, own_end = joined.text.size();
   for (const auto& [begin, number] : joined.starts) {
@@ -84,99 +166,129 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
   for (std::size_t from = 0; from < own_end; from = std::max(captures.end, from + 1)) {
     if (reader.regex().search(joined.text, captures, from) != Search::found || captures.begin >= own_end) break;
     if (captures.end <= own_begin) continue;
-    Found found;
-    found.reader = &reader;
-    found.text = std::make_unique<std::string>(joined.text);
-    found.captures = captures;
-    for (auto& group : found.captures.group)
+    Found found = found_on(line, reader);
+    found.text = out.messages.emplace_back(joined.text);
+    Captures& own = out.captures.emplace_back(captures);
+    for (auto& group : own.group)
       if (group.data() != nullptr)
-        group = std::string_view(*found.text)
-                    .substr(static_cast<std::size_t>(group.data() - joined.text.data()), group.size());
+        group = found.text.substr(static_cast<std::size_t>(group.data() - joined.text.data()), group.size());
+    found.captures = &own;
     found.first_line = joined.line_at(captures.begin);
     found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1);
-    found.line = line;
     while (found.line.number > found.first_line) {
-      auto before = window.previous(found.line);
+      const auto before = window.previous(found.line);
       if (!before) break;
-      found.line = std::move(*before);
+      found.line = *before;
     }
-    out.push_back(std::move(found));
+    out.all.push_back(std::move(found));
     any = true;
   }
   return any;
 }
 
-bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line,
-                             std::vector<Found>& out) const {
+bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line, std::optional<Printed>& printed,
+                             Findings& out) {
   if (reader.form) return try_gauge(reader, line, out);
-  if (reader.pattern->reach == Reach::message) return try_message(reader, window, line, out);
-  Found found;
-  found.text = std::make_unique<std::string>(line.text);
-  if (!reader.pattern->regex.empty() && reader.regex().search(*found.text, found.captures) != Search::found)
-    return false;
-  if (reader.pattern->takes != nullptr && !reader.pattern->takes(*found.text)) return false;
-  found.reader = &reader;
-  found.first_line = line.number;
-  found.last_line = line.last;
-  found.line = line;
-  out.push_back(std::move(found));
+  if (reader.message) return try_message(reader, window, line, out);
+  const Pattern& pattern = *reader.pattern;
+  Found found = found_on(line, reader);
+  if (pattern.reads != nullptr) {
+    if (!printed) printed = read_printed(line.text);
+    if (!pattern.reads(*printed)) return false;
+    found.printed = &out.printed.emplace_back(*printed);
+  } else {
+    Captures captures;
+    if (!pattern.regex.empty() && reader.regex().search(line.text, captures) != Search::found) return false;
+    if (pattern.takes != nullptr && !pattern.takes(line.text)) return false;
+    found.captures = &out.captures.emplace_back(captures);
+  }
+  if (pattern.reach == Reach::line && found.captures != nullptr && found.captures->has(1))
+    found.marked = found.captures->group[1];
+  out.all.push_back(std::move(found));
   return true;
 }
 
-void ReaderTable::try_line(const Window& window, const Line& line, const ReaderSet& wanted,
-                           std::vector<Found>& out) const {
+void ReaderTable::read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
+                            Findings& out) {
+  const std::size_t first = out.all.size();
+  std::optional<Printed> printed;  // read once, whoever asks
   bool taken = false;
   for (const bool fallback : {false, true})
     for (const Reader* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
-        taken |= try_reader(*r, window, line, out) && !(r->pattern != nullptr && r->pattern->aside);
+        taken |= try_reader(*r, window, line, printed, out) && !(r->pattern != nullptr && r->pattern->aside);
+  if (memo == nullptr || (printed && !printed->repeatable) || digits_may_matter(line.text, line.prefix)) return;
+  Shape shape;
+  shape.prefix = line.prefix;
+  for (std::size_t i = first; i < out.all.size(); ++i) {
+    const Found& found = out.all[i];
+    const auto values = out.values_of(found);
+    Take take{.reader = found.by, .again = found.again, .captures = {}, .values = {values.begin(), values.end()},
+              .printed = {}};
+    if (found.printed != nullptr)
+      take.printed = *found.printed;
+    else if (found.captures != nullptr)
+      take.captures = *found.captures;
+    shape.takes.push_back(std::move(take));
+  }
+  memo->keep(line.text, std::move(shape));
 }
 
-std::vector<Found> ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line) const {
+void ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
+                      Findings& out) const {
   std::vector<AnchorHit> hits;
   prefilter_->scan(window.buffer(), begin, end, hits);
-  std::vector<Found> out;
   std::set<std::pair<const Reader*, std::pair<i64, std::size_t>>> seen;  // messages that several anchors lead to
+  std::vector<const Reader*> wanted;
   std::size_t counted = begin;
   i64 number = first_line;
   for (std::size_t i = 0; i < hits.size();) {
     const std::size_t first = hits[i].offset;
+    const std::vector<Target>& targets = behind_[hits[i].anchor];
+    if (std::none_of(targets.begin(), targets.end(), [&](const Target& t) { return is_near(window, hits[i], t); })) {
+      ++i;
+      continue;
+    }
+    const auto bounds = window.bounds_around(first);
     number += window.line_ends(counted, first);
     counted = first;
-    const Line line = window.line_around(first, number);
-    ReaderSet wanted;
-    const Table* header = nullptr;
-    Layout layout;
-    for (; i < hits.size() && hits[i].offset < std::max(line.end, first + 1); ++i)
+    wanted.clear();
+    Found header;
+    for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i)
       for (const Target& t : behind_[hits[i].anchor]) {
-        if (t.reader != nullptr) wanted.insert(t.reader);
-        if (t.table != nullptr && header == nullptr &&
-            t.table->header(window.line_around(first, number, Window::max_row).body(), layout))
-          header = t.table;
+        if (t.reader != nullptr && is_near(window, hits[i], t)) wanted.push_back(t.reader);
+        if (t.table == nullptr || header.header != nullptr) continue;
+        Layout layout;
+        if (!t.table->header(window.line_around(first, number, Window::max_row).body(), layout)) continue;
+        header.header = t.table;
+        header.layout = &out.layouts.emplace_back(std::move(layout));
       }
-    if (header != nullptr) {
-      Found found;
-      found.line = line;
-      found.first_line = line.number;
-      found.last_line = line.last;
-      found.header = header;
-      found.layout = std::move(layout);
-      out.push_back(std::move(found));
-      continue;  // a header's words are column names
+    Line line = window.unpeeled(bounds, first, number);
+    if (header.header != nullptr) {  // a header's words are column names
+      line.prefix = peel_prefix(line.text);
+      header.line = line;
+      header.first_line = line.number;
+      header.last_line = line.last;
+      out.all.push_back(header);
+      continue;
     }
-    std::vector<Found> here;
-    try_line(window, line, wanted, here);
-    for (Found& f : here) {
-      const bool message = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::message;
-      // Where in its line a message begins does not depend on the line that led to it.
-      const std::size_t rest = message ? f.text->size() - f.captures.begin : 0;
-      const std::size_t key = message ? std::hash<std::string_view>{}(std::string_view(*f.text).substr(
-                                            f.captures.begin, std::min<std::size_t>(rest, 80)))
-                                      : 0;
-      if (!message || seen.insert({f.reader, {f.first_line, key}}).second) out.push_back(std::move(f));
-    }
+    std::sort(wanted.begin(), wanted.end(), InOrder());
+    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    const bool alike = std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits_are_numbers; });
+    const Shape* shape = alike ? memo.find(line.text) : nullptr;
+    if (shape != nullptr && read_again(*shape, line, out)) continue;
+    line.prefix = peel_prefix(line.text);
+    const std::size_t before = out.all.size();
+    read_line(window, line, wanted, alike && shape == nullptr ? &memo : nullptr, out);
+    // Where in its line a message begins does not depend on the line that led to it.
+    const auto repeated = [&](const Found& f) {
+      if (!f.by->message) return false;
+      const std::string_view told = f.text.substr(f.captures->begin, told_bytes);
+      return !seen.insert({f.by, {f.first_line, std::hash<std::string_view>{}(told)}}).second;
+    };
+    out.all.erase(std::remove_if(out.all.begin() + static_cast<std::ptrdiff_t>(before), out.all.end(), repeated),
+                  out.all.end());
   }
-  return out;
 }
 
 const Table* ReaderTable::sniff(std::span<const std::string> first_lines, Layout& layout) const {

@@ -2,6 +2,7 @@
 // of the block, so that blocks may be mapped in any order and on any thread.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "parse/gauge.h"
+#include "parse/line_memo.h"
+#include "parse/mention.h"
 #include "parse/parser.h"
 #include "text/prefilter.h"
 
@@ -21,6 +24,8 @@ struct Reader {
   const Pattern* pattern = nullptr;
   std::unique_ptr<GaugeForm> form;
   bool fallback = false;
+  bool message = false;             ///< looks at several lines
+  bool digits_are_numbers = false;  ///< what it finds may be kept in a LineMemo
   std::string_view name;
   std::size_t order = 0;  ///< parsers by name, their patterns as listed
 
@@ -39,18 +44,31 @@ struct Reader {
 struct InOrder {
   bool operator()(const Reader* a, const Reader* b) const { return a->order < b->order; }
 };
-using ReaderSet = std::set<const Reader*, InOrder>;  ///< in a fixed order: the same input gives the same report
 
-/// What one line holds for one reader. Captures point into `text`, which is why both live on the heap together.
-struct Found {
-  const Reader* reader = nullptr;
-  Line line;  ///< where the match begins
-  std::unique_ptr<std::string> text;
-  Captures captures;
-  std::vector<std::vector<GaugeValue>> gauges;  ///< a glued line holds several
-  i64 first_line = 0, last_line = 0;
+/// What one line holds for one reader, or the header of a table.
+struct Found : Mention {
+  const Reader* by = nullptr;
+  std::string_view text = {};                    ///< what the reader was tried on: the line, or the joined message
+  const Captures* captures = nullptr;            ///< of a regex, into `text`
+  const Printed* printed = nullptr;              ///< of a pattern that reads one
+  std::size_t values_begin = 0, values_end = 0;  ///< of a gauge: in Findings::values
+  bool again = false;                            ///< the reader took something of this line before
   const Table* header = nullptr;
-  Layout layout;
+  Layout* layout = nullptr;  ///< with `header`
+};
+
+/// What a block holds, in the order of the lines that led to it. Owns what `all` points to.
+struct Findings {
+  std::vector<Found> all;
+  std::vector<GaugeValue> values;
+  std::deque<Captures> captures;
+  std::deque<Printed> printed;
+  std::deque<std::string> messages;
+  std::deque<Layout> layouts;
+
+  std::span<const GaugeValue> values_of(const Found& found) const {
+    return std::span(values).subspan(found.values_begin, found.values_end - found.values_begin);
+  }
 };
 
 /// All patterns, gauges and tables of a set of parsers, with the anchors that lead to them. Made once, then const.
@@ -58,8 +76,10 @@ class ReaderTable {
  public:
   explicit ReaderTable(std::span<const Parser* const> parsers);
 
-  /// What the lines that begin in [begin, end) hold, in their order; `first_line` is the number of the line at `begin`.
-  std::vector<Found> map(const Window& window, std::size_t begin, std::size_t end, i64 first_line) const;
+  /// Appends what the lines that begin in [begin, end) hold; `first_line` is the number of the line at `begin`. What it
+  /// finds does not depend on what the memo knows.
+  void map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
+           Findings& out) const;
   /// The table whose rows these first lines of an input are, without a header; nullptr when there is none.
   const Table* sniff(std::span<const std::string> first_lines, Layout& layout) const;
 
@@ -67,12 +87,17 @@ class ReaderTable {
   struct Target {
     const Reader* reader;
     const Table* table;
+    bool (*near)(std::string_view text);
   };
 
-  void try_line(const Window& window, const Line& line, const ReaderSet& wanted, std::vector<Found>& out) const;
-  bool try_reader(const Reader& reader, const Window& window, const Line& line, std::vector<Found>& out) const;
-  bool try_gauge(const Reader& reader, const Line& line, std::vector<Found>& out) const;
-  bool try_message(const Reader& reader, const Window& window, const Line& line, std::vector<Found>& out) const;
+  /// False where the bytes behind the anchor show that the target will not take the line.
+  static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
+  static bool try_reader(const Reader& reader, const Window& window, const Line& line,
+                         std::optional<Printed>& printed, Findings& out);
+  static bool try_gauge(const Reader& reader, const Line& line, Findings& out);
+  static bool try_message(const Reader& reader, const Window& window, const Line& line, Findings& out);
+  static void read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
+                        Findings& out);
 
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<const Table*> tables_;

@@ -1,6 +1,7 @@
 #include "parse/scanner.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -22,34 +23,32 @@ constexpr std::size_t told_bytes = 80;  ///< enough to tell two messages that be
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-void tell_gauge(const Gauge& gauge, const std::vector<GaugeValue>& values, Sink& sink) {
+void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink& sink) {
+  using Kind = GaugeNumber::Kind;
   std::optional<double> step, epoch, total;
   Where where;
   double first_epoch = 1;
   for (const GaugeValue& v : values) {
-    if (v.name == "step") step = v.value;
-    if (v.name == "epoch" || v.name == "epoch0") epoch = v.value, first_epoch = v.name == "epoch" ? 1 : 0;
-    if (v.name == "total") total = v.value;
-    if (v.name == "rank") where.rank = index_number(v.value);
-    if (v.name == "device") where.device = index_number(v.value);
+    const Kind kind = form.numbers()[v.number].kind;
+    if (kind == Kind::step) step = v.value;
+    if (kind == Kind::epoch || kind == Kind::epoch0) epoch = v.value, first_epoch = kind == Kind::epoch ? 1 : 0;
+    if (kind == Kind::total) total = v.value;
+    if (kind == Kind::rank) where.rank = index_number(v.value);
+    if (kind == Kind::device) where.device = index_number(v.value);
   }
   if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
   if (where.rank || where.device) sink.at(where);
   if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
+  const double unit = form.gauge().unit;
   for (const GaugeValue& v : values) {
-    const auto metric = metric_of(v.name);
-    if (!metric || v.value < 0) continue;
-    double q = gauge.unit;
-    for (int i = 0; i < v.decimals; ++i) q /= 10;
-    Reading r;
-    r.metric = *metric;
-    const bool maximum = metric == Metric::max_allocated || metric == Metric::max_reserved;
-    r.kind = maximum ? gauge.maxima : gauge.current;
-    r.value = v.value * gauge.unit;
-    r.quantum = std::max(1.0, q);
-    r.unit = std::string(gauge.unit_name);
-    r.label = std::string(gauge.label);
-    sink.reading(r, step);
+    const GaugeNumber& number = form.numbers()[v.number];
+    if (number.kind != Kind::memory || v.value < 0) continue;
+    Reading reading = number.reading;
+    reading.value = v.value * unit;
+    reading.quantum = unit;
+    for (int i = 0; i < v.decimals; ++i) reading.quantum /= 10;
+    reading.quantum = std::max(1.0, reading.quantum);
+    sink.reading(reading, step);
   }
 }
 
@@ -59,16 +58,15 @@ class Pass {
   Pass(CaseBuilder& builder, Case& out) : builder_(builder), case_(out) {}
 
   /// Tells the builder what was found in [begin, end), rows of an open table included.
-  void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, std::vector<Found>& found) {
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Found& a, const Found& b) { return a.first_line < b.first_line; });
-    last_block_ = std::exchange(this_block_, {});
-    declared_.begin_block(found);
+  void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, const Findings& findings) {
+    const std::vector<Found>& found = findings.all;
+    declared_.begin_block(findings);
+    rows_.clear();
     std::size_t next = 0;
     if (table_ == nullptr &&
         std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
-      for (Found& f : found) tell(window, f);
-      return;
+      for (const Found& f : found) tell(window, f, findings);
+      return builder_.end_block();
     }
     i64 number = first_line;
     for (std::size_t at = begin; at < end;) {
@@ -78,7 +76,7 @@ class Pass {
       for (; next < found.size() && found[next].first_line <= number; ++next) header |= found[next].header != nullptr;
       const bool row = table_ != nullptr && !header && tell_row(window, line);
       for (std::size_t i = from; i < next; ++i)
-        if (!row || found[i].header != nullptr) tell(window, found[i]);
+        if (!row || found[i].header != nullptr) tell(window, found[i], findings);
       at = line.end;
       while (at < end && !ends_line(window.buffer()[at])) ++at;
       if (at < end)
@@ -86,7 +84,8 @@ class Pass {
                                                                                              : std::size_t{1};
       number = line.last + 1;
     }
-    for (; next < found.size(); ++next) tell(window, found[next]);
+    for (; next < found.size(); ++next) tell(window, found[next], findings);
+    builder_.end_block();
   }
 
   void open_table(const Table& table, Layout layout) {
@@ -100,59 +99,47 @@ class Pass {
   }
 
  private:
-  Evidence evidence(const Line& line, i64 first, i64 last, std::string_view marked) const {
-    Evidence e;
-    e.span.first_line = first;
-    e.span.last_line = last;
-    std::size_t at = marked.empty() ? std::string::npos : line.text.find(marked);
-    std::size_t from = 0;
-    if (line.text.size() > Evidence::max_excerpt && at != std::string::npos && at > 200) from = at - 200;
-    e.excerpt = line.text.substr(from, Evidence::max_excerpt);
-    if (at != std::string::npos) {
-      e.span.column = static_cast<int>(at - from);
-      e.span.end_column = static_cast<int>(std::min(at - from + marked.size(), e.excerpt.size()));
-    }
-    return e;
-  }
-
   void claim(std::string_view parser, i64 first, i64 last) {
-    ++case_.coverage.by_parser[std::string(parser)];
+    auto count = case_.coverage.by_parser.find(parser);
+    if (count == case_.coverage.by_parser.end())
+      count = case_.coverage.by_parser.emplace(std::string(parser), 0).first;
+    ++count->second;
     first = std::max(first, claimed_ + 1);
     if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
   }
 
   /// A message over the end of a block is found from either side when an anchor lies on both.
   bool told_before(const Found& f) {
-    if (f.reader->pattern == nullptr || f.reader->pattern->reach != Reach::message) return false;
-    const std::string_view text = std::string_view(*f.text).substr(f.captures.begin, told_bytes);
-    Told told{f.reader, f.first_line, std::hash<std::string_view>{}(text)};
-    if (last_block_.contains(told)) return true;
-    this_block_.insert(told);
-    return false;
+    if (!f.by->message) return false;
+    constexpr i64 farthest = 64;  ///< lines between two anchors of one message
+    while (!told_.empty() && std::get<0>(*told_.begin()) < f.first_line - farthest) told_.erase(told_.begin());
+    const std::string_view text = f.text.substr(f.captures->begin, told_bytes);
+    return !told_.insert({f.first_line, f.by->order, std::hash<std::string_view>{}(text)}).second;
   }
 
-  void tell(const Window& window, Found& f) {
+  void tell(const Window& window, const Found& f, const Findings& findings) {
     if (f.header != nullptr) {
-      open_table(*f.header, std::move(f.layout));
+      open_table(*f.header, *f.layout);
       claim(std::string_view(f.header->name).substr(0, f.header->name.find('/')), f.first_line, f.last_line);
       return;
     }
     if (told_before(f)) return;
     const Cursor cursor(window, f.line);
-    const bool marked = f.reader->pattern != nullptr && f.reader->pattern->reach == Reach::line && f.captures.has(1);
-    builder_.begin_emit(cursor, f.reader->name,
-                        evidence(f.line, f.first_line, f.last_line, marked ? f.captures.group[1] : std::string_view{}));
-    Sink& sink = f.reader->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
-    if (f.reader->form)
-      for (const auto& values : f.gauges) tell_gauge(f.reader->form->gauge(), values, sink);
+    builder_.begin_emit(cursor, f);
+    Sink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
+    static const Captures none;
+    if (f.by->form)
+      tell_gauge(*f.by->form, findings.values_of(f), sink);
     else
-      f.reader->pattern->emit(Match{*f.text, f.captures, cursor}, sink);
-    claim(f.reader->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
+      f.by->pattern->emit(Match{f.text, f.captures != nullptr ? *f.captures : none, cursor, f.printed}, sink);
+    if (!f.again)
+      claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
   }
 
   bool tell_row(const Window& window, const Line& line) {
     const Cursor cursor(window, line);
-    builder_.begin_emit(cursor, table_->name, evidence(line, line.number, line.last, {}));
+    rows_.push_back({line, table_->name, line.number, line.last, {}});
+    builder_.begin_emit(cursor, rows_.back());
     if (!table_->row(line.text, layout_, builder_)) return false;
     claim(std::string_view(table_->name).substr(0, table_->name.find('/')), line.number, line.last);
     return true;
@@ -164,17 +151,9 @@ class Pass {
   Layout layout_;
   i64 claimed_ = 0;
   DeclaredMemory declared_;
-  using Told = std::tuple<const Reader*, i64, std::size_t>;
-  std::set<Told> last_block_, this_block_;  ///< messages
+  std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
+  std::deque<Mention> rows_;                                   ///< of this block
 };
-
-/// The end of the last whole line in [begin, end), or `end` itself for a line longer than the block. "\r\n" is
-/// never cut.
-std::size_t cut_at_line(std::string_view buffer, std::size_t begin, std::size_t end) {
-  for (std::size_t i = end; i > begin; --i)
-    if (buffer[i - 1] == '\n' || (buffer[i - 1] == '\r' && i < buffer.size() && buffer[i] != '\n')) return i;
-  return end < buffer.size() && buffer[end - 1] == '\r' && buffer[end] == '\n' ? end + 1 : end;
-}
 
 }  // namespace
 
@@ -191,6 +170,7 @@ Case Scanner::scan(Source& source) const {
   CaseBuilder builder(out);
   Pass pass(builder, out);
   ConsoleText text(source);
+  LineMemo memo;
   std::size_t begin = 0;
   i64 lines = 0;
   bool more = true, first = true;
@@ -203,13 +183,14 @@ Case Scanner::scan(Source& source) const {
     if (first) {
       std::vector<std::string> head;
       for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l))
-        head.push_back(l->text);
+        head.emplace_back(l->text);
       Layout layout;
       if (const Table* table = impl_->readers.sniff(head, layout)) pass.open_table(*table, std::move(layout));
       first = false;
     }
-    const std::size_t end = more ? cut_at_line(buffer, begin, begin + block_size) : buffer.size();
-    std::vector<Found> found = impl_->readers.map(window, begin, end, lines + 1);
+    const std::size_t end = more ? window.cut(begin, begin + block_size).value_or(begin + block_size) : buffer.size();
+    Findings found;
+    impl_->readers.map(window, begin, end, lines + 1, memo, found);
     pass.fold(window, begin, end, lines + 1, found);
     lines += window.line_ends(begin, end);
     last = buffer[end - 1];
@@ -254,8 +235,10 @@ Case Scanner::scan(std::vector<Source>& sources) const {
 std::vector<std::string> Scanner::takers(std::string_view text) const {
   const Window window(text);
   std::set<std::string> names;
-  for (const Found& f : impl_->readers.map(window, 0, text.size(), 1))
-    names.insert(std::string(f.header != nullptr ? f.header->name : f.reader->name));
+  LineMemo memo;
+  Findings findings;
+  impl_->readers.map(window, 0, text.size(), 1, memo, findings);
+  for (const Found& f : findings.all) names.insert(std::string(f.header != nullptr ? f.header->name : f.reader));
   return {names.begin(), names.end()};
 }
 

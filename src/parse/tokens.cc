@@ -63,7 +63,7 @@ std::optional<Unit> unit_of(std::string_view word, bool glued) {
   return Unit{static_cast<double>(*bytes), word, *bytes > 1 && w.find('i') == w.npos};
 }
 
-std::string_view without_log_head(std::string_view line) {
+std::string_view without_log_head(std::string_view line, bool* by_time) {
   line.remove_prefix(std::min(peel_prefix(line).length, line.size()));
   const auto skip = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t-:|,"), line.size())); };
   for (int i = 0; i < 6; ++i) {
@@ -77,6 +77,7 @@ std::string_view without_log_head(std::string_view line) {
       line.remove_prefix(close + 1);
     } else if (const auto time = read_time(line)) {
       line.remove_prefix(time->length);
+      if (by_time != nullptr) *by_time = true;
     } else {
       break;
     }

@@ -34,7 +34,8 @@ std::optional<Unit> unit_of(std::string_view word, bool glued);
 
 /// The line without what loggers put in front: "[titan] 2025-01-01 10:00:00,000 - root - INFO - ", "[…] [INFO]
 /// [x.py:3:f] ".
-std::string_view without_log_head(std::string_view line);
+/// `by_time`: set where a time stamp in the middle of it was told from other numbers by its digits.
+std::string_view without_log_head(std::string_view line, bool* by_time = nullptr);
 
 std::string lower(std::string_view text);
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);

@@ -1,12 +1,20 @@
 #include "parse/window.h"
 
 #include <algorithm>
+#include <cstring>
+#include <tuple>
 
 namespace oomdoctor {
 namespace {
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/// The last `c` in [begin, end); npos where there is none.
+std::size_t last_of(std::string_view text, std::size_t begin, std::size_t end, char c) {
+  const void* found = ::memrchr(text.data() + begin, c, end - begin);
+  return found == nullptr ? text.npos : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
 
 }  // namespace
 
@@ -28,14 +36,52 @@ i64 Window::line_ends(std::size_t begin, std::size_t end) const {
   return count_line_ends(buffer_.substr(begin, end - begin)) + folds(begin, end);
 }
 
-Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const {
+bool Window::ends_long_line(std::size_t at) const {
+  constexpr std::size_t nearby = long_line / 4;
+  const std::size_t from = at > nearby ? at - nearby : 0;
+  return buffer_.substr(from, at + nearby - from).find_first_of("\r\n") == buffer_.npos;
+}
+
+std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::size_t most) const {
+  at = std::min(at, buffer_.size());
+  const std::size_t reach = most / 2, end_of_text = buffer_.size();
+  std::size_t begin = at > reach ? at - reach : 0;
+  if (const std::size_t feed = last_of(buffer_, begin, at, '\n'); feed != buffer_.npos) begin = feed + 1;
+  if (const std::size_t back = last_of(buffer_, begin, at, '\r'); back != buffer_.npos) begin = back + 1;
+  std::string_view rest = buffer_.substr(at, std::min(reach, end_of_text - at));
+  rest = rest.substr(0, rest.find('\n'));
+  rest = rest.substr(0, rest.find('\r'));
+  std::size_t end = at + rest.size();
+  for (std::size_t stop = next_long_end(begin); stop < end; stop += long_line) {
+    if (stop == begin || !ends_long_line(stop)) continue;
+    (stop <= at ? begin : end) = stop;
+  }
+  return {begin, end};
+}
+
+std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const {
+  for (std::size_t i = end; i > begin; --i) {
+    const char c = buffer_[i - 1];
+    if (c == '\n' || (c == '\r' && (i == buffer_.size() || buffer_[i] != '\n'))) return i;
+  }
+  std::optional<std::size_t> found;
+  for (std::size_t stop = next_long_end(begin + 1); stop <= end; stop += long_line)
+    if (ends_long_line(stop)) found = stop;
+  return found;
+}
+
+Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
   Line line;
-  line.begin = line.end = std::min(offset, buffer_.size());
-  while (line.begin > 0 && offset - line.begin < most / 2 && !ends_line(buffer_[line.begin - 1])) --line.begin;
-  while (line.end < buffer_.size() && line.end - offset < most / 2 && !ends_line(buffer_[line.end])) ++line.end;
-  line.number = number - folds(line.begin, offset);
+  std::tie(line.begin, line.end) = bounds;
+  line.number = number - folds(line.begin, at);
   line.last = line.number + folds(line.begin, line.end);
-  line.text = clean_line(buffer_.substr(line.begin, line.end - line.begin));
+  line.text = buffer_.substr(line.begin, line.end - line.begin);
+  if (!is_clean(line.text)) line.text = cleaned_.emplace_back(clean_line(line.text));
+  return line;
+}
+
+Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const {
+  Line line = unpeeled(bounds_around(offset, most), offset, number);
   line.prefix = peel_prefix(line.text);
   return line;
 }

@@ -2,6 +2,7 @@
 // and the message around it with all blanks removed, which makes a console's wrapping invisible.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -14,15 +15,15 @@
 
 namespace oomdoctor {
 
-/// A cleaned line. `body()` is what was said, without the tags in front.
+/// A cleaned line. `body()` is what was said, without the tags in front. A view: it lives as long as its window.
 struct Line {
   i64 number = 0;                  ///< of the file, counted from 1
   i64 last = 0;                    ///< greater than `number` where a console broke it
   std::size_t begin = 0, end = 0;  ///< raw bytes in the window's buffer, without the line end
-  std::string text;
+  std::string_view text;
   LinePrefix prefix;
 
-  std::string_view body() const { return std::string_view(text).substr(prefix.length); }
+  std::string_view body() const { return text.substr(prefix.length); }
 };
 
 /// Several lines joined without blanks; `line_at` finds the way back.
@@ -34,29 +35,52 @@ struct Joined {
 };
 
 /// A view of the buffer around the region that is being scanned. Lines longer than max_line are seen as the piece
-/// around the place asked for.
+/// around the place asked for. One thread at a time may use it: it keeps the lines that had to be cleaned.
 class Window {
  public:
   static constexpr std::size_t max_line = 4096;
   /// Headers and rows of tables are cut at commas, not searched, and may be longer: nvidia-smi has 200 columns.
   static constexpr std::size_t max_row = 32768;
+  /// A line much longer than these ends at every multiple of them in the text, so that a file without line ends can be
+  /// read in blocks: at which places does not depend on where blocks begin.
+  static constexpr std::size_t long_line = 64 << 10;
 
-  /// `folds`: offsets in the buffer where a line end of the file was taken out, ascending.
-  Window(std::string_view buffer, std::span<const std::size_t> folds = {}) : buffer_(buffer), folds_(folds) {}
+  /// `folds`: offsets in the buffer where a line end of the file was taken out, ascending. `offset`: of the buffer in
+  /// the text of its source.
+  explicit Window(std::string_view buffer, std::span<const std::size_t> folds = {}, std::size_t offset = 0)
+      : buffer_(buffer), folds_(folds), offset_(offset) {}
+  Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
   /// How many lines of the file end in these bytes.
   i64 line_ends(std::size_t begin, std::size_t end) const;
+  /// The raw line that holds `at`, without its end.
+  std::pair<std::size_t, std::size_t> bounds_around(std::size_t at, std::size_t most = max_line) const;
+  /// The same as a line whose prefix nobody has peeled yet; `number` is that of the file's line at `at`.
+  Line unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const;
   /// The line that holds `offset`; `number` is that of the file's line at `offset`, as the caller counted.
   Line line_around(std::size_t offset, i64 number, std::size_t most = max_line) const;
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
 
+  /// Where the block that begins at `begin` may end, `end` at most: behind a line end, else where a long line is taken
+  /// to end. "\r\n" is never cut. The margin behind `end` must be there, except at the end of the text. nullopt where
+  /// the block is too short to tell: twice long_line is always enough.
+  std::optional<std::size_t> cut(std::size_t begin, std::size_t end) const;
+  /// Bytes that must be readable on either side of a block for its lines to be seen whole.
+  static constexpr std::size_t margin = 64 << 10;
+
  private:
   i64 folds(std::size_t begin, std::size_t end) const;
+  /// True where the line around `at` is so long that it ends there. No line end is near, whatever block is read.
+  bool ends_long_line(std::size_t at) const;
+  /// The first multiple of long_line in the text at or behind `at`, as an offset in the buffer.
+  std::size_t next_long_end(std::size_t at) const { return at + (long_line - (offset_ + at) % long_line) % long_line; }
 
   std::string_view buffer_;
   std::span<const std::size_t> folds_;
+  std::size_t offset_;
+  mutable std::deque<std::string> cleaned_;
 };
 
 /// Walks from a line over its neighbours in the same stream: lines with another rank's tag are passed over.

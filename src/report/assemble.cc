@@ -34,7 +34,8 @@ class Assembler {
     }
     for (const HeldBackFix& h : diagnosis_.held_back) r.held_back.push_back({h.id, h.title, h.because});
     for (const OpenQuestion& q : diagnosis_.questions) r.questions.push_back({q.missing, q.text, q.command});
-    r.coverage = {story_.coverage.lines, story_.coverage.claimed, story_.coverage.by_parser};
+    const Coverage& coverage = story_.coverage;
+    r.coverage = {coverage.lines, coverage.claimed, {coverage.by_parser.begin(), coverage.by_parser.end()}};
     for (const auto* notes : {&story_.notes, &analysis_.notes})
       for (const Note& n : *notes)
         r.notes.push_back({n.severity == Severity::error     ? "error"

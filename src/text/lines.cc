@@ -59,9 +59,11 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   for (const Form& form : forms) {
     if (!starts(s, at, form.open)) continue;
     std::size_t i = at + form.open.size();
+    const std::size_t digits = i;
     const auto rank = read_int(s, i);
     if (!rank || !starts(s, i, form.close)) continue;
     prefix.rank = rank;
+    prefix.rank_at = digits;
     at = i + form.close.size();
     return true;
   }
@@ -72,6 +74,7 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
       const std::size_t end = s.find(">:", i);
       if (end != s.npos && end - i < 12) {
         prefix.rank = rank;
+        prefix.rank_at = at + 3;
         at = end + 2;
         return true;
       }
@@ -82,6 +85,7 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     const auto rank = read_int(s, i);
     if (rank && i <= 5 && starts(s, i, ": ")) {
       prefix.rank = rank;
+      prefix.rank_at = 0;
       at = i + 1;
       return true;
     }
@@ -98,38 +102,44 @@ bool peel_actor(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   i64 pid = 0;
   if (std::from_chars(s.data() + key + 4, s.data() + close, pid).ec != std::errc{}) return false;
   prefix.pid = pid;
-  prefix.actor = std::string(s.substr(at + 1, close - at - 1));
+  prefix.pid_at = key + 4;
   at = close + 1;
   return true;
 }
 
 /// "service-1  | " as container tools print it.
-bool peel_container(std::string_view s, std::size_t& at, LinePrefix& prefix) {
-  if (at != 0) return false;
+bool peel_container(std::string_view s, std::size_t& at) {
+  constexpr std::size_t longest_name = 48, blanks = 16;
+  if (at != 0 || s.substr(0, longest_name + blanks).find('|') == s.npos) return false;
   std::size_t i = 0;
   bool dashed = false;
-  while (i < s.size() && i < 48 && (is_word(s[i]) || s[i] == '-' || s[i] == '.')) dashed |= s[i++] == '-';
+  while (i < s.size() && i < longest_name && (is_word(s[i]) || s[i] == '-' || s[i] == '.')) dashed |= s[i++] == '-';
   const std::size_t name = i;
   while (i < s.size() && s[i] == ' ') ++i;
   if (!dashed || i == name || !starts(s, i, "| ")) return false;
-  prefix.actor = std::string(s.substr(0, name));
   at = i + 2;
   return true;
 }
 
 /// "[2024-10-01 01:17:14,554]", "2024-05-28 07:02:44: ", "ERROR 11-10 12:30:57", "I0706 16:50:15.8 1401 file.py:424]".
 bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  const auto keep = [&](const TimeStamp& stamp, std::size_t place) {
+    prefix.time = stamp.seconds;
+    prefix.time_at = place;
+    prefix.time_length = stamp.length;
+  };
   std::size_t i = at;
   const bool bracket = i < s.size() && s[i] == '[';
   if (bracket) ++i;
   if (const auto stamp = read_time(s.substr(i))) {
+    const std::size_t place = i;
     i += stamp->length;
     if (bracket) {
       if (i >= s.size() || s[i] != ']') return false;
       ++i;
     }
     if (i < s.size() && s[i] == ':') ++i;
-    if (!prefix.time || stamp->has_date) prefix.time = stamp->seconds;
+    if (!prefix.time || stamp->has_date) keep(*stamp, place);
     at = i;
     return true;
   }
@@ -143,7 +153,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
       if (space == s.npos) return false;
       const auto stamp = read_time(s.substr(space + 1));
       if (!stamp) return false;
-      prefix.time = stamp->seconds;
+      keep(*stamp, space + 1);
       at = space + 1 + stamp->length;
       return true;
     }
@@ -152,7 +162,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     const auto stamp = read_time(s.substr(at + 6));
     const std::size_t close = s.substr(0, std::min(s.size(), at + 120)).find("] ", at);
     if (stamp && close != s.npos) {
-      prefix.time = stamp->seconds;
+      keep(*stamp, at + 6);
       at = close + 1;
       return true;
     }
@@ -216,6 +226,12 @@ std::string clean_line(std::string_view raw) {
   return out;
 }
 
+bool is_clean(std::string_view raw) {
+  bool found = false;
+  for (const char c : raw) found |= c == '\x1b' || c == '\0';  // no early end: the compiler makes it a vector loop
+  return !found;
+}
+
 std::optional<TimeStamp> read_time(std::string_view s) {
   TimeStamp out;
   std::size_t at = 0;
@@ -255,6 +271,7 @@ bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   const auto rank = read_int(s, i);
   if (!rank || !starts(s, i, "]:")) return false;
   prefix.rank = rank;
+  prefix.rank_at = found + open.size();
   at = i + 2;
   return true;
 }
@@ -265,7 +282,7 @@ LinePrefix peel_prefix(std::string_view line) {
   bool timed = false;
   for (int round = 0; round < 8; ++round) {
     const std::size_t before = at;
-    if (peel_rank(line, at, prefix) || peel_actor(line, at, prefix) || peel_container(line, at, prefix)) {
+    if (peel_rank(line, at, prefix) || peel_actor(line, at, prefix) || peel_container(line, at)) {
     } else if (peel_time(line, at, prefix)) {
       timed = true;
     } else if (!peel_logger(line, at, timed)) {
@@ -275,6 +292,27 @@ LinePrefix peel_prefix(std::string_view line) {
   }
   if (find_rank(line, at, prefix) && at < line.size() && line[at] == ' ') ++at;
   prefix.length = at;
+  return prefix;
+}
+
+std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line) {
+  LinePrefix prefix = form;
+  if (form.time) {
+    const auto stamp = read_time(line.substr(form.time_at));
+    if (!stamp || stamp->length != form.time_length) return std::nullopt;
+    prefix.time = stamp->seconds;
+  }
+  if (form.rank) {
+    std::size_t at = form.rank_at;
+    prefix.rank = read_int(line, at);
+    if (!prefix.rank) return std::nullopt;
+  }
+  if (form.pid) {
+    i64 pid = 0;
+    if (std::from_chars(line.data() + form.pid_at, line.data() + line.size(), pid).ec != std::errc{})
+      return std::nullopt;
+    prefix.pid = pid;
+  }
   return prefix;
 }
 

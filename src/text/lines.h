@@ -16,17 +16,22 @@ i64 count_line_ends(std::string_view text);
 /// The line without ANSI escapes, trailing line ends and runs of NUL (holes of two writers). A single NUL stays:
 /// PyTorch 2.2 prints one for device 0. Never longer than the input.
 std::string clean_line(std::string_view raw);
+/// True where clean_line() would change nothing of a line without its end, as with nearly all lines.
+bool is_clean(std::string_view raw);
 
 /// What stands in front of the message itself.
 struct LinePrefix {
   std::size_t length = 0;      ///< bytes of the cleaned line
   std::optional<int> rank;     ///< "[rank3]:", "default3:", "3: " (srun -l), "[1,3]<stderr>:"
   std::optional<i64> pid;      ///< "(RayTrainWorker pid=77)"
-  std::string actor;           ///< the name in it, or a container's name; tells streams apart
   std::optional<double> time;  ///< seconds since 1970, or since midnight where no date is printed
+  std::size_t rank_at = 0, pid_at = 0, time_at = 0, time_length = 0;  ///< where they are printed
 };
 
 LinePrefix peel_prefix(std::string_view line);
+/// The same for a line that differs from the one that `form` was peeled off in its digits only. nullopt where these
+/// make something else of it, as an hour of 31 does.
+std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line);
 
 /// Reads "2024-05-28 07:02:44.349", "2024/05/28 …", "…T…Z", "07:02:44" at the front. Seconds (UTC assumed where no zone
 /// is printed) and the number of bytes read; nullopt when there is none.

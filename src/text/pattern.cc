@@ -5,6 +5,24 @@
 
 namespace oomdoctor {
 
+bool digits_are_numbers(std::string_view expression) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (std::size_t i = 0; i < expression.size(); ++i) {
+    const char c = expression[i];
+    if (c == '\\') {  // \x30 and the text of a group are digits, too
+      if (i + 1 < expression.size() && (is_digit(expression[i + 1]) || expression[i + 1] == 'x')) return false;
+      ++i;
+    } else if (c == '{') {  // a count; a brace of the text is written \{
+      i = std::min(expression.find('}', i), expression.size());
+    } else if (expression.substr(i, 3) == "0-9") {
+      i += 2;
+    } else if (is_digit(c)) {  // a range between other characters holds all digits or none
+      return false;
+    }
+  }
+  return true;
+}
+
 struct Regex::Impl {
   boost::regex expression;
 };

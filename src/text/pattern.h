@@ -32,6 +32,10 @@ class BadExpression : public std::logic_error {
   std::size_t at;  ///< the byte where reading it ended
 };
 
+/// True where `expression` takes all digits alike: of two texts that differ in digits only it matches both, at the same
+/// places, or neither.
+bool digits_are_numbers(std::string_view expression);
+
 class Regex {
  public:
   /// Throws BadExpression.
