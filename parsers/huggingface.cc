@@ -38,13 +38,14 @@ std::optional<double> global_step_in(std::string_view line) {
   return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
 }
 
+bool any(const Printed&) { return true; }
+
 void log(const Match& m, Sink& sink) {
-  Printed printed = read_printed(m.text);
-  if (!printed.step) printed.step = global_step_in(m.text);
-  sink.step({printed.step ? std::optional(whole_number(*printed.step)) : std::nullopt, {}, epoch_in(m.text)});
+  const std::optional<double> step = m.printed->step ? m.printed->step : global_step_in(m.text);
+  sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch_in(m.text)});
   // ms-swift's own callback prints the most that was reserved, in 2^30.
   const bool swift = m.text.find("'memory(GiB)': ") != std::string_view::npos;
-  for (PrintedValue& v : printed.values) {
+  for (PrintedValue v : m.printed->values) {
     if (swift && v.reading.metric == Metric::memory) {
       v.reading.metric = Metric::max_reserved;
       v.reading.kind = SeriesKind::running_maximum;
@@ -52,7 +53,7 @@ void log(const Match& m, Sink& sink) {
     Where where;
     where.device = v.device;
     sink.at(where);
-    sink.reading(v.reading, printed.step);
+    sink.reading(v.reading, step);
   }
 }
 
@@ -157,7 +158,9 @@ constexpr Pattern patterns[] = {
          .anchor = "'loss': ",
          .example = "{'loss': 2.4113, 'grad_norm': 1.9012, 'learning_rate': 4.1e-05, 'gpu_mem_gb': 11.204, 'step': 60}",
          .emit = log,
-         .takes = is_dict}),
+         .takes = is_dict,
+         .reads = any,
+         .digits_are_numbers = true}),
     checked(
         {.name = "huggingface/evaluated",
          .anchor = "'eval_runtime': ",

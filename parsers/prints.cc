@@ -45,7 +45,8 @@ consteval Pattern row(std::string_view name, std::string_view anchor, std::strin
                          .emit = tell,
                          .fallback = true,
                          .fold_case = true,
-                         .reads = holds_memory});
+                         .reads = holds_memory,
+                         .near = may_name_memory});
 }
 
 constexpr Pattern patterns[] = {

@@ -19,14 +19,16 @@ void step(const Match& m, Sink& sink) {
   sink.step({whole(printed.step), whole(printed.total), printed.epoch});
 }
 
-consteval Pattern plain(std::string_view name, std::string_view anchor, std::string_view example) {
+consteval Pattern plain(std::string_view name, std::string_view anchor, std::string_view example,
+                        bool (*near)(std::string_view, std::size_t)) {
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
                          .emit = step,
                          .fallback = true,
                          .fold_case = true,
-                         .reads = is_progress});
+                         .reads = is_progress,
+                         .near = near});
 }
 
 void evaluation(const Match&, Sink& sink) { sink.remark("phase/evaluation"); }
@@ -48,11 +50,13 @@ consteval Pattern marker(std::string_view name, std::string_view anchor, std::st
 }
 
 constexpr Pattern patterns[] = {
-    plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]"),
-    plain("progress/slow_bar", "s/it", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/it, loss=0.31]"),
-    plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04"),
-    plain("progress/iteration", "iter", "iteration 12/1000"),
-    plain("progress/epoch", "epoch", "Epoch 3/10"),
+    plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]",
+          may_end_bar),
+    plain("progress/slow_bar", "s/it", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/it, loss=0.31]",
+          may_end_bar),
+    plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04", may_name_place),
+    plain("progress/iteration", "iter", "iteration 12/1000", may_name_place),
+    plain("progress/epoch", "epoch", "Epoch 3/10", may_name_place),
     marker("progress/running_evaluation", "***** Running ",
            R"(\*{5} Running (?:[Ee]valuation|[Pp]rediction|[Vv]alidation|[Tt]est))", "***** Running Evaluation *****",
            evaluation),

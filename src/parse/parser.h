@@ -71,10 +71,10 @@ struct Pattern {
   bool fallback = false;                           ///< tried only where no other pattern took the line
   bool fold_case = false;                          ///< the anchor is meant in any letter case
   bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
-  bool (*reads)(const Printed&) = nullptr;  ///< in place of `takes`: what the line says as people print it decides
-  /// A cheap test of the bytes that begin with the anchor, made before anything else is done with the line: false only
-  /// where `takes` or `reads` is false, too, or where another anchor of the same parser leads to the same.
-  bool (*near)(std::string_view text) = nullptr;
+  bool (*reads)(const Printed&) = nullptr;  ///< a further test of the line as people print it, which emit gets, too
+  /// A cheap test of the bytes around the anchor at `at` of a block, made before anything else is done with the line:
+  /// false only where the pattern cannot take the line because of this place.
+  bool (*near)(std::string_view block, std::size_t at) = nullptr;
   bool digits_are_numbers = false;  ///< `takes` takes all digits alike
   bool aside = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
   std::string_view source = {};  ///< where this form is printed, when not where the parser says

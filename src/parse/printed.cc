@@ -465,6 +465,81 @@ Printed read_printed(std::string_view line) {
   return out;
 }
 
+namespace {
+
+constexpr std::size_t near_ahead = 120, near_behind = 16;  ///< bytes; labels of up to nine words are shorter
+
+bool is_word_char(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/// One part of an identifier, "mem" of "gpu_mem", in any case: of a label, of a unit, or between label and number.
+bool joins_label(std::string_view part) {
+  std::array<char, 16> lowered{};
+  if (part.size() > lowered.size()) return false;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const bool upper = part[i] >= 'A' && part[i] <= 'Z';
+    if (upper && i > 0 && part[i - 1] >= 'a' && part[i - 1] <= 'z') return true;  // several words in one: "maxMem"
+    lowered[i] = upper ? static_cast<char>(part[i] - 'A' + 'a') : part[i];
+  }
+  const std::string_view word(lowered.data(), part.size());
+  return part.size() <= 2 || belongs_to_label(word) || is_label_unit(word) || word.starts_with("gpu") ||
+         word.starts_with("cpu") || word.starts_with("cuda");
+}
+
+/// Whether a number follows the word at `at`, behind marks and `joins` words.
+template <typename Joins>
+bool number_follows(std::string_view block, std::size_t at, const Joins& joins) {
+  const std::string_view text = block.substr(at, near_ahead);
+  std::size_t i = 0;
+  while (i < text.size() && is_word_char(text[i])) ++i;
+  if (i > 0 && is_digit(text[i - 1])) return true;  // "step12", "mem_0"
+  while (i < text.size()) {
+    const char c = text[i];
+    if (is_digit(c)) return true;
+    if (is_word_char(c)) {
+      const std::size_t begin = i;
+      for (; i < text.size() && is_word_char(text[i]); ++i)
+        if (text[i] == '_' && !joins(text.substr(begin, i - begin).substr(text.substr(begin, i - begin).rfind('_') + 1)))
+          return false;
+      const std::string_view word = text.substr(begin, i - begin);
+      if (!joins(word.substr(word.rfind('_') + 1))) return false;
+    } else if (c == '\n' || c == '\r' || std::string_view(" \t:=([{'\"~#-/.)]").find(c) == std::string_view::npos) {
+      return false;
+    } else {
+      ++i;
+    }
+  }
+  return true;  // too long to tell
+}
+
+}  // namespace
+
+bool is_cleaned_near(std::string_view block, std::size_t at) {
+  const std::size_t from = at > near_behind ? at - near_behind : 0;
+  const std::string_view text = block.substr(from, at - from + near_ahead);
+  return text.find('\x1b') != text.npos || text.find('\0') != text.npos;
+}
+
+bool may_name_place(std::string_view block, std::size_t at) {
+  return number_follows(block, at,
+                        [](std::string_view word) {
+                          return word.size() <= 2 || one_of(word, {"was", "now", "WAS", "NOW", "Was", "Now", "gpu",
+                                                                   "GPU", "cuda", "CUDA", "device", "Device"}) ||
+                                 joins_label(word);
+                        }) ||
+         is_cleaned_near(block, at);
+}
+
+bool may_name_memory(std::string_view block, std::size_t at) {
+  return number_follows(block, at, joins_label) || is_cleaned_near(block, at);
+}
+
+bool may_end_bar(std::string_view block, std::size_t at) {
+  const char before = at > 0 ? block[at - 1] : '\n';
+  return is_digit(before) || before == '?' || before == ' ' || is_cleaned_near(block, at);
+}
+
 void read_numbers(std::string_view line, Printed& form) {
   const auto number = [&](std::size_t at) {
     const auto n = read_number(line, at);

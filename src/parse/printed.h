@@ -43,6 +43,17 @@ struct Printed {
 
 Printed read_printed(std::string_view line);
 
+// Cheap tests of the bytes of a block around one word, at `at`: false where the line says nothing with this word.
+
+/// "step", "iter", "epoch": a number must follow, with nothing in between that names another thing.
+bool may_name_place(std::string_view block, std::size_t at);
+/// "memory", "alloc", "peak": the same, with words of a label in between.
+bool may_name_memory(std::string_view block, std::size_t at);
+/// "it/s", "s/it": a number must stand before it.
+bool may_end_bar(std::string_view block, std::size_t at);
+/// Colours and holes, of which a line is cleaned before it is read, are near: nothing can be told from the bytes.
+bool is_cleaned_near(std::string_view block, std::size_t at);
+
 /// Reads the numbers of `line`, which differs in its digits only from the line that `form` was read from, into `form`.
 void read_numbers(std::string_view line, Printed& form);
 

@@ -7,7 +7,6 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
-constexpr std::size_t near_bytes = 256;             ///< that a pattern's `near` may look at
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -20,15 +19,8 @@ bool takes_digits_alike(const Pattern& p) {
          !has_digit(p.anchor) && !has_digit(p.second_anchor);
 }
 
-/// True where other digits could make the line another: where it looks like a time behind its prefix but is none (31
-/// o'clock), or holds a number whose exponent may be beyond all doubles.
-bool digits_may_matter(std::string_view text, const LinePrefix& prefix) {
-  constexpr std::size_t farthest = 24;
-  const std::string_view head = text.substr(prefix.length, farthest);
-  for (std::size_t i = 0; i + 8 <= head.size(); ++i)
-    if (is_digit(head[i]) && is_digit(head[i + 1]) && head[i + 2] == ':' && is_digit(head[i + 3]) &&
-        is_digit(head[i + 4]) && head[i + 5] == ':')
-      return true;
+/// True where the line holds a number whose exponent may be beyond all doubles, as other digits in its place would not.
+bool has_long_exponent(std::string_view text) {
   for (std::size_t i = 1; i + 4 < text.size(); ++i) {
     if ((text[i] != 'e' && text[i] != 'E') || !is_digit(text[i - 1])) continue;
     const std::size_t from = text[i + 1] == '-' || text[i + 1] == '+' ? i + 2 : i + 1;
@@ -72,7 +64,8 @@ bool read_again(const Shape& shape, Line& line, Findings& out) {
       Printed& printed = out.printed.emplace_back(*take.printed);
       read_numbers(line.text, printed);
       found.printed = &printed;
-    } else if (take.values.empty()) {
+    }
+    if (take.captures.has(0)) {
       Captures& captures = out.captures.emplace_back(take.captures);
       for (auto& group : captures.group)
         if (group.data() != nullptr)
@@ -130,7 +123,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
 }
 
 bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
-  return target.near == nullptr || target.near(window.buffer().substr(hit.offset, near_bytes));
+  return target.near == nullptr || target.near(window.buffer(), hit.offset);
 }
 
 bool ReaderTable::try_gauge(const Reader& reader, const Line& line, Findings& out) {
@@ -192,18 +185,18 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   if (reader.message) return try_message(reader, window, line, out);
   const Pattern& pattern = *reader.pattern;
   Found found = found_on(line, reader);
+  if (!pattern.regex.empty()) {
+    Captures captures;
+    if (reader.regex().search(line.text, captures) != Search::found) return false;
+    found.captures = &out.captures.emplace_back(captures);
+    if (captures.has(1)) found.marked = captures.group[1];
+  }
+  if (pattern.takes != nullptr && !pattern.takes(line.text)) return false;
   if (pattern.reads != nullptr) {
     if (!printed) printed = read_printed(line.text);
     if (!pattern.reads(*printed)) return false;
     found.printed = &out.printed.emplace_back(*printed);
-  } else {
-    Captures captures;
-    if (!pattern.regex.empty() && reader.regex().search(line.text, captures) != Search::found) return false;
-    if (pattern.takes != nullptr && !pattern.takes(line.text)) return false;
-    found.captures = &out.captures.emplace_back(captures);
   }
-  if (pattern.reach == Reach::line && found.captures != nullptr && found.captures->has(1))
-    found.marked = found.captures->group[1];
   out.all.push_back(std::move(found));
   return true;
 }
@@ -217,7 +210,8 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
     for (const Reader* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
         taken |= try_reader(*r, window, line, printed, out) && !(r->pattern != nullptr && r->pattern->aside);
-  if (memo == nullptr || (printed && !printed->repeatable) || digits_may_matter(line.text, line.prefix)) return;
+  if (memo == nullptr || (printed && !printed->repeatable) || line.prefix.strange_time || has_long_exponent(line.text))
+    return;
   Shape shape;
   shape.prefix = line.prefix;
   for (std::size_t i = first; i < out.all.size(); ++i) {
@@ -225,10 +219,8 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
     const auto values = out.values_of(found);
     Take take{.reader = found.by, .again = found.again, .captures = {}, .values = {values.begin(), values.end()},
               .printed = {}};
-    if (found.printed != nullptr)
-      take.printed = *found.printed;
-    else if (found.captures != nullptr)
-      take.captures = *found.captures;
+    if (found.printed != nullptr) take.printed = *found.printed;
+    if (found.captures != nullptr) take.captures = *found.captures;
     shape.takes.push_back(std::move(take));
   }
   memo->keep(line.text, std::move(shape));

@@ -87,7 +87,7 @@ class ReaderTable {
   struct Target {
     const Reader* reader;
     const Table* table;
-    bool (*near)(std::string_view text);
+    bool (*near)(std::string_view block, std::size_t at);
   };
 
   /// False where the bytes behind the anchor show that the target will not take the line.

@@ -75,9 +75,11 @@ std::string_view without_log_head(std::string_view line, bool* by_time) {
           inside.find("iter") != inside.npos || (inside.find('/') != inside.npos && inside.find(':') == inside.npos))
         break;
       line.remove_prefix(close + 1);
-    } else if (const auto time = read_time(line)) {
-      line.remove_prefix(time->length);
+    } else if (has_form_of_time(line)) {
       if (by_time != nullptr) *by_time = true;
+      const auto time = read_time(line);
+      if (!time) break;
+      line.remove_prefix(time->length);
     } else {
       break;
     }

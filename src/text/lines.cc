@@ -128,10 +128,15 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     prefix.time_at = place;
     prefix.time_length = stamp.length;
   };
+  const auto read = [&](std::size_t place) {
+    const auto stamp = read_time(s.substr(place));
+    prefix.strange_time |= !stamp && has_form_of_time(s.substr(place));
+    return stamp;
+  };
   std::size_t i = at;
   const bool bracket = i < s.size() && s[i] == '[';
   if (bracket) ++i;
-  if (const auto stamp = read_time(s.substr(i))) {
+  if (const auto stamp = read(i)) {
     const std::size_t place = i;
     i += stamp->length;
     if (bracket) {
@@ -151,7 +156,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
         starts(s, at + level.size() + 3, "-")) {
       const std::size_t space = s.find(' ', at + level.size() + 1);
       if (space == s.npos) return false;
-      const auto stamp = read_time(s.substr(space + 1));
+      const auto stamp = read(space + 1);
       if (!stamp) return false;
       keep(*stamp, space + 1);
       at = space + 1 + stamp->length;
@@ -159,7 +164,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     }
   if (s.size() > at + 6 && std::string_view("IWEF").find(s[at]) != std::string_view::npos &&
       fixed_number(s, at + 1, 4) >= 0 && s[at + 5] == ' ') {
-    const auto stamp = read_time(s.substr(at + 6));
+    const auto stamp = read(at + 6);
     const std::size_t close = s.substr(0, std::min(s.size(), at + 120)).find("] ", at);
     if (stamp && close != s.npos) {
       keep(*stamp, at + 6);
@@ -259,6 +264,12 @@ std::optional<TimeStamp> read_time(std::string_view s) {
   if (at < s.size() && s[at] == 'Z') ++at;
   out.length = at;
   return out;
+}
+
+bool has_form_of_time(std::string_view s) {
+  if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
+  return fixed_number(s, 0, 2) >= 0 && s.substr(2, 1) == ":" && fixed_number(s, 3, 2) >= 0 && s.substr(5, 1) == ":" &&
+         fixed_number(s, 6, 2) >= 0;
 }
 
 /// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ".

@@ -26,6 +26,7 @@ struct LinePrefix {
   std::optional<i64> pid;      ///< "(RayTrainWorker pid=77)"
   std::optional<double> time;  ///< seconds since 1970, or since midnight where no date is printed
   std::size_t rank_at = 0, pid_at = 0, time_at = 0, time_length = 0;  ///< where they are printed
+  bool strange_time = false;  ///< there is something of the form of a time that is none: 31:00:00
 };
 
 LinePrefix peel_prefix(std::string_view line);
@@ -41,5 +42,7 @@ struct TimeStamp {
   bool has_date = false;
 };
 std::optional<TimeStamp> read_time(std::string_view text);
+/// True where the front has the form of such a time, whatever its digits are.
+bool has_form_of_time(std::string_view text);
 
 }  // namespace oomdoctor
