@@ -19,6 +19,14 @@ constexpr std::string_view zstd_magic = "\x28\xB5\x2F\xFD"sv;
 /// Frames that hold no text; pzstd writes one before each of its own. The low four bits of the first byte are free.
 constexpr std::string_view skippable_magic = "\x50\x2A\x4D\x18"sv;
 
+/// Known, so that a log in them is not taken for one without a failure. Those of bzip2 are at its usual level.
+struct Foreign {
+  std::string_view packer, magic;
+};
+constexpr Foreign foreign[] = {{"xz", "\xFD\x37zXZ\0"sv},     {"bzip2", "BZh91AY&SY"sv},
+                               {"lz4", "\x04\x22\x4D\x18"sv}, {"compress", "\x1F\x9D\x90"sv},
+                               {"zip", "PK\x03\x04"sv},       {"7z", "7z\xBC\xAF\x27\x1C"sv}};
+
 /// Log base 2 of the memory that a frame may ask for: 128 MiB, the most that `zstd --ultra -22` and `--long` make use
 /// of, and the most that the zstd program itself grants unasked. It is allocated only where a frame says so.
 constexpr int largest_zstd_window = 27;
@@ -138,6 +146,12 @@ Packing packing_of(std::string_view first) {
   if (first.size() >= gzip_magic.size() && may_begin(Packing::gzip, first)) return Packing::gzip;
   if (first.size() >= zstd_magic.size() && may_begin(Packing::zstd, first)) return Packing::zstd;
   return Packing::none;
+}
+
+std::string_view packer_of(std::string_view first) {
+  for (const Foreign& other : foreign)
+    if (first.starts_with(other.magic)) return other.packer;
+  return to_string(packing_of(first));
 }
 
 std::unique_ptr<Decoder> make_decoder(Packing packing) {

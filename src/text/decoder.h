@@ -16,7 +16,11 @@ std::string_view to_string(Packing packing);
 /// What begins with these bytes, by its magic number. A name says nothing: logs are renamed, and a pipe has none.
 Packing packing_of(std::string_view first);
 
-/// The longest magic number, in bytes.
+/// The program that made what begins with these bytes, where it is an archive: one of those above, or one that is not
+/// read; "" for text.
+std::string_view packer_of(std::string_view first);
+
+/// The longest magic number of a Packing, in bytes.
 inline constexpr std::size_t magic_size = 4;
 
 /// True when `first` begins a stream of this packing, or is too short to tell.

@@ -97,6 +97,7 @@ struct Source::Impl {
   i64 bytes = 0;
   bool begun = false, ended = false;
   std::unique_ptr<Archive> archive;
+  std::string_view inner;  // what packed the text once more, or in a way that is not read
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
@@ -149,6 +150,7 @@ struct Source::Impl {
     archive = Archive::begin({out.data() + at, got}, [this](char* to, std::size_t n) { return take(to, n); });
     if (archive) got = archive->read(out.data() + at, wanted);
     out.resize(at + got);
+    inner = packer_of(std::string_view(out).substr(at));
     out.erase(at, sniff(std::string_view(out).substr(at)));
     if (!utf16 && !screens) return got > 0;
     block = out.substr(at);
@@ -252,7 +254,12 @@ std::string_view Source::compression() const {
 }
 bool Source::truncated() const { return impl_->archive && impl_->archive->truncated(); }
 std::string Source::damage() const {
-  return impl_->archive && !impl_->archive->damage().empty() ? impl_->name + " " + impl_->archive->damage() : "";
+  const Impl& in = *impl_;
+  if (in.archive && !in.archive->damage().empty()) return in.name + " " + in.archive->damage();
+  if (in.inner.empty()) return "";
+  const std::string inner(in.inner);
+  return in.archive ? in.name + " holds an archive of " + inner + ", which is not unpacked"
+                    : in.name + " is packed with " + inner + ", which is not read: unpack it first";
 }
 
 }  // namespace oomdoctor

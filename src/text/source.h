@@ -29,8 +29,9 @@ class Source {
 
   std::string_view compression() const;  ///< "", "gzip", "zstd"
   // Known at the end:
-  bool truncated() const;      ///< the archive ended early, was damaged or too much: its text is not all of it
-  std::string damage() const;  ///< what was wrong with the archive, a sentence without its full stop; "" when nothing
+  bool truncated() const;  ///< the archive ended early, was damaged or too much: its text is not all of it
+  /// What was wrong with the archive, or that it is one which is not read: a sentence without its full stop, or "".
+  std::string damage() const;
 
  private:
   struct Impl;

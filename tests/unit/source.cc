@@ -139,6 +139,19 @@ TEST_CASE("what was packed is decoded as what was not", "[source]") {
   CHECK(all_of(marked, 333) == utf8);
   Source inner = Source::of_text("name", testing::gzipped(testing::gzipped(utf8)));
   CHECK(all_of(inner, 333) == testing::gzipped(utf8));
+  CHECK(inner.damage() == "name holds an archive of gzip, which is not unpacked");
+}
+
+TEST_CASE("an archive that is not read is named", "[source]") {
+  using namespace std::string_literals;
+  Source xz = Source::of_text("a.xz", "\xFD\x37zXZ\0\0\x04 and so on"s);
+  CHECK(all_of(xz, 100).size() == 18);
+  CHECK(xz.damage() == "a.xz is packed with xz, which is not read: unpack it first");
+  CHECK(xz.compression().empty());
+  CHECK_FALSE(xz.truncated());
+  Source text = Source::of_text("a.log", "BZh91: no archive\n");
+  all_of(text, 100);
+  CHECK(text.damage().empty());
 }
 
 TEST_CASE("a damaged archive keeps its size and names itself", "[source]") {
