@@ -86,7 +86,7 @@ void Archive::look_behind() {
   bool zeros = true;
   do {
     bytes += static_cast<i64>(rest_.size());
-    zeros = zeros && rest_.find_first_not_of('\0') == rest_.npos;
+    zeros = zeros && rest_.find_first_not_of('\0') == std::string_view::npos;
     rest_.remove_prefix(rest_.size());
   } while (refill());
   done_ = true;

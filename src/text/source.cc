@@ -178,7 +178,7 @@ struct Source::Impl {
     return out.size() > at;
   }
 
-  void convert(std::string_view from, std::string& out) {
+  void convert(std::string_view from, std::string& out) const {
     if (screens)
       screens->feed(from, out);
     else
