@@ -22,7 +22,7 @@ i64 read_capacity(const std::string& text) {
 
 /// Before anything is read, so that a typing error is not answered with a long analysis of nothing.
 void check_cause(const std::string& id, const std::string& rules_folder) {
-  RulePack pack = RulePack::load(shipped_rules());
+  RulePack pack = shipped_rules();
   if (!rules_folder.empty()) pack.add_folder(rules_folder);
   std::vector<std::string> ids;
   for (const auto& [known, rule] : pack.causes()) {

@@ -65,7 +65,7 @@ void add_rows(Page& page, const std::vector<Row>& rows) {
 }  // namespace
 
 RulePack rules_of(const Arguments& arguments) {
-  RulePack pack = RulePack::load(shipped_rules());
+  RulePack pack = shipped_rules();
   if (const auto folder = arguments.value("rules")) pack.add_folder(*folder);
   return pack;
 }

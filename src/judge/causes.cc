@@ -38,20 +38,21 @@ std::string reason(const Phrase& why, const Expr& condition, const Facts& facts)
 }
 
 void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
+  if (sign.condition.truth(facts) == Truth::no) return;
   const Evaluation result = sign.condition.evaluate(facts);
   if (!known(result.value)) {
     if (std::fabs(sign.weight) < weighing.strong_sign) return;
-    for (const auto& fact : result.missing) cause.doubts.push_back({fact, std::fabs(sign.weight), cause.ranked.title});
+    for (const auto fact : result.missing)
+      cause.doubts.push_back({std::string(fact), std::fabs(sign.weight), cause.ranked.title});
     return;
   }
-  if (!std::get<bool>(result.value)) return;
   cause.logit += sign.weight;
   if (sign.definitional) {
     cause.ranked.definitional = true;
     cause.cap = std::max(cause.cap, weighing.proven_cap);
   }
   auto& list = sign.weight >= 0 ? cause.ranked.because : cause.ranked.against;
-  list.push_back({reason(sign.why, sign.condition, facts), sign.weight, result.facts});
+  list.push_back({reason(sign.why, sign.condition, facts), sign.weight, {result.facts.begin(), result.facts.end()}});
 }
 
 Weighed weigh(const CauseRule& rule, const Facts& facts) {
@@ -60,13 +61,11 @@ Weighed weigh(const CauseRule& rule, const Facts& facts) {
   cause.ranked.title = rule.title;
   cause.ranked.explain = rule.explain.fill_sentences(facts);
   cause.logit = std::log(rule.prior);
-  if (rule.possible) {
+  if (rule.possible && rule.possible->truth(facts) == Truth::no) {
     const Evaluation possible = rule.possible->evaluate(facts);
-    if (known(possible.value) && !std::get<bool>(possible.value)) {
-      cause.possible = false;
-      cause.ranked.against.push_back({rule.impossible, -12, possible.facts});
-      return cause;
-    }
+    cause.possible = false;
+    cause.ranked.against.push_back({rule.impossible, -12, {possible.facts.begin(), possible.facts.end()}});
+    return cause;
   }
   for (const auto& sign : rule.signs) weigh_sign(sign, facts, cause);
   for (const auto& ceiling : rule.ceilings)

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace oomdoctor {
 
 namespace {
 
-void add_names(std::vector<std::string>& to, const std::vector<std::string>& from) {
-  for (const auto& name : from)
+void add_names(std::vector<std::string_view>& to, const std::vector<std::string_view>& from) {
+  for (const auto name : from)
     if (std::find(to.begin(), to.end(), name) == to.end()) to.push_back(name);
 }
 
@@ -49,7 +50,7 @@ class ExprRun {
     using Op = Expr::Op;
     switch (node.op) {
       case Op::constant:
-        return {node.constant, {}, {}};
+        return {constant(node), {}, {}};
       case Op::fact:
         return fact(node);
       case Op::known:
@@ -67,12 +68,65 @@ class ExprRun {
     }
   }
 
+  /// The truth of at(index); what cannot change it any more is not looked at.
+  Truth truth_at(int index) const {
+    const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
+    using Op = Expr::Op;
+    switch (node.op) {
+      case Op::known:
+        return truth(facts_.find(name(node)) != nullptr);
+      case Op::invert:
+        return !truth_at(node.left);
+      case Op::conjunction: {
+        const Truth left = truth_at(node.left);
+        return left == Truth::no ? left : left && truth_at(node.right);
+      }
+      case Op::disjunction: {
+        const Truth left = truth_at(node.left);
+        return left == Truth::yes ? left : left || truth_at(node.right);
+      }
+      default:
+        return to_truth(value_at(index));
+    }
+  }
+
  private:
+  Value value_at(int index) const {
+    const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
+    using Op = Expr::Op;
+    switch (node.op) {
+      case Op::constant:
+        return constant(node);
+      case Op::fact: {
+        const Fact* found = facts_.find(name(node));
+        return found && fits(found->value, node.type) ? found->value : Value{};
+      }
+      case Op::negate:
+        return minus(value_at(node.left));
+      case Op::known:
+      case Op::invert:
+      case Op::conjunction:
+      case Op::disjunction:
+        return to_value(truth_at(index));
+      default:
+        break;
+    }
+    const Value left = value_at(node.left);
+    if (!known(left)) return {};
+    const Value right = value_at(node.right);
+    return known(right) ? apply(node.op, left, right) : Value{};
+  }
+
+  const Value& constant(const Expr::Node& node) const { return expr_.constants_[static_cast<std::size_t>(node.leaf)]; }
+
+  std::string_view name(const Expr::Node& node) const {
+    return expr_.facts_[static_cast<std::size_t>(node.leaf)]->name;
+  }
+
   Evaluation fact(const Expr::Node& node) const {
-    const auto& name = expr_.names_[static_cast<std::size_t>(node.name)];
-    if (const Fact* found = facts_.find(name); found && fits(found->value, node.type))
-      return {found->value, {name}, {}};
-    return {{}, {}, {name}};
+    if (const Fact* found = facts_.find(name(node)); found && fits(found->value, node.type))
+      return {found->value, {name(node)}, {}};
+    return {{}, {}, {name(node)}};
   }
 
   static bool fits(const Value& value, Expr::Type type) {
@@ -88,13 +142,17 @@ class ExprRun {
   }
 
   Evaluation is_known(const Expr::Node& node) const {
-    const auto& name = expr_.names_[static_cast<std::size_t>(node.name)];
-    const bool there = facts_.find(name) != nullptr;
-    return {there, there ? std::vector{name} : std::vector<std::string>{}, {}};
+    const bool there = facts_.find(name(node)) != nullptr;
+    return {there, there ? std::vector{name(node)} : std::vector<std::string_view>{}, {}};
+  }
+
+  static Value minus(Value value) {
+    if (auto* number = std::get_if<Number>(&value)) number->value = -number->value;
+    return value;
   }
 
   static Evaluation opposite(Evaluation e) {
-    if (auto* number = std::get_if<Number>(&e.value)) number->value = -number->value;
+    e.value = minus(std::move(e.value));
     return e;
   }
 
@@ -184,10 +242,13 @@ Evaluation Expr::evaluate(const Facts& facts) const {
   return ExprRun(*this, facts).at(static_cast<int>(nodes_.size()) - 1);
 }
 
-Truth Expr::truth(const Facts& facts) const { return to_truth(evaluate(facts).value); }
+Truth Expr::truth(const Facts& facts) const {
+  if (nodes_.empty()) return Truth::unknown;
+  return ExprRun(*this, facts).truth_at(static_cast<int>(nodes_.size()) - 1);
+}
 
 const FactSpec* Expr::only_fact() const {
-  return nodes_.size() == 1 && nodes_.front().op == Op::fact ? find_fact_spec(names_.front()) : nullptr;
+  return nodes_.size() == 1 && nodes_.front().op == Op::fact ? facts_.front() : nullptr;
 }
 
 }  // namespace oomdoctor

@@ -3,6 +3,7 @@
 // name, type and dimension is checked when the text is parsed, so evaluating never fails.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,12 @@ class ExprError : public Error {
 /// and when only the printed digits were too few).
 struct Evaluation {
   Value value;
-  std::vector<std::string> facts, missing;
+  std::vector<std::string_view> facts, missing;  ///< names, of fact_specs()
 };
 
 class Expr {
  public:
-  enum class Type { truth, number, text };
+  enum class Type : std::uint8_t { truth, number, text };
   static constexpr std::size_t max_length = 4096, max_nodes = 512;
   static constexpr int max_depth = 64;
 
@@ -40,21 +41,23 @@ class Expr {
   static Expr parse(std::string_view text);
 
   Evaluation evaluate(const Facts& facts) const;
-  /// The value as a truth; unknown where it is unknown.
+  /// The same value as a truth, without the names of what decided it: for the many conditions that turn out to say
+  /// nothing. Unknown where it is unknown.
   Truth truth(const Facts& facts) const;
 
   Type type() const { return nodes_.empty() ? Type::truth : nodes_.back().type; }
   /// Power of bytes: 1 is a size, 0 is a plain number or ratio.
   int dimension() const { return nodes_.empty() ? 0 : nodes_.back().dimension; }
   const std::string& text() const { return text_; }
-  const std::vector<std::string>& names() const { return names_; }
   /// The fact when the whole expression is just its name, else null.
   const FactSpec* only_fact() const;
 
  private:
   friend class ExprParser;
   friend class ExprRun;
-  enum class Op {
+  template <typename Archive>
+  friend void fields(Archive& archive, Expr& expr);
+  enum class Op : std::uint8_t {
     constant,
     fact,
     known,
@@ -78,15 +81,15 @@ class Expr {
   struct Node {
     Op op = Op::constant;
     Type type = Type::truth;
-    int dimension = 0;
-    int left = -1, right = -1;  ///< indices of earlier nodes; -1 is none
-    int name = -1;              ///< index into names_
-    Value constant;
+    std::int16_t dimension = 0;
+    std::int16_t left = -1, right = -1;  ///< indices of earlier nodes; -1 is none
+    std::int16_t leaf = -1;              ///< index into facts_ or constants_, as op says
   };
 
   std::string text_;
   std::vector<Node> nodes_;  ///< operands before their operator; the last is the root
-  std::vector<std::string> names_;
+  std::vector<const FactSpec*> facts_;
+  std::vector<Value> constants_;
 };
 
 }  // namespace oomdoctor

@@ -2,9 +2,12 @@
 //   or > and > not > comparison > sum > product > sign > primary
 // Length, nesting and nodes are bounded, since rule files may come from strangers. Types are checked here, so that a
 // condition that compares a text with a size fails when the rules are loaded and not in the middle of a night.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/edit_distance.h"
 #include "judge/expr.h"
@@ -174,17 +177,24 @@ class ExprParser {
 
   Expr::Node& node(int index) { return expr_.nodes_[static_cast<std::size_t>(index)]; }
 
-  int add(Expr::Node made) {
+  // All numbers of a node are bounded by max_nodes.
+  int add(Op op, Type type, int dimension, int left, int right = -1, int leaf = -1) {
     if (expr_.nodes_.size() >= Expr::max_nodes) fail("the expression has too many parts", {});
-    expr_.nodes_.push_back(std::move(made));
+    const auto narrow = [](int number) { return static_cast<std::int16_t>(number); };
+    expr_.nodes_.push_back({op, type, narrow(dimension), narrow(left), narrow(right), narrow(leaf)});
     return static_cast<int>(expr_.nodes_.size()) - 1;
   }
 
-  int name_index(std::string_view name) {
-    for (std::size_t i = 0; i < expr_.names_.size(); ++i)
-      if (expr_.names_[i] == name) return static_cast<int>(i);
-    expr_.names_.emplace_back(name);
-    return static_cast<int>(expr_.names_.size()) - 1;
+  int add_constant(Type type, int dimension, Value value) {
+    expr_.constants_.push_back(std::move(value));
+    return add(Op::constant, type, dimension, -1, -1, static_cast<int>(expr_.constants_.size()) - 1);
+  }
+
+  int add_fact(Op op, Type type, int dimension, const FactSpec& spec) {
+    auto& facts = expr_.facts_;
+    const auto at = std::find(facts.begin(), facts.end(), &spec) - facts.begin();
+    if (at == std::ssize(facts)) facts.push_back(&spec);
+    return add(op, type, dimension, -1, -1, static_cast<int>(at));
   }
 
   void require(int index, Type type, std::size_t column) {
@@ -195,8 +205,9 @@ class ExprParser {
 
   // 0 has every dimension: "account.after_compaction < 0" compares a size.
   bool is_zero(int index) {
-    const auto* number = std::get_if<Number>(&node(index).constant);
-    return node(index).op == Op::constant && number && number->value == 0;
+    if (node(index).op != Op::constant) return false;
+    const auto* number = std::get_if<Number>(&expr_.constants_[static_cast<std::size_t>(node(index).leaf)]);
+    return number && number->value == 0;
   }
 
   void require_same_dimension(int left, int right, std::size_t column) {
@@ -222,7 +233,7 @@ class ExprParser {
       const std::size_t second = token_.column;
       const int right = part();
       require(right, Type::truth, second);
-      left = add({op, Type::truth, 0, left, right, -1, {}});
+      left = add(op, Type::truth, 0, left, right);
     }
     return left;
   }
@@ -233,7 +244,7 @@ class ExprParser {
     const std::size_t column = token_.column;
     const int operand = negation();
     require(operand, Type::truth, column);
-    return add({Op::invert, Type::truth, 0, operand, -1, -1, {}});
+    return add(Op::invert, Type::truth, 0, operand);
   }
 
   std::optional<Op> comparison_sign() const {
@@ -261,7 +272,7 @@ class ExprParser {
       fail_at(column, "only numbers have an order", {});
     if (type == Type::number) require_same_dimension(left, right, column);
     if (comparison_sign()) fail("comparisons do not chain", "write a < b and b < c");
-    return add({*op, Type::truth, 0, left, right, -1, {}});
+    return add(*op, Type::truth, 0, left, right);
   }
 
   int sum() {
@@ -277,7 +288,7 @@ class ExprParser {
       require(right, Type::number, second);
       require_same_dimension(left, right, column);
       const int dimension = is_zero(left) ? node(right).dimension : node(left).dimension;
-      left = add({op, Type::number, dimension, left, right, -1, {}});
+      left = add(op, Type::number, dimension, left, right);
     }
     return left;
   }
@@ -293,7 +304,7 @@ class ExprParser {
       const int right = sign();
       require(right, Type::number, second);
       const int dimension = node(left).dimension + (times ? 1 : -1) * node(right).dimension;
-      left = add({times ? Op::multiply : Op::divide, Type::number, dimension, left, right, -1, {}});
+      left = add(times ? Op::multiply : Op::divide, Type::number, dimension, left, right);
     }
     return left;
   }
@@ -304,7 +315,7 @@ class ExprParser {
     const std::size_t column = token_.column;
     const int operand = sign();
     require(operand, Type::number, column);
-    return add({Op::negate, Type::number, node(operand).dimension, operand, -1, -1, {}});
+    return add(Op::negate, Type::number, node(operand).dimension, operand);
   }
 
   int primary() {
@@ -312,10 +323,10 @@ class ExprParser {
     switch (token.kind) {
       case Token::Kind::number:
         next();
-        return add({Op::constant, Type::number, token.dimension, -1, -1, -1, Number{token.number, 0}});
+        return add_constant(Type::number, token.dimension, Number{token.number, 0});
       case Token::Kind::string:
         next();
-        return add({Op::constant, Type::text, 0, -1, -1, -1, std::string(token.text)});
+        return add_constant(Type::text, 0, std::string(token.text));
       case Token::Kind::word:
         return name(token);
       case Token::Kind::symbol:
@@ -333,8 +344,7 @@ class ExprParser {
 
   int name(const Token& token) {
     next();
-    if (token.text == "true" || token.text == "false")
-      return add({Op::constant, Type::truth, 0, -1, -1, -1, token.text == "true"});
+    if (token.text == "true" || token.text == "false") return add_constant(Type::truth, 0, token.text == "true");
     if (token.text == "min" || token.text == "max") return extreme(token.text == "min" ? Op::min : Op::max);
     if (token.text == "known") {
       expect("(");
@@ -342,15 +352,14 @@ class ExprParser {
       if (fact.kind != Token::Kind::word) fail("known(…) takes the name of a fact", {});
       next();
       expect(")");
-      spec_of(fact);
-      return add({Op::known, Type::truth, 0, -1, -1, name_index(fact.text), {}});
+      return add_fact(Op::known, Type::truth, 0, spec_of(fact));
     }
     const FactSpec& spec = spec_of(token);
     const Type type = spec.unit == FactUnit::truth  ? Type::truth
                       : spec.unit == FactUnit::text ? Type::text
                                                     : Type::number;
     const bool size = spec.unit == FactUnit::bytes || spec.unit == FactUnit::bytes_per_step;
-    return add({Op::fact, type, size ? 1 : 0, -1, -1, name_index(token.text), {}});
+    return add_fact(Op::fact, type, size ? 1 : 0, spec);
   }
 
   int extreme(Op op) {
@@ -366,7 +375,7 @@ class ExprParser {
       require(right, Type::number, column);
       require_same_dimension(left, right, column);
       const int dimension = is_zero(left) ? node(right).dimension : node(left).dimension;
-      left = add({op, Type::number, dimension, left, right, -1, {}});
+      left = add(op, Type::number, dimension, left, right);
     } while (is(","));
     expect(")");
     return left;

@@ -72,7 +72,7 @@ Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Fact
   Candidate fix;
   fix.rule = &rule;
   fix.when = rule.when.evaluate(facts);
-  fix.facts = fix.when.facts;
+  fix.facts.assign(fix.when.facts.begin(), fix.when.facts.end());
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
   if (!fix.low && fix.saves) fix.low = *fix.saves / 2;
@@ -260,14 +260,17 @@ std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& 
   return plan;
 }
 
-void hold_back(const FixRule& rule, const std::string& because, const WeighedCauses& causes, Prescription& out) {
-  if (because.empty() || out.held_back.size() >= planning.most_held_back || !expected_by_user(rule, causes)) return;
-  out.held_back.push_back({rule.id, rule.title, because});
+// `because` gives the reason to print; "" keeps silent.
+template <typename Because>
+void hold_back(const FixRule& rule, Because because, const WeighedCauses& causes, Prescription& out) {
+  if (out.held_back.size() >= planning.most_held_back || !expected_by_user(rule, causes)) return;
+  std::string reason = because();
+  if (!reason.empty()) out.held_back.push_back({rule.id, rule.title, std::move(reason)});
 }
 
 void add_doubts(const Candidate& fix, Prescription& out) {
-  for (const auto& fact : fix.when.missing)
-    out.doubts.push_back({fact, fix.score * planning.fix_doubt, fix.rule->title});
+  for (const auto fact : fix.when.missing)
+    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt, fix.rule->title});
 }
 
 }  // namespace
@@ -278,13 +281,14 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   const double margin = facts.number("account.margin").value_or(0);
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
-    Candidate fix = candidate(rule, causes, facts, need);
-    if (fix.applies() && !std::get<bool>(fix.when.value))
-      hold_back(rule, rule.held_back.fill_sentences(facts), causes, out);
+    if (rule.when.truth(facts) == Truth::no)
+      hold_back(
+          rule, [&] { return rule.held_back.fill_sentences(facts); }, causes, out);
     else if (rule.already && rule.already->truth(facts) == Truth::yes)
-      hold_back(rule, "the log shows that it is in force already", causes, out);
+      hold_back(
+          rule, [] { return std::string("the log shows that it is in force already"); }, causes, out);
     else
-      candidates.push_back(std::move(fix));
+      candidates.push_back(candidate(rule, causes, facts, need));
   }
   const auto list = chosen(std::move(candidates));
   for (const auto& fix : list) {

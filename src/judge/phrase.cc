@@ -1,4 +1,4 @@
-// A text is split into sentences once, when it is loaded: after ". ", "! ", "? " and at line ends.
+// A text is split into sentences after ". ", "! ", "? " and at line ends.
 #include "judge/phrase.h"
 
 #include <algorithm>
@@ -6,10 +6,17 @@
 #include <cmath>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 namespace oomdoctor {
 
 namespace {
+
+struct Piece {
+  std::string text;  ///< plain text, or the format of a place
+  std::optional<Expr> place;
+};
+using Sentence = std::vector<Piece>;
 
 std::string printed(const char* format, double number) {
   std::array<char, 64> text{};
@@ -58,11 +65,8 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-}  // namespace
-
-Phrase Phrase::parse(std::string_view text) {
-  Phrase phrase;
-  phrase.text_ = text;
+std::vector<Sentence> sentences_of(std::string_view text) {
+  std::vector<Sentence> sentences;
   Sentence sentence;
   std::string plain;
   const auto end_piece = [&] {
@@ -91,48 +95,58 @@ Phrase Phrase::parse(std::string_view text) {
       plain += text[at];
       if (!ends_sentence(plain)) continue;
       end_piece();
-      phrase.sentences_.push_back(std::exchange(sentence, {}));
+      sentences.push_back(std::exchange(sentence, {}));
     }
   }
   end_piece();
-  if (!sentence.empty()) phrase.sentences_.push_back(std::move(sentence));
-  return phrase;
+  if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  return sentences;
 }
 
-std::optional<std::string> Phrase::fill(const Facts& facts) const {
+std::optional<std::string> filled_sentence(const Sentence& sentence, const Facts& facts) {
   std::string filled;
-  for (const auto& sentence : sentences_)
-    for (const auto& piece : sentence) {
-      if (!piece.place) {
-        filled += piece.text;
-        continue;
-      }
-      const Value value = piece.place->evaluate(facts).value;
-      if (!known(value)) return std::nullopt;
-      filled += formatted(*piece.place, value, piece.text);
+  for (const auto& piece : sentence) {
+    if (!piece.place) {
+      filled += piece.text;
+      continue;
     }
-  return trimmed(std::move(filled));
-}
-
-std::string Phrase::fill_sentences(const Facts& facts) const {
-  std::string filled;
-  for (const auto& sentence : sentences_) {
-    Phrase one;
-    one.sentences_ = {sentence};
-    const auto text = one.fill(facts);
-    if (!text || text->empty()) continue;
-    if (!filled.empty()) filled += ' ';
-    filled += *text;
+    const Value value = piece.place->evaluate(facts).value;
+    if (!known(value)) return std::nullopt;
+    filled += formatted(*piece.place, value, piece.text);
   }
   return filled;
 }
 
-std::vector<std::string> Phrase::names() const {
-  std::vector<std::string> names;
-  for (const auto& sentence : sentences_)
-    for (const auto& piece : sentence)
-      if (piece.place) names.insert(names.end(), piece.place->names().begin(), piece.place->names().end());
-  return names;
+}  // namespace
+
+Phrase Phrase::parse(std::string_view text) {
+  sentences_of(text);  // throws where a place is wrong
+  Phrase phrase;
+  phrase.text_ = text;
+  return phrase;
+}
+
+std::optional<std::string> Phrase::fill(const Facts& facts) const {
+  std::string text;
+  for (const auto& sentence : sentences_of(text_)) {
+    const auto filled = filled_sentence(sentence, facts);
+    if (!filled) return std::nullopt;
+    text += *filled;
+  }
+  return trimmed(std::move(text));
+}
+
+std::string Phrase::fill_sentences(const Facts& facts) const {
+  std::string text;
+  for (const auto& sentence : sentences_of(text_)) {
+    auto filled = filled_sentence(sentence, facts);
+    if (!filled) continue;
+    const std::string plain = trimmed(std::move(*filled));
+    if (plain.empty()) continue;
+    if (!text.empty()) text += ' ';
+    text += plain;
+  }
+  return text;
 }
 
 }  // namespace oomdoctor

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "judge/expr.h"
 
@@ -15,6 +14,9 @@ namespace oomdoctor {
 /// and
 /// "{{" is a brace before a small letter. Formats: "G" and "M" are whole gibi- and mebibytes rounded up, "n" a whole
 /// number, ".2" two decimals, "%" a share; without a format a fact speaks in its own unit.
+///
+/// A phrase is checked when it is loaded and taken apart again when it is filled: of the many that the rules hold, a
+/// log needs a few.
 class Phrase {
  public:
   Phrase() = default;
@@ -28,17 +30,12 @@ class Phrase {
 
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
-  std::vector<std::string> names() const;
 
  private:
-  struct Piece {
-    std::string text;  ///< plain text, or the format of a place
-    std::optional<Expr> place;
-  };
-  using Sentence = std::vector<Piece>;
+  template <typename Archive>
+  friend void fields(Archive& archive, Phrase& phrase);
 
   std::string text_;
-  std::vector<Sentence> sentences_;
 };
 
 }  // namespace oomdoctor

@@ -1,6 +1,6 @@
-// The rules as data: causes, fixes and myths from TOML files. The shipped ones are embedded at build time; a user's
-// folder may add to them or replace them by id. Every key, name, type and place in a text is checked when the pack is
-// loaded.
+// The rules as data: causes, fixes and myths from TOML files. Every key, name, type and place in a text is checked when
+// a file is read: of the shipped ones while oomdoctor is built, of a user's folder, which may add to them or replace
+// them by id, when it is loaded.
 #pragma once
 
 #include <map>
@@ -20,9 +20,6 @@ struct RuleFile {
   std::string_view path;
   std::string_view text;
 };
-
-/// The shipped rules, generated from rules/ by the build (src/cmake/RulePack.cmake), sorted by path.
-const std::vector<RuleFile>& shipped_rules();
 
 struct Sign {
   Expr condition;
@@ -98,6 +95,8 @@ class RulePack {
   const std::map<std::string, MythRule>& myths() const { return myths_; }
 
  private:
+  template <typename Archive>
+  friend void fields(Archive& archive, RulePack& pack);
   void add(const RuleFile& file);
   void check();
 
@@ -105,5 +104,8 @@ class RulePack {
   std::map<std::string, FixRule> fixes_;
   std::map<std::string, MythRule> myths_;
 };
+
+/// The rules in rules/, as the build checked them (src/cmake/RulePack.cmake). Made anew by each call.
+RulePack shipped_rules();
 
 }  // namespace oomdoctor

@@ -34,6 +34,12 @@ Facts all_known() {
   return facts;
 }
 
+/// The truth that is found without a look at what cannot change it is that of the whole evaluation.
+bool agree(Truth found, const Value& value) {
+  const bool* decided = std::get_if<bool>(&value);
+  return found == (decided ? truth(*decided) : Truth::unknown);
+}
+
 void try_expression(std::string_view text) {
   static const Facts known = all_known();
   static const Facts unknown;
@@ -44,6 +50,7 @@ void try_expression(std::string_view text) {
     // A statement that is unknown only for want of facts names them; one that is known misses none.
     if (oomdoctor::known(with_facts.value) && !with_facts.missing.empty()) std::abort();
     if (oomdoctor::known(without.value) && !without.missing.empty()) std::abort();
+    if (!agree(expr.truth(known), with_facts.value) || !agree(expr.truth(unknown), without.value)) std::abort();
     if (Expr::parse(expr.text()).evaluate(known).value.index() != with_facts.value.index()) std::abort();
   } catch (const ExprError& error) {
     if (error.column() > text.size() || error.what()[0] == '\0') std::abort();

@@ -14,7 +14,7 @@ using namespace oomdoctor;
 namespace {
 
 const RulePack& pack() {
-  static const RulePack rules = RulePack::load(shipped_rules());
+  static const RulePack rules = shipped_rules();
   return rules;
 }
 

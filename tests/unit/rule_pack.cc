@@ -54,7 +54,7 @@ Error error_of(std::string_view cause, std::string_view fix = small_fix) {
 }
 
 const RulePack& shipped() {
-  static const RulePack pack = RulePack::load(shipped_rules());
+  static const RulePack pack = shipped_rules();
   return pack;
 }
 

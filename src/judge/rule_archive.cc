@@ -1,0 +1,259 @@
+// Numbers are little-endian, lists and texts carry their length, a fact is its place in fact_specs(). No length and no
+// index of a rule comes near 2^32.
+#include "judge/rule_archive.h"
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace oomdoctor {
+
+// --- what a rule holds: one list for both directions
+// ------------------------------------------------------------------
+
+template <typename Archive>
+void fields(Archive& archive, Number& number) {
+  archive(number.value, number.slack);
+}
+
+template <typename Archive>
+void fields(Archive& archive, Expr& expr) {
+  archive(expr.text_, expr.facts_, expr.constants_);
+  archive.list(expr.nodes_, [&](Expr::Node& node) {
+    archive(node.op, node.type, node.dimension, node.left, node.right, node.leaf);
+  });
+}
+
+template <typename Archive>
+void fields(Archive& archive, Phrase& phrase) {
+  archive(phrase.text_);
+}
+
+template <typename Archive>
+void fields(Archive& archive, Sign& sign) {
+  archive(sign.condition, sign.weight, sign.why, sign.definitional);
+}
+
+template <typename Archive>
+void fields(Archive& archive, Ceiling& ceiling) {
+  archive(ceiling.condition, ceiling.at_most, ceiling.why);
+}
+
+template <typename Archive>
+void fields(Archive& archive, CauseRule& cause) {
+  archive(cause.id, cause.title, cause.source, cause.explain, cause.prior, cause.possible, cause.impossible,
+          cause.signs, cause.ceilings, cause.fires, cause.quiet, cause.no_fix);
+}
+
+template <typename Archive>
+void fields(Archive& archive, SettingRule& setting) {
+  archive(setting.scope, setting.text, setting.from, setting.to, setting.when);
+}
+
+template <typename Archive>
+void fields(Archive& archive, FixRule& fix) {
+  archive(fix.id, fix.title, fix.source, fix.causes, fix.kind, fix.when, fix.held_back, fix.already, fix.saves,
+          fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk, fix.rank, fix.why,
+          fix.settings, fix.not_with, fix.verify);
+}
+
+template <typename Archive>
+void fields(Archive& archive, MythRule& myth) {
+  archive(myth.id, myth.title, myth.source, myth.when, myth.rank, myth.because);
+}
+
+template <typename Archive>
+void fields(Archive& archive, RulePack& pack) {
+  archive(pack.causes_, pack.fixes_, pack.myths_);
+}
+
+namespace {
+
+template <typename T>
+concept Whole = std::integral<T> || std::is_enum_v<T>;
+
+// --- there
+// ------------------------------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  template <typename... Fields>
+  void operator()(Fields&... all) {
+    (put(all), ...);
+  }
+
+  template <typename T, typename Each>
+  void list(std::vector<T>& of, Each each) {
+    put_size(of.size());
+    for (T& element : of) each(element);
+  }
+
+  std::string bytes;
+
+ private:
+  template <std::unsigned_integral Bits>
+  void put_bits(Bits bits) {
+    for (std::size_t i = 0; i < sizeof bits; ++i) bytes += static_cast<char>(bits >> (8 * i) & 0xff);
+  }
+  void put_size(std::size_t size) { put_bits(static_cast<std::uint32_t>(size)); }
+
+  template <Whole T>
+  void put(T number) {
+    if constexpr (std::same_as<T, bool>)
+      put_bits(static_cast<std::uint8_t>(number));
+    else if constexpr (std::is_enum_v<T>)
+      put(static_cast<std::underlying_type_t<T>>(number));
+    else
+      put_bits(static_cast<std::make_unsigned_t<T>>(number));
+  }
+  void put(double number) { put_bits(std::bit_cast<std::uint64_t>(number)); }
+  void put(const std::string& text) {
+    put_size(text.size());
+    bytes += text;
+  }
+  void put(const FactSpec* fact) { put_size(static_cast<std::size_t>(fact - fact_specs().data())); }
+  void put(Value& value) {
+    put_bits(static_cast<std::uint8_t>(value.index()));
+    std::visit([this](auto& held) { put(held); }, value);
+  }
+  void put(std::monostate) {}
+  template <typename T>
+  void put(std::vector<T>& of) {
+    list(of, [this](T& element) { put(element); });
+  }
+  template <typename T>
+  void put(std::optional<T>& maybe) {
+    put(maybe.has_value());
+    if (maybe) put(*maybe);
+  }
+  template <typename T>
+  void put(std::map<std::string, T>& rules) {
+    put_size(rules.size());
+    for (auto& [id, rule] : rules) put(rule);
+  }
+  template <typename Struct>
+  requires requires(Writer& writer, Struct& of) { fields(writer, of); }
+  void put(Struct& of) { fields(*this, of); }
+};
+
+// --- and back
+// ---------------------------------------------------------------------------------------------------------
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  template <typename... Fields>
+  void operator()(Fields&... all) {
+    (get(all), ...);
+  }
+
+  template <typename T, typename Each>
+  void list(std::vector<T>& of, Each each) {
+    of.resize(length());
+    for (T& element : of) each(element);
+  }
+
+  bool at_end() const { return bytes_.empty(); }
+
+ private:
+  std::string_view take(std::size_t size) {
+    if (size > bytes_.size()) throw Error("the rules inside this program are damaged", {}, "build it again");
+    const std::string_view taken = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+    return taken;
+  }
+
+  template <std::unsigned_integral Bits>
+  Bits bits() {
+    Bits all = 0;
+    const std::string_view taken = take(sizeof(Bits));
+    for (std::size_t i = 0; i < sizeof(Bits); ++i)
+      all = static_cast<Bits>(all | static_cast<Bits>(static_cast<unsigned char>(taken[i])) << (8 * i));
+    return all;
+  }
+  /// Of something whose elements take a byte at least.
+  std::size_t length() {
+    const std::size_t count = bits<std::uint32_t>();
+    if (count > bytes_.size()) take(count);
+    return count;
+  }
+
+  template <Whole T>
+  void get(T& number) {
+    if constexpr (std::same_as<T, bool>)
+      number = bits<std::uint8_t>() != 0;
+    else if constexpr (std::is_enum_v<T>)
+      number = static_cast<T>(bits<std::make_unsigned_t<std::underlying_type_t<T>>>());
+    else
+      number = static_cast<T>(bits<std::make_unsigned_t<T>>());
+  }
+  void get(double& number) { number = std::bit_cast<double>(bits<std::uint64_t>()); }
+  void get(std::string& text) { text = take(bits<std::uint32_t>()); }
+  void get(const FactSpec*& fact) {
+    const std::size_t place = bits<std::uint32_t>();
+    if (place >= fact_specs().size()) take(bytes_.size() + 1);
+    fact = &fact_specs()[place];
+  }
+  void get(Value& value) {
+    switch (bits<std::uint8_t>()) {
+      case 1:
+        return get(value.emplace<bool>());
+      case 2:
+        return get(value.emplace<Number>());
+      case 3:
+        return get(value.emplace<std::string>());
+      default:
+        value = {};
+    }
+  }
+  template <typename T>
+  void get(std::vector<T>& of) {
+    list(of, [this](T& element) { get(element); });
+  }
+  template <typename T>
+  void get(std::optional<T>& maybe) {
+    bool there = false;
+    get(there);
+    if (there) get(maybe.emplace());
+  }
+  template <typename T>
+  void get(std::map<std::string, T>& rules) {
+    for (std::size_t left = length(); left > 0; --left) {
+      T rule;
+      get(rule);
+      std::string id = rule.id;
+      rules.emplace_hint(rules.end(), std::move(id), std::move(rule));  // they were written in this order
+    }
+  }
+  template <typename Struct>
+  requires requires(Reader& reader, Struct& of) { fields(reader, of); }
+  void get(Struct& of) { fields(*this, of); }
+
+  std::string_view bytes_;
+};
+
+}  // namespace
+
+std::string archived(const RulePack& pack) {
+  RulePack copy = pack;  // the list of fields serves both directions, so it takes what can be written to
+  Writer writer;
+  fields(writer, copy);
+  return std::move(writer.bytes);
+}
+
+RulePack restored(std::string_view bytes) {
+  Reader reader(bytes);
+  RulePack pack;
+  fields(reader, pack);
+  return pack;
+}
+
+}  // namespace oomdoctor
