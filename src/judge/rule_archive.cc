@@ -15,8 +15,7 @@
 
 namespace oomdoctor {
 
-// --- what a rule holds: one list for both directions
-// ------------------------------------------------------------------
+// --- what a rule holds: one list for both directions ---
 
 template <typename Archive>
 void fields(Archive& archive, Number& number) {
@@ -79,8 +78,7 @@ namespace {
 template <typename T>
 concept Whole = std::integral<T> || std::is_enum_v<T>;
 
-// --- there
-// ------------------------------------------------------------------------------------------------------------
+// --- there ---
 
 class Writer {
  public:
@@ -143,8 +141,7 @@ class Writer {
   void put(Struct& of) { fields(*this, of); }
 };
 
-// --- and back
-// ---------------------------------------------------------------------------------------------------------
+// --- and back ---
 
 class Reader {
  public:

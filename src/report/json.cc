@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -247,13 +248,32 @@ Json document(const Report& report) {
 
 std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// What fits a line stays on one line, so that a point or a location does not take five.
+/// Bytes that its compact form takes at least; counts no further than just beyond `enough`.
+std::size_t least_length(const Json& value, std::size_t enough) {
+  if (const auto* text = value.get_ptr<const std::string*>()) return text->size() + 2;
+  if (!value.is_structured()) return 1;
+  std::size_t length = 2 + (value.empty() ? 0 : value.size() - 1);
+  for (auto item = value.begin(); item != value.end() && length <= enough; ++item) {
+    if (value.is_object()) length += item.key().size() + 3;
+    length += least_length(*item, enough - std::min(enough, length));
+  }
+  return length;
+}
+
+/// What fits a line stays on one line, so that a point or a location does not take five. What surely does not is not
+/// tried: an outer value would print all inner ones once more for each level.
 void print(const Json& value, std::size_t indent, std::string& out) {
   constexpr std::size_t width = 110;
-  std::string line = compact(value);
-  if (!value.is_structured() || value.empty() || (indent > 0 && indent + line.size() <= width)) {
-    out += line;
+  if (!value.is_structured() || value.empty()) {
+    out += compact(value);
     return;
+  }
+  if (indent > 0 && indent + least_length(value, width) <= width) {
+    const std::string line = compact(value);
+    if (indent + line.size() <= width) {
+      out += line;
+      return;
+    }
   }
   const std::string inner(indent + 2, ' ');
   out += value.is_object() ? '{' : '[';
