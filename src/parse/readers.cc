@@ -119,7 +119,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
       add_anchor(t.anchor, false, {nullptr, &t, nullptr});
     }
   }
-  prefilter_ = std::make_unique<Prefilter>(std::move(anchors), std::move(fold));
+  prefilter_ = std::make_unique<Prefilter>(anchors, fold);
 }
 
 bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Target& target) {

@@ -4,7 +4,7 @@
 1. Include arrows point to the left only: base < text < model < parse < parsers, and
    model < analysis < judge < report < cli.
 2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
-3. Boost, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
+3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
 4. The code knows no single cause, fix or myth: their ids are file names in rules/, never literals in src/ or parsers/.
 5. The map in src/README.md names every file of src/ under its stage, and no other.
 
@@ -31,6 +31,7 @@ MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 # For each library the stages whose .cc files may include it, and the headers that may.
 LIBRARIES = {
     "Boost": (r"boost/", {"text", "analysis", "cli"}, {"text/pattern.h"}),
+    "Highway": (r"hwy/", {"text"}, set()),
     "Eigen": (r"Eigen/", {"analysis"}, {"analysis/fit.h"}),
     "toml++": (r"toml\+\+/", {"text"}, set()),
     "nlohmann-json": (r"nlohmann/", {"parse", "parsers", "report", "cli"}, set()),

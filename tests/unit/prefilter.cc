@@ -1,6 +1,9 @@
 #include "text/prefilter.h"
 
+#include <hwy/targets.h>
+
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <stdexcept>
 
@@ -36,47 +39,97 @@ Hits scanned(const Prefilter& filter, const std::string& text, std::size_t begin
   return out;
 }
 
-}  // namespace
-
-TEST_CASE("every anchor is found at every offset", "[prefilter]") {
-  const std::vector<std::string> anchors{"out of memory", "oom-kill", "Killed", "1234", "MemoryError", "Error"};
-  const Prefilter filter(anchors, {false, false, false, false, false, false});
-  for (std::size_t a = 0; a < anchors.size(); ++a)
-    for (std::size_t offset = 0; offset < 70; ++offset) {
-      const std::string text = std::string(offset, '.') + anchors[a] + std::string(offset % 5, '.');
-      const Hits hits = scanned(filter, text, 0, text.size());
-      CHECK(std::count(hits.begin(), hits.end(), std::pair{offset, static_cast<std::uint32_t>(a)}) == 1);
-    }
+/// Runs `body` with the kernel of each instruction set that this machine has.
+void on_every_target(const std::function<void()>& body) {
+  const auto use = [](std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);  // 0: the best one
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  };
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    INFO(hwy::TargetName(target));
+    use(target);
+    body();
+    use(0);
+  }
 }
 
-TEST_CASE("the prefilter agrees with a naive search", "[prefilter]") {
+}  // namespace
+
+TEST_CASE("every anchor is found at every offset, on every instruction set", "[prefilter]") {
+  const std::vector<std::string> anchors{"out of memory", "oom-kill", "Killed", "1234", "MemoryError", "Error"};
+  const Prefilter filter(anchors, {false, false, false, false, false, false});
+  on_every_target([&] {
+    for (std::size_t a = 0; a < anchors.size(); ++a)
+      for (const std::size_t far : {std::size_t{0}, kernel_block - 35})
+        for (std::size_t offset = far; offset < far + 70; ++offset) {
+          const std::string text = std::string(offset, '.') + anchors[a] + std::string(offset % 5, '.');
+          const Hits hits = scanned(filter, text, 0, text.size());
+          if (std::count(hits.begin(), hits.end(), std::pair{offset, static_cast<std::uint32_t>(a)}) == 1) continue;
+          CAPTURE(anchors[a], offset);
+          FAIL("not found");
+        }
+  });
+}
+
+TEST_CASE("the prefilter agrees with a naive search, on every instruction set", "[prefilter]") {
   std::mt19937 random(7);
-  const std::string letters = "aAbB \n0\xC3";
+  // Few letters, so that much is found; both cases, what differs from a letter by the case bit alone, and no ASCII.
+  const std::string letters{"aAbB \n0@`\xC3\xE1\0", 12};
   const auto pick = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
-  const auto text_of = [&](std::size_t n) {
-    std::string out;
-    while (out.size() < n) out.push_back(letters[pick(letters.size())]);
-    return out;
-  };
   std::size_t found = 0;
   for (int round = 0; round < 200; ++round) {
-    const std::string text = text_of(1 + pick(400));
+    const std::size_t kinds = round % 2 == 0 ? letters.size() : 3;
+    const auto text_of = [&](std::size_t n) {
+      std::string out;
+      while (out.size() < n) out.push_back(letters[pick(kinds)]);
+      return out;
+    };
+    const std::string text = text_of(1 + pick(round % 8 == 0 ? 3 * kernel_block : 400));
     std::vector<std::string> anchors;
     std::vector<bool> fold;
     for (int a = 0; a < 12; ++a) {
       // Half of them are cut from the text, so that long ones occur too.
-      const std::string cut = text.substr(pick(text.size()), 4 + pick(9));
+      const std::string cut = text.substr(pick(text.size()), 4 + pick(30));
       anchors.push_back(a % 2 == 0 && cut.size() >= 4 ? cut : text_of(4 + pick(3)));
       fold.push_back(pick(2) == 1);
     }
-    const Prefilter filter(anchors, fold);
+    // Some are placed by a plan, well or badly.
+    std::vector<PlannedAnchor> plan;
+    for (std::size_t a = 0; a < anchors.size(); ++a)
+      if (pick(2) == 1)
+        plan.push_back({anchors[a],
+                        fold[a],
+                        {static_cast<std::uint16_t>(pick(anchors[a].size() - 3)),
+                         static_cast<std::uint16_t>(pick(bucket_count))}});
+    const Prefilter filter(anchors, fold, plan);
     const std::size_t begin = pick(text.size()), end = begin + pick(text.size() - begin + 1);
     const Hits expected = naive(anchors, fold, text, begin, end);
-    CAPTURE(round, begin, end, text.size());
-    CHECK(scanned(filter, text, begin, end) == expected);
+    // At the end of its own piece of memory, so that the address sanitizer sees what is read behind it.
+    const std::vector<char> exact(text.begin(), text.end());
+    on_every_target([&] {
+      CAPTURE(round, begin, end, text.size());
+      std::vector<AnchorHit> hits;
+      filter.scan({exact.data(), exact.size()}, begin, end, hits);
+      Hits got;
+      for (const AnchorHit& h : hits) got.emplace_back(h.offset, h.anchor);
+      if (got != expected) CHECK(got == expected);
+    });
     found += expected.size();
   }
-  CHECK(found > 200);
+  CHECK(found > 1000);
+}
+
+TEST_CASE("a plan is followed, and what it does not know is placed besides", "[prefilter]") {
+  const std::vector<PlannedAnchor> plan{{"max_memory", false, {4, 3}}, {"memory", true, {0, 3}}};
+  // Not in the order of the plan, and "memory" is planned in another letter case.
+  const Prefilter filter({"memory", "max_memory", "step"}, {false, false, true}, plan);
+  const std::string text = "max_memory Memory STEP";
+  CHECK(scanned(filter, text, 0, text.size()) == Hits{{0, 1}, {4, 0}, {18, 2}});
+  PrefilterWork work;
+  std::vector<AnchorHit> hits;
+  filter.scan(text, 0, text.size(), hits, &work);
+  CHECK(work.fingerprints >= 2);
+  CHECK(work.candidates >= work.fingerprints);
 }
 
 TEST_CASE("letter case counts only where it is meant to", "[prefilter]") {

@@ -1,0 +1,100 @@
+#include "text/prefilter_kernel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+// This file is compiled once for each instruction set, by including itself; the one that fits the machine is chosen
+// when the program runs.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "text/prefilter_kernel.cc"
+#include <hwy/foreach_target.h>
+// Behind foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace oomdoctor::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+
+// One byte at a time: the lookups of this target know vectors of one byte only.
+void find(const FingerprintTables& tables, const char* text, std::size_t count, std::size_t, CandidateBits& out) {
+  std::memset(out.word, 0, (count + 63) / 64 * 8);
+  for (std::size_t i = 0; i < count; ++i) {
+    unsigned buckets = 255;
+    for (std::size_t j = 0; j < fingerprint_size; ++j) {
+      const auto c = static_cast<unsigned char>(text[i + j]);
+      buckets &= unsigned{tables.low[j][low_half(c)]} & tables.high[j][high_half(c)];
+    }
+    out.word[i / 64] |= std::uint64_t{buckets != 0} << (i % 64);
+  }
+}
+
+#else
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Both halves of the block's bytes are laid out first: then each lookup is one load and one shuffle, at any distance
+// from the byte in question, and behind the end of the text there are zeros.
+void find(const FingerprintTables& tables, const char* text, std::size_t count, std::size_t readable,
+          CandidateBits& out) {
+  const hn::CappedTag<std::uint8_t, 64> d;
+  const hn::Repartition<std::uint16_t, decltype(d)> d16;
+  const std::size_t lanes = hn::Lanes(d);
+  alignas(64) std::uint8_t low[kernel_block + 2 * 64];
+  alignas(64) std::uint8_t high[kernel_block + 2 * 64];
+
+  const auto fifteen = hn::Set(d, 15);
+  const auto split = [&](const std::uint8_t* from, std::size_t at) HWY_ATTR {
+    const auto bytes = hn::LoadU(d, from);
+    hn::Store(hn::And(bytes, fifteen), d, low + at);
+    hn::Store(hn::And(hn::BitCast(d, hn::ShiftRight<3>(hn::BitCast(d16, bytes))), fifteen), d, high + at);
+  };
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text);
+  const std::size_t wanted = (count + lanes - 1) / lanes * lanes + lanes;
+  std::size_t at = 0;
+  for (; at < wanted && at + lanes <= readable; at += lanes) split(bytes + at, at);
+  for (; at < wanted; at += lanes) {
+    alignas(64) std::uint8_t rest[64] = {};
+    if (at < readable) std::memcpy(rest, bytes + at, std::min(readable - at, lanes));
+    split(rest, at);
+  }
+
+  const auto low0 = hn::LoadDup128(d, tables.low[0]), high0 = hn::LoadDup128(d, tables.high[0]);
+  const auto low1 = hn::LoadDup128(d, tables.low[1]), high1 = hn::LoadDup128(d, tables.high[1]);
+  const auto low2 = hn::LoadDup128(d, tables.low[2]), high2 = hn::LoadDup128(d, tables.high[2]);
+  const auto low3 = hn::LoadDup128(d, tables.low[3]), high3 = hn::LoadDup128(d, tables.high[3]);
+  const auto zero = hn::Zero(d);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto known = [&](const auto& l, const auto& h, std::size_t j) HWY_ATTR {
+      return hn::And(hn::TableLookupBytes(l, hn::LoadU(d, low + i + j)),
+                     hn::TableLookupBytes(h, hn::LoadU(d, high + i + j)));
+    };
+    const auto buckets = hn::And(hn::And(known(low0, high0, 0), known(low1, high1, 1)),
+                                 hn::And(known(low2, high2, 2), known(low3, high3, 3)));
+    hn::StoreMaskBits(d, hn::Ne(buckets, zero), reinterpret_cast<std::uint8_t*>(out.word) + i / 8);
+  }
+  if constexpr (std::endian::native == std::endian::big)
+    for (std::size_t w = 0; w < (count + 63) / 64; ++w) out.word[w] = __builtin_bswap64(out.word[w]);
+  if (count % 64 != 0) out.word[count / 64] &= (std::uint64_t{1} << (count % 64)) - 1;
+}
+
+#endif
+
+}  // namespace oomdoctor::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace oomdoctor {
+
+HWY_EXPORT(find);
+
+void find_candidates(const FingerprintTables& tables, const char* text, std::size_t count, std::size_t readable,
+                     CandidateBits& candidates) {
+  HWY_DYNAMIC_DISPATCH(find)(tables, text, count, readable, candidates);
+}
+
+}  // namespace oomdoctor
+
+#endif  // HWY_ONCE
