@@ -1,7 +1,9 @@
 // The table of contents: read, analyse, judge, report.
 #include "oomdoctor/diagnose.h"
 
+#include <algorithm>
 #include <optional>
+#include <thread>
 
 #include "analysis/analysis.h"
 #include "judge/rule_pack.h"
@@ -25,7 +27,7 @@ std::string declared_text(const Parser& parser) {
 /// report may have other ones.
 Case scan(std::vector<Source>& sources, const std::vector<std::string>& format_files) {
   static const Scanner shipped(all_parsers());  // made once, then const: a process may read many logs
-  if (format_files.empty()) return shipped.scan(sources);
+  if (format_files.empty()) return shipped.scan(sources, {.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))});
   UserFormats formats(all_parsers());
   for (const std::string& path : format_files) formats.add_file(path);
   Case story = Scanner(formats.parsers()).scan(sources);

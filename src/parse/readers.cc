@@ -80,6 +80,20 @@ bool read_again(const Shape& shape, Line& line, Findings& out) {
 
 }  // namespace
 
+void Findings::clear() {
+  all.clear();
+  values.clear();
+  captures.clear();
+  printed.clear();
+  messages.clear();
+  layouts.clear();
+}
+
+/// Where in its line a message begins does not depend on the line that led to it.
+std::size_t hash_of_message(const Found& found) {
+  return std::hash<std::string_view>{}(found.text.substr(found.captures->begin, told_bytes));
+}
+
 ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
   std::vector<std::string> anchors;
   std::vector<bool> fold;
@@ -226,7 +240,7 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
   memo->keep(line.text, std::move(shape));
 }
 
-void ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
+i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
                       Findings& out) const {
   std::vector<AnchorHit> hits;
   prefilter_->scan(window.buffer(), begin, end, hits);
@@ -272,15 +286,13 @@ void ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, 
     line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
     read_line(window, line, wanted, alike && shape == nullptr ? &memo : nullptr, out);
-    // Where in its line a message begins does not depend on the line that led to it.
     const auto repeated = [&](const Found& f) {
-      if (!f.by->message) return false;
-      const std::string_view told = f.text.substr(f.captures->begin, told_bytes);
-      return !seen.insert({f.by, {f.first_line, std::hash<std::string_view>{}(told)}}).second;
+      return f.by->message && !seen.insert({f.by, {f.first_line, hash_of_message(f)}}).second;
     };
     out.all.erase(std::remove_if(out.all.begin() + static_cast<std::ptrdiff_t>(before), out.all.end(), repeated),
                   out.all.end());
   }
+  return number - first_line + window.line_ends(counted, end);
 }
 
 const Table* ReaderTable::sniff(std::span<const std::string> first_lines, Layout& layout) const {

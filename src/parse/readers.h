@@ -66,10 +66,14 @@ struct Findings {
   std::deque<std::string> messages;
   std::deque<Layout> layouts;
 
+  void clear();
   std::span<const GaugeValue> values_of(const Found& found) const {
     return std::span(values).subspan(found.values_begin, found.values_end - found.values_begin);
   }
 };
+
+/// Tells a message from others that one reader found at the same line.
+std::size_t hash_of_message(const Found& found);
 
 /// All patterns, gauges and tables of a set of parsers, with the anchors that lead to them. Made once, then const.
 class ReaderTable {
@@ -77,8 +81,8 @@ class ReaderTable {
   explicit ReaderTable(std::span<const Parser* const> parsers);
 
   /// Appends what the lines that begin in [begin, end) hold; `first_line` is the number of the line at `begin`. What it
-  /// finds does not depend on what the memo knows.
-  void map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
+  /// finds does not depend on what the memo knows. Returns how many lines end there.
+  i64 map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
            Findings& out) const;
   /// The table whose rows these first lines of an input are, without a header; nullptr when there is none.
   const Table* sniff(std::span<const std::string> first_lines, Layout& layout) const;

@@ -1,158 +1,79 @@
 #include "parse/scanner.h"
 
 #include <algorithm>
-#include <deque>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
 #include <set>
-#include <tuple>
-#include <utility>
+#include <thread>
 
-#include "parse/case_builder.h"
-#include "parse/declared_memory.h"
+#include "parse/blocks.h"
+#include "parse/fold.h"
 #include "parse/joined_case.h"
-#include "parse/readers.h"
-#include "text/console_text.h"
 
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t block_size = 1 << 20;
-constexpr std::size_t margin =
-    64 << 10;  ///< bytes that stay readable before and behind the block, for messages over several lines
-constexpr std::size_t sniffed_lines = 6;
-constexpr std::size_t told_bytes = 80;  ///< enough to tell two messages that begin on one line
-
-bool ends_line(char c) { return c == '\n' || c == '\r'; }
-
-void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink& sink) {
-  using Kind = GaugeNumber::Kind;
-  std::optional<double> step, epoch, total;
-  Where where;
-  double first_epoch = 1;
-  for (const GaugeValue& v : values) {
-    const Kind kind = form.numbers()[v.number].kind;
-    if (kind == Kind::step) step = v.value;
-    if (kind == Kind::epoch || kind == Kind::epoch0) epoch = v.value, first_epoch = kind == Kind::epoch ? 1 : 0;
-    if (kind == Kind::total) total = v.value;
-    if (kind == Kind::rank) where.rank = index_number(v.value);
-    if (kind == Kind::device) where.device = index_number(v.value);
-  }
-  if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
-  if (where.rank || where.device) sink.at(where);
-  if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
-  const double unit = form.gauge().unit;
-  for (const GaugeValue& v : values) {
-    const GaugeNumber& number = form.numbers()[v.number];
-    if (number.kind != Kind::memory || v.value < 0) continue;
-    Reading reading = number.reading;
-    reading.value = v.value * unit;
-    reading.quantum = unit;
-    for (int i = 0; i < v.decimals; ++i) reading.quantum /= 10;
-    reading.quantum = std::max(1.0, reading.quantum);
-    sink.reading(reading, step);
-  }
-}
-
-/// Feeds one source through map and fold.
-class Pass {
+/// Workers that take turns: each reads the next block, maps it while others do the same with theirs, and folds it when
+/// all before it are folded. One of them is the thread that waits for the result.
+class Work {
  public:
-  Pass(CaseBuilder& builder, Case& out) : builder_(builder), case_(out) {}
+  Work(const ReaderTable& readers, BlockReader& blocks, Fold& fold) : readers_(readers), blocks_(blocks), fold_(fold) {}
 
-  /// Tells the builder what was found in [begin, end), rows of an open table included.
-  void fold(const Window& window, std::size_t begin, std::size_t end, i64 first_line, const Findings& findings) {
-    const std::vector<Found>& found = findings.all;
-    declared_.begin_block(findings);
-    rows_.clear();
-    std::size_t next = 0;
-    if (table_ == nullptr &&
-        std::none_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; })) {
-      for (const Found& f : found) tell(window, f, findings);
-      return builder_.end_block();
+  /// Throws what reading throws.
+  void run(int jobs) {
+    std::vector<std::jthread> helpers;
+    LineMemo memo;
+    Block block;
+    while (step(block, memo)) {
+      const bool more = !blocks_.at_end();  // a short source is not worth a thread
+      for (int i = 1; i < jobs && more && helpers.size() + 1 < static_cast<std::size_t>(jobs); ++i)
+        helpers.emplace_back([this] { help(); });
     }
-    i64 number = first_line;
-    for (std::size_t at = begin; at < end;) {
-      const Line line = window.line_around(at, number, table_ != nullptr ? Window::max_row : Window::max_line);
-      bool header = false;
-      const std::size_t from = next;
-      for (; next < found.size() && found[next].first_line <= number; ++next) header |= found[next].header != nullptr;
-      const bool row = table_ != nullptr && !header && tell_row(window, line);
-      for (std::size_t i = from; i < next; ++i)
-        if (!row || found[i].header != nullptr) tell(window, found[i], findings);
-      at = line.end;
-      while (at < end && !ends_line(window.buffer()[at])) ++at;
-      if (at < end)
-        at += window.buffer()[at] == '\r' && at + 1 < end && window.buffer()[at + 1] == '\n' ? std::size_t{2}
-                                                                                             : std::size_t{1};
-      number = line.last + 1;
-    }
-    for (; next < found.size(); ++next) tell(window, found[next], findings);
-    builder_.end_block();
-  }
-
-  void open_table(const Table& table, Layout layout) {
-    table_ = &table;
-    if (!layout.kind.empty()) case_.inputs.front().kind = layout.kind;
-    // A header may come again before every row.
-    const bool told =
-        std::any_of(case_.notes.begin(), case_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
-    if (!layout.note.empty() && !told) case_.notes.push_back({Severity::note, layout.note, {}});
-    layout_ = std::move(layout);
+    helpers.clear();
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void claim(std::string_view parser, i64 first, i64 last) {
-    auto count = case_.coverage.by_parser.find(parser);
-    if (count == case_.coverage.by_parser.end())
-      count = case_.coverage.by_parser.emplace(std::string(parser), 0).first;
-    ++count->second;
-    first = std::max(first, claimed_ + 1);
-    if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
+  void help() {
+    LineMemo memo;
+    Block block;
+    while (step(block, memo)) continue;
   }
 
-  /// A message over the end of a block is found from either side when an anchor lies on both.
-  bool told_before(const Found& f) {
-    if (!f.by->message) return false;
-    constexpr i64 farthest = 64;  ///< lines between two anchors of one message
-    while (!told_.empty() && std::get<0>(*told_.begin()) < f.first_line - farthest) told_.erase(told_.begin());
-    const std::string_view text = f.text.substr(f.captures->begin, told_bytes);
-    return !told_.insert({f.first_line, f.by->order, std::hash<std::string_view>{}(text)}).second;
-  }
-
-  void tell(const Window& window, const Found& f, const Findings& findings) {
-    if (f.header != nullptr) {
-      open_table(*f.header, *f.layout);
-      claim(std::string_view(f.header->name).substr(0, f.header->name.find('/')), f.first_line, f.last_line);
-      return;
+  bool step(Block& block, LineMemo& memo) {
+    try {
+      block.found.clear();
+      {
+        const std::lock_guard lock(reading_);
+        if (ended_ || !blocks_.read(block)) return !(ended_ = true);
+      }
+      block.line_ends = readers_.map(*block.window, block.begin, block.end, 1, memo, block.found);
+      std::unique_lock lock(folding_);
+      folded_.wait(lock, [&] { return next_ == block.number || failure_; });
+      if (failure_) return false;
+      fold_.add(block);
+      ++next_;
+      lock.unlock();
+      folded_.notify_all();
+      return true;
+    } catch (...) {
+      const std::scoped_lock lock(reading_, folding_);
+      if (!failure_) failure_ = std::current_exception();
+      ended_ = true;
+      folded_.notify_all();
+      return false;
     }
-    if (told_before(f)) return;
-    const Cursor cursor(window, f.line);
-    builder_.begin_emit(cursor, f);
-    Sink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
-    static const Captures none;
-    if (f.by->form)
-      tell_gauge(*f.by->form, findings.values_of(f), sink);
-    else
-      f.by->pattern->emit(Match{f.text, f.captures != nullptr ? *f.captures : none, cursor, f.printed}, sink);
-    if (!f.again)
-      claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
   }
 
-  bool tell_row(const Window& window, const Line& line) {
-    const Cursor cursor(window, line);
-    rows_.push_back({line, table_->name, line.number, line.last, {}});
-    builder_.begin_emit(cursor, rows_.back());
-    if (!table_->row(line.text, layout_, builder_)) return false;
-    claim(std::string_view(table_->name).substr(0, table_->name.find('/')), line.number, line.last);
-    return true;
-  }
-
-  CaseBuilder& builder_;
-  Case& case_;
-  const Table* table_ = nullptr;
-  Layout layout_;
-  i64 claimed_ = 0;
-  DeclaredMemory declared_;
-  std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
-  std::deque<Mention> rows_;                                   ///< of this block
+  const ReaderTable& readers_;
+  BlockReader& blocks_;
+  Fold& fold_;
+  std::mutex reading_, folding_;
+  std::condition_variable folded_;
+  i64 next_ = 0;  ///< number of the block to be folded next
+  bool ended_ = false;
+  std::exception_ptr failure_;
 };
 
 }  // namespace
@@ -164,51 +85,19 @@ struct Scanner::Impl {
 Scanner::Scanner(std::span<const Parser* const> parsers) : impl_(std::make_unique<Impl>(Impl{ReaderTable(parsers)})) {}
 Scanner::~Scanner() = default;
 
-Case Scanner::scan(Source& source) const {
+Case Scanner::scan(Source& source, const ScanOptions& options) const {
   Case out;
-  out.inputs.emplace_back().path = source.name();
-  CaseBuilder builder(out);
-  Pass pass(builder, out);
-  ConsoleText text(source);
-  LineMemo memo;
-  std::size_t begin = 0;
-  i64 lines = 0;
-  bool more = true, first = true;
-  char last = '\n';
-  while (true) {
-    while (more && text.bytes().size() - begin < block_size + margin) more = text.read(block_size);
-    const std::string_view buffer = text.bytes();
-    if (begin >= buffer.size()) break;
-    const Window window(buffer, text.folds());
-    if (first) {
-      std::vector<std::string> head;
-      for (std::optional<Line> l = window.line_around(0, 1); l && head.size() < sniffed_lines; l = window.next(*l))
-        head.emplace_back(l->text);
-      Layout layout;
-      if (const Table* table = impl_->readers.sniff(head, layout)) pass.open_table(*table, std::move(layout));
-      first = false;
-    }
-    const std::size_t end = more ? window.cut(begin, begin + block_size).value_or(begin + block_size) : buffer.size();
-    Findings found;
-    impl_->readers.map(window, begin, end, lines + 1, memo, found);
-    pass.fold(window, begin, end, lines + 1, found);
-    lines += window.line_ends(begin, end);
-    last = buffer[end - 1];
-    const std::size_t drop = end > margin ? end - margin : 0;
-    begin = end - drop;
-    const bool done = !more && end >= buffer.size();
-    text.drop(drop);
-    if (done) break;
-  }
-  if (!ends_line(last)) ++lines;
-  Input& input = out.inputs.back();
+  Input& input = out.inputs.emplace_back();
+  input.path = source.name();
+  Fold fold(impl_->readers, out);
+  BlockReader blocks(source, options.block_bytes);
+  Work(impl_->readers, blocks, fold).run(options.jobs);
+  input.lines = out.coverage.lines = fold.finish();
   input.bytes = source.bytes();
-  input.lines = lines;
   input.compression = source.compression();
   input.truncated = source.truncated();
   if (const std::string damage = source.damage(); !damage.empty())
     out.notes.push_back({input.truncated ? Severity::warning : Severity::note, damage, {}});
-  out.coverage.lines += lines;
   if (source.encoding() == "screens")
     out.notes.push_back({Severity::note,
                          source.name() + " is a capture of watch: its screens were played back one below the other, "
@@ -217,18 +106,17 @@ Case Scanner::scan(Source& source) const {
   else if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
     out.notes.push_back(
         {Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
-  if (text.width() != 0)
+  if (blocks.console_width() != 0)
     out.notes.push_back({Severity::note,
-                         source.name() + " was broken at " + std::to_string(text.width()) +
+                         source.name() + " was broken at " + std::to_string(blocks.console_width()) +
                              " columns by a console; its lines were put together again",
                          {}});
-  builder.finish();
   return out;
 }
 
-Case Scanner::scan(std::vector<Source>& sources) const {
+Case Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) const {
   JoinedCase joined;
-  for (Source& source : sources) joined.add(scan(source));
+  for (Source& source : sources) joined.add(scan(source, options));
   return joined.take();
 }
 

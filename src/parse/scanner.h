@@ -11,6 +11,11 @@
 
 namespace oomdoctor {
 
+struct ScanOptions {
+  int jobs = 1;                         ///< threads for one source
+  std::size_t block_bytes = 1 << 20;    ///< about what a thread takes at a time; nothing that is found depends on it
+};
+
 /// Anchors, compiled regexes and forms of a set of parsers. Made once, then const.
 class Scanner {
  public:
@@ -19,9 +24,9 @@ class Scanner {
 
   /// Reads one source to its end: a case to be joined, alone or with others (joined_case.h). Input is never an error:
   /// damage becomes notes. Throws Error when reading itself fails.
-  Case scan(Source& source) const;
+  Case scan(Source& source, const ScanOptions& options = {}) const;
   /// The same for each source in turn, joined.
-  Case scan(std::vector<Source>& sources) const;
+  Case scan(std::vector<Source>& sources, const ScanOptions& options = {}) const;
 
   /// Names of all patterns and gauges that take `line` (a law: each example is taken by exactly one).
   std::vector<std::string> takers(std::string_view text) const;

@@ -109,51 +109,44 @@ std::size_t console_width(std::string_view head) {
 }
 
 /// Reads the head and judges it. False when the source is empty.
-bool ConsoleText::begin() {
+bool ConsoleText::begin(FoldedText& out) {
   begun_ = true;
   std::string head;
   while (head.size() < head_bytes && source_->read(head, head_bytes)) continue;
   width_ = console_width(head);
-  (width_ == 0 ? bytes_ : waiting_).append(head);
-  if (width_ != 0) unfold(false);
+  (width_ == 0 ? out.bytes : waiting_).append(head);
+  if (width_ != 0) unfold(out, false);
   return !head.empty();
 }
 
-bool ConsoleText::read(std::size_t wanted) {
-  if (!begun_) return begin();
-  if (width_ == 0) return source_->read(bytes_, wanted);
+bool ConsoleText::read(FoldedText& out, std::size_t wanted) {
+  if (!begun_) return begin(out);
+  if (width_ == 0) return source_->read(out.bytes, wanted);
   const bool more = source_->read(waiting_, wanted);
-  unfold(!more);
+  unfold(out, !more);
   return more;
 }
 
-void ConsoleText::unfold(bool at_end) {
+void ConsoleText::unfold(FoldedText& out, bool at_end) {
   std::string_view rest = waiting_;
   while (const auto piece = next_piece(rest, at_end)) {
-    take(piece->line, piece->end);
+    take(out, piece->line, piece->end);
     rest.remove_prefix(piece->line.size() + piece->end.size());
   }
-  if (rest.size() > longest_waiting) take(rest, {}), rest = {};
+  if (rest.size() > longest_waiting) take(out, rest, {}), rest = {};
   waiting_.erase(0, waiting_.size() - rest.size());
-  if (at_end) bytes_.append(held_end_), held_end_.clear();
+  if (at_end) out.bytes.append(held_end_), held_end_.clear();
 }
 
-void ConsoleText::take(std::string_view line, std::string_view end) {
+void ConsoleText::take(FoldedText& out, std::string_view line, std::string_view end) {
   if (last_full_ && is_rest(last_line_, line) != Rest::no)
-    folds_.push_back(bytes_.size());
+    out.folds.push_back(out.bytes.size());
   else
-    bytes_.append(held_end_);
-  bytes_.append(line);
+    out.bytes.append(held_end_);
+  out.bytes.append(line);
   held_end_ = end;
   last_full_ = end.find('\n') != end.npos && columns_of(line) == width_;
   last_line_ = line;
-}
-
-void ConsoleText::drop(std::size_t n) {
-  bytes_.erase(0, n);
-  const auto kept = std::lower_bound(folds_.begin(), folds_.end(), n);
-  folds_.erase(folds_.begin(), kept);
-  for (std::size_t& fold : folds_) fold -= n;
 }
 
 }  // namespace oomdoctor

@@ -4,7 +4,6 @@
 // Line numbers stay those of the file: `folds` says where a line end was taken out.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,29 +16,27 @@ namespace oomdoctor {
 /// follows must read as the rest of it.
 std::size_t console_width(std::string_view head);
 
+/// Text and the places in it where a line end of the file was taken out, ascending.
+struct FoldedText {
+  std::string bytes;
+  std::vector<std::size_t> folds;
+};
+
 class ConsoleText {
  public:
   explicit ConsoleText(Source& source) : source_(&source) {}
 
-  /// Appends about `wanted` bytes to the text; false at the end. Throws Error when reading fails.
-  bool read(std::size_t wanted);
-  /// Forgets the first `n` bytes.
-  void drop(std::size_t n);
-
-  std::string_view bytes() const { return bytes_; }
-  /// Offsets into bytes(), ascending.
-  std::span<const std::size_t> folds() const { return folds_; }
+  /// Appends about `wanted` bytes; false at the end. Throws Error when reading fails.
+  bool read(FoldedText& out, std::size_t wanted);
   /// Where the console broke lines; 0 when it did not. Known from the first read on.
   std::size_t width() const { return width_; }
 
  private:
-  bool begin();
-  void unfold(bool at_end);
-  void take(std::string_view line, std::string_view end);
+  bool begin(FoldedText& out);
+  void unfold(FoldedText& out, bool at_end);
+  void take(FoldedText& out, std::string_view line, std::string_view end);
 
   Source* source_;
-  std::string bytes_;
-  std::vector<std::size_t> folds_;
   std::size_t width_ = 0;
   bool begun_ = false;
   // Only where lines were broken: what is read and not yet told, and the last line told.

@@ -37,8 +37,9 @@ struct Read {
 Read all(const std::string& text, std::size_t chunk) {
   Source source = Source::of_text("log", text);
   ConsoleText console(source);
-  while (console.read(chunk)) continue;
-  return {std::string(console.bytes()), {console.folds().begin(), console.folds().end()}, console.width()};
+  FoldedText text_read;
+  while (console.read(text_read, chunk)) continue;
+  return {text_read.bytes, text_read.folds, console.width()};
 }
 
 }  // namespace
@@ -62,9 +63,10 @@ TEST_CASE("lines keep the numbers of the file") {
   const std::string text = broken_at(60, "\n");
   Source source = Source::of_text("log", text);
   ConsoleText console(source);
-  while (console.read(1 << 20)) continue;
-  const Window window(console.bytes(), console.folds());
-  const std::size_t third = console.bytes().find("step 3");
+  FoldedText whole;
+  while (console.read(whole, 1 << 20)) continue;
+  const Window window(whole.bytes, whole.folds);
+  const std::size_t third = whole.bytes.find("step 3");
   const i64 number = 1 + window.line_ends(0, third);
   const Line line = window.line_around(third, number);
   CHECK(line.number == 6);
@@ -72,7 +74,7 @@ TEST_CASE("lines keep the numbers of the file") {
   CHECK(window.previous(line)->number == 5);
   CHECK(window.next(line)->number == 8);
   // From a place behind the fold, the line begins where it begins.
-  const std::size_t late = console.bytes().find("411");
+  const std::size_t late = whole.bytes.find("411");
   CHECK(window.line_around(late, 1 + window.line_ends(0, late)).number == 6);
 }
 
@@ -109,16 +111,6 @@ TEST_CASE("a broken text is put together the same in pieces of any size") {
     CHECK(parts.text == whole.text);
     CHECK(parts.folds == whole.folds);
   }
-}
-
-TEST_CASE("dropping text moves the folds") {
-  Source source = Source::of_text("log", broken_at(60, "\n"));
-  ConsoleText console(source);
-  while (console.read(1 << 20)) continue;
-  const std::size_t second = console.folds()[1];
-  console.drop(second);
-  CHECK(console.folds()[0] == 0);
-  CHECK(console.folds().size() == 3);
 }
 
 }  // namespace oomdoctor
