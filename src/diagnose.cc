@@ -26,11 +26,12 @@ std::string declared_text(const Parser& parser) {
 /// Reads all sources, with the user's formats where there are any: then the case says so, because a reader of the
 /// report may have other ones.
 Case scan(std::vector<Source>& sources, const std::vector<std::string>& format_files) {
-  static const Scanner shipped(all_parsers());  // made once, then const: a process may read many logs
+  // Made once, then const: a process may read many logs.
+  static const Scanner shipped(all_parsers(), shipped_prefilter_plan());
   if (format_files.empty()) return shipped.scan(sources, {.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))});
   UserFormats formats(all_parsers());
   for (const std::string& path : format_files) formats.add_file(path);
-  Case story = Scanner(formats.parsers()).scan(sources);
+  Case story = Scanner(formats.parsers(), shipped_prefilter_plan()).scan(sources);
   for (const Parser* parser : formats.parsers())
     if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
   return story;

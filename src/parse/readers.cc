@@ -94,7 +94,7 @@ std::size_t hash_of_message(const Found& found) {
   return std::hash<std::string_view>{}(found.text.substr(found.captures->begin, told_bytes));
 }
 
-ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
+ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan plan) {
   std::vector<std::string> anchors;
   std::vector<bool> fold;
   const auto add_anchor = [&](std::string_view anchor, bool fold_case, Target target) {
@@ -133,7 +133,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers) {
       add_anchor(t.anchor, false, {nullptr, &t, nullptr});
     }
   }
-  prefilter_ = std::make_unique<Prefilter>(anchors, fold);
+  prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
 }
 
 bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Target& target) {

@@ -78,7 +78,7 @@ std::size_t hash_of_message(const Found& found);
 /// All patterns, gauges and tables of a set of parsers, with the anchors that lead to them. Made once, then const.
 class ReaderTable {
  public:
-  explicit ReaderTable(std::span<const Parser* const> parsers);
+  explicit ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
 
   /// Appends what the lines that begin in [begin, end) hold; `first_line` is the number of the line at `begin`. What it
   /// finds does not depend on what the memo knows. Returns how many lines end there.

@@ -82,7 +82,8 @@ struct Scanner::Impl {
   ReaderTable readers;
 };
 
-Scanner::Scanner(std::span<const Parser* const> parsers) : impl_(std::make_unique<Impl>(Impl{ReaderTable(parsers)})) {}
+Scanner::Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan)
+    : impl_(std::make_unique<Impl>(Impl{ReaderTable(parsers, plan)})) {}
 Scanner::~Scanner() = default;
 
 Case Scanner::scan(Source& source, const ScanOptions& options) const {

@@ -7,6 +7,7 @@
 
 #include "model/case.h"
 #include "parse/parser.h"
+#include "text/prefilter_plan.h"
 #include "text/source.h"
 
 namespace oomdoctor {
@@ -19,7 +20,8 @@ struct ScanOptions {
 /// Anchors, compiled regexes and forms of a set of parsers. Made once, then const.
 class Scanner {
  public:
-  explicit Scanner(std::span<const Parser* const> parsers);
+  /// `plan`: where to look for their anchors; it is about speed alone.
+  explicit Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
   ~Scanner();
 
   /// Reads one source to its end: a case to be joined, alone or with others (joined_case.h). Input is never an error:

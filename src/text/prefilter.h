@@ -30,7 +30,8 @@ struct PrefilterWork {
 
 class Prefilter {
  public:
-  /// `fold_case[i]`: anchor i is meant in any letter case. Anchors hold at least four bytes and at most 65535.
+  /// `fold_case[i]`: anchor i is meant in any letter case. Anchors hold four to 65535 bytes, and there are
+  /// at most 65535.
   /// Anchors that the plan does not name are placed here and now.
   Prefilter(const std::vector<std::string>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan = {});
 
@@ -46,30 +47,36 @@ class Prefilter {
     std::uint64_t bytes = 0, counts = 0;
     bool equal(std::uint64_t other) const { return ((other ^ bytes) & counts) == 0; }
   };
-  /// An anchor behind a fingerprint.
+  /// The first eight bytes of an anchor and the last; the same twice where it holds no more than eight.
+  struct Ends {
+    Piece first, last;
+    std::int32_t first_from = 0, last_from = 0;  ///< where they lie, seen from the fingerprint
+  };
   struct Entry {
-    Piece piece;  ///< the one compared first: with bytes that the fingerprint does not hold
     std::uint32_t anchor = 0;
-    std::uint32_t rest = 0;      ///< the first of its pieces in `pieces_`
-    std::uint16_t piece_at = 0;  ///< where in the anchor the first piece lies
-    std::uint16_t shift = 0;     ///< where its fingerprint begins
+    std::uint32_t pieces = 0;  ///< where the pieces between its ends begin
+    std::uint16_t shift = 0;   ///< where its fingerprint begins
     std::uint16_t size = 0;
   };
-  struct Span;
+  /// What is asked for; in [inside_begin, inside_end) every anchor with a fingerprint there, and eight bytes behind
+  /// wherever it begins, are.
+  struct Span {
+    std::string_view text;
+    std::size_t begin, end;
+    std::size_t inside_begin, inside_end;
+    std::size_t first_hit;  ///< of this scan
+  };
 
-  static std::uint32_t hash(const char* fingerprint);
   static Piece piece_of(std::string_view anchor, bool fold_case, std::size_t at);
-  Entry entry_of(std::string_view anchor, bool fold_case, std::uint32_t index, std::size_t shift);
-  bool rest_equal(const Entry& entry, const char* at) const;
-  template <bool inside>
-  void verify(const Span& span, std::size_t place, std::uint32_t key, std::vector<AnchorHit>& hits) const;
+  void add(std::string_view anchor, bool fold_case, std::uint32_t index, std::size_t shift, std::size_t entry);
+  bool middle_equal(const Entry& entry, const char* anchor) const;
+  void verify(const Span& span, std::size_t block, const FingerprintPlaces& found, std::vector<AnchorHit>& hits) const;
+  void verify_at_ends(const Span& span, std::size_t place, std::uint32_t slot, std::vector<AnchorHit>& hits) const;
+  void add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>& hits) const;
 
-  static constexpr std::uint32_t bit_count = 1u << 15;  ///< 4 KiB: one false fingerprint in fifty candidates
-  static constexpr std::uint32_t slot_count = 1u << 12;
-
-  FingerprintTables tables_{};
-  std::vector<std::uint64_t> bits_;         ///< by hash: there is a fingerprint
-  std::vector<std::uint32_t> first_entry_;  ///< by hash: the entries from this one to the next slot's
+  FingerprintSet fingerprints_;
+  std::vector<std::uint16_t> first_entry_;  ///< by hash: the entries from this one to the next slot's
+  std::vector<Ends> ends_;                  ///< of the entries
   std::vector<Entry> entries_;
   std::vector<Piece> pieces_;
   std::size_t longest_ = 0, longest_shift_ = 0;

@@ -15,16 +15,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace oomdoctor::HWY_NAMESPACE {
 
+/// The bit i % 64 of word i / 64 is the candidate at i. A vector's bits are written whole, up to eight bytes.
+struct CandidateBits {
+  std::uint64_t word[kernel_block / 64 + 2];
+};
+
 #if HWY_TARGET == HWY_SCALAR
 
 // One byte at a time: the lookups of this target know vectors of one byte only.
-void find(const FingerprintTables& tables, const char* text, std::size_t count, std::size_t, CandidateBits& out) {
+HWY_INLINE void find_candidates(const FingerprintSet& set, const char* text, std::size_t count, std::size_t,
+                                CandidateBits& out) {
   std::memset(out.word, 0, (count + 63) / 64 * 8);
   for (std::size_t i = 0; i < count; ++i) {
     unsigned buckets = 255;
     for (std::size_t j = 0; j < fingerprint_size; ++j) {
       const auto c = static_cast<unsigned char>(text[i + j]);
-      buckets &= unsigned{tables.low[j][low_half(c)]} & tables.high[j][high_half(c)];
+      buckets &= unsigned{set.low[j][low_half(c)]} & set.high[j][high_half(c)];
     }
     out.word[i / 64] |= std::uint64_t{buckets != 0} << (i % 64);
   }
@@ -36,8 +42,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Both halves of the block's bytes are laid out first: then each lookup is one load and one shuffle, at any distance
 // from the byte in question, and behind the end of the text there are zeros.
-void find(const FingerprintTables& tables, const char* text, std::size_t count, std::size_t readable,
-          CandidateBits& out) {
+HWY_INLINE void find_candidates(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
+                                CandidateBits& out) {
   const hn::CappedTag<std::uint8_t, 64> d;
   const hn::Repartition<std::uint16_t, decltype(d)> d16;
   const std::size_t lanes = hn::Lanes(d);
@@ -60,10 +66,10 @@ void find(const FingerprintTables& tables, const char* text, std::size_t count, 
     split(rest, at);
   }
 
-  const auto low0 = hn::LoadDup128(d, tables.low[0]), high0 = hn::LoadDup128(d, tables.high[0]);
-  const auto low1 = hn::LoadDup128(d, tables.low[1]), high1 = hn::LoadDup128(d, tables.high[1]);
-  const auto low2 = hn::LoadDup128(d, tables.low[2]), high2 = hn::LoadDup128(d, tables.high[2]);
-  const auto low3 = hn::LoadDup128(d, tables.low[3]), high3 = hn::LoadDup128(d, tables.high[3]);
+  const auto low0 = hn::LoadDup128(d, set.low[0]), high0 = hn::LoadDup128(d, set.high[0]);
+  const auto low1 = hn::LoadDup128(d, set.low[1]), high1 = hn::LoadDup128(d, set.high[1]);
+  const auto low2 = hn::LoadDup128(d, set.low[2]), high2 = hn::LoadDup128(d, set.high[2]);
+  const auto low3 = hn::LoadDup128(d, set.low[3]), high3 = hn::LoadDup128(d, set.high[3]);
   const auto zero = hn::Zero(d);
   for (std::size_t i = 0; i < count; i += lanes) {
     const auto known = [&](const auto& l, const auto& h, std::size_t j) HWY_ATTR {
@@ -81,6 +87,45 @@ void find(const FingerprintTables& tables, const char* text, std::size_t count, 
 
 #endif
 
+/// The places of the bits, by rising place; returns how many. Writes up to seven more behind them.
+HWY_INLINE std::size_t list_places(const CandidateBits& bits, std::size_t count, std::uint16_t* out) {
+  constexpr int at_once = 8;
+  std::size_t n = 0;
+  for (std::size_t w = 0; w * 64 < count; ++w) {
+    std::uint64_t word = bits.word[w];
+    const auto there = static_cast<std::size_t>(std::popcount(word));
+    // Eight at once, there or not: to leave after each would be a guess, and half of these are wrong.
+    std::uint16_t* to = out + n;
+    do {
+      for (int i = 0; i < at_once; ++i) {
+        const std::uint64_t some = word | std::uint64_t{1} << 63;  // so that zero is no case of its own
+        to[i] = static_cast<std::uint16_t>(w * 64 + hwy::Num0BitsBelowLS1Bit_Nonzero64(some));
+        word &= word - 1;
+      }
+      to += at_once;
+    } while (word != 0);
+    n += there;
+  }
+  return n;
+}
+
+void find(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
+          FingerprintPlaces& found) {
+  CandidateBits bits;
+  find_candidates(set, text, count, readable, bits);
+  std::uint16_t candidates[kernel_block + 8];
+  found.candidates = list_places(bits, count, candidates);
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < found.candidates; ++i) {  // without a branch, for the same reason
+    const std::uint16_t place = candidates[i];
+    const std::uint32_t hash = fingerprint_hash(text + place);
+    found.place[n] = place;
+    found.hash[n] = static_cast<std::uint16_t>(hash);
+    n += set.hashes[hash / 64] >> (hash % 64) & 1;
+  }
+  found.count = n;
+}
+
 }  // namespace oomdoctor::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -90,9 +135,9 @@ namespace oomdoctor {
 
 HWY_EXPORT(find);
 
-void find_candidates(const FingerprintTables& tables, const char* text, std::size_t count, std::size_t readable,
-                     CandidateBits& candidates) {
-  HWY_DYNAMIC_DISPATCH(find)(tables, text, count, readable, candidates);
+void find_fingerprints(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
+                       FingerprintPlaces& found) {
+  HWY_DYNAMIC_DISPATCH(find)(set, text, count, readable, found);
 }
 
 }  // namespace oomdoctor

@@ -6,76 +6,88 @@
 namespace oomdoctor {
 namespace {
 
-/// How often a half occurs among the bytes of logs. The bytes from the most frequent one on, in the samples; the n-th
-/// is taken to be n times rarer than the first (Zipf's law), all others as rare as the last.
+constexpr std::size_t max_shift = 64;  ///< where in a long anchor the last fingerprint is tried: it takes time
+
+/// How often the halves occur among the bytes of logs. The bytes from the most frequent one on, in the samples; the
+/// n-th is taken to be n times rarer than the first (Zipf's law), all others as rare as the last.
 struct HalfShares {
   std::array<double, 16> low{}, high{};
 
-  HalfShares() {
-    static constexpr std::string_view frequent =
-        " 0e-1ast2oil.r:n=45m3c,8d\np/6|9B7_uGhMygfbIv[]\"AkNUPD(F%)OECxwT'V*R";
+  constexpr HalfShares() {
+    constexpr std::string_view frequent = " 0e-1ast2oil.r:n=45m3c,8d\np/6|9B7_uGhMygfbIv[]\"AkNUPD(F%)OECxwT'V*R";
     double sum = 0;
-    const auto add = [&](unsigned char c, double share) {
-      low[low_half(c)] += share;
-      high[high_half(c)] += share;
+    for (unsigned c = 0; c < 128; ++c) {
+      const std::size_t rank = std::min(frequent.find(static_cast<char>(c)), frequent.size() - 1);
+      const double share = 1.0 / static_cast<double>(rank + 1);
+      low[low_half(static_cast<unsigned char>(c))] += share;
+      high[high_half(static_cast<unsigned char>(c))] += share;
       sum += share;
-    };
-    for (std::size_t i = 0; i < frequent.size(); ++i)
-      add(static_cast<unsigned char>(frequent[i]), 1.0 / static_cast<double>(i + 1));
-    for (unsigned char c = 0; c < 128; ++c)
-      if (frequent.find(static_cast<char>(c)) == frequent.npos) add(c, 1.0 / static_cast<double>(frequent.size()));
+    }
     for (double& share : low) share /= sum;
     for (double& share : high) share /= sum;
   }
 };
+constexpr HalfShares shares;
 
-double share_of(std::uint16_t halves, const std::array<double, 16>& shares) {
-  double sum = 0;
-  for (std::size_t i = 0; i < 16; ++i)
-    if ((halves >> i & 1) != 0) sum += shares[i];
-  return sum;
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// The halves of a byte that an anchor holds. Where both letter cases are meant the high halves differ.
+struct Halves {
+  std::size_t low, high, other_high;
+
+  Halves(char c, bool fold_case)
+      : low(low_half(static_cast<unsigned char>(c))),
+        high(high_half(static_cast<unsigned char>(c))),
+        other_high(fold_case && is_letter(c) ? high_half(static_cast<unsigned char>(c ^ 0x20)) : high) {}
+};
+
+/// The share of bytes with this half, if it is not known already.
+double share_if_new(std::size_t half, unsigned known, const std::array<double, 16>& share) {
+  return (known >> half & 1) != 0 ? 0 : share[half];
 }
-
-constexpr std::size_t max_shift = 64;  ///< so that a long anchor takes no long time
-
-/// The share of all places that this bucket makes candidates, as if bytes and their halves were independent.
-double candidates(const BucketHalves& bucket, const HalfShares& shares) {
-  double product = 1;
-  for (std::size_t j = 0; j < fingerprint_size; ++j)
-    product *= share_of(bucket.low[j], shares.low) * share_of(bucket.high[j], shares.high);
-  return product;
+double low_share_of_new(const Halves& halves, unsigned known) { return share_if_new(halves.low, known, shares.low); }
+double high_share_of_new(const Halves& halves, unsigned known) {
+  const double one = share_if_new(halves.high, known, shares.high);
+  return halves.other_high == halves.high ? one : one + share_if_new(halves.other_high, known, shares.high);
 }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 }  // namespace
 
 BucketHalves BucketHalves::with(std::string_view anchor, bool fold_case, std::size_t at) const {
   BucketHalves out = *this;
   for (std::size_t j = 0; j < fingerprint_size; ++j) {
-    const char c = anchor[at + j];
-    const auto add = [&](unsigned byte) {
-      out.low[j] = static_cast<std::uint16_t>(out.low[j] | 1u << low_half(static_cast<unsigned char>(byte)));
-      out.high[j] = static_cast<std::uint16_t>(out.high[j] | 1u << high_half(static_cast<unsigned char>(byte)));
-    };
-    add(static_cast<unsigned char>(c));
-    if (fold_case && is_letter(c)) add(static_cast<unsigned char>(c) ^ 0x20u);
+    const Halves halves(anchor[at + j], fold_case);
+    out.low[j] = static_cast<std::uint16_t>(out.low[j] | 1u << halves.low);
+    out.high[j] = static_cast<std::uint16_t>(out.high[j] | 1u << halves.high | 1u << halves.other_high);
   }
   return out;
 }
 
-Placement place_anchor(std::string_view anchor, bool fold_case, const std::array<BucketHalves, bucket_count>& buckets) {
-  static const HalfShares shares;
-  std::array<double, bucket_count> before{};
-  for (std::size_t b = 0; b < bucket_count; ++b) before[b] = candidates(buckets[b], shares);
+void Buckets::add(std::string_view anchor, bool fold_case, Placement placement) {
+  const std::size_t b = placement.bucket;
+  for (std::size_t j = 0; j < fingerprint_size; ++j) {
+    const Halves halves(anchor[placement.at + j], fold_case);
+    low_share_[b][j] += low_share_of_new(halves, halves_[b].low[j]);
+    high_share_[b][j] += high_share_of_new(halves, halves_[b].high[j]);
+  }
+  halves_[b] = halves_[b].with(anchor, fold_case, placement.at);
+}
+
+Placement Buckets::best_place(std::string_view anchor, bool fold_case) const {
   Placement best;
   double least = std::numeric_limits<double>::infinity();
   const std::size_t last = std::min(anchor.size() - fingerprint_size, max_shift);
   for (std::size_t at = 0; at <= last; ++at)
     for (std::size_t b = 0; b < bucket_count; ++b) {
-      const double added = candidates(buckets[b].with(anchor, fold_case, at), shares) - before[b];
-      if (added >= least) continue;
-      least = added;
+      double before = 1, after = 1;  // as if bytes, and the halves of one, were independent
+      for (std::size_t j = 0; j < fingerprint_size; ++j) {
+        const Halves halves(anchor[at + j], fold_case);
+        before *= low_share_[b][j] * high_share_[b][j];
+        after *= (low_share_[b][j] + low_share_of_new(halves, halves_[b].low[j])) *
+                 (high_share_[b][j] + high_share_of_new(halves, halves_[b].high[j]));
+      }
+      if (after - before >= least) continue;
+      least = after - before;
       best = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
     }
   return best;

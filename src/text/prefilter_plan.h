@@ -1,8 +1,8 @@
 // Which four bytes of an anchor stand for it, and in which bucket of the kernel they lie. Any choice finds the same; a
 // good one makes few candidates: fingerprints that are rare in logs, shared by many anchors, and in one bucket those
 // that look alike. The choice for the shipped parsers is made while oomdoctor is built, on the samples
-// (src/cmake/plan_prefilter.cc); for anchors that nobody knew of then, a user's formats, it is made from the frequency
-// of single bytes.
+// (src/cmake/prefilter_planner.cc); for anchors that nobody knew of then, a user's formats, it is made from the
+// frequency of single bytes.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct PlannedAnchor {
   Placement placement;
 };
 
-/// In the order in which the parsers list their anchors.
+/// Best in the order in which the prefilter is given its anchors: then none is searched for.
 using PrefilterPlan = std::span<const PlannedAnchor>;
 
 /// The plan for the anchors of the shipped parsers; written by the build.
@@ -40,8 +40,20 @@ struct BucketHalves {
   bool operator==(const BucketHalves&) const = default;
 };
 
-/// A place for one more anchor beside those in `buckets`: the one that adds the least to the share of all places in
-/// ordinary logs that are candidates. The anchor holds at least four bytes.
-Placement place_anchor(std::string_view anchor, bool fold_case, const std::array<BucketHalves, bucket_count>& buckets);
+/// Fills the buckets, anchor by anchor.
+class Buckets {
+ public:
+  const BucketHalves& operator[](std::size_t bucket) const { return halves_[bucket]; }
+  void add(std::string_view anchor, bool fold_case, Placement placement);
+
+  /// The place for one more anchor that adds the least to the share of all places in ordinary logs that are candidates,
+  /// as far as the frequency of single bytes tells. The anchor holds at least four bytes.
+  Placement best_place(std::string_view anchor, bool fold_case) const;
+
+ private:
+  std::array<BucketHalves, bucket_count> halves_;
+  /// The share of bytes that have a half that the bucket knows there.
+  std::array<std::array<double, fingerprint_size>, bucket_count> low_share_{}, high_share_{};
+};
 
 }  // namespace oomdoctor

@@ -25,7 +25,7 @@ _LEFT["report"] = [*_LEFT["judge"], "judge", "oomdoctor"]
 _LEFT["oomdoctor"] = []
 _LEFT["diagnose"] = [*_LEFT["report"], "report", "parse"]
 _LEFT["cli"] = [*_LEFT["report"], "report", "parse"]
-_LEFT["cmake"] = [*_LEFT["judge"], "judge"]  # what the build runs
+_LEFT["cmake"] = [*_LEFT["judge"], "judge", "parse"]  # what the build runs
 MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 
 # For each library the stages whose .cc files may include it, and the headers that may.

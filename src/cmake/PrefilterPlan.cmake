@@ -1,0 +1,14 @@
+# oomdoctor_prefilter_plan(OUTPUT): writes the source file that defines shipped_prefilter_plan().
+#
+# The target oomdoctor_prefilter_planner, which the caller makes, plans for the anchors of all parsers and for text like
+# that of the samples: the logs and tables in samples/. A change to either is planned for by the next build.
+function(oomdoctor_prefilter_plan output)
+  set(root ${PROJECT_SOURCE_DIR}/samples)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/*.log ${root}/*.csv)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND oomdoctor_prefilter_planner ${root} ${output}
+    DEPENDS oomdoctor_prefilter_planner ${files}
+    COMMENT "Planning the prefilter"
+    VERBATIM)
+endfunction()

@@ -1,0 +1,268 @@
+// A program of the build: chooses for each anchor of the shipped parsers the four bytes that stand for it and their
+// bucket (text/prefilter_plan.h), so that a scan of text like that of the samples takes the least time, and writes the
+// choice as the source file that defines shipped_prefilter_plan(). The same anchors and samples give the same plan.
+//
+//   prefilter_planner samples/ prefilter_plan.cc
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "parse/anchors.h"
+#include "text/prefilter_plan.h"
+
+namespace oomdoctor {
+namespace {
+
+// What a scan takes, in nanoseconds, as measured with AVX-512 at 2.8 GHz. Only the ratios matter, and not much: with
+// half or twice of one of them a scan takes a few percent longer.
+constexpr double candidate_cost = 2;    ///< a place that the lookups leave: listed and hashed
+constexpr double fingerprint_cost = 6;  ///< a place that the hash leaves: a branch that is guessed wrong
+constexpr double comparison_cost = 2;   ///< each anchor behind its fingerprint
+
+constexpr std::size_t sample_size = 65536;  ///< places of the texts: 0.1 candidates in a kilobyte are seen
+constexpr int passes = 4;                   ///< a fifth one changes nothing
+constexpr std::size_t words = sample_size / 64;
+using Row = std::array<std::uint64_t, words>;  ///< one bit for each place of the sample
+
+/// Places of the texts taken at random: which of them hold which half of a byte, and how often fingerprints occur.
+class Sample {
+ public:
+  explicit Sample(const std::string& text) : low_(fingerprint_size * 16), high_(fingerprint_size * 16) {
+    std::mt19937_64 random(1);
+    for (std::size_t i = 0; i < sample_size; ++i) {
+      const char* place = text.data() + random() % (text.size() - fingerprint_size + 1);
+      for (std::size_t j = 0; j < fingerprint_size; ++j) {
+        const auto c = static_cast<unsigned char>(place[j]);
+        low_[j * 16 + low_half(c)][i / 64] |= std::uint64_t{1} << (i % 64);
+        high_[j * 16 + high_half(c)][i / 64] |= std::uint64_t{1} << (i % 64);
+      }
+    }
+    for (std::size_t i = 0; i + fingerprint_size <= text.size(); ++i)
+      shares_[key(text.data() + i)] += 1 / static_cast<double>(text.size());
+  }
+
+  const Row& low(std::size_t j, std::size_t half) const { return low_[j * 16 + half]; }
+  const Row& high(std::size_t j, std::size_t half) const { return high_[j * 16 + half]; }
+
+  /// As the prefilter hashes it: both letter cases are one.
+  static std::uint32_t key(const char* fingerprint) {
+    std::uint32_t out;
+    std::memcpy(&out, fingerprint, sizeof out);
+    return out | 0x20202020u;
+  }
+  /// The share of places that hold this fingerprint.
+  double share(std::uint32_t key) const {
+    const auto found = shares_.find(key);
+    return found == shares_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::vector<Row> low_, high_;
+  std::unordered_map<std::uint32_t, double> shares_;
+};
+
+/// One bucket with the places of the sample that hold, at each place of a fingerprint, a half that it knows.
+class Bucket {
+ public:
+  Bucket() : low_(fingerprint_size), high_(fingerprint_size) {}
+
+  const BucketHalves& halves() const { return halves_; }
+  std::size_t candidates() const { return candidates_; }
+
+  void set(const Sample& sample, const BucketHalves& halves) {
+    halves_ = halves;
+    for (std::size_t j = 0; j < fingerprint_size; ++j) {
+      low_[j].fill(0);
+      high_[j].fill(0);
+      for (std::size_t half = 0; half < 16; ++half) {
+        if ((halves.low[j] >> half & 1) != 0) merge(low_[j], sample.low(j, half));
+        if ((halves.high[j] >> half & 1) != 0) merge(high_[j], sample.high(j, half));
+      }
+    }
+    candidates_ = candidates_with(sample, halves);
+  }
+
+  /// The candidates of the sample, were these halves known, which hold all of its own.
+  std::size_t candidates_with(const Sample& sample, const BucketHalves& halves) const {
+    Row left, row;
+    left.fill(~std::uint64_t{0});
+    const auto keep = [&](const Row& own, unsigned more, std::size_t j,
+                          const Row& (Sample::*rows)(std::size_t, std::size_t) const) {
+      row = own;
+      for (std::size_t half = 0; half < 16; ++half)
+        if ((more >> half & 1) != 0) merge(row, (sample.*rows)(j, half));
+      for (std::size_t w = 0; w < words; ++w) left[w] &= row[w];
+    };
+    for (std::size_t j = 0; j < fingerprint_size; ++j) {
+      keep(low_[j], halves.low[j] & ~unsigned{halves_.low[j]}, j, &Sample::low);
+      keep(high_[j], halves.high[j] & ~unsigned{halves_.high[j]}, j, &Sample::high);
+    }
+    std::size_t count = 0;
+    for (const std::uint64_t word : left)
+      if (word != 0) count += static_cast<std::size_t>(std::popcount(word));
+    return count;
+  }
+
+ private:
+  static void merge(Row& into, const Row& row) {
+    for (std::size_t w = 0; w < words; ++w) into[w] |= row[w];
+  }
+
+  BucketHalves halves_;
+  std::vector<Row> low_, high_;
+  std::size_t candidates_ = 0;
+};
+
+/// Places the anchors one after the other, each where it adds the least; then takes up one after the other again and
+/// looks whether there is a better place by now.
+class Planner {
+ public:
+  Planner(Anchors anchors, const Sample& sample)
+      : anchors_(std::move(anchors)), sample_(sample), placed_(anchors_.text.size()), buckets_(bucket_count) {
+    for (Bucket& bucket : buckets_) bucket.set(sample_, {});
+    std::vector<std::size_t> order(anchors_.text.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    // Short ones have no choice of bytes: they choose their buckets first, and the others gather around them.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return anchors_.text[a].size() < anchors_.text[b].size(); });
+    for (const std::size_t i : order) place(i);
+    std::mt19937_64 random(2);
+    for (int pass = 1; pass < passes; ++pass) {
+      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+      for (const std::size_t i : order) {
+        take_up(i);
+        place(i);
+      }
+    }
+  }
+
+  const Anchors& anchors() const { return anchors_; }
+  const Placement& placement(std::size_t i) const { return placed_[i]; }
+  double candidates_per_kilobyte() const {
+    std::size_t sum = 0;
+    for (const Bucket& bucket : buckets_) sum += bucket.candidates();
+    return 1000.0 * static_cast<double>(sum) / static_cast<double>(sample_size);
+  }
+  std::size_t fingerprints() const { return behind_.size(); }
+
+ private:
+  std::uint32_t key(std::size_t i, std::size_t at) const { return Sample::key(anchors_.text[i].data() + at); }
+
+  void place(std::size_t i) {
+    const std::string& anchor = anchors_.text[i];
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t at = 0; at + fingerprint_size <= anchor.size(); ++at) {
+      const std::uint32_t k = key(i, at);
+      const double verified = sample_.share(k) * (comparison_cost + (behind_.contains(k) ? 0 : fingerprint_cost));
+      if (verified >= least) continue;
+      for (std::size_t b = 0; b < bucket_count; ++b) {
+        const BucketHalves halves = buckets_[b].halves().with(anchor, anchors_.fold_case[i], at);
+        const std::size_t added = halves == buckets_[b].halves()
+                                      ? 0
+                                      : buckets_[b].candidates_with(sample_, halves) - buckets_[b].candidates();
+        const double cost = verified + candidate_cost * static_cast<double>(added) / static_cast<double>(sample_size);
+        if (cost >= least) continue;
+        least = cost;
+        placed_[i] = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
+      }
+    }
+    Bucket& bucket = buckets_[placed_[i].bucket];
+    const BucketHalves halves = bucket.halves().with(anchor, anchors_.fold_case[i], placed_[i].at);
+    if (halves != bucket.halves() || bucket.candidates() == 0) bucket.set(sample_, halves);
+    members_[placed_[i].bucket].push_back(i);
+    ++behind_[key(i, placed_[i].at)];
+  }
+
+  void take_up(std::size_t i) {
+    const std::size_t b = placed_[i].bucket;
+    std::erase(members_[b], i);
+    BucketHalves halves;
+    for (const std::size_t m : members_[b])
+      halves = halves.with(anchors_.text[m], anchors_.fold_case[m], placed_[m].at);
+    if (halves != buckets_[b].halves()) buckets_[b].set(sample_, halves);
+    const auto behind = behind_.find(key(i, placed_[i].at));
+    if (--behind->second == 0) behind_.erase(behind);
+  }
+
+  Anchors anchors_;
+  const Sample& sample_;
+  std::vector<Placement> placed_;
+  std::vector<Bucket> buckets_;
+  std::array<std::vector<std::size_t>, bucket_count> members_;
+  std::unordered_map<std::uint32_t, std::size_t> behind_;  ///< fingerprint → how many anchors
+};
+
+/// As a string literal. What is no plain character is written in octal.
+std::string literal(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?')  // "??" could begin a trigraph
+      out += c;
+    else
+      out += {'\\', static_cast<char>('0' + (code >> 6)), static_cast<char>('0' + (code >> 3 & 7)),
+              static_cast<char>('0' + (code & 7))};
+  }
+  return out + '"';
+}
+
+/// All logs and tables of a folder, in the order of their names.
+std::string text_of(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
+    if (file.path().extension() == ".log" || file.path().extension() == ".csv") paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  std::string text;
+  for (const auto& path : paths) {
+    std::ifstream in(path, std::ios::binary);
+    text.append(std::istreambuf_iterator<char>(in), {});
+  }
+  if (text.size() < sample_size) throw std::runtime_error(folder.string() + ": too little text to plan by");
+  return text;
+}
+
+void write_plan(const std::string& folder, const std::string& path) {
+  const Sample sample(text_of(folder));
+  const Planner plan(anchors_of(all_parsers()), sample);
+  const Anchors& anchors = plan.anchors();
+  std::ofstream out(path, std::ios::binary);
+  out << "// Written by src/cmake/prefilter_planner.cc: " << anchors.text.size() << " anchors behind "
+      << plan.fingerprints() << " fingerprints, " << plan.candidates_per_kilobyte()
+      << " candidates in\n// a kilobyte of samples/.\n"
+         "#include \"text/prefilter_plan.h\"\n\nnamespace oomdoctor {\n\n"
+         "PrefilterPlan shipped_prefilter_plan() {\n  static constexpr PlannedAnchor plan[] = {\n";
+  for (std::size_t i = 0; i < anchors.text.size(); ++i)
+    out << "      {" << literal(anchors.text[i]) << ", " << (anchors.fold_case[i] ? "true" : "false") << ", {"
+        << plan.placement(i).at << ", " << plan.placement(i).bucket << "}},\n";
+  out << "  };\n  return plan;\n}\n\n}  // namespace oomdoctor\n";
+  if (!out.flush()) throw std::runtime_error(path + ": cannot be written");
+}
+
+}  // namespace
+}  // namespace oomdoctor
+
+int main(int count, char** words) {
+  if (count != 3) {
+    std::fputs("usage: prefilter_planner FOLDER SOURCE\n", stderr);
+    return 2;
+  }
+  try {
+    oomdoctor::write_plan(words[1], words[2]);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return 1;
+}
