@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "analysis/analysis.h"
+#include "base/parallel.h"
 #include "judge/rule_pack.h"
 #include "oomdoctor/version.h"
+#include "parse/joined_case.h"
 #include "parse/scanner.h"
 #include "parse/user_formats.h"
 #include "report/assemble.h"
+#include "report/part_files.h"
+#include "text/digest.h"
 #include "text/source.h"
 
 namespace oomdoctor {
@@ -23,19 +27,41 @@ std::string declared_text(const Parser& parser) {
          std::string(parser.name);
 }
 
-/// Reads all sources, with the user's formats where there are any: then the case says so, because a reader of the
-/// report may have other ones.
-Case scan(std::vector<Source>& sources, const std::vector<std::string>& format_files) {
-  // Made once, then const: a process may read many logs.
-  static const Scanner shipped(all_parsers(), shipped_prefilter_plan());
-  if (format_files.empty()) return shipped.scan(sources, {.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))});
-  UserFormats formats(all_parsers());
-  for (const std::string& path : format_files) formats.add_file(path);
-  Case story = Scanner(formats.parsers(), shipped_prefilter_plan()).scan(sources);
-  for (const Parser* parser : formats.parsers())
-    if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
-  return story;
-}
+/// The shipped formats, and the user's where there are any: then each case says so, because a reader of the report may
+/// have other ones.
+class LogReader {
+ public:
+  explicit LogReader(const std::vector<std::string>& format_files) {
+    static const Scanner shipped(all_parsers(), shipped_prefilter_plan());  // made once, then const
+    scanner_ = &shipped;
+    if (format_files.empty()) return;
+    formats_.emplace(all_parsers());
+    for (const std::string& path : format_files) formats_->add_file(path);
+    scanner_ = &own_.emplace(formats_->parsers(), shipped_prefilter_plan());
+  }
+
+  Case read(const LogSource& log) const {
+    // A descriptor is open while its log is read, and no longer: there may be more logs than descriptors.
+    Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
+    Case story = scanner_->scan(source);
+    if (formats_)
+      for (const Parser* parser : formats_->parsers())
+        if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
+    limit_series(story.series);
+    if (story.notes.size() > CaseLimits::notes) {
+      story.more_notes += static_cast<i64>(story.notes.size() - CaseLimits::notes);
+      story.notes.resize(CaseLimits::notes);
+    }
+    return story;
+  }
+
+ private:
+  const Scanner* scanner_;
+  std::optional<UserFormats> formats_;
+  std::optional<Scanner> own_;
+};
+
+std::size_t jobs_of(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
 
 /// Read when first needed: a healthy log needs none.
 const RulePack& shipped_pack() {
@@ -43,23 +69,77 @@ const RulePack& shipped_pack() {
   return pack;
 }
 
-}  // namespace
+/// What the user's rules add to the shipped ones. Made before a log is read: what is wrong with them is said at once.
+class Rules {
+ public:
+  explicit Rules(const Options& options) {
+    if (!options.rules_folder.empty()) extended_.emplace(shipped_pack()).add_folder(options.rules_folder);
+  }
+  const RulePack& pack() const { return extended_ ? *extended_ : shipped_pack(); }
 
-Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
-  std::optional<RulePack> extended;  // what is wrong with the user's rules is said before a log is read
-  if (!options.rules_folder.empty()) extended.emplace(shipped_pack()).add_folder(options.rules_folder);
+ private:
+  std::optional<RulePack> extended_;
+};
 
-  std::vector<Source> open;
-  for (const LogSource& source : sources)
-    open.push_back(source.memory ? Source::of_text(source.path, *source.memory) : Source::open(source.path));
+/// Makes the cases of all logs side by side and joins them in their order.
+Case joined(std::size_t logs, const Options& options, const std::function<Case(std::size_t)>& make) {
+  JoinedCase all;
+  std::vector<std::optional<Case>> made(logs);
+  for_each_in_order(
+      logs, jobs_of(options), [&](std::size_t i) { made[i] = make(i); },
+      [&](std::size_t i) {
+        all.add(*std::exchange(made[i], std::nullopt));
+        if (options.progress) options.progress({i + 1, logs});
+      });
+  return all.take();
+}
 
-  Case story = scan(open, options.format_files);
-  const Analysis analysis = analyse(story, {options.capacity_bytes});
+Report report_of(Case story, const Rules& rules, const Options& options) {
+  const Analysis analysis = analyse(story, {options.capacity_bytes, jobs_of(options)});
   const bool anything = analysis.primary || analysis.facts.is_true("run.at_risk");
-  const Diagnosis diagnosis = anything ? judge(extended ? *extended : shipped_pack(), analysis.facts) : Diagnosis{};
+  const Diagnosis diagnosis = anything ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(story, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;
   return report;
+}
+
+}  // namespace
+
+Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
+  const Rules rules(options);
+  const LogReader logs(options.format_files);
+  return report_of(joined(sources.size(), options, [&](std::size_t i) { return logs.read(sources[i]); }), rules,
+                   options);
+}
+
+void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take) {
+  const LogReader logs(options.format_files);
+  std::vector<std::string> lines(sources.size());
+  for_each_in_order(
+      sources.size(), jobs_of(options),
+      [&](std::size_t i) {
+        const LogSource& log = sources[i];
+        const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
+        lines[i] = partial_line({log.path, digest}, logs.read(log));
+      },
+      [&](std::size_t i) {
+        take(std::exchange(lines[i], {}));
+        if (options.progress) options.progress({i + 1, sources.size()});
+      });
+}
+
+Report merge(const std::vector<std::string>& part_files, const Options& options) {
+  const Rules rules(options);
+  const PartFiles parts(part_files);
+  return report_of(joined(parts.size(), options, [&](std::size_t i) { return parts.read(i); }), rules, options);
+}
+
+void merge_parts(const std::vector<std::string>& part_files, const PartSink& take) {
+  const PartFiles parts(part_files);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts.read(i);  // what is handed on has been found good
+    take(parts.line(i));
+  }
 }
 
 }  // namespace oomdoctor

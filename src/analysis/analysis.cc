@@ -74,6 +74,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   model_facts(out.facts);
   tell_states(out);
   trend_facts(story, options, out);
+  compare_ranks(story, out);
   series_advice(story, out);
   advice_facts(out.facts);
   return out;

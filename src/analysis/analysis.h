@@ -30,8 +30,18 @@ struct Phase {
   std::optional<Evidence> by;
 };
 
+/// One rank beside the others: figures of the series that the diagnosis is about, or of the fullest such series where
+/// the rank has several.
+struct RankRow {
+  int rank = 0;
+  std::optional<std::size_t> series;
+  std::optional<i64> last_step;
+  bool failed = false;  ///< for want of memory
+};
+
 struct AnalysisOptions {
   std::optional<i64> capacity;  ///< bytes; given by the user where the log does not print it
+  std::size_t jobs = 1;         ///< threads to fit series on; the result is the same for every number
 };
 
 struct Analysis {
@@ -40,6 +50,7 @@ struct Analysis {
   std::vector<Phase> phases;                     ///< one an incident
   std::vector<Trend> trends;                     ///< one a series
   std::optional<std::size_t> main_series;        ///< the series that trend.* is about
+  std::vector<RankRow> ranks;                    ///< by number; empty where fewer than two are known
   std::vector<Note> notes;
   Facts facts;
 };
@@ -62,9 +73,10 @@ void tell_abrupt_end(const Case& story, std::vector<Note>& notes);              
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
 void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity,
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
-void model_facts(Facts& facts);             // model_account.cc: model.*
-void increment_fact(Facts& facts);          // increments.cc: trend.increment
-void advice_facts(Facts& facts);            // advice.cc: advice.*
+void compare_ranks(const Case& story, Analysis& analysis);  // comparisons.cc: RankRow, stragglers
+void model_facts(Facts& facts);                             // model_account.cc: model.*
+void increment_fact(Facts& facts);                          // increments.cc: trend.increment
+void advice_facts(Facts& facts);                            // advice.cc: advice.*
 
 /// Does the series tell of the process that failed, before it failed? Every series does where nothing failed.
 bool belongs(const Series& series, const Incident* incident);

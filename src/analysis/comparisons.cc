@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/analysis.h"
 #include "analysis/statistics.h"
@@ -12,19 +13,24 @@ namespace oomdoctor {
 namespace {
 
 // Judgement, with its reason.
-constexpr i64 few_points = 8;              ///< fewer values cannot show that there is no growth
-constexpr double gap_growth_share = 0.05;  ///< of the device: a gap that grew by less would not decide over a failure
-constexpr double gap_over_allocated = 3;   ///< reserved must have grown this many times as much as allocated moved
+constexpr i64 few_points = 8;               ///< fewer values cannot show that there is no growth
+constexpr double gap_growth_share = 0.05;   ///< of the device: a gap that grew by less would not decide over a failure
+constexpr double few_steps_behind = 2;      ///< logs are cut off in the middle of a step, and printed every other one
+constexpr double step_share_behind = 0.02;  ///< of the steps: of long runs the last lines may still be in a buffer
+constexpr double few_ranks = 0.25;          ///< of all: where more stop early, the others are those that stand out
+constexpr std::size_t ranks_named = 4;      ///< of the stragglers
+constexpr double gap_over_allocated = 3;    ///< reserved must have grown this many times as much as allocated moved
 
 /// Reserved climbs while allocated stays: the cache grows, the tensors do not.
 void set_gap_facts(const Case& story, const std::vector<Trend>& trends, const Incident* incident,
                    std::optional<i64> capacity, Facts& facts) {
   for (std::size_t a = 0; a < story.series.size(); ++a) {
     const Series& alloc = story.series[a];
-    if (alloc.metric != Metric::allocated || alloc.n < few_points || !belongs(alloc, incident)) continue;
+    if (alloc.metric != Metric::allocated || alloc.n < few_points || !alloc.followed() || !belongs(alloc, incident))
+      continue;
     for (std::size_t r = 0; r < story.series.size(); ++r) {
       const Series& res = story.series[r];
-      if (res.metric != Metric::reserved || res.n != alloc.n || res.where.rank != alloc.where.rank ||
+      if (res.metric != Metric::reserved || !res.followed() || res.n != alloc.n || res.where.rank != alloc.where.rank ||
           res.phase != alloc.phase)
         continue;
       const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
@@ -46,16 +52,24 @@ bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metr
 void set_outside_fact(const Case& story, const Incident* incident, Analysis& analysis) {
   for (std::size_t d = 0; d < story.series.size(); ++d) {
     const Series& device = story.series[d];
-    if (device.metric != Metric::used || device.n < few_points || !belongs(device, incident)) continue;
+    if (device.metric != Metric::used || device.n < few_points || !device.followed() || !belongs(device, incident))
+      continue;
     for (std::size_t p = 0; p < story.series.size(); ++p) {
       const Series& process = story.series[p];
-      if (!is_torch_counter(process.metric) || process.n < few_points || !belongs(process, incident)) continue;
+      if (!is_torch_counter(process.metric) || process.n < few_points || !process.followed() ||
+          !belongs(process, incident))
+        continue;
       if (process.where.device && device.where.device && process.where.device != device.where.device) continue;
       if (analysis.trends[p].leak) return;  // it grows in here
       analysis.facts.set("trend.external_grows", Value{analysis.trends[d].leak},
                          {device.first_evidence, device.last_evidence, process.last_evidence});
     }
   }
+}
+
+/// The same measure of the same part of the step.
+bool is_comparable(const Series& a, const Series& b) {
+  return a.metric == b.metric && a.label == b.label && a.phase == b.phase;
 }
 
 /// The main series of every rank: how many grow, and how far the fullest stands above the usual one.
@@ -67,8 +81,7 @@ void set_rank_facts(const Case& story, Analysis& analysis) {
   std::optional<std::size_t> fullest;
   for (std::size_t i = 0; i < story.series.size(); ++i) {
     const Series& s = story.series[i];
-    const bool comparable = s.metric == main.metric && s.label == main.label && s.phase == main.phase;
-    if (!comparable || !s.where.rank || s.n < few_points) continue;
+    if (!is_comparable(s, main) || !s.where.rank || s.n < few_points) continue;
     peaks.push_back(s.max_value);
     if (analysis.trends[i].leak) growing.push_back(i);
     if (!fullest || s.max_value > story.series[*fullest].max_value) fullest = i;
@@ -88,6 +101,30 @@ void set_rank_facts(const Case& story, Analysis& analysis) {
                             fmt::format("only rank {} of {} grows: look for what it does and the others do not",
                                         *alone.where.rank, peaks.size()),
                             alone.last_evidence});
+}
+
+/// A few ranks whose log ends many steps before the others' do: they died or hang, and the others wait for them.
+void tell_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes) {
+  std::vector<double> ends;
+  for (const RankRow& row : ranks)
+    if (row.last_step) ends.push_back(static_cast<double>(*row.last_step));
+  if (ends.size() < 2) return;
+  const double usual = median_of(ends);
+  const double behind = usual - std::max(few_steps_behind, step_share_behind * std::abs(usual));
+  std::vector<const RankRow*> late;
+  for (const RankRow& row : ranks)
+    if (row.last_step && static_cast<double>(*row.last_step) < behind) late.push_back(&row);
+  if (late.empty() || static_cast<double>(late.size()) > few_ranks * static_cast<double>(ends.size())) return;
+  std::string who;
+  for (std::size_t i = 0; i < std::min(late.size(), ranks_named); ++i)
+    who += fmt::format("{}{} (step {}{})", i == 0 ? "" : ", ", late[i]->rank, *late[i]->last_step,
+                       late[i]->failed ? ", out of memory" : "");
+  if (late.size() > ranks_named) who += fmt::format(" and {} more", late.size() - ranks_named);
+  notes.push_back({Severity::note,
+                   fmt::format("{} {} stopped before the others, which reached step {:.0f}: a rank that waits for "
+                               "another fails later and for another reason",
+                               late.size() == 1 ? "rank" : "ranks", who, usual),
+                   {}});
 }
 
 /// The device's own clocked series at the moment of the failure: what it held beyond this process, where the message
@@ -122,6 +159,21 @@ void set_join_facts(const Case& story, const Incident* incident, Analysis& analy
 }
 
 }  // namespace
+
+void compare_ranks(const Case& story, Analysis& analysis) {
+  std::map<int, RankRow> rows;
+  for (const auto& [rank, known] : story.ranks) rows[rank] = {rank, std::nullopt, known.last_step, known.failed};
+  for (std::size_t i = 0; i < story.series.size(); ++i) {
+    const Series& s = story.series[i];
+    if (!s.where.rank) continue;
+    RankRow& row = rows.try_emplace(*s.where.rank, RankRow{*s.where.rank, {}, {}, false}).first->second;
+    if (!analysis.main_series || !is_comparable(s, story.series[*analysis.main_series])) continue;
+    if (!row.series || s.max_value > story.series[*row.series].max_value) row.series = i;
+  }
+  if (rows.size() < 2) return;
+  for (const auto& [rank, row] : rows) analysis.ranks.push_back(row);
+  tell_stragglers(analysis.ranks, analysis.notes);
+}
 
 void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity, Analysis& analysis) {
   set_gap_facts(story, analysis.trends, incident, capacity, analysis.facts);

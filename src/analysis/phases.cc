@@ -234,6 +234,9 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     handled += i.handled && i.when.order < incident.when.order;
     ranks += i.where.rank.has_value() && !i.handled;
   }
+  if (story.more_incidents > 0)  // then there are ranks whose failures are counted alone
+    ranks = std::max(ranks, i64{std::count_if(story.ranks.begin(), story.ranks.end(),
+                                              [](const auto& rank) { return rank.second.failed; })});
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
   facts.set("run.ranks_failed", Value{Number{static_cast<double>(std::max<i64>(ranks, 1)), 0}}, here);
 }

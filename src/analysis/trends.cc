@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/analysis.h"
+#include "base/parallel.h"
 
 namespace oomdoctor {
 namespace {
@@ -55,7 +56,7 @@ std::optional<std::size_t> choose_main(const Case& story, const std::vector<Tren
   };
   for (std::size_t i = 0; i < story.series.size(); ++i) {
     const Series& s = story.series[i];
-    if (rank_of(s.metric) >= order.size() || !belongs(s, incident)) continue;
+    if (rank_of(s.metric) >= order.size() || !s.followed() || !belongs(s, incident)) continue;
     if (incident != nullptr && is_device_metric(s.metric) == host) continue;
     if (!best || better(i, *best)) best = i;
   }
@@ -232,18 +233,18 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
   const auto capacity = known_capacity(story, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
   if (capacity) settle_units(story, *capacity, analysis.notes);
   tell_units(story, analysis.notes);
-  for (const Series& s : story.series) {
+  analysis.trends.resize(story.series.size());
+  for_each_index(story.series.size(), options.jobs, [&](std::size_t i) {
+    const Series& s = story.series[i];
     GrowthOptions growth;
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
     if (s.metric == Metric::used)
       if (const auto own = own_capacity(story, s)) growth.capacity = static_cast<double>(*own);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
-    analysis.trends.push_back(s.metric == Metric::input_length || s.metric == Metric::free ||
-                                      s.metric == Metric::utilization
-                                  ? Trend{}
-                                  : growth_of(s, growth));
-  }
+    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
+    if (fills && s.followed()) analysis.trends[i] = growth_of(s, growth);
+  });
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis);
   const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;

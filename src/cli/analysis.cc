@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cli/inputs.h"
@@ -18,6 +20,15 @@ i64 read_capacity(const std::string& text) {
     throw Error(fmt::format("--capacity cannot be '{}'", text), "",
                 "it is a number with its unit, as in 23.69GiB or 80GB");
   return size->count;
+}
+
+std::size_t read_jobs(const std::string& text) {
+  constexpr int most = 1024;
+  int jobs = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
+  if (error != std::errc{} || end != text.data() + text.size() || jobs < 1 || jobs > most)
+    throw Error(fmt::format("--jobs cannot be '{}'", text), "", fmt::format("it is a number from 1 to {}", most));
+  return static_cast<std::size_t>(jobs);
 }
 
 /// Before anything is read, so that a typing error is not answered with a long analysis of nothing.
@@ -47,6 +58,7 @@ Options diagnose_options(const Arguments& arguments) {
   options.format_files = format_files_of(arguments);
   options.why_not = arguments.value_or("why-not", "");
   options.trace = arguments.has("trace");
+  if (const auto jobs = arguments.value("jobs")) options.jobs = read_jobs(*jobs);
   if (!options.why_not.empty()) check_cause(options.why_not, options.rules_folder);
   return options;
 }

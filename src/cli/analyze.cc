@@ -1,6 +1,4 @@
-// oomdoctor analyze: logs in, one report on standard output and as many as wished in files.
-#include <fmt/format.h>
-
+// oomdoctor analyze and merge: logs, or parts of logs that were read elsewhere, in; reports or parts out.
 #include <cstdio>
 
 #include "base/error.h"
@@ -8,65 +6,66 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/inputs.h"
-#include "report/writer.h"
+#include "cli/outputs.h"
+#include "cli/progress.h"
 
 namespace oomdoctor::cli {
 namespace {
 
-/// One --output: a report in a format, to a place.
-struct Output {
-  const Writer* writer;
-  std::string path;  ///< "-" is standard output
-};
+/// Parts are no reports: what is said of the whole run is said when they are merged.
+bool wants_parts(const Arguments& arguments) {
+  if (arguments.value_or("format", "terminal") != "partial") return false;
+  if (arguments.has("output"))
+    throw Error("--output writes reports, and --format partial writes none", "",
+                "merge the parts: oomdoctor merge PART... --output FORMAT=PATH");
+  return true;
+}
 
-/// Refused before anything is read: a mistyped option must not cost the analysis of a large log.
-Output output_of(const std::string& text, const std::vector<LogSource>& inputs) {
-  const auto equals = text.find('=');
-  if (equals == std::string::npos || equals + 1 == text.size())
-    throw Error(fmt::format("--output cannot be '{}'", text), "", "it is FORMAT=PATH, as in --output json=report.json");
-  const std::string format = text.substr(0, equals), path = text.substr(equals + 1);
-  const Writer* writer = find_writer(format);
-  if (!writer) {
-    std::vector<std::string> names;
-    for (const auto& known : writers()) names.emplace_back(known.name);
-    const std::string near = suggestion(format, names);
-    throw Error(fmt::format("--output knows no format '{}'", format), "",
-                near.empty() ? fmt::format("it is one of: {}", fmt::join(names, ", ")) : near);
-  }
-  std::error_code error;
-  for (const auto& input : inputs)
-    if (std::filesystem::equivalent(input.path, path, error))
-      throw Error(fmt::format("--output would overwrite the log {}", path), "", "choose another path for the report");
-  return {writer, path};
+void print_part(std::string_view line) { print(std::string(line) + '\n'); }
+
+int deliver(const Arguments& arguments, const Outputs& outputs, const Report& report) {
+  if (arguments.has("why-not") && !report.why_not)
+    std::fputs("oomdoctor: nothing failed here, so no cause was weighed\n", stderr);
+  outputs.write(report);
+  return exit_status(report, arguments.value_or("fail-on", "error"));
+}
+
+std::vector<std::string> paths_of(const std::vector<LogSource>& inputs) {
+  std::vector<std::string> paths;
+  for (const auto& input : inputs) paths.push_back(input.path);
+  return paths;
 }
 
 }  // namespace
 
 int run_analyze(const Arguments& arguments) {
-  const TerminalView view = view_of(arguments);
+  const bool parts = wants_parts(arguments);
   const auto inputs = inputs_of(arguments.words);
-  std::vector<Output> outputs;
-  bool prints = false;
-  for (const auto& text : arguments.all("output")) {
-    outputs.push_back(output_of(text, inputs));
-    prints = prints || outputs.back().path == "-";
+  Options options = diagnose_options(arguments);
+  if (parts) return read_parts(inputs, options, print_part), 0;
+  const Outputs outputs(arguments, paths_of(inputs));
+  Report report;
+  {
+    ProgressLine line;
+    options.progress = [&](const Progress& progress) { line.show(progress); };
+    report = diagnose(inputs, options);
   }
-  const Report report = diagnose(inputs, diagnose_options(arguments));
+  return deliver(arguments, outputs, report);
+}
 
-  if (arguments.has("why-not") && !report.why_not)
-    std::fputs("oomdoctor: nothing failed here, so no cause was weighed\n", stderr);
-
-  // A file gets plain text, whatever the terminal can do.
-  TerminalView plain = view;
-  plain.color = arguments.value_or("color", "auto") == "always";
-  for (const auto& output : outputs) {
-    if (output.path == "-")
-      print(output.writer->write(report, view));
-    else
-      write_file(output.path, output.writer->write(report, plain));
+int run_merge(const Arguments& arguments) {
+  const bool parts = wants_parts(arguments);
+  const auto files = part_files_of(arguments.words);
+  Options options = diagnose_options(arguments);
+  if (parts) return merge_parts(files, print_part), 0;
+  const Outputs outputs(arguments, files);
+  Report report;
+  {
+    ProgressLine line;
+    options.progress = [&](const Progress& progress) { line.show(progress); };
+    report = merge(files, options);
   }
-  if (!prints) print(find_writer(arguments.value_or("format", "terminal"))->write(report, view));
-  return exit_status(report, arguments.value_or("fail-on", "error"));
+  return deliver(arguments, outputs, report);
 }
 
 }  // namespace oomdoctor::cli

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "base/error.h"
+#include "base/natural_order.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -41,7 +43,6 @@ std::vector<std::string> logs_in(const fs::path& folder) {
     throw Error(
         fmt::format("there is no log in the folder {}", folder.string()), "",
         fmt::format("looked for names that end in {}; name other files one by one", fmt::join(log_suffixes, " ")));
-  std::sort(paths.begin(), paths.end());
   return paths;
 }
 
@@ -77,7 +78,7 @@ bool standard_input_has_text() {
 }  // namespace
 
 std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
-  std::vector<LogSource> inputs;
+  std::vector<std::string> found;
   if (words.empty()) {
     if (!standard_input_has_text())
       throw Error("there is nothing to read", "", "name a log, as in oomdoctor analyze train.log, or pipe one in");
@@ -91,11 +92,32 @@ std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
     else if (word != "-" && !fs::exists(word, error))
       paths = matches_of(word);
     if (paths.empty()) refuse_missing(word);
-    for (auto& path : paths)
-      if (std::none_of(inputs.begin(), inputs.end(), [&](const LogSource& input) { return input.path == path; }))
-        inputs.push_back({std::move(path), std::nullopt});
+    std::move(paths.begin(), paths.end(), std::back_inserter(found));
   }
+  std::sort(found.begin(), found.end(), natural_less);
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  std::vector<LogSource> inputs;
+  for (auto& path : found) inputs.push_back({std::move(path), std::nullopt});
   return inputs;
+}
+
+std::vector<std::string> part_files_of(const std::vector<std::string>& words) {
+  std::vector<std::string> files;
+  if (words.empty())
+    throw Error("there is nothing to merge", "",
+                "name the parts that oomdoctor analyze --format partial wrote, as in oomdoctor merge parts/*.jsonl");
+  for (const auto& word : words) {
+    std::error_code error;
+    std::vector<std::string> paths = {word};
+    if (!fs::exists(word, error)) paths = matches_of(word);
+    if (paths.empty()) refuse_missing(word);
+    for (auto& path : paths) {
+      // Each is read twice: once for what there is, once for what it says.
+      if (!fs::is_regular_file(path, error)) throw Error(fmt::format("{} is no file of parts", path));
+      files.push_back(std::move(path));
+    }
+  }
+  return files;
 }
 
 std::vector<std::string> format_files_of(const Arguments& arguments) {

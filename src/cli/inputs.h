@@ -9,8 +9,12 @@
 
 namespace oomdoctor::cli {
 
-/// In a fixed order: as typed, and by name inside of a folder. No words and a pipe: standard input. Throws Error.
+/// By name, numbers by their value, whatever the order that they were typed in: the same files are the same case. No
+/// words and a pipe: standard input. Throws Error.
 std::vector<LogSource> inputs_of(const std::vector<std::string>& words);
+
+/// Files of parts as typed; patterns are expanded. Throws Error.
+std::vector<std::string> part_files_of(const std::vector<std::string>& words);
 
 /// The files of --format-file; without any, .oomdoctor.toml of the working directory where there is one. Throws Error.
 std::vector<std::string> format_files_of(const Arguments& arguments);

@@ -10,6 +10,7 @@
 #include "cli/knowledge.h"
 #include "parse/user_formats.h"
 #include "report/layout.h"
+#include "report/partial.h"
 #include "report/schema.h"
 #include "report/sink.h"
 #include "report/utf8.h"
@@ -115,8 +116,8 @@ int run_list(const Arguments& arguments) {
   return 0;
 }
 
-int run_schema(const Arguments&) {
-  print(report_schema());
+int run_schema(const Arguments& arguments) {
+  print(arguments.words.front() == "partial" ? partial_schema() : report_schema());
   return 0;
 }
 

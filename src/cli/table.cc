@@ -9,12 +9,16 @@ namespace {
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
   for (const auto& writer : writers()) names.emplace_back(writer.name);
+  names.emplace_back("partial");
   return names;
 }
 
 std::vector<OptionSpec> common_options() {
   return {
-      {"format", 0, "FORMAT", "of standard output: terminal (default), json, markdown, github", format_names()},
+      {"format", 0, "FORMAT",
+       "of standard output: terminal (default), json, markdown, github, or partial:\n"
+       "                            each log for itself, to be merged later",
+       format_names()},
       {"output", 0, "FORMAT=PATH", "also write a report to a file; may be given several times"},
       {"fail-on",
        0,
@@ -22,6 +26,7 @@ std::vector<OptionSpec> common_options() {
        "exit 1 from this level on: error (a failure), warning (a risk, or a failure\n"
        "                            that the program survived), never",
        {"error", "warning", "never"}},
+      {"jobs", 0, "N", "read and compute on so many threads (default: as many as the machine has)"},
       {"capacity", 0, "SIZE", "memory of the device where the log does not print it: 23.69GiB"},
       {"rules", 0, "DIR", "add the causes, fixes and myths of a folder; the same id replaces"},
       {"format-file", 0, "FILE",
@@ -67,17 +72,26 @@ const std::vector<CommandSpec>& command_table() {
        "read logs and say what ran out of memory, why, and what to do",
        "PATH is a log, a folder of logs or a pattern; - is standard input, and so is a pipe when no path is given.\n"
        "All paths together are read as the logs of one run.",
-       {"format", "output", "fail-on", "capacity", "rules", "format-file", "why-not", "trace", "color", "width",
+       {"format", "output", "fail-on", "jobs", "capacity", "rules", "format-file", "why-not", "trace", "color", "width",
         "quiet", "verbose", "help"},
        {},
        run_analyze},
+      {"merge",
+       "PART...",
+       "read parts instead of logs: what analyze says of all the logs together",
+       "PART is what oomdoctor analyze --format partial printed, on this machine or on others. A log counts once, in\n"
+       "however many parts it is. With --format partial the parts are printed again, each log once and in order.",
+       {"format", "output", "fail-on", "jobs", "capacity", "rules", "why-not", "trace", "color", "width", "quiet",
+        "verbose", "help"},
+       {},
+       run_merge},
       {"ci",
        "[PATH...]",
        "the same for a CI job: all reports into oomdoctor-out/, exit 0",
        "Writes oomdoctor-out/report.json, .md and .txt and prints the terminal report. On GitHub it also annotates "
        "the\n"
        "lines that failed and adds the report to the job summary.",
-       {"fail-on", "capacity", "rules", "format-file", "color", "width", "quiet", "verbose", "help"},
+       {"fail-on", "jobs", "capacity", "rules", "format-file", "color", "width", "quiet", "verbose", "help"},
        {},
        run_ci},
       {"estimate",
@@ -103,7 +117,13 @@ const std::vector<CommandSpec>& command_table() {
        {"format", "rules", "format-file", "color", "width", "help"},
        {"causes", "fixes", "myths", "facts", "formats"},
        run_list},
-      {"schema", "report", "print the JSON Schema of the report", "", {"help"}, {"report"}, run_schema},
+      {"schema",
+       "report|partial",
+       "print the JSON Schema of the report, or of a part",
+       "",
+       {"help"},
+       {"report", "partial"},
+       run_schema},
   };
   return table;
 }

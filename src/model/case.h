@@ -46,6 +46,12 @@ struct KnownSetting {
   Evidence evidence;
 };
 
+/// What is known of one rank beside its series and failures.
+struct RankStory {
+  std::optional<i64> last_step;  ///< that its own file prints
+  bool failed = false;           ///< for want of memory, and nobody handled it
+};
+
 struct Coverage {
   i64 lines = 0;
   i64 claimed = 0;
@@ -56,8 +62,13 @@ struct Coverage {
 /// of the rest.
 struct CaseLimits {
   static constexpr std::size_t incidents = 256;
-  static constexpr std::size_t occurrences = 64;  ///< of one incident
-  static constexpr std::size_t series = 2048;
+  static constexpr std::size_t occurrences = 64;         ///< of one incident
+  static constexpr std::size_t series = 2048;            ///< of one file
+  static constexpr std::size_t joined_series = 1 << 14;  ///< of all files: some memory metrics of 4,096 ranks
+  static constexpr std::size_t followed_series = 256;    ///< with their values: fitting one takes milliseconds
+  static constexpr std::size_t buckets = 1 << 17;        ///< of all series together: 32 long ones, or 9 MiB
+  static constexpr std::size_t notes = 256;
+  static constexpr std::size_t ranks = 1 << 16;  ///< the largest jobs have some ten thousand
   static constexpr std::size_t settings = 512;
   static constexpr std::size_t setting_bytes = 200;  ///< of one value
   static constexpr std::size_t remarks_per_id = 64;  ///< and as many exits
@@ -69,6 +80,7 @@ struct Case {
   i64 more_incidents = 0;
   std::vector<Series> series;
   i64 more_series = 0;
+  std::map<int, RankStory> ranks;  ///< those that files or failures name
   std::map<std::string, KnownSetting, std::less<>> settings;
   std::vector<Event> remarks;  ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
@@ -79,6 +91,7 @@ struct Case {
   std::optional<Evidence> first_impossible;
   Coverage coverage;
   std::vector<Note> notes;
+  i64 more_notes = 0;
 };
 
 }  // namespace oomdoctor

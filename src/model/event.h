@@ -40,6 +40,8 @@ enum class Agent {
 
 std::string_view to_string(OomKind);
 std::string_view to_string(Agent);
+inline constexpr OomKind last_oom_kind = OomKind::pool;
+inline constexpr Agent last_agent = Agent::worker;
 
 struct OtherProcess {
   i64 pid = 0;

@@ -132,6 +132,15 @@ void Series::add(double x, double t, double y) {
   }
 }
 
+void Series::thin(std::size_t most) {
+  while (buckets_.size() > most) {
+    const std::size_t before = buckets_.size();
+    halve(buckets_);
+    width_ = std::min(width_ * 2, widest);
+    if (buckets_.size() == before) buckets_.erase(buckets_.begin(), buckets_.end() - static_cast<std::ptrdiff_t>(most));
+  }
+}
+
 void Series::rescale(double factor) {
   for (Bucket& bucket : buckets_) {
     bucket.y *= factor;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/evidence.h"
@@ -38,6 +39,8 @@ enum class SeriesKind {
 
 std::string_view to_string(Metric);
 std::string_view to_string(SeriesKind);
+inline constexpr Metric last_metric = Metric::input_length;
+inline constexpr SeriesKind last_series_kind = SeriesKind::reset_maximum;
 
 struct Bucket {
   i64 n = 0;
@@ -74,6 +77,15 @@ class Series {
 
   /// Multiplies every value by `factor`: a unit was read the other way (10^9 for 2^30).
   void rescale(double factor);
+
+  /// False for one of very many series, of which only the figures above were kept.
+  bool followed() const { return n == 0 || !buckets_.empty(); }
+  /// Joins neighbours until at most `most` buckets are left; where there are only runs of one value, the oldest go.
+  void thin(std::size_t most);
+  /// Forgets everything but the figures above.
+  void summarise() { restore({}); }
+  /// Takes back what buckets() gave, when all else has been set.
+  void restore(std::vector<Bucket> buckets) { buckets_ = std::move(buckets); }
 
  private:
   std::vector<Bucket> buckets_;

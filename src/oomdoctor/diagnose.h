@@ -2,14 +2,22 @@
 // cannot be read is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "oomdoctor/report.h"
 
 namespace oomdoctor {
+
+/// How far the reading of many logs has come.
+struct Progress {
+  std::size_t done = 0, all = 0;  ///< logs
+};
 
 struct Options {
   std::optional<std::int64_t> capacity_bytes;  ///< of the device, where the log does not print it
@@ -17,6 +25,9 @@ struct Options {
   std::vector<std::string> format_files;  ///< TOML files that declare line formats beside the shipped ones
   std::string why_not;                    ///< id of a cause to account for in Report::why_not; "" for none
   bool trace = false;                     ///< fill Report::trace
+  std::size_t jobs = 0;                   ///< threads to work on, 0 for as many as the machine runs at once; the report
+                                          ///< is the same for every number
+  std::function<void(const Progress&)> progress;  ///< called after each log, from one thread at a time; may be empty
 };
 
 /// One log. `path` "-" is standard input. With `memory` that text is read instead, and `path` is only its name.
@@ -28,5 +39,24 @@ struct LogSource {
 /// Reads all sources as the logs of one run and judges them. Throws oomdoctor::Error (a std::runtime_error) when a
 /// source, a rule or a format cannot be read. Same sources, same options, same report.
 Report diagnose(const std::vector<LogSource>& sources, const Options& options = {});
+
+// The same in two halves, for more logs than one machine wants to read. Parts are lines of JSON without their end (see
+// oomdoctor schema partial).
+
+/// Takes one part.
+using PartSink = std::function<void(std::string_view line)>;
+
+/// Reads each log for itself and hands out a part of each, in their order. What a diagnosis takes beside the formats
+/// (capacity, rules) is asked for when the parts are merged. Throws oomdoctor::Error as diagnose() does, and for a log
+/// that cannot be read twice, as a pipe.
+void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take);
+
+/// Judges the logs of all parts in these files as the logs of one run: what diagnose() says of the logs themselves, in
+/// the order of their paths. A log that is in several parts counts once. Throws oomdoctor::Error for a file that cannot
+/// be read and a line that is no part.
+Report merge(const std::vector<std::string>& part_files, const Options& options = {});
+
+/// Hands out those parts again: each log once, in the order of their paths.
+void merge_parts(const std::vector<std::string>& part_files, const PartSink& take);
 
 }  // namespace oomdoctor

@@ -125,6 +125,17 @@ struct ReportSeries {
   Location first, last;
 };
 
+/// One rank beside the others. Values are those of the series that the diagnosis is about.
+struct ReportRank {
+  int rank = 0;
+  bool failed = false;  ///< for want of memory, and nobody handled it
+  std::optional<std::int64_t> last_step;
+  std::string metric;
+  std::optional<double> first_value, last_value, max_value;
+  bool leak = false;                 ///< its series grows without a bound
+  std::optional<Location> location;  ///< the last line of the series
+};
+
 struct Because {
   std::string fact, text;
   double weight = 0;
@@ -195,6 +206,8 @@ struct Report {
   std::vector<ReportIncident> incidents;
   std::int64_t more_incidents = 0;
   std::vector<ReportSeries> series;
+  std::int64_t more_series = 0;   ///< of very many ranks; they are in `ranks` alone
+  std::vector<ReportRank> ranks;  ///< by number; empty where fewer than two are known
   std::vector<ReportCause> causes;
   std::vector<ReportFix> fixes;
   std::optional<ReportPlan> plan;

@@ -2,15 +2,22 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
+#include "parse/rank_in_path.h"
 #include "parse/same_failure.h"
 
 namespace oomdoctor {
 namespace {
 
-constexpr int order_bits = 48;  ///< of the line in When::order; the file stands above it
+constexpr int order_bits = 40;  ///< of the line in When::order; the file stands above it
 constexpr double dated = 1e8;   ///< below, only the time of the day is known
+
+/// Counts of a part that came from elsewhere may be anything.
+void add_to(i64& sum, i64 more) {
+  if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<i64>::max();
+}
 
 /// Files of several ranks are read one after the other: their clocks tell which of them failed first.
 bool was_earlier(const Incident& a, const Incident& b) {
@@ -39,6 +46,20 @@ void number(Case& file, int source) {
   known(file.first_impossible);
 }
 
+/// Lines of other ranks stand in files that are named after one, too: what a launcher prints for all of them.
+bool is_only_rank(const Case& file, int rank) {
+  const auto other = [rank](const auto& said) { return said.where.rank && said.where.rank != rank; };
+  return std::none_of(file.incidents.begin(), file.incidents.end(), other) &&
+         std::none_of(file.series.begin(), file.series.end(), other) &&
+         std::none_of(file.remarks.begin(), file.remarks.end(), other);
+}
+
+void give_rank(Case& file, int rank) {
+  for (Incident& incident : file.incidents) incident.where.rank = rank;
+  for (Series& series : file.series) series.where.rank = rank;
+  for (Event& event : file.remarks) event.where.rank = rank;
+}
+
 /// The id under which a remark or an exit is counted.
 std::string_view counted_as(const Event& event) {
   const auto* remark = std::get_if<Remark>(&event.what);
@@ -48,8 +69,11 @@ std::string_view counted_as(const Event& event) {
 }  // namespace
 
 void JoinedCase::add_incidents(Case& file) {
-  case_.more_incidents += file.more_incidents;
+  add_to(case_.more_incidents, file.more_incidents);
   for (Incident& incident : file.incidents) {
+    if (!incident.handled && incident.where.rank &&
+        (case_.ranks.size() < CaseLimits::ranks || case_.ranks.contains(*incident.where.rank)))
+      case_.ranks[*incident.where.rank].failed = true;
     const bool first = !incident.handled && (!first_ || was_earlier(incident, case_.incidents[*first_]));
     if (case_.incidents.size() >= CaseLimits::incidents) {
       ++case_.more_incidents;
@@ -58,6 +82,35 @@ void JoinedCase::add_incidents(Case& file) {
     }
     if (first) first_ = case_.incidents.size();
     case_.incidents.push_back(std::move(incident));
+  }
+}
+
+void JoinedCase::add_series(Case& file) {
+  add_to(case_.more_series, file.more_series);
+  for (Series& series : file.series) {
+    if (case_.series.size() >= CaseLimits::joined_series) {
+      ++case_.more_series;
+      continue;
+    }
+    const Followed more = followed_in(series);
+    followed_.series += more.series, followed_.buckets += more.buckets;
+    case_.series.push_back(std::move(series));
+  }
+  // Twice as many may be followed on the way as in the end, so that they are not sorted again for every file.
+  if (followed_.series > 2 * CaseLimits::followed_series || followed_.buckets > CaseLimits::buckets) limit();
+}
+
+void JoinedCase::limit() {
+  Spotlight spotlight;
+  if (first_) {
+    const Incident& failure = case_.incidents[*first_];
+    spotlight = {failure.evidence.span.source, failure.where.rank};
+  }
+  limit_series(case_.series, spotlight);
+  followed_ = {};
+  for (const Series& series : case_.series) {
+    const Followed some = followed_in(series);
+    followed_.series += some.series, followed_.buckets += some.buckets;
   }
 }
 
@@ -74,7 +127,7 @@ void JoinedCase::add_remarks(Case& file) {
     }
     case_.remarks.push_back(std::move(event));
   }
-  for (const auto& [id, n] : file.remark_counts) case_.remark_counts[id] += n;
+  for (const auto& [id, n] : file.remark_counts) add_to(case_.remark_counts[id], n);
 }
 
 void JoinedCase::add_settings(Case& file) {
@@ -84,40 +137,55 @@ void JoinedCase::add_settings(Case& file) {
 }
 
 void JoinedCase::add_notes(Case& file) {
+  add_to(case_.more_notes, file.more_notes);
   for (Note& note : file.notes) {
     // A layout that a hundred files have in common is explained once.
     const bool told = !note.at && std::any_of(case_.notes.begin(), case_.notes.end(),
                                               [&](const Note& n) { return !n.at && n.text == note.text; });
-    if (!told) case_.notes.push_back(std::move(note));
+    if (told) continue;
+    if (case_.notes.size() < CaseLimits::notes)
+      case_.notes.push_back(std::move(note));
+    else
+      ++case_.more_notes;
   }
 }
 
 void JoinedCase::add(Case file) {
   number(file, static_cast<int>(case_.inputs.size()));
+  if (const auto rank = file.inputs.empty() ? std::nullopt : rank_in_path(file.inputs.front().path);
+      rank && is_only_rank(file, *rank)) {
+    give_rank(file, *rank);
+    if (case_.ranks.size() < CaseLimits::ranks || case_.ranks.contains(*rank)) {
+      auto& last = case_.ranks[*rank].last_step;  // std::nullopt is less than any step
+      last = std::max(last, file.last_step);
+    }
+  }
   std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(case_.inputs));
   add_incidents(file);
-  for (Series& series : file.series) {
-    if (case_.series.size() < CaseLimits::series)
-      case_.series.push_back(std::move(series));
-    else
-      ++case_.more_series;
-  }
-  case_.more_series += file.more_series;
+  add_series(file);
   add_settings(file);
   add_remarks(file);
   if (!case_.first_step) case_.first_step = file.first_step;
   if (file.last_step) case_.last_step = file.last_step;
-  case_.progress_lines += file.progress_lines;
+  add_to(case_.progress_lines, file.progress_lines);
   if (file.last_progress) case_.last_progress = std::move(file.last_progress);
-  case_.impossible_values += file.impossible_values;
+  add_to(case_.impossible_values, file.impossible_values);
   if (!case_.first_impossible) case_.first_impossible = std::move(file.first_impossible);
-  case_.coverage.lines += file.coverage.lines;
-  case_.coverage.claimed += file.coverage.claimed;
-  for (const auto& [parser, n] : file.coverage.by_parser) case_.coverage.by_parser[parser] += n;
+  add_to(case_.coverage.lines, file.coverage.lines);
+  add_to(case_.coverage.claimed, file.coverage.claimed);
+  for (const auto& [parser, n] : file.coverage.by_parser) add_to(case_.coverage.by_parser[parser], n);
   add_notes(file);
 }
 
 Case JoinedCase::take() {
+  limit();
+  if (case_.more_series > 0)
+    case_.notes.push_back({Severity::note,
+                           "memory series beyond the first " + std::to_string(case_.series.size()) + " were left out",
+                           {}});
+  if (case_.more_notes > 0)
+    case_.notes.push_back(
+        {Severity::note, std::to_string(case_.more_notes) + " more notes about single files were left out", {}});
   if (case_.impossible_values > 0)
     case_.notes.push_back({Severity::note,
                            std::to_string(case_.impossible_values) +
@@ -135,6 +203,7 @@ Case JoinedCase::take() {
     if (other_rank || other_device || echo) incident.follows = *first_;
   }
   first_.reset();
+  followed_ = {};
   kept_remarks_.clear();
   return std::exchange(case_, {});
 }

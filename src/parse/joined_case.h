@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/case.h"
+#include "parse/followed_series.h"
 
 namespace oomdoctor {
 
@@ -23,12 +24,15 @@ class JoinedCase {
 
  private:
   void add_incidents(Case& file);
+  void add_series(Case& file);
   void add_remarks(Case& file);
   void add_settings(Case& file);
   void add_notes(Case& file);
+  void limit();
 
   Case case_;
-  std::optional<std::size_t> first_;                 ///< the first failure that ended the work, of all files so far
+  std::optional<std::size_t> first_;  ///< the first failure that ended the work, of all files so far
+  Followed followed_;
   std::map<std::string, std::size_t> kept_remarks_;  ///< by id
 };
 

@@ -23,8 +23,15 @@ class Assembler {
       r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
     for (std::size_t i = 0; i < story_.incidents.size(); ++i) r.incidents.push_back(incident(i));
     r.more_incidents = story_.more_incidents;
-    for (std::size_t i = 0; i < story_.series.size(); ++i)
-      if (story_.series[i].metric != Metric::input_length) r.series.push_back(series(i));
+    for (std::size_t i = 0; i < story_.series.size(); ++i) {
+      if (story_.series[i].metric == Metric::input_length) continue;
+      if (story_.series[i].followed())
+        r.series.push_back(series(i));
+      else
+        ++r.more_series;
+    }
+    r.more_series += story_.more_series;
+    for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
     for (const RankedCause& c : diagnosis_.causes)
       if (c.probability > 0) r.causes.push_back(cause(c));
     for (const RankedFix& f : diagnosis_.fixes) r.fixes.push_back(fix(f));
@@ -223,6 +230,22 @@ class Assembler {
     if (t.forecast)
       r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
                                         t.forecast->step_high, t.forecast->beyond_data};
+    return r;
+  }
+
+  ReportRank rank(const RankRow& row) const {
+    ReportRank r;
+    r.rank = row.rank;
+    r.failed = row.failed;
+    r.last_step = row.last_step;
+    if (!row.series) return r;
+    const Series& s = story_.series[*row.series];
+    r.metric = to_string(s.metric);
+    r.first_value = s.first_value;
+    r.last_value = s.last_value;
+    r.max_value = s.max_value;
+    r.leak = analysis_.trends[*row.series].leak;
+    r.location = location(s.last_evidence);
     return r;
   }
 

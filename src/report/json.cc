@@ -171,6 +171,19 @@ Json series(const ReportSeries& of) {
   return object;
 }
 
+Json rank(const ReportRank& of) {
+  Json object = {{"rank", of.rank}, {"failed", of.failed}};
+  put(object, "last_step", of.last_step);
+  if (of.metric.empty()) return object;
+  object["metric"] = of.metric;
+  object["first_value"] = number(*of.first_value, true);
+  object["last_value"] = number(*of.last_value, true);
+  object["max_value"] = number(*of.max_value, true);
+  object["leak"] = of.leak;
+  if (of.location) object["location"] = location(*of.location);
+  return object;
+}
+
 Json because(const Because& of) {
   return {{"fact", of.fact}, {"text", of.text}, {"weight", of.weight}, {"locations", list(of.locations, location)}};
 }
@@ -232,6 +245,8 @@ Json document(const Report& report) {
   object["incidents"] = list(report.incidents, incident);
   if (report.more_incidents > 0) object["more_incidents"] = report.more_incidents;
   object["series"] = list(report.series, series);
+  if (report.more_series > 0) object["more_series"] = report.more_series;
+  if (!report.ranks.empty()) object["ranks"] = list(report.ranks, rank);
   object["causes"] = list(report.causes, cause);
   object["fixes"] = list(report.fixes, fix);
   if (report.plan) object["plan"] = plan(*report.plan);

@@ -113,6 +113,35 @@ void add_series(Document& out, const Report& report) {
   out.add("\n");
 }
 
+/// All of a few ranks; of many, those that failed, that grow, and the fullest.
+void add_ranks(Document& out, const Report& report) {
+  constexpr std::size_t few = 3, most = 32;
+  if (report.ranks.size() < few) return;
+  std::vector<const ReportRank*> rows;
+  for (const auto& rank : report.ranks) rows.push_back(&rank);
+  if (rows.size() > most) {
+    std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
+      if (a->failed != b->failed) return a->failed;
+      if (a->leak != b->leak) return a->leak;
+      return a->max_value.value_or(0) > b->max_value.value_or(0);
+    });
+    rows.resize(most);
+  }
+  out.add("### Ranks\n\n| rank | first | last | most | last step | |\n| --: | --: | --: | --: | --: | :-- |\n");
+  for (const auto* row : rows) {
+    const auto size = [](const std::optional<double>& v) { return v ? bytes_text(whole_number(*v)) : std::string(); };
+    out.add("| {} | {} | {} | {} | {} | {} |\n", row->rank, size(row->first_value), size(row->last_value),
+            size(row->max_value), row->last_step ? std::to_string(*row->last_step) : "",
+            row->failed ? "out of memory"
+            : row->leak ? "grows without a bound"
+                        : "");
+  }
+  if (report.ranks.size() > rows.size())
+    out.add("\n{} more are in the JSON report.\n",
+            count_text(static_cast<std::int64_t>(report.ranks.size() - rows.size())));
+  out.add("\n");
+}
+
 /// Nested under its cause, each with the lines that it rests on.
 void add_reasons(Document& out, const std::vector<Because>& reasons, std::string_view mark) {
   for (const auto& reason : reasons) {
@@ -173,8 +202,14 @@ void add_remarks(Document& out, const Report& report) {
 void add_evidence(Document& out, const Report& report) {
   out.add("<details><summary>Evidence: {} read, {} recognised</summary>\n\n",
           plural(report.coverage.lines, "line", "lines"), count_text(report.coverage.claimed));
-  for (const auto& input : report.inputs)
+  constexpr std::size_t inputs_listed = 64;
+  for (std::size_t i = 0; i < std::min(report.inputs.size(), inputs_listed); ++i) {
+    const ReportInput& input = report.inputs[i];
     out.add("- {}: {}, {}\n", markdown_code(input.path), plural(input.lines, "line", "lines"), bytes_text(input.bytes));
+  }
+  if (report.inputs.size() > inputs_listed)
+    out.add("- and {} more\n",
+            plural(static_cast<std::int64_t>(report.inputs.size() - inputs_listed), "file", "files"));
   for (const auto& incident : report.incidents) {
     if (incident.follows)
       out.add("- {}: {}, a consequence\n", markdown_code(place(incident.location)),
@@ -198,6 +233,7 @@ std::string markdown_text(const Report& report) {
   add_verdict(out, report);
   add_incidents(out, report);
   add_series(out, report);
+  add_ranks(out, report);
   add_causes(out, report);
   add_fixes(out, report);
   add_remarks(out, report);

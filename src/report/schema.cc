@@ -26,6 +26,12 @@ std::string_view report_schema() {
     },
     "more_incidents": {"type": "integer", "minimum": 1},
     "series": {"type": "array", "items": {"$ref": "#/$defs/series"}},
+    "more_series": {"type": "integer", "minimum": 1, "description": "of very many ranks; ranks has their figures"},
+    "ranks": {
+      "type": "array",
+      "description": "the ranks beside each other, by number; there where two are known",
+      "items": {"$ref": "#/$defs/rank"}
+    },
     "causes": {"type": "array", "description": "the most probable first", "items": {"$ref": "#/$defs/cause"}},
     "fixes": {"type": "array", "description": "in the order to try", "items": {"$ref": "#/$defs/fix"}},
     "plan": {"$ref": "#/$defs/plan"},
@@ -400,6 +406,22 @@ std::string_view report_schema() {
         "would_have_fitted": {"type": "boolean"}
       },
       "required": ["fixes", "need_bytes", "margin_bytes", "would_have_fitted"]
+    },
+    "rank": {
+      "type": "object",
+      "description": "values are those of the series that the diagnosis is about",
+      "properties": {
+        "rank": {"type": "integer", "minimum": 0},
+        "failed": {"type": "boolean", "description": "for want of memory, and nobody handled it"},
+        "last_step": {"type": "integer"},
+        "metric": {"type": "string"},
+        "first_value": {"type": ["integer", "number", "null"]},
+        "last_value": {"type": ["integer", "number", "null"]},
+        "max_value": {"type": ["integer", "number", "null"]},
+        "leak": {"type": "boolean"},
+        "location": {"$ref": "#/$defs/location"}
+      },
+      "required": ["rank", "failed"]
     },
     "note": {
       "type": "object",

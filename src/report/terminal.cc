@@ -42,6 +42,7 @@ std::string terminal_text(const Report& report, const TerminalView& view) {
   terminal::add_inputs(details, report);
   terminal::add_incidents(details, report);
   terminal::add_series(details, report);
+  terminal::add_ranks(details, report);
   terminal::add_trace(details, report);
   terminal::add_causes(details, report);
   terminal::add_fixes(details, report);

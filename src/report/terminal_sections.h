@@ -11,6 +11,7 @@ namespace oomdoctor::terminal {
 void add_inputs(Page& page, const Report& report);
 void add_incidents(Page& page, const Report& report);
 void add_series(Page& page, const Report& report);
+void add_ranks(Page& page, const Report& report);
 void add_trace(Page& page, const Report& report);
 void add_causes(Page& page, const Report& report);
 void add_fixes(Page& page, const Report& report);

@@ -123,13 +123,16 @@ class Messages(Case):
 
     def test_values(self):
         self.assert_refused(["analyze", "--format", "jsno", "train.log"], "--format cannot be 'jsno'",
-                            "did you mean 'json'? it is one of: terminal, json, markdown, github")
+                            "did you mean 'json'? it is one of: terminal, json, markdown, github, partial")
         self.assert_refused(["analyze", "--fail-on", "x", "train.log"], "--fail-on cannot be 'x'",
                             "it is one of: error, warning, never")
         self.assert_refused(["analyze", "train.log", "--width"], "--width needs a value",
                 "see oomdoctor analyze --help")
         self.assert_refused(["analyze", "--width", "7", "train.log"], "--width cannot be '7'",
                 "it is a number from 40 to 400")
+        for jobs in ("0", "-1", "many", "2.5", "2000"):
+            self.assert_refused(["analyze", f"--jobs={jobs}", "train.log"], f"--jobs cannot be '{jobs}'",
+                                "it is a number from 1 to 1024")
         self.assert_refused(["analyze", "--quiet=3", "train.log"], "--quiet takes no value")
         for size in ("80", "GiB", "-1GiB", "1,5GiB", "80 furlongs", "0GiB"):
             self.assert_refused(["analyze", f"--capacity={size}", "train.log"], f"--capacity cannot be '{size}'",
@@ -163,7 +166,7 @@ class Messages(Case):
                             "did you mean 'causes'? it is one of: causes, fixes, myths, facts, formats")
         self.assert_refused(["list", "fixes", "x"], "'list' takes one word, and 'x' is a second")
         self.assert_refused(["schema", "reprot"], "'schema' knows no 'reprot'",
-                "did you mean 'report'? it is one of: report")
+                "did you mean 'report'? it is one of: report, partial")
         self.assert_refused(["explain"], "'explain' takes an id, and a log to see its numbers in")
 
     def test_ids(self):
@@ -227,6 +230,99 @@ class Inputs(Case):
     def test_an_empty_log_is_no_error(self):
         (self.folder / "empty.log").write_text("")
         self.assertEqual(self.run_here("analyze", "empty.log").returncode, 0)
+
+
+class ManyLogs(Case):
+    """Several logs as one case: their order, the machines they are read on, and that neither matters."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "run").mkdir()
+        for rank in range(12):
+            steps = "".join(f"2026-03-01 12:00:{s:02} step {s} | loss 2.1 | allocated {20 + s * (rank == 10) / 10:.3f} GiB\n"
+                            for s in range(30))
+            died = "2026-03-01 12:01:00 " + FAILED.splitlines()[-1] + "\n" if rank in (2, 10) else ""
+            (self.folder / "run" / f"rank_{rank}.log").write_text(steps + died.replace("12:01", f"12:0{9 - rank // 2}"))
+
+    def report(self, *words):
+        return self.run_here(*words, "--format", "json").stdout
+
+    def parts(self, name, *words):
+        done = self.run_here("analyze", "--format", "partial", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        (self.folder / name).write_text(done.stdout)
+        return name
+
+    def test_logs_are_read_in_the_order_of_their_numbers(self):
+        paths = [x["path"] for x in json.loads(self.report("analyze", "run"))["inputs"]]
+        self.assertEqual(paths, [f"run/rank_{rank}.log" for rank in range(12)])
+        self.assertEqual(self.report("analyze", "run"), self.report("analyze", "run/rank_1?.log", "run/rank_[5-9].log",
+                                                                    "run", "run/rank_0.log"))
+
+    def test_threads_change_nothing(self):
+        self.assertEqual(self.report("analyze", "--jobs", "1", "run"), self.report("analyze", "--jobs", "9", "run"))
+
+    def test_ranks_stand_beside_each_other(self):
+        report = json.loads(self.report("analyze", "run"))
+        self.assertEqual([r["rank"] for r in report["ranks"]], list(range(12)))
+        self.assertEqual([r["rank"] for r in report["ranks"] if r["failed"]], [2, 10])
+        first = next(i for i in report["incidents"] if i["id"] == report["verdict"]["incident"])
+        self.assertEqual(first["rank"], 10)  # its clock was behind rank 2's, its file is read later
+        self.assertIn("12 ranks, 2 of them out of memory", self.run_here("analyze", "-v", "run").stdout)
+        self.assertIn("| 10 | 20.00 GiB | 22.90 GiB |", self.run_here("analyze", "--format", "markdown", "run").stdout)
+
+    def test_parts_say_together_what_the_logs_say(self):
+        direct = self.report("analyze", "run")
+        a, b = self.parts("a.jsonl", "run/rank_?.log"), self.parts("b.jsonl", "run/rank_1*.log")
+        self.assertEqual(self.report("merge", a, b), direct)
+        self.assertEqual(self.report("merge", b, a, b), direct)
+        self.assertEqual(self.report("merge", "?.jsonl"), direct)
+        both = self.run_here("merge", "--format", "partial", b, a).stdout
+        self.assertEqual(both, self.run_here("analyze", "--format", "partial", "run").stdout)
+        done = self.run_here("merge", a, b, "--output", "json=c.json")
+        self.assertEqual((done.returncode, (self.folder / "c.json").read_text()), (1, direct))
+        self.assertTrue(done.stdout.rstrip().startswith("12 files"))
+        self.assertEqual(self.run_here("merge", a, b, "--fail-on", "never").returncode, 0)
+
+    def test_text_that_is_no_utf8_comes_through(self):
+        (self.folder / "bad.log").write_bytes(b"\xff\xfe\x00 step 1 \xc3( \xf0\x9f\n" + FAILED.replace("train.py", "tr\xe9.py").encode("latin-1"))
+        self.assertEqual(self.report("merge", self.parts("p.jsonl", "bad.log")), self.report("analyze", "bad.log"))
+
+    def test_what_is_no_part(self):
+        self.assert_refused(["merge"], "there is nothing to merge",
+                "name the parts that oomdoctor analyze --format partial wrote, as in oomdoctor merge parts/*.jsonl")
+        self.assert_refused(["merge", "a.json"], "there is no file a.json")
+        self.assert_refused(["merge", "run"], "run is no file of parts")
+        self.assert_refused(["merge", "train.log"], "train.log:1: this is no part of a case: it does not say of which log",
+                "parts are written by oomdoctor analyze --format partial; write this one again")
+        part = self.folder / self.parts("p.jsonl", "train.log")
+        part.write_text(part.read_text()[:-40] + "\n")
+        self.assert_refused(["merge", "p.jsonl"], "p.jsonl:1: this is no part of a case: it is no whole line of JSON",
+                "parts are written by oomdoctor analyze --format partial; write this one again")
+        part.write_text('{"oomdoctor_partial": 2, "path": "a", "digest": "b", "case": {}}\n')
+        self.assert_refused(["merge", "p.jsonl"],
+                "p.jsonl:1: it is of version 2 of the partial format; this oomdoctor reads 1",
+                "read the logs and join the parts with the same oomdoctor")
+        self.assert_refused(["analyze", "--format", "partial", "--output", "json=x", "train.log"],
+                "--output writes reports, and --format partial writes none",
+                "merge the parts: oomdoctor merge PART... --output FORMAT=PATH")
+        piped = self.run_here("analyze", "--format", "partial", "-", stdin=FAILED)
+        self.assertEqual((piped.returncode, piped.stdout), (2, ""))
+        self.assertIn("cannot be read twice", piped.stderr)
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_parts_keep_their_schema_and_it_names_every_field(self):
+        schema = json.loads(run("schema", "partial").stdout)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        strict = jsonschema.Draft202012Validator(close(copy.deepcopy(schema)))
+        samples = pathlib.Path(__file__).resolve().parents[2] / "samples"
+        done = run("analyze", "--format", "partial", str(samples / "stories"), str(samples / "healthy"), cwd=self.folder)
+        parts = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertGreater(len(parts), 20)
+        for part in parts:
+            strict.validate(part)
+        parts[0]["case"]["series"] = 7
+        self.assertFalse(strict.is_valid(parts[0]))
 
 
 class Outputs(Case):

@@ -34,6 +34,7 @@ LIBRARIES = {
     "Highway": (r"hwy/", {"text"}, set()),
     "Eigen": (r"Eigen/", {"analysis"}, {"analysis/fit.h"}),
     "toml++": (r"toml\+\+/", {"text"}, set()),
+    "xxHash": (r"xxhash", {"text"}, set()),
     "nlohmann-json": (r"nlohmann/", {"parse", "parsers", "report", "cli"}, set()),
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the commands that README.md shows and compares what they print with what it says they print.
+"""Runs the commands that README.md and docs/scale.md show and compares what they print with what they say they print.
 
 In each ```console block a line that begins with "$ " is a command (a backslash at its end joins the next line), and the
 lines below it are its output. Commands that run oomdoctor are run, in a copy of the repository's root made of links, so
@@ -23,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 FORMATS = ROOT / "docs" / "formats.md"
+SCALE = ROOT / "docs" / "scale.md"
 _PROGRAM = re.compile(r"(?<![\w./-])(?:(?:\./)?build/release/)?oomdoctor(?=\s|$)")
 _ELLIPSIS = {"...", "…"}
 
@@ -102,30 +103,41 @@ def check_formats(shell, lines, accept):
     return sum(stale)
 
 
-def main():
-    lines = README.read_text(encoding="utf-8").splitlines()
-    accept = "--accept" in sys.argv[1:]
+def check_commands(shell, page, lines, accept):
+    """Runs the commands of a page, whose lines are given; how many ran and how many printed something else."""
     failed = ran = 0
     accepted = []
-    with tempfile.TemporaryDirectory() as folder:
-        shell = Shell(Path(os.environ["OOMDOCTOR_BINARY"]).resolve(), folder)
-        for first, last, command, expected in commands(lines):
-            if not runs_the_program(command) and not (ran and command == "echo $?"):
-                continue
-            ran += 1
-            printed = shell.run(command)
-            if matches(expected, printed):
-                continue
-            failed += 1
-            accepted.append((first, last, printed if not _ELLIPSIS & set(expected) else expected))
-            print(f"README.md:{first}: $ {command}")
-            print("\n".join(unified_diff(expected, printed, "README.md", "printed", lineterm="")), end="\n\n")
-        if accept:
-            for first, last, printed in reversed(accepted):
-                lines[first:last] = printed
-        stale = check_formats(shell, lines, accept)
+    for first, last, command, expected in commands(lines):
+        if not runs_the_program(command) and not (ran and command == "echo $?"):
+            continue
+        ran += 1
+        printed = shell.run(command)
+        if matches(expected, printed):
+            continue
+        failed += 1
+        accepted.append((first, last, printed if not _ELLIPSIS & set(expected) else expected))
+        print(f"{page.name}:{first}: $ {command}")
+        print("\n".join(unified_diff(expected, printed, page.name, "printed", lineterm="")), end="\n\n")
     if accept:
-        README.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        for first, last, printed in reversed(accepted):
+            lines[first:last] = printed
+    return ran, failed
+
+
+def main():
+    accept = "--accept" in sys.argv[1:]
+    failed = ran = stale = 0
+    for page in (README, SCALE):
+        lines = page.read_text(encoding="utf-8").splitlines()
+        with tempfile.TemporaryDirectory() as folder:
+            shell = Shell(Path(os.environ["OOMDOCTOR_BINARY"]).resolve(), folder)
+            more, wrong = check_commands(shell, page, lines, accept)
+            ran, failed = ran + more, failed + wrong
+            if page == README:
+                stale = check_formats(shell, lines, accept)
+        if accept:
+            page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if accept:
         return 0
     print(f"{ran - failed} passed, {failed} failed, {stale} parts of the pages are stale")
     return 0 if ran and not failed and not stale else 1

@@ -45,7 +45,7 @@ TEST_CASE("every place of a joined case names its file", "[joined_case]") {
     const int source = static_cast<int>(i);
     const Incident& incident = all.incidents[i];
     CHECK(incident.evidence.span.source == source);
-    CHECK(incident.when.order == (static_cast<i64>(source) << 48 | 4));
+    CHECK(incident.when.order == (static_cast<i64>(source) << 40 | 4));
     REQUIRE(incident.occurrences.size() == 1);
     CHECK(incident.occurrences[0].span.source == source);
     CHECK(all.series[i * alone.series.size()].first_evidence.span.source == source);

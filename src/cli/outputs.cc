@@ -1,0 +1,55 @@
+#include "cli/outputs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "cli/console.h"
+
+namespace oomdoctor::cli {
+
+Outputs::Output Outputs::output_of(const std::string& text, const std::vector<std::string>& inputs) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals + 1 == text.size())
+    throw Error(fmt::format("--output cannot be '{}'", text), "", "it is FORMAT=PATH, as in --output json=report.json");
+  const std::string format = text.substr(0, equals), path = text.substr(equals + 1);
+  const Writer* writer = find_writer(format);
+  if (!writer) {
+    std::vector<std::string> names;
+    for (const auto& known : writers()) names.emplace_back(known.name);
+    const std::string near = suggestion(format, names);
+    throw Error(fmt::format("--output knows no format '{}'", format), "",
+                near.empty() ? fmt::format("it is one of: {}", fmt::join(names, ", ")) : near);
+  }
+  std::error_code error;
+  for (const auto& input : inputs)
+    if (std::filesystem::equivalent(input, path, error))
+      throw Error(fmt::format("--output would overwrite the log {}", path), "", "choose another path for the report");
+  return {writer, path};
+}
+
+Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inputs)
+    : view_(view_of(arguments)), plain_(view_) {
+  // A file gets plain text, whatever the terminal can do.
+  plain_.color = arguments.value_or("color", "auto") == "always";
+  bool prints = false;
+  for (const auto& text : arguments.all("output")) {
+    outputs_.push_back(output_of(text, inputs));
+    prints = prints || outputs_.back().path == "-";
+  }
+  if (!prints) printed_ = find_writer(arguments.value_or("format", "terminal"));
+}
+
+void Outputs::write(const Report& report) const {
+  for (const auto& output : outputs_) {
+    if (output.path == "-")
+      print(output.writer->write(report, view_));
+    else
+      write_file(output.path, output.writer->write(report, plain_));
+  }
+  if (printed_ != nullptr) print(printed_->write(report, view_));
+}
+
+}  // namespace oomdoctor::cli

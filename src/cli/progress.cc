@@ -1,0 +1,33 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "report/words.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+constexpr std::chrono::seconds patience{1};        ///< what takes no longer needs no comfort
+constexpr std::chrono::milliseconds between{100};  ///< more often is a flicker
+constexpr const char* erase_line = "\r\x1b[K";
+
+}  // namespace
+
+ProgressLine::ProgressLine() : next_(Clock::now() + patience), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+  if (shown_) std::fputs(erase_line, stderr);
+}
+
+void ProgressLine::show(const Progress& progress) {
+  if (!terminal_ || progress.done >= progress.all || Clock::now() < next_) return;
+  next_ = Clock::now() + between;
+  shown_ = true;
+  const auto done = static_cast<std::int64_t>(progress.done), all = static_cast<std::int64_t>(progress.all);
+  std::fputs(fmt::format("{}read {} of {} logs", erase_line, count_text(done), count_text(all)).c_str(), stderr);
+}
+
+}  // namespace oomdoctor::cli
