@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -61,11 +62,8 @@ struct Problem {
   Matrix design(Law law, const std::vector<double>& theta) const {
     const auto columns = static_cast<Eigen::Index>(column_count(law, theta));
     Matrix rows(u.size(), columns);
-    std::vector<double> row(static_cast<std::size_t>(columns));
-    for (Eigen::Index i = 0; i < u.size(); ++i) {
-      fill_columns(law, theta, u[i], row.data());
-      for (Eigen::Index j = 0; j < columns; ++j) rows(i, j) = row[static_cast<std::size_t>(j)] * root[i];
-    }
+    fill_columns(law, theta, std::span(u.data(), static_cast<std::size_t>(u.size())), rows.data());
+    for (Eigen::Index j = 0; j < columns; ++j) rows.col(j).array() *= root.array();
     return rows;
   }
 };

@@ -65,6 +65,7 @@ double crossing(const Fit& fit, double level, double from, double spacing) {
   }
   for (int i = 0; i < 50; ++i) {
     const double middle = (near + far) / 2;
+    if (middle == near || middle == far) break;  // neighbours
     (envelope(fit, middle) >= level ? far : near) = middle;
   }
   if (!has_teeth(fit.law)) return far;

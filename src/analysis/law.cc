@@ -88,68 +88,87 @@ std::size_t column_count(Law law, const std::vector<double>& theta) {
   }
 }
 
-void fill_columns(Law law, const std::vector<double>& theta, double u, double* out) {
+void fill_columns(Law law, const std::vector<double>& theta, std::span<const double> u, double* out) {
+  const std::size_t n = u.size();
   const double first = theta.empty() ? 0 : theta[0];
-  const auto one_of = [&](std::size_t count, std::size_t place) {
-    for (std::size_t i = 0; i < count; ++i) out[i] = i == place ? 1 : 0;
+  const auto column = [&](std::size_t number, auto value) {
+    for (std::size_t i = 0; i < n; ++i) out[number * n + i] = value(u[i]);
   };
-  out[0] = 1;
+  const auto line = [](double at) { return at - 0.5; };
+  const auto one_of = [&](std::size_t count, auto place) {
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t chosen = place(u[i]), j = 0; j < count; ++j) out[j * n + i] = j == chosen ? 1 : 0;
+  };
+  column(0, [](double) { return 1.0; });
   switch (law) {
     case Law::constant:
       return;
     case Law::linear:
-      out[1] = u - 0.5;
+      column(1, line);
       return;
     case Law::quadratic:
-      out[1] = u - 0.5;
-      out[2] = (u - 0.5) * (u - 0.5);
+      column(1, line);
+      column(2, [](double at) { return (at - 0.5) * (at - 0.5); });
       return;
-    case Law::exponential:
-      out[1] = std::expm1(first * u) / std::expm1(first);
+    case Law::exponential: {
+      const double whole = std::expm1(first);
+      column(1, [&](double at) { return std::expm1(first * at) / whole; });
       return;
-    case Law::logarithmic:
-      out[1] = std::log1p(first * std::max(u, 0.0)) / std::log1p(first);
+    }
+    case Law::logarithmic: {
+      const double whole = std::log1p(first);
+      column(1, [&](double at) { return std::log1p(first * std::max(at, 0.0)) / whole; });
       return;
+    }
     case Law::saturating:
-      out[1] = -std::expm1(-u / first);
+      column(1, [&](double at) { return -std::expm1(-at / first); });
       return;
     case Law::late:
-      out[1] = std::max(0.0, u - first) / (1 - first);
+      column(1, [&](double at) { return std::max(0.0, at - first) / (1 - first); });
       return;
     case Law::ramp:
-      out[1] = std::min(u, first) / first;
+      column(1, [&](double at) { return std::min(at, first) / first; });
       return;
     case Law::bend:
-      out[1] = std::min(u, first) / first;
-      out[2] = std::max(0.0, u - first) / (1 - first);
+      column(1, [&](double at) { return std::min(at, first) / first; });
+      column(2, [&](double at) { return std::max(0.0, at - first) / (1 - first); });
       return;
     case Law::step_line:
-      out[1] = u - 0.5;
-      out[2] = u >= first ? 1 : 0;
+      column(1, line);
+      column(2, [&](double at) { return at >= first ? 1.0 : 0.0; });
       return;
     case Law::sawtooth:
-      out[1] = phase_of(theta, u);
+      column(1, [&](double at) { return phase_of(theta, at); });
       return;
     case Law::ratchet:
-      out[1] = u - 0.5;
-      out[2] = phase_of(theta, u);
+      column(1, line);
+      column(2, [&](double at) { return phase_of(theta, at); });
       return;
-    case Law::staircase:
-      out[1] = period_of(theta) * std::floor((u - theta[1]) / period_of(theta) + 1e-9);
+    case Law::staircase: {
+      const double period = period_of(theta);
+      column(1, [&](double at) { return period * std::floor((at - theta[1]) / period + 1e-9); });
       return;
+    }
     case Law::cycle_line:
-      out[cycle_levels] = u - 0.5;
+      column(cycle_levels, line);
       [[fallthrough]];
     case Law::cycle:
-      one_of(cycle_levels, std::min(cycle_levels - 1, static_cast<std::size_t>(phase_of(theta, u) * cycle_levels)));
+      one_of(cycle_levels, [&](double at) {
+        return std::min(cycle_levels - 1, static_cast<std::size_t>(phase_of(theta, at) * cycle_levels));
+      });
       return;
     case Law::step:
     case Law::two_steps:
     case Law::stairs:
-      one_of(theta.size() + 1,
-             static_cast<std::size_t>(std::upper_bound(theta.begin(), theta.end(), u) - theta.begin()));
+      one_of(theta.size() + 1, [&](double at) {
+        return static_cast<std::size_t>(std::upper_bound(theta.begin(), theta.end(), at) - theta.begin());
+      });
       return;
   }
+}
+
+void fill_columns(Law law, const std::vector<double>& theta, double u, double* out) {
+  fill_columns(law, theta, std::span<const double>(&u, 1), out);
 }
 
 double value_at(Law law, const std::vector<double>& beta, const std::vector<double>& theta, double u) {

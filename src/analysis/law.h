@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +39,9 @@ bool has_levels(Law law);  ///< piecewise constant: step, two_steps, stairs
 bool has_teeth(Law law);   ///< repeats: sawtooth, ratchet, staircase, cycle, cycle_line
 
 std::size_t column_count(Law law, const std::vector<double>& theta);
+/// The law's columns at each u, column by column; `out` holds u.size() × column_count(…) values.
+void fill_columns(Law law, const std::vector<double>& theta, std::span<const double> u, double* out);
+/// The same at one u.
 void fill_columns(Law law, const std::vector<double>& theta, double u, double* out);
 double value_at(Law law, const std::vector<double>& beta, const std::vector<double>& theta, double u);
 
