@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace oomdoctor {
 
@@ -260,12 +261,8 @@ std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& 
   return plan;
 }
 
-// `because` gives the reason to print; "" keeps silent.
-template <typename Because>
-void hold_back(const FixRule& rule, Because because, const WeighedCauses& causes, Prescription& out) {
-  if (out.held_back.size() >= planning.most_held_back || !expected_by_user(rule, causes)) return;
-  std::string reason = because();
-  if (!reason.empty()) out.held_back.push_back({rule.id, rule.title, std::move(reason)});
+bool worth_a_word(const FixRule& rule, const WeighedCauses& causes, const Prescription& out) {
+  return out.held_back.size() < planning.most_held_back && expected_by_user(rule, causes);
 }
 
 void add_doubts(const Candidate& fix, Prescription& out) {
@@ -281,14 +278,14 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   const double margin = facts.number("account.margin").value_or(0);
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
-    if (rule.when.truth(facts) == Truth::no)
-      hold_back(
-          rule, [&] { return rule.held_back.fill_sentences(facts); }, causes, out);
-    else if (rule.already && rule.already->truth(facts) == Truth::yes)
-      hold_back(
-          rule, [] { return std::string("the log shows that it is in force already"); }, causes, out);
-    else
+    const bool helps = rule.when.truth(facts) != Truth::no;
+    const bool done = helps && rule.already && rule.already->truth(facts) == Truth::yes;
+    if (helps && !done) {
       candidates.push_back(candidate(rule, causes, facts, need));
+    } else if (worth_a_word(rule, causes, out)) {
+      std::string because = done ? "the log shows that it is in force already" : rule.held_back.fill_sentences(facts);
+      if (!because.empty()) out.held_back.push_back({rule.id, rule.title, std::move(because)});
+    }
   }
   const auto list = chosen(std::move(candidates));
   for (const auto& fix : list) {
