@@ -41,10 +41,11 @@ class LogReader {
     scanner_ = &own_.emplace(formats_->parsers(), shipped_prefilter_plan());
   }
 
-  Case read(const LogSource& log) const {
+  /// `jobs`: threads for this one log.
+  Case read(const LogSource& log, std::size_t jobs) const {
     // A descriptor is open while its log is read, and no longer: there may be more logs than descriptors.
     Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
-    Case story = scanner_->scan(source);
+    Case story = scanner_->scan(source, {.jobs = jobs});
     if (formats_)
       for (const Parser* parser : formats_->parsers())
         if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
@@ -63,6 +64,12 @@ class LogReader {
 };
 
 std::size_t jobs_of(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
+
+/// Few logs are read one after the other, each by all threads; of many, each by one, side by side.
+std::size_t jobs_for_one(std::size_t logs, const Options& options) {
+  const std::size_t jobs = jobs_of(options);
+  return logs < jobs ? jobs : 1;
+}
 
 /// Made when first needed: a healthy log needs none. Taking it apart when the process ends would serve nobody.
 const RulePack& shipped_pack() {
@@ -109,19 +116,21 @@ Report report_of(Case story, const Rules& rules, const Options& options) {
 Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   const Rules rules(options);
   const LogReader logs(options.format_files);
-  return report_of(joined(sources.size(), options, [&](std::size_t i) { return logs.read(sources[i]); }), rules,
+  const std::size_t jobs = jobs_for_one(sources.size(), options);
+  return report_of(joined(sources.size(), options, [&](std::size_t i) { return logs.read(sources[i], jobs); }), rules,
                    options);
 }
 
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take) {
   const LogReader logs(options.format_files);
+  const std::size_t jobs = jobs_for_one(sources.size(), options);
   std::vector<std::string> lines(sources.size());
   for_each_in_order(
       sources.size(), jobs_of(options),
       [&](std::size_t i) {
         const LogSource& log = sources[i];
         const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
-        lines[i] = partial_line({log.path, digest}, logs.read(log));
+        lines[i] = partial_line({log.path, digest}, logs.read(log, jobs));
       },
       [&](std::size_t i) {
         take(std::exchange(lines[i], {}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <span>
 
 #include "parse/tokens.h"
@@ -133,23 +134,60 @@ bool is_no_place(std::string_view before) {
                  "optim", "optimizer", "opt",     "after",        "before",       "backward", "forward"});
 }
 
-/// True where `piece` stands in `text`; with `any_digit`, its digits stand for all digits.
-bool holds_computation(std::string_view text, std::string_view piece, bool any_digit) {
-  const auto alike = [&](char a, char b) { return a == b || (any_digit && is_digit(a) && is_digit(b)); };
+namespace {
+
+/// A piece of a computation stands at `at`, and not a place such as "12/1024".
+bool computes(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const std::size_t last = before.find_last_not_of(' ');
+  return text[at] != '/' || last == before.npos || !is_digit(before[last]);
+}
+
+/// True where `piece` stands in `text` with whatever digits.
+bool holds_computation(std::string_view text, std::string_view piece) {
+  const auto alike = [](char a, char b) { return a == b || (is_digit(a) && is_digit(b)); };
   for (auto at = text.begin();;) {
     at = std::search(at, text.end(), piece.begin(), piece.end(), alike);
     if (at == text.end()) return false;
-    const std::string_view before = text.substr(0, static_cast<std::size_t>(at - text.begin()));
-    const std::size_t last = before.find_last_not_of(' ');
-    if (piece[0] != '/' || last == before.npos || !is_digit(before[last])) return true;
+    if (computes(text, static_cast<std::size_t>(at - text.begin()))) return true;
     ++at;
   }
 }
 
+}  // namespace
+
 bool digits_may_be_program(std::string_view line) {
   return std::any_of(computed_pieces.begin(), computed_pieces.end(),
-                     [&](std::string_view p) { return holds_computation(line, p, true); });
+                     [&](std::string_view p) { return holds_computation(line, p); });
 }
+
+namespace {
+
+std::size_t pair_at(std::string_view text, std::size_t at) {
+  return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8 |
+         static_cast<unsigned char>(text[at + 1]);
+}
+
+constexpr std::string_view option = " --";  ///< with a letter behind it: a command line
+
+/// By the first two characters of a text: whether a foreign piece may begin with them.
+const std::bitset<1 << 16> begins_piece = [] {
+  std::bitset<1 << 16> out;
+  for (const std::string_view piece : foreign_pieces) out.set(pair_at(piece, 0));
+  for (const std::string_view piece : computed_pieces) out.set(pair_at(piece, 0));
+  return out.set(pair_at(option, 0));
+}();
+
+bool is_foreign_from(std::string_view line, std::size_t at) {
+  const std::string_view rest = line.substr(at);
+  const auto begins = [&](std::string_view piece) { return rest.starts_with(piece); };
+  return std::any_of(foreign_pieces.begin(), foreign_pieces.end(), begins) ||
+         std::any_of(computed_pieces.begin(), computed_pieces.end(),
+                     [&](std::string_view piece) { return begins(piece) && computes(line, at); }) ||
+         (begins(option) && rest.size() > option.size() && is_lower(rest[option.size()]));
+}
+
+}  // namespace
 
 bool is_no_measurement(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
@@ -158,13 +196,8 @@ bool is_no_measurement(std::string_view line) {
   if (std::any_of(foreign_starts.begin(), foreign_starts.end(),
                   [&](std::string_view s) { return said.starts_with(s); }))
     return true;
-  if (std::any_of(foreign_pieces.begin(), foreign_pieces.end(),
-                  [&](std::string_view p) { return line.find(p) != line.npos; }) ||
-      std::any_of(computed_pieces.begin(), computed_pieces.end(),
-                  [&](std::string_view p) { return holds_computation(line, p, false); }))
-    return true;
-  for (std::size_t at = line.find(" --"); at != line.npos; at = line.find(" --", at + 1))  // a command line
-    if (at + 3 < line.size() && is_lower(line[at + 3])) return true;
+  for (std::size_t at = 0; at + 1 < line.size(); ++at)
+    if (begins_piece[pair_at(line, at)] && is_foreign_from(line, at)) return true;
   return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);
 }
 

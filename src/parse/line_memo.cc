@@ -6,9 +6,9 @@
 namespace oomdoctor {
 namespace {
 
-/// Several shapes for each way of printing a line, because numbers have several lengths. At about a kilobyte each,
-/// a thread's memo stays under 8 MiB.
-constexpr std::size_t max_shapes = 6000, slots = 1 << 14;
+/// Many shapes for each way of printing a line, because each of its numbers has several lengths. At about half a kilobyte
+/// each, a thread's memo stays under 8 MiB.
+constexpr std::size_t max_shapes = 12000, slots = 1 << 15, remembered = 1 << 16;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -31,7 +31,7 @@ std::uint64_t hash_of(const char* text, std::size_t size) {
 
 }  // namespace
 
-LineMemo::LineMemo() : slots_(slots) {}
+LineMemo::LineMemo() : met_(remembered), slots_(slots) {}
 
 LineMemo::Slot& LineMemo::slot(std::uint64_t hash, std::string_view text) {
   for (std::size_t i = hash % slots;; i = (i + 1) % slots)
@@ -41,22 +41,30 @@ LineMemo::Slot& LineMemo::slot(std::uint64_t hash, std::string_view text) {
 const Shape* LineMemo::find(std::string_view line) {
   constexpr std::size_t block = 32;  // of hash_of
   size_ = 0;
+  wanted_ = false;
   if (line.size() + block > text_.size()) return nullptr;
   size_ = line.size();
   const char* from = line.data();
   for (std::size_t i = 0; i < size_; ++i) text_[i] = is_digit(from[i]) ? '0' : from[i];
   std::memset(text_.data() + size_, 0, block);
   hash_ = hash_of(text_.data(), size_);
-  return slot(hash_, {text_.data(), size_}).shape;
+  const Shape* known = slot(hash_, {text_.data(), size_}).shape;
+  if (known == nullptr && shapes_.size() < max_shapes) {
+    std::uint32_t& met = met_[hash_ % remembered];
+    const auto rest = static_cast<std::uint32_t>(hash_ >> 32);
+    wanted_ = met == rest;
+    met = rest;
+  }
+  return known;
 }
 
 void LineMemo::keep(std::string_view line, Shape shape) {
-  if (size_ == 0 || shapes_.size() >= max_shapes) return;
+  if (!wanted_) return;
   shape.text.assign(text_.data(), size_);
   Shape& kept = shapes_.emplace_back(std::move(shape));
   for (Take& take : kept.takes)
-    for (auto& group : take.captures.group)
-      if (group.data() != nullptr)
+    for (std::size_t i = 0; take.captures && i < take.captures->group.size(); ++i)
+      if (auto& group = take.captures->group[i]; group.data() != nullptr)
         group = std::string_view(kept.text).substr(static_cast<std::size_t>(group.data() - line.data()), group.size());
   slot(hash_, kept.text) = {hash_, &kept};
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,9 @@ struct Reader;
 struct Take {
   const Reader* reader = nullptr;
   bool again = false;  ///< the same reader took something of this line before
-  Captures captures;   ///< of a regex, into the shape's text
+  std::unique_ptr<Captures> captures;  ///< of a regex, into the shape's text
   std::vector<GaugeValue> values;
-  std::optional<Printed> printed;
+  std::unique_ptr<Printed> printed;
 };
 
 /// A line with all its digits made '0', and what the lines of this shape hold.
@@ -35,13 +36,16 @@ struct Shape {
   std::vector<Take> takes;
 };
 
-/// Bounded: where it is full, lines of new shapes are read as if there was no memo. One thread uses it.
+/// Bounded: where it is full, lines of new shapes are read as if there was no memo. A shape is kept when it is met for
+/// the second time, because a log of prose is made of lines that come once. One thread uses it.
 class LineMemo {
  public:
   LineMemo();
 
   /// The shape of `line`, where it is known; nullptr else. Remembers which line was asked for.
   const Shape* find(std::string_view line);
+  /// Whether keep() would keep it.
+  bool wanted() const { return wanted_; }
   /// Makes known what the line holds that was last asked for. `text` and `takes[].captures` are set by the memo: of the
   /// captures that are given, which point into `line`, the places count.
   void keep(std::string_view line, Shape shape);
@@ -56,6 +60,8 @@ class LineMemo {
   std::array<char, 1024> text_{};  ///< of the line asked for, its digits made '0'
   std::size_t size_ = 0;           ///< 0: the line is too long to be known
   std::uint64_t hash_ = 0;
+  bool wanted_ = false;
+  std::vector<std::uint32_t> met_;  ///< by hash: the rest of the hash of the last line met
   std::vector<Slot> slots_;
   std::deque<Shape> shapes_;
 };

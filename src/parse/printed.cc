@@ -39,7 +39,7 @@ class Reader {
     read_places();
     if (out_.over_epochs) *out_.step += std::max(0.0, *out_.epoch - out_.first_epoch) * *out_.total;
     if (!is_no_measurement(line_) && !is_prose() && !out_.other_work) read_values();
-    out_.repeatable = !digits_matter_ && !digits_may_be_program(line_);
+    out_.repeatable = !digits_matter_;
     return std::move(out_);
   }
 
@@ -522,12 +522,16 @@ bool is_cleaned_near(std::string_view block, std::size_t at) {
 }
 
 bool may_name_place(std::string_view block, std::size_t at) {
-  return number_follows(block, at,
-                        [](std::string_view word) {
-                          return word.size() <= 2 || one_of(word, {"was", "now", "WAS", "NOW", "Was", "Now", "gpu",
-                                                                   "GPU", "cuda", "CUDA", "device", "Device"}) ||
-                                 joins_label(word);
-                        }) ||
+  std::size_t begin = at, end = at;
+  while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < near_behind) --begin;
+  while (end < block.size() && is_word_char(block[end]) && end - at < near_behind) ++end;
+  const std::string name = lower(block.substr(begin, end - begin));
+  const bool named = name == "epoch" || step_rank(name) > 0;
+  return (named && number_follows(block, end,
+                                  [](std::string_view word) {
+                                    return word.size() <= 2 || joins_label(word) ||
+                                           one_of(word, {"was", "now", "WAS", "NOW", "Was", "Now"});
+                                  })) ||
          is_cleaned_near(block, at);
 }
 

@@ -38,6 +38,7 @@ struct Printed {
   bool over_epochs = false;  ///< `step` is the place in the epoch and `total` for each epoch before
   double first_epoch = 0;
   /// Another line that differs in digits only is read in the same way: the digits are numbers here and nothing else.
+  /// What makes a line program text is not told here but by digits_may_be_program().
   bool repeatable = true;
 };
 

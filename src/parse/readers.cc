@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "parse/label.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -65,8 +67,8 @@ bool read_again(const Shape& shape, Line& line, Findings& out) {
       read_numbers(line.text, printed);
       found.printed = &printed;
     }
-    if (take.captures.has(0)) {
-      Captures& captures = out.captures.emplace_back(take.captures);
+    if (take.captures) {
+      Captures& captures = out.captures.emplace_back(*take.captures);
       for (auto& group : captures.group)
         if (group.data() != nullptr)
           group = line.text.substr(static_cast<std::size_t>(group.data() - shape.text.data()), group.size());
@@ -224,17 +226,16 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
     for (const Reader* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
         taken |= try_reader(*r, window, line, printed, out) && !(r->pattern != nullptr && r->pattern->aside);
-  if (memo == nullptr || (printed && !printed->repeatable) || line.prefix.strange_time || has_long_exponent(line.text))
-    return;
+  if (memo == nullptr || !memo->wanted() || line.prefix.strange_time || has_long_exponent(line.text)) return;
+  if (printed && (!printed->repeatable || digits_may_be_program(line.text))) return;
   Shape shape;
   shape.prefix = line.prefix;
   for (std::size_t i = first; i < out.all.size(); ++i) {
     const Found& found = out.all[i];
     const auto values = out.values_of(found);
-    Take take{.reader = found.by, .again = found.again, .captures = {}, .values = {values.begin(), values.end()},
-              .printed = {}};
-    if (found.printed != nullptr) take.printed = *found.printed;
-    if (found.captures != nullptr) take.captures = *found.captures;
+    Take take{.reader = found.by, .again = found.again, .captures = {}, .values = {values.begin(), values.end()}, .printed = {}};
+    if (found.printed != nullptr) take.printed = std::make_unique<Printed>(*found.printed);
+    if (found.captures != nullptr) take.captures = std::make_unique<Captures>(*found.captures);
     shape.takes.push_back(std::move(take));
   }
   memo->keep(line.text, std::move(shape));

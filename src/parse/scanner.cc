@@ -21,14 +21,13 @@ class Work {
   Work(const ReaderTable& readers, BlockReader& blocks, Fold& fold) : readers_(readers), blocks_(blocks), fold_(fold) {}
 
   /// Throws what reading throws.
-  void run(int jobs) {
+  void run(std::size_t jobs) {
     std::vector<std::jthread> helpers;
     LineMemo memo;
     Block block;
     while (step(block, memo)) {
-      const bool more = !blocks_.at_end();  // a short source is not worth a thread
-      for (int i = 1; i < jobs && more && helpers.size() + 1 < static_cast<std::size_t>(jobs); ++i)
-        helpers.emplace_back([this] { help(); });
+      if (blocks_.at_end()) continue;  // a short source is not worth a thread
+      while (helpers.size() + 1 < jobs) helpers.emplace_back([this] { help(); });
     }
     helpers.clear();
     if (failure_) std::rethrow_exception(failure_);

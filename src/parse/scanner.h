@@ -13,8 +13,8 @@
 namespace oomdoctor {
 
 struct ScanOptions {
-  int jobs = 1;                         ///< threads for one source
-  std::size_t block_bytes = 1 << 20;    ///< about what a thread takes at a time; nothing that is found depends on it
+  std::size_t jobs = 1;               ///< threads for one source
+  std::size_t block_bytes = 1 << 20;  ///< about what a thread takes at a time; nothing that is found depends on it
 };
 
 /// Anchors, compiled regexes and forms of a set of parsers. Made once, then const.

@@ -345,8 +345,8 @@ class PartWriter {
   }
 
   /// Names come from logs, too: pairs, since what is no text can be no key.
-  template <class T>
-  static Json json_of(const std::map<std::string, T>& values) {
+  template <class T, class Order>
+  static Json json_of(const std::map<std::string, T, Order>& values) {
     Json array = Json::array();
     for (const auto& [name, value] : values) array.push_back(Json::array({text_of(name), json_of(value)}));
     return array;
@@ -502,8 +502,8 @@ class Reader {
     for (const Read& item : from) read(item, values.emplace_back());
   }
 
-  template <class T>
-  static void read_items(const Read& from, std::map<std::string, T>& values) {
+  template <class T, class Order>
+  static void read_items(const Read& from, std::map<std::string, T, Order>& values) {
     for (const Read& item : from) {
       if (!item.is_array() || item.size() != 2) throw Broken{"an item is no pair"};
       std::string name;

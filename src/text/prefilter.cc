@@ -171,8 +171,9 @@ void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPla
       const Ends& ends = ends_[e];
       const char* at = base + found.place[i];
       matches[count] = {found.place[i], e};
-      count += static_cast<std::size_t>(ends.first.equal(load<std::uint64_t>(at + ends.first_from)) &
-                                        ends.last.equal(load<std::uint64_t>(at + ends.last_from)));
+      const bool first_equal = ends.first.equal(load<std::uint64_t>(at + ends.first_from));
+      const bool last_equal = ends.last.equal(load<std::uint64_t>(at + ends.last_from));
+      count += static_cast<std::size_t>(first_equal) & static_cast<std::size_t>(last_equal);
       if (count == room) settle();
     } while (++e < last);
   }
