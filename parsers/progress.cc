@@ -49,6 +49,13 @@ consteval Pattern marker(std::string_view name, std::string_view anchor, std::st
       Pattern{.name = name, .anchor = anchor, .regex = regex, .example = example, .emit = emit, .aside = true});
 }
 
+consteval Pattern resuming(std::string_view name, std::string_view anchor, std::string_view example) {
+  return marker(
+      name, anchor,
+      R"([Rr]esum(?:ing|ed) (?:training )?from (?:the )?(?:last )?(?:checkpoint|step|epoch|global step|iteration))",
+      example, resumed);
+}
+
 constexpr Pattern patterns[] = {
     plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]",
           may_end_bar),
@@ -78,10 +85,8 @@ constexpr Pattern patterns[] = {
            "INFO: saving checkpoint to out/step_500.pt", saving),
     marker("progress/megatron_saving", "saving checkpoint at iteration", R"(saving checkpoint at iteration {1,8}\d)",
            "saving checkpoint at iteration     500 to out/", saving),
-    marker(
-        "progress/resuming", "esum",
-        R"((?:[Rr]esum(?:ing|ed)|Continuing) (?:training )?from (?:the )?(?:last )?(?:checkpoint|step|epoch|global step|iteration))",
-        "Resuming training from checkpoint out/checkpoint-500", resumed),
+    resuming("progress/resuming", "esuming ", "Resuming training from checkpoint out/checkpoint-500"),
+    resuming("progress/resumed", "esumed ", "Resumed from checkpoint out/checkpoint-500"),
     marker("progress/continuing", "Continuing training from",
            R"(Continuing training from (?:checkpoint|epoch|global step))", "  Continuing training from global step 500",
            resumed),

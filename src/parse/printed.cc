@@ -525,7 +525,10 @@ bool may_name_place(std::string_view block, std::size_t at) {
   std::size_t begin = at, end = at;
   while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < near_behind) --begin;
   while (end < block.size() && is_word_char(block[end]) && end - at < near_behind) ++end;
-  const std::string name = lower(block.substr(begin, end - begin));
+  std::array<char, 2 * near_behind> lowered{};
+  for (std::size_t i = begin; i < end; ++i)
+    lowered[i - begin] = block[i] >= 'A' && block[i] <= 'Z' ? static_cast<char>(block[i] - 'A' + 'a') : block[i];
+  const std::string_view name(lowered.data(), end - begin);
   const bool named = name == "epoch" || step_rank(name) > 0;
   return (named && number_follows(block, end,
                                   [](std::string_view word) {

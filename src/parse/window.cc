@@ -1,7 +1,6 @@
 #include "parse/window.h"
 
 #include <algorithm>
-#include <cstring>
 #include <tuple>
 
 namespace oomdoctor {
@@ -9,12 +8,6 @@ namespace {
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-/// The last `c` in [begin, end); npos where there is none.
-std::size_t last_of(std::string_view text, std::size_t begin, std::size_t end, char c) {
-  const void* found = ::memrchr(text.data() + begin, c, end - begin);
-  return found == nullptr ? text.npos : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-}
 
 }  // namespace
 
@@ -27,13 +20,18 @@ i64 Joined::line_at(std::size_t offset) const {
   return number;
 }
 
+const LineIndex& Window::lines() const {
+  if (!lines_) lines_.emplace(buffer_);
+  return *lines_;
+}
+
 i64 Window::folds(std::size_t begin, std::size_t end) const {
   if (folds_.empty()) return 0;
   return std::lower_bound(folds_.begin(), folds_.end(), end) - std::lower_bound(folds_.begin(), folds_.end(), begin);
 }
 
 i64 Window::line_ends(std::size_t begin, std::size_t end) const {
-  return count_line_ends(buffer_.substr(begin, end - begin)) + folds(begin, end);
+  return lines().ends(begin, end) + folds(begin, end);
 }
 
 bool Window::ends_long_line(std::size_t at) const {
@@ -45,13 +43,8 @@ bool Window::ends_long_line(std::size_t at) const {
 std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::size_t most) const {
   at = std::min(at, buffer_.size());
   const std::size_t reach = most / 2, end_of_text = buffer_.size();
-  std::size_t begin = at > reach ? at - reach : 0;
-  if (const std::size_t feed = last_of(buffer_, begin, at, '\n'); feed != buffer_.npos) begin = feed + 1;
-  if (const std::size_t back = last_of(buffer_, begin, at, '\r'); back != buffer_.npos) begin = back + 1;
-  std::string_view rest = buffer_.substr(at, std::min(reach, end_of_text - at));
-  rest = rest.substr(0, rest.find('\n'));
-  rest = rest.substr(0, rest.find('\r'));
-  std::size_t end = at + rest.size();
+  std::size_t begin = lines().begin_of(at, at > reach ? at - reach : 0);
+  std::size_t end = lines().end_of(at, std::min(at + reach, end_of_text));
   for (std::size_t stop = next_long_end(begin); stop < end; stop += long_line) {
     if (stop == begin || !ends_long_line(stop)) continue;
     (stop <= at ? begin : end) = stop;
@@ -76,7 +69,7 @@ Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at
   line.number = number - folds(line.begin, at);
   line.last = line.number + folds(line.begin, line.end);
   line.text = buffer_.substr(line.begin, line.end - line.begin);
-  if (!is_clean(line.text)) line.text = cleaned_.emplace_back(clean_line(line.text));
+  if (!lines().clean() && !is_clean(line.text)) line.text = cleaned_.emplace_back(clean_line(line.text));
   return line;
 }
 

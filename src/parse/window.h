@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "text/line_index.h"
 #include "text/lines.h"
 
 namespace oomdoctor {
@@ -77,9 +78,12 @@ class Window {
   /// The first multiple of long_line in the text at or behind `at`, as an offset in the buffer.
   std::size_t next_long_end(std::size_t at) const { return at + (long_line - (offset_ + at) % long_line) % long_line; }
 
+  const LineIndex& lines() const;
+
   std::string_view buffer_;
   std::span<const std::size_t> folds_;
   std::size_t offset_;
+  mutable std::optional<LineIndex> lines_;  ///< made by the first question
   mutable std::deque<std::string> cleaned_;
 };
 
