@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "parse/rank_in_path.h"
@@ -114,6 +117,31 @@ void JoinedCase::limit() {
   }
 }
 
+void JoinedCase::add_progress(Case& file) {
+  if (!case_.first_step) case_.first_step = file.first_step;
+  if (file.last_step) case_.last_step = file.last_step;
+  add_to(case_.progress_lines, file.progress_lines);
+  if (file.last_progress) case_.last_progress = std::move(file.last_progress);
+}
+
+void JoinedCase::tell_of_first_failure() {
+  if (!course_) return;
+  if (course_->progress_lines > 0) {
+    case_.first_step = course_->first_step;
+    case_.last_step = course_->last_step;
+    case_.progress_lines = course_->progress_lines;
+    case_.last_progress = std::move(course_->last_progress);
+  }
+  const auto key = [](const Event& e) { return std::pair(e.when.order, counted_as(e)); };
+  std::set<std::pair<i64, std::string_view>> kept;
+  for (const Event& event : case_.remarks) kept.insert(key(event));
+  std::vector<Event> lost;
+  for (Event& event : course_->remarks)
+    if (!kept.contains(key(event))) lost.push_back(std::move(event));
+  std::move(lost.begin(), lost.end(), std::back_inserter(case_.remarks));
+  course_.reset();
+}
+
 void JoinedCase::add_remarks(Case& file) {
   for (Event& event : file.remarks) {
     const std::string_view id = counted_as(event);
@@ -151,7 +179,8 @@ void JoinedCase::add_notes(Case& file) {
 }
 
 void JoinedCase::add(Case file) {
-  number(file, static_cast<int>(case_.inputs.size()));
+  const int source = static_cast<int>(case_.inputs.size());
+  number(file, source);
   if (const auto rank = file.inputs.empty() ? std::nullopt : rank_in_path(file.inputs.front().path);
       rank && is_only_rank(file, *rank)) {
     give_rank(file, *rank);
@@ -162,13 +191,12 @@ void JoinedCase::add(Case file) {
   }
   std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(case_.inputs));
   add_incidents(file);
+  if (first_ && case_.incidents[*first_].evidence.span.source == source)
+    course_ = {file.remarks, file.first_step, file.last_step, file.progress_lines, file.last_progress};
   add_series(file);
   add_settings(file);
   add_remarks(file);
-  if (!case_.first_step) case_.first_step = file.first_step;
-  if (file.last_step) case_.last_step = file.last_step;
-  add_to(case_.progress_lines, file.progress_lines);
-  if (file.last_progress) case_.last_progress = std::move(file.last_progress);
+  add_progress(file);
   add_to(case_.impossible_values, file.impossible_values);
   if (!case_.first_impossible) case_.first_impossible = std::move(file.first_impossible);
   add_to(case_.coverage.lines, file.coverage.lines);
@@ -179,6 +207,7 @@ void JoinedCase::add(Case file) {
 
 Case JoinedCase::take() {
   limit();
+  tell_of_first_failure();
   if (case_.more_series > 0)
     case_.notes.push_back({Severity::note,
                            "memory series beyond the first " + std::to_string(case_.series.size()) + " were left out",

@@ -29,9 +29,20 @@ class JoinedCase {
   void add_settings(Case& file);
   void add_notes(Case& file);
   void limit();
+  void add_progress(Case& file);
+  void tell_of_first_failure();
 
   Case case_;
   std::optional<std::size_t> first_;  ///< the first failure that ended the work, of all files so far
+  /// What the file of the first failure says of its own course. Many ranks print the same steps: added up they would
+  /// make a long run of a short one, and a marker of another rank is none of this failure.
+  struct Course {
+    std::vector<Event> remarks;
+    std::optional<i64> first_step, last_step;
+    i64 progress_lines = 0;
+    std::optional<Evidence> last_progress;
+  };
+  std::optional<Course> course_;
   Followed followed_;
   std::map<std::string, std::size_t> kept_remarks_;  ///< by id
 };

@@ -52,9 +52,13 @@ void add_all_clear(Page& page, const Report& report) {
   std::string looked =
       "out-of-memory messages of GPU allocators, drivers and libraries; kills by the kernel, a container, a "
       "scheduler or a signal; shared memory that ran out";
-  if (!report.series.empty())
-    looked += fmt::format("; growth in {}",
-                          plural(static_cast<std::int64_t>(report.series.size()), "memory series", "memory series"));
+  if (!report.series.empty()) {
+    const auto followed = static_cast<std::int64_t>(report.series.size());
+    looked += report.more_series == 0
+                  ? fmt::format("; growth in {}", plural(followed, "memory series", "memory series"))
+                  : fmt::format("; growth in {} of {}", count_text(followed),
+                                plural(followed + report.more_series, "memory series", "memory series"));
+  }
   page.text("  looked for ", looked + ".");
 }
 

@@ -52,12 +52,15 @@ TEST_CASE("every place of a joined case names its file", "[joined_case]") {
     CHECK(all.series[i * alone.series.size()].last_evidence.span.source == source);
   }
   REQUIRE(all.last_progress);
-  CHECK(all.last_progress->span.source == 2);
+  CHECK(all.last_progress->span.source == 0);  // that of the first failure
   for (const auto& [name, setting] : all.settings) CHECK(setting.evidence.span.source == 2);
   for (const auto& [id, n] : alone.remark_counts) CHECK(all.remark_counts.at(id) == 3 * n);
   CHECK(all.coverage.lines == 3 * alone.coverage.lines);
   CHECK(all.coverage.claimed == 3 * alone.coverage.claimed);
-  CHECK(all.progress_lines == 3 * alone.progress_lines);
+  CHECK(all.progress_lines == alone.progress_lines);
+  Case healthy = files[0];
+  healthy.incidents.clear();
+  CHECK(join({healthy, healthy}).progress_lines == 2 * alone.progress_lines);
 }
 
 TEST_CASE("the first failure of more than a case holds is kept", "[joined_case]") {

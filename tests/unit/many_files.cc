@@ -191,6 +191,42 @@ TEST_CASE("ranks in files of their own stand beside each other", "[many_files]")
   CHECK(says("only rank 11 of 16 grows"));
 }
 
+TEST_CASE("of more ranks than are followed the figures are kept", "[many_files]") {
+  constexpr int ranks = 300;
+  const Report r = diagnose(job_of(ranks));
+  CHECK(r.series.size() == CaseLimits::followed_series);
+  CHECK(r.more_series == ranks - static_cast<i64>(CaseLimits::followed_series));
+  REQUIRE(r.ranks.size() == ranks);
+  for (const ReportRank& rank : r.ranks) {
+    CHECK(rank.max_value.has_value());
+    CHECK(rank.last_step == (rank.rank == 5 ? 19 : 39));
+  }
+  const auto followed = [&](int rank) {
+    return std::any_of(r.series.begin(), r.series.end(), [&](const ReportSeries& s) { return s.rank == rank; });
+  };
+  CHECK(followed(11));  // it failed
+  CHECK(followed(7));   // it is the fullest
+}
+
+TEST_CASE("the course of the rank that failed first is not that of all ranks", "[many_files]") {
+  const std::string failure =
+      "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n    loss = model.forward(x)\n  File "
+      "\"/usr/lib/python3/site-packages/torch/nn/modules/module.py\", line 1, in _call_impl\n    return "
+      "forward_call()\n";
+  std::vector<LogSource> logs;
+  for (int rank = 0; rank < 80; ++rank) {
+    const std::string text = "Saving model checkpoint to /out\nbatch_size: 8\nlr: 0.1\nstep 1 loss 2.1\n";
+    logs.push_back({"rank_" + std::to_string(rank) + ".log",
+                    text + (rank == 70 ? failure + rank_log(0, 0, 0, true).substr(20) : std::string())});
+  }
+  const Report all = diagnose(logs), one = diagnose({logs[70]});
+  REQUIRE(all.incidents.size() == 1);
+  REQUIRE(one.incidents.size() == 1);
+  CHECK(all.incidents[0].rank == 70);
+  CHECK(all.incidents[0].phase == one.incidents[0].phase);
+  CHECK(all.incidents[0].phase == "first_step");
+}
+
 TEST_CASE("lines that name other ranks take the file's rank from its lines", "[many_files]") {
   const std::string text = "[rank4]: " + rank_log(4, 1, 0, true).substr(rank_log(4, 1, 0, false).size());
   const Report r = diagnose({{"rank_3.log", rank_log(3, 10, 0, false) + text}});
