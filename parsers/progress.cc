@@ -13,18 +13,12 @@ bool is_progress(const Printed& printed) {
   return printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch);
 }
 
-void step(const Match& m, Sink& sink) {
-  const Printed& printed = *m.printed;
-  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
-  sink.step({whole(printed.step), whole(printed.total), printed.epoch});
-}
-
 consteval Pattern plain(std::string_view name, std::string_view anchor, std::string_view example,
                         bool (*near)(std::string_view, std::size_t)) {
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
-                         .emit = step,
+                         .emit = tell_step,
                          .fallback = true,
                          .fold_case = true,
                          .reads = is_progress,

@@ -8,9 +8,10 @@
 // Rows of several cards are told apart by index, else by uuid, else by bus id, else by name, and where only the time is
 // there by the order of the rows of one moment.
 #include <algorithm>
+#include <any>
 #include <array>
 #include <cmath>
-#include <cstdlib>
+#include <map>
 #include <string>
 
 #include "parse/device_export.h"
@@ -142,31 +143,44 @@ std::optional<double> day_of(std::string_view cell) {
   return stamp && stamp->has_date ? std::optional(stamp->seconds) : std::nullopt;
 }
 
-// `memory` of a layout holds texts of four kinds: "@t" the moment of the last row, "@d" the last date line, "@c" a card
-// seen in that moment, and what identity and totals remember under names of their own.
-std::optional<double> remembered(const Layout& layout, std::string_view kind) {
-  for (const std::string& m : layout.memory)
-    if (m.starts_with(kind)) return std::strtod(m.c_str() + kind.size(), nullptr);
-  return std::nullopt;
+/// What rows remember of the rows before them.
+struct Seen {
+  /// A row of a numbered card that told all that there is to tell of the card.
+  struct Told {
+    std::string uuid, bus, name, label;
+    std::optional<double> total;
+    Where where;
+  };
+  std::optional<double> date;       ///< of the date line above the rows
+  std::optional<double> moment;     ///< of the last row, where cards are told apart by their order
+  std::vector<std::string> cards;   ///< of this moment
+  std::map<int, std::string> numbers;  ///< the card that had a number first
+  std::optional<i64> total;         ///< MiB, of the first card
+  std::map<int, Told> told;         ///< by number
+  std::string name;                 ///< told last
+};
+
+Seen& seen(const Layout& layout) {
+  if (!layout.memory.has_value()) layout.memory.emplace<Seen>();
+  return *std::any_cast<Seen>(&layout.memory);
 }
 
-void begin_moment(const Layout& layout, std::string_view kind, double time) {
-  std::erase_if(layout.memory, [](const std::string& m) { return m.starts_with('@'); });
-  layout.memory.push_back(std::string(kind) + std::to_string(time));
+void begin_moment(Seen& seen, std::optional<double> date, std::optional<double> moment) {
+  seen.date = date;
+  seen.moment = moment;
+  seen.cards.clear();
 }
 
 /// Which card a row is about where nothing but name and time tell: the how-manieth row of this moment. A date line
 /// above the rows makes one moment of them.
-int place_in_moment(const Layout& layout, std::optional<double> time, std::string_view card) {
-  if (!remembered(layout, "@d")) {
+int place_in_moment(Seen& seen, std::optional<double> time, std::string_view card) {
+  if (!seen.date) {
     if (!time) return 0;
-    const auto before = remembered(layout, "@t");
-    const bool same = before && std::abs(*before - *time) < one_moment && std::fmod(*time, 1.0) != 0.0;
-    if (!same) begin_moment(layout, "@t", *time);
+    const bool same = seen.moment && std::abs(*seen.moment - *time) < one_moment && std::fmod(*time, 1.0) != 0.0;
+    if (!same) begin_moment(seen, {}, time);
   }
-  const std::string here = "@c" + std::string(card);
-  if (layout.memory.size() < most_remembered * 2) layout.memory.push_back(here);
-  return static_cast<int>(std::count(layout.memory.begin(), layout.memory.end(), here)) - 1;
+  if (seen.cards.size() < most_remembered) seen.cards.emplace_back(card);
+  return static_cast<int>(std::count(seen.cards.begin(), seen.cards.end(), card)) - 1;
 }
 
 struct Row {
@@ -209,10 +223,20 @@ bool read_cell(std::string_view cell, std::string_view column, int role, Row& ro
   return true;
 }
 
-bool read_row(const std::vector<std::string_view>& cells, const Layout& layout, Row& row) {
-  if (cells.size() != layout.roles.size()) return false;
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    if (!read_cell(cells[i], layout.columns[i], layout.roles[i], row)) return false;
+/// The cells whose columns matter; false where there are more or fewer than columns, or one does not fit.
+bool read_cells(std::string_view line, const Layout& layout, Row& row) {
+  for (std::size_t i = 0; i < layout.roles.size(); ++i) {
+    const std::size_t comma = line.find(',');
+    if ((comma == line.npos) != (i + 1 == layout.roles.size())) return false;
+    if (layout.roles[i] != other && !read_cell(trimmed_cell(line.substr(0, comma)), layout.columns[i], layout.roles[i], row))
+      return false;
+    line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
+  }
+  return true;
+}
+
+bool read_row(std::string_view line, const Layout& layout, Row& row) {
+  if (!read_cells(line, layout, row)) return false;
   if (row.strange_time && !row.used && !row.free) return false;
   if (row.day && row.time && *row.time < 86400) *row.time += *row.day;
   if ((row.used && row.used->bare && row.used->number > most_mebibytes) ||
@@ -223,65 +247,83 @@ bool read_row(const std::vector<std::string_view>& cells, const Layout& layout, 
 }
 
 /// True where this number was another card's before: two machines write into one file, and both have a card 0.
-bool is_second_of_its_number(const Layout& layout, const Row& row) {
+bool is_second_of_its_number(Seen& seen, const Row& row) {
   const std::string_view card = !row.uuid.empty() ? row.uuid : !row.bus.empty() ? row.bus : row.name;
   if (card.empty()) return false;
-  const std::string number = std::to_string(*row.index) + '=';
-  for (const std::string& known : layout.memory)
-    if (known.starts_with(number)) return std::string_view(known).substr(number.size()) != card;
-  if (layout.memory.size() < most_remembered) layout.memory.push_back(number + std::string(card));
+  const auto known = seen.numbers.find(*row.index);
+  if (known != seen.numbers.end()) return known->second != card;
+  if (seen.numbers.size() < most_remembered) seen.numbers.emplace(*row.index, card);
   return false;
 }
 
 /// Names the card of a row: its number, else what else tells it from others.
-std::string identify(const Layout& layout, const Row& r, Where& where) {
+std::string identify(Seen& seen, const Row& r, Where& where) {
   if (!r.tile.empty())
     return "GPU " + (r.index ? std::to_string(*r.index) : std::string()) + " tile " + std::string(r.tile);
   if (r.index) {
-    const bool second = is_second_of_its_number(layout, r);
+    const bool second = is_second_of_its_number(seen, r);
     if (!second) where.device = r.index;
     return !second ? "" : std::string(!r.uuid.empty() ? r.uuid : !r.bus.empty() ? r.bus : r.name);
   }
   if (!r.uuid.empty()) return std::string(r.uuid);
   if (!r.bus.empty()) return std::string(r.bus);
   std::string label(r.name);
-  if (const int place = place_in_moment(layout, r.time, r.name); place > 0)
+  if (const int place = place_in_moment(seen, r.time, r.name); place > 0)
     label += (label.empty() ? "row " : ", row ") + std::to_string(place + 1);
   return label;
 }
 
 /// The total of the row's card, and of all cards as long as they are alike.
-void tell_total(const Layout& layout, const Row& r, const std::string& card, Sink& sink) {
-  if (!r.total || r.total->number <= 0 || !layout.note.empty()) return;
-  const std::string text = std::to_string(whole_number(r.total->number * r.total->unit / mebibyte)) + " MiB";
-  bool alike = true;
-  for (const std::string& known : layout.memory)
-    if (known.starts_with("total=")) alike = alike && known == "total=" + text;
-  if (alike && std::find(layout.memory.begin(), layout.memory.end(), "total=" + text) == layout.memory.end())
-    layout.memory.push_back("total=" + text);
-  sink.setting("capacity", alike ? text : "not the same for all cards");
+void tell_total(Seen& seen, const Row& r, const std::string& card, Sink& sink) {
+  if (!r.total || r.total->number <= 0) return;
+  const i64 total = whole_number(r.total->number * r.total->unit / mebibyte);
+  if (!seen.total) seen.total = total;
+  const std::string text = std::to_string(total) + " MiB";
+  sink.setting("capacity", *seen.total == total ? text : "not the same for all cards");
   if (!card.empty()) sink.setting("capacity/" + card, text);
+}
+
+std::optional<double> total_of(const Row& r) { return r.total ? std::optional(r.total->number * r.total->unit) : std::nullopt; }
+
+/// What the row says of its card, told again only where it says something else than the card's last row.
+std::string tell_card(const Layout& layout, const Row& r, Sink& sink) {
+  Seen& memory = seen(layout);
+  const bool named = r.index && r.tile.empty() && (!r.uuid.empty() || !r.bus.empty() || !r.name.empty());
+  const auto last = named ? memory.told.find(*r.index) : memory.told.end();
+  if (last != memory.told.end() && memory.name == r.name) {
+    const Seen::Told& told = last->second;
+    if (told.uuid == r.uuid && told.bus == r.bus && told.name == r.name && told.total == total_of(r)) {
+      sink.at(told.where);
+      return told.label;
+    }
+  }
+  Where where;
+  std::string label = identify(memory, r, where);
+  sink.at(where);
+  memory.name = r.name;
+  if (!r.name.empty()) sink.setting("gpu", r.name);
+  if (layout.note.empty()) tell_total(memory, r, where.device ? std::to_string(*where.device) : label, sink);
+  if (named && (last != memory.told.end() || memory.told.size() < most_remembered))
+    memory.told[*r.index] = {std::string(r.uuid), std::string(r.bus), std::string(r.name), label, total_of(r), where};
+  return label;
 }
 
 bool row(std::string_view line, const Layout& layout, Sink& sink) {
   if (layout.roles.empty()) return false;
-  const auto cells = comma_cells(line);
-  if (layout.kind == "smi_apps_csv") return cells.size() >= layout.roles.size();  // names of programs hold commas
-  if (const auto date = date_line(line)) return begin_moment(layout, "@d", *date), true;
+  if (layout.kind == "smi_apps_csv")
+    return comma_cells(line).size() >= layout.roles.size();  // names of programs hold commas
+  if (const auto date = date_line(line)) return begin_moment(seen(layout), date, {}), true;
   Row r;
-  if (!read_row(cells, layout, r)) return false;
-  if (!r.time) r.time = remembered(layout, "@d");
-  Where where;
-  const std::string label = identify(layout, r, where);
-  sink.at(where);
-  if (!r.name.empty()) sink.setting("gpu", r.name);
-  tell_total(layout, r, where.device ? std::to_string(*where.device) : label, sink);
+  if (!read_row(line, layout, r)) return false;
+  if (!r.time) r.time = seen(layout).date;
+  const std::string label = tell_card(layout, r, sink);
   const auto tell = [&](Metric metric, const Amount& amount) {
     Reading reading;
     reading.metric = metric;
     reading.kind = SeriesKind::sampled_gauge;
     reading.value = amount.number * amount.unit;
-    reading.quantum = std::max(1.0, amount.unit / std::pow(10.0, amount.decimals));
+    reading.quantum = amount.decimals == 0 ? amount.unit : amount.unit / std::pow(10.0, amount.decimals);
+    reading.quantum = std::max(1.0, reading.quantum);
     reading.unit = amount.unit == mebibyte ? "MiB" : amount.unit == 1 ? "B" : "GB";
     reading.ambiguous_unit = reading.unit == "GB";
     reading.label = label;

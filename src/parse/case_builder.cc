@@ -282,17 +282,31 @@ void CaseBuilder::step(const Step& s) {
   if (!s.step) return;
   const i64 now = *s.step;
   if (!case_.first_step) case_.first_step = now;
-  if (!here.step || now > *here.step) {
-    ++here.advances;
-    if (here.run != run_) {
-      here.run = run_;
-      here.progress = &progress_[{run_, stream_id()}];
-    }
-    here.progress->advances = here.advances;
-    here.progress->line.mention = mention_;
-  }
+  if (!here.step || now > *here.step) advance(here, 1, *mention_);
   here.step = now;
   case_.last_step = now;
+}
+
+void CaseBuilder::advance(Stream& stream, i64 times, const Mention& mention) {
+  stream.advances += times;
+  if (stream.run != run_) {
+    stream.run = run_;
+    stream.progress = &progress_[{run_, stream_id()}];
+  }
+  stream.progress->advances = stream.advances;
+  stream.progress->line.mention = &mention;
+}
+
+void CaseBuilder::go_on(const StepRun& run) {
+  if (run.lines == 1) return;
+  Stream& here = stream();
+  if (run.last.line.prefix.time) last_time_ = run.last.line.prefix.time;
+  if (run.epoch) here.epoch = run.epoch;
+  case_.progress_lines += run.changes;
+  last_progress_.mention = &run.last;
+  if (run.advances > 0) advance(here, run.advances, run.advanced);
+  here.step = run.step;
+  case_.last_step = run.step;
 }
 
 void CaseBuilder::setting(std::string_view name, std::string_view value) {

@@ -14,6 +14,7 @@
 #include "model/case.h"
 #include "parse/mention.h"
 #include "parse/parser.h"
+#include "parse/readers.h"
 
 namespace oomdoctor {
 
@@ -23,6 +24,8 @@ class CaseBuilder : public Sink {
 
   /// All that the sink is told next comes from this place. `mention` is kept until end_block().
   void begin_emit(const Cursor& cursor, const Mention& mention);
+  /// The first of these lines was told by step(); this is what the others say.
+  void go_on(const StepRun& run);
   /// The lines mentioned so far are about to go.
   void end_block();
   /// Concludes what needs the end of the input: which failures were handled.
@@ -97,6 +100,7 @@ class CaseBuilder : public Sink {
     Evidence evidence;
   };
 
+  void advance(Stream& stream, i64 times, const Mention& mention);
   StreamId stream_id() const;
   Stream& stream();
   const Evidence& evidence();

@@ -215,14 +215,17 @@ std::optional<double> read_calendar_time(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view trimmed_cell(std::string_view cell) {
+  while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
+  while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
+  return cell;
+}
+
 std::vector<std::string_view> comma_cells(std::string_view line) {
   std::vector<std::string_view> out;
   for (std::size_t at = 0; out.size() < max_cells;) {
     const std::size_t comma = line.find(',', at);
-    std::string_view cell = line.substr(at, comma - at);
-    while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
-    while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
-    out.push_back(cell);
+    out.push_back(trimmed_cell(line.substr(at, comma - at)));
     if (comma == line.npos) break;
     at = comma + 1;
   }

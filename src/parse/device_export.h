@@ -28,6 +28,8 @@ std::optional<double> read_calendar_time(std::string_view text);
 /// A line that is such a date and nothing else: a script printed it before its rows.
 std::optional<double> date_line(std::string_view line);
 
+/// The cell without the blanks, quotes and NULs around it.
+std::string_view trimmed_cell(std::string_view cell);
 /// Cells between commas, without the blanks, quotes and NULs around them.
 std::vector<std::string_view> comma_cells(std::string_view line);
 /// Cells between blanks.

@@ -46,12 +46,14 @@ void Fold::add(Block& block) {
   const Window& window = *block.window;
   std::vector<Found>& found = block.found.all;
   if (block.number == 0) sniff(window);
-  for (Found& f : found) {  // lines were counted from the beginning of the block
-    f.line.number += lines_;
-    f.line.last += lines_;
-    f.first_line += lines_;
-    f.last_line += lines_;
-  }
+  const auto move = [this](Mention& mention) {  // lines were counted from the beginning of the block
+    mention.line.number += lines_;
+    mention.line.last += lines_;
+    mention.first_line += lines_;
+    mention.last_line += lines_;
+  };
+  for (Found& f : found) move(f);
+  for (StepRun& run : block.found.runs) move(run.last), move(run.advanced);
   declared_.begin_block(block.found);
   rows_.clear();
   if (table_ != nullptr || std::any_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; }))
@@ -95,7 +97,8 @@ void Fold::tell_rows(const Block& block) {
   std::size_t next = 0;
   i64 number = lines_ + 1;
   for (std::size_t at = block.begin; at < block.end;) {
-    const Line line = window.line_around(at, number, table_ != nullptr ? Window::max_row : Window::max_line);
+    const auto bounds = window.bounds_around(at, table_ != nullptr ? Window::max_row : Window::max_line);
+    const Line line = window.unpeeled(bounds, at, number);
     bool header = false;
     const std::size_t from = next;
     for (; next < found.size() && found[next].first_line <= number; ++next) header |= found[next].header != nullptr;
@@ -103,7 +106,7 @@ void Fold::tell_rows(const Block& block) {
     for (std::size_t i = from; i < next; ++i)
       if (!row || found[i].header != nullptr) tell(window, found[i], block.found);
     at = line.end;
-    while (at < block.end && !ends_line(window.buffer()[at])) ++at;
+    while (at < block.end && !ends_line(window.buffer()[at])) ++at;  // of a line longer than is looked at
     if (at < block.end) {
       const bool pair = window.buffer()[at] == '\r' && at + 1 < block.end && window.buffer()[at + 1] == '\n';
       at += pair ? std::size_t{2} : std::size_t{1};
@@ -137,6 +140,14 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
     tell_gauge(*f.by->form, findings.values_of(f), sink);
   else
     f.by->pattern->emit(Match{f.text, f.captures != nullptr ? *f.captures : none, cursor, f.printed}, sink);
+  if (f.steps != nullptr) {
+    builder_.go_on(*f.steps);
+    claim(f.by->parser->name, f.first_line, f.last_line);
+    *count_ += f.steps->lines - 1;
+    case_.coverage.claimed += f.steps->lines - 1;
+    claimed_ = std::max(claimed_, f.steps->last.last_line);
+    return;
+  }
   if (!f.again) claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
 }
 
@@ -149,10 +160,12 @@ bool Fold::told_before(const Found& f) {
 }
 
 void Fold::claim(std::string_view parser, i64 first, i64 last) {
-  auto count = case_.coverage.by_parser.find(parser);
-  if (count == case_.coverage.by_parser.end())
-    count = case_.coverage.by_parser.emplace(std::string(parser), 0).first;
-  ++count->second;
+  if (count_ == nullptr || parser != counted_) {  // mostly it is the same as before
+    counted_ = parser;
+    const auto found = case_.coverage.by_parser.find(parser);
+    count_ = found != case_.coverage.by_parser.end() ? &found->second : &case_.coverage.by_parser[std::string(parser)];
+  }
+  ++*count_;
   first = std::max(first, claimed_ + 1);
   if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
 }

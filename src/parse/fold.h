@@ -39,6 +39,8 @@ class Fold {
   const Table* table_ = nullptr;
   Layout layout_;
   i64 claimed_ = 0;
+  std::string_view counted_;  ///< the parser claimed for last
+  i64* count_ = nullptr;      ///< its lines
   DeclaredMemory declared_;
   std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
   std::deque<Mention> rows_;                                  ///< of this block

@@ -3,16 +3,15 @@
 // cheap, whatever it costs to understand the first of them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "parse/gauge.h"
 #include "parse/printed.h"
+#include "text/digit_free.h"
 #include "text/lines.h"
 #include "text/pattern.h"
 
@@ -20,18 +19,23 @@ namespace oomdoctor {
 
 struct Reader;
 
+/// Where in a line a group of a regex matched.
+struct Part {
+  std::uint32_t at = 0, size = 0;
+  bool matched = false;
+};
+
 /// What one reader took from a line.
 struct Take {
   const Reader* reader = nullptr;
   bool again = false;  ///< the same reader took something of this line before
-  std::unique_ptr<Captures> captures;  ///< of a regex, into the shape's text
+  std::vector<Part> captures;  ///< of a regex, the whole match first
   std::vector<GaugeValue> values;
   std::unique_ptr<Printed> printed;
 };
 
-/// A line with all its digits made '0', and what the lines of this shape hold.
+/// What the lines hold that differ in their digits alone.
 struct Shape {
-  std::string text;
   LinePrefix prefix;
   std::vector<Take> takes;
 };
@@ -46,23 +50,20 @@ class LineMemo {
   const Shape* find(std::string_view line);
   /// Whether keep() would keep it.
   bool wanted() const { return wanted_; }
-  /// Makes known what the line holds that was last asked for. `text` and `takes[].captures` are set by the memo: of the
-  /// captures that are given, which point into `line`, the places count.
-  void keep(std::string_view line, Shape shape);
+  /// Makes known what the line holds that was last asked for.
+  void keep(Shape shape);
 
  private:
   struct Slot {
-    std::uint64_t hash = 0;
+    LineHash hash;
     const Shape* shape = nullptr;
   };
-  Slot& slot(std::uint64_t hash, std::string_view text);
+  Slot& slot(const LineHash& hash);
 
-  std::array<char, 1024> text_{};  ///< of the line asked for, its digits made '0'
-  std::size_t size_ = 0;           ///< 0: the line is too long to be known
-  std::uint64_t hash_ = 0;
+  LineHash hash_;  ///< of the line asked for
   bool wanted_ = false;
-  std::vector<std::uint32_t> met_;  ///< by hash: the rest of the hash of the last line met
-  std::vector<Slot> slots_;
+  std::vector<std::uint64_t> met_;  ///< by hash: the rest of the hash of the last line met
+  std::vector<Slot> slots_;         ///< made when the first line is asked for
   std::deque<Shape> shapes_;
 };
 

@@ -7,6 +7,7 @@
 // check the rest.
 #pragma once
 
+#include <any>
 #include <span>
 #include <string>
 #include <string_view>
@@ -107,7 +108,7 @@ struct Layout {
   std::vector<int> roles;                   ///< the table's own numbering
   std::string note;                         ///< what was inferred, for the report; "" when a header said it
   std::string kind;                         ///< kind of input: "smi_csv"
-  mutable std::vector<std::string> memory;  ///< what `row` remembers of earlier rows: they come in order, one at a time
+  mutable std::any memory;  ///< what `row` remembers of earlier rows: they come in order, one at a time
 };
 
 struct Table {

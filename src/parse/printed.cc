@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "parse/label.h"
+#include "parse/parser.h"
 #include "parse/tokens.h"
 
 namespace oomdoctor {
@@ -465,6 +466,11 @@ Printed read_printed(std::string_view line) {
   return out;
 }
 
+void tell_step(const Match& m, Sink& sink) {
+  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
+  sink.step({whole(m.printed->step), whole(m.printed->total), m.printed->epoch});
+}
+
 namespace {
 
 constexpr std::size_t near_ahead = 120, near_behind = 16;  ///< bytes; labels of up to nine words are shorter
@@ -492,6 +498,7 @@ template <typename Joins>
 bool number_follows(std::string_view block, std::size_t at, const Joins& joins) {
   const std::string_view text = block.substr(at, near_ahead);
   std::size_t i = 0;
+  while (i < text.size() && text[i] == ' ') ++i;  // of an anchor such as " seq "
   while (i < text.size() && is_word_char(text[i])) ++i;
   if (i > 0 && is_digit(text[i - 1])) return true;  // "step12", "mem_0"
   while (i < text.size()) {
@@ -547,18 +554,32 @@ bool may_end_bar(std::string_view block, std::size_t at) {
   return is_digit(before) || before == '?' || before == ' ' || is_cleaned_near(block, at);
 }
 
+namespace {
+
+double number_at(std::string_view line, std::size_t at) {
+  const auto n = read_number(line, at);
+  return n ? n->value : 0;
+}
+
+}  // namespace
+
+PrintedPlace read_place(std::string_view line, const Printed& form) {
+  PrintedPlace out;
+  if (form.step) out.step = number_at(line, form.step_at);
+  if (form.total) out.total = number_at(line, form.total_at);
+  if (form.epoch) out.epoch = number_at(line, form.epoch_at);
+  if (form.over_epochs) *out.step += std::max(0.0, *out.epoch - form.first_epoch) * *out.total;
+  return out;
+}
+
 void read_numbers(std::string_view line, Printed& form) {
-  const auto number = [&](std::size_t at) {
-    const auto n = read_number(line, at);
-    return n ? n->value : 0;
-  };
-  if (form.step) form.step = number(form.step_at);
-  if (form.total) form.total = number(form.total_at);
-  if (form.epoch) form.epoch = number(form.epoch_at);
-  if (form.over_epochs) *form.step += std::max(0.0, *form.epoch - form.first_epoch) * *form.total;
+  const PrintedPlace place = read_place(line, form);
+  form.step = place.step;
+  form.total = place.total;
+  form.epoch = place.epoch;
   for (PrintedValue& v : form.values) {
-    v.reading.value = number(v.number_at) * v.factor;
-    if (v.device_at != PrintedValue::none) v.device = index_number(number(v.device_at));
+    v.reading.value = number_at(line, v.number_at) * v.factor;
+    if (v.device_at != PrintedValue::none) v.device = index_number(number_at(line, v.device_at));
   }
 }
 

@@ -14,6 +14,9 @@
 
 namespace oomdoctor {
 
+class Sink;
+struct Match;
+
 struct PrintedValue {
   Reading reading;
   std::optional<int> device;
@@ -44,6 +47,9 @@ struct Printed {
 
 Printed read_printed(std::string_view line);
 
+/// For patterns whose lines say how far the run is and nothing else: tells the step and the epoch of Match::printed.
+void tell_step(const Match& m, Sink& sink);
+
 // Cheap tests of the bytes of a block around one word, at `at`: false where the line says nothing with this word.
 
 /// "step", "iter", "epoch": a number must follow, with nothing in between that names another thing.
@@ -54,6 +60,14 @@ bool may_name_memory(std::string_view block, std::size_t at);
 bool may_end_bar(std::string_view block, std::size_t at);
 /// Colours and holes, of which a line is cleaned before it is read, are near: nothing can be told from the bytes.
 bool is_cleaned_near(std::string_view block, std::size_t at);
+
+/// Where the run is, as the numbers of a line say.
+struct PrintedPlace {
+  std::optional<double> step, total, epoch;
+};
+
+/// The place of `line`, which differs in its digits only from the line that `form` was read from.
+PrintedPlace read_place(std::string_view line, const Printed& form);
 
 /// Reads the numbers of `line`, which differs in its digits only from the line that `form` was read from, into `form`.
 void read_numbers(std::string_view line, Printed& form);

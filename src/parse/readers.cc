@@ -43,11 +43,82 @@ Found found_on(const Line& line, const Reader& reader) {
   return found;
 }
 
+std::vector<Part> parts_of(const Captures& captures, std::string_view text) {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < captures.group.size(); ++i) {
+    const std::string_view group = captures.group[i];
+    if (group.data() == nullptr) continue;
+    parts.resize(i + 1);
+    parts[i] = {static_cast<std::uint32_t>(group.data() - text.data()), static_cast<std::uint32_t>(group.size()), true};
+  }
+  return parts;
+}
+
+Captures captures_at(const std::vector<Part>& parts, std::string_view text) {
+  Captures captures;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].matched) captures.group[i] = text.substr(parts[i].at, parts[i].size);
+  captures.begin = parts[0].at;
+  captures.end = captures.begin + parts[0].size;
+  return captures;
+}
+
+bool is_step(const Found& found) { return found.by->tells_step && found.printed->step; }
+
+bool speaks_for_same(const Line& a, const Line& b) {
+  return a.prefix.rank == b.prefix.rank && a.prefix.pid == b.prefix.pid;
+}
+
+/// The run of steps that a line of `reader` goes on with, if there is one.
+StepRun* open_run(const Reader& reader, const Line& line, Findings& out) {
+  if (out.all.empty()) return nullptr;
+  const Found& last = out.all.back();
+  return last.steps != nullptr && last.by == &reader && speaks_for_same(last.line, line) ? last.steps : nullptr;
+}
+
+void extend(StepRun& run, const Mention& mention, i64 step, std::optional<double> epoch) {
+  ++run.lines;
+  run.last = mention;
+  run.changes += step != run.step;
+  if (step > run.step) {
+    ++run.advances;
+    run.advanced = mention;
+  }
+  run.step = step;
+  if (epoch) run.epoch = epoch;
+}
+
+/// Makes the last finding part of a run of steps, or the beginning of one.
+void join_steps(Findings& out) {
+  Found found = std::move(out.all.back());
+  out.all.pop_back();
+  const i64 step = whole_number(*found.printed->step);
+  if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, found.printed->epoch);
+  StepRun& run = out.runs.emplace_back();
+  run.step = step;
+  run.last = found;
+  found.steps = &run;
+  out.all.push_back(std::move(found));
+}
+
+/// A line of steps alone in a log of steps: nothing is made of it but numbers.
+bool extend_again(const Shape& shape, const Line& line, Findings& out) {
+  if (shape.takes.size() != 1) return false;
+  const Take& take = shape.takes[0];
+  if (!take.reader->tells_step || !take.printed->step) return false;
+  StepRun* run = open_run(*take.reader, line, out);
+  if (run == nullptr) return false;
+  const PrintedPlace place = read_place(line.text, *take.printed);
+  extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
+  return true;
+}
+
 /// The findings of one line of a known shape; false where its digits make something else of it.
 bool read_again(const Shape& shape, Line& line, Findings& out) {
   const auto prefix = read_prefix(shape.prefix, line.text);
   if (!prefix) return false;
   line.prefix = *prefix;
+  if (extend_again(shape, line, out)) return true;
   const std::size_t first = out.all.size();
   for (const Take& take : shape.takes) {
     Found found = found_on(line, *take.reader);
@@ -67,17 +138,27 @@ bool read_again(const Shape& shape, Line& line, Findings& out) {
       read_numbers(line.text, printed);
       found.printed = &printed;
     }
-    if (take.captures) {
-      Captures& captures = out.captures.emplace_back(*take.captures);
-      for (auto& group : captures.group)
-        if (group.data() != nullptr)
-          group = line.text.substr(static_cast<std::size_t>(group.data() - shape.text.data()), group.size());
-      found.captures = &captures;
-      if (captures.has(1)) found.marked = captures.group[1];
-    }
+    if (!take.captures.empty()) found.captures = &out.captures.emplace_back(captures_at(take.captures, line.text));
+    if (found.captures != nullptr && found.captures->has(1)) found.marked = found.captures->group[1];
     out.all.push_back(std::move(found));
   }
+  if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
   return true;
+}
+
+Shape shape_of(const Line& line, std::span<const Found> found, const Findings& all) {
+  Shape shape;
+  shape.prefix = line.prefix;
+  for (const Found& f : found) {
+    Take& take = shape.takes.emplace_back();
+    take.reader = f.by;
+    take.again = f.again;
+    const auto values = all.values_of(f);
+    take.values.assign(values.begin(), values.end());
+    if (f.printed != nullptr) take.printed = std::make_unique<Printed>(*f.printed);
+    if (f.captures != nullptr) take.captures = parts_of(*f.captures, line.text);
+  }
+  return shape;
 }
 
 }  // namespace
@@ -89,6 +170,7 @@ void Findings::clear() {
   printed.clear();
   messages.clear();
   layouts.clear();
+  runs.clear();
 }
 
 /// Where in its line a message begins does not depend on the line that led to it.
@@ -114,6 +196,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
       reader->name = p.name;
       reader->fallback = p.fallback;
       reader->message = p.reach == Reach::message;
+      reader->tells_step = p.emit == tell_step;
       reader->digits_are_numbers = takes_digits_alike(p);
       add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.near});
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.near});
@@ -226,19 +309,10 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
     for (const Reader* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
         taken |= try_reader(*r, window, line, printed, out) && !(r->pattern != nullptr && r->pattern->aside);
-  if (memo == nullptr || !memo->wanted() || line.prefix.strange_time || has_long_exponent(line.text)) return;
-  if (printed && (!printed->repeatable || digits_may_be_program(line.text))) return;
-  Shape shape;
-  shape.prefix = line.prefix;
-  for (std::size_t i = first; i < out.all.size(); ++i) {
-    const Found& found = out.all[i];
-    const auto values = out.values_of(found);
-    Take take{.reader = found.by, .again = found.again, .captures = {}, .values = {values.begin(), values.end()}, .printed = {}};
-    if (found.printed != nullptr) take.printed = std::make_unique<Printed>(*found.printed);
-    if (found.captures != nullptr) take.captures = std::make_unique<Captures>(*found.captures);
-    shape.takes.push_back(std::move(take));
-  }
-  memo->keep(line.text, std::move(shape));
+  const bool alike = memo != nullptr && memo->wanted() && !line.prefix.strange_time && !has_long_exponent(line.text) &&
+                     !(printed && (!printed->repeatable || digits_may_be_program(line.text)));
+  if (alike) memo->keep(shape_of(line, std::span(out.all).subspan(first), out));
+  if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
 }
 
 i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,

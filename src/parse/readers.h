@@ -25,6 +25,7 @@ struct Reader {
   std::unique_ptr<GaugeForm> form;
   bool fallback = false;
   bool message = false;             ///< looks at several lines
+  bool tells_step = false;          ///< how far the run is, and nothing else
   bool digits_are_numbers = false;  ///< what it finds may be kept in a LineMemo
   std::string_view name;
   std::size_t order = 0;  ///< parsers by name, their patterns as listed
@@ -45,6 +46,17 @@ struct InOrder {
   bool operator()(const Reader* a, const Reader* b) const { return a->order < b->order; }
 };
 
+/// Lines of one stream with nothing else between them that say how far the run is: told as one, because half of the
+/// lines of a log do nothing else.
+struct StepRun {
+  i64 lines = 1;
+  i64 changes = 0;   ///< lines behind the first that name another step than the one before
+  i64 advances = 0;  ///< of these, with a higher one
+  i64 step = 0;      ///< of the last line
+  std::optional<double> epoch;
+  Mention last, advanced;  ///< the last line, and the last behind the first that names a higher step
+};
+
 /// What one line holds for one reader, or the header of a table.
 struct Found : Mention {
   const Reader* by = nullptr;
@@ -53,6 +65,7 @@ struct Found : Mention {
   const Printed* printed = nullptr;              ///< of a pattern that reads one
   std::size_t values_begin = 0, values_end = 0;  ///< of a gauge: in Findings::values
   bool again = false;                            ///< the reader took something of this line before
+  StepRun* steps = nullptr;                      ///< of which this is the first line
   const Table* header = nullptr;
   Layout* layout = nullptr;  ///< with `header`
 };
@@ -65,6 +78,7 @@ struct Findings {
   std::deque<Printed> printed;
   std::deque<std::string> messages;
   std::deque<Layout> layouts;
+  std::deque<StepRun> runs;
 
   void clear();
   std::span<const GaugeValue> values_of(const Found& found) const {

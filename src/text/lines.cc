@@ -237,17 +237,32 @@ bool is_clean(std::string_view raw) {
   return !found;
 }
 
+namespace {
+
+/// Of its midnight, since 1970; nullopt where there is no such date. Most lines are of the same day as the last.
+std::optional<double> seconds_of_date(int year, int month, int day) {
+  thread_local std::array<int, 3> last{};
+  thread_local double seconds = 0;
+  if (last == std::array{year, month, day}) return seconds;
+  const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
+                                         std::chrono::day{static_cast<unsigned>(day)}};
+  if (month < 0 || day < 0 || !date.ok()) return std::nullopt;
+  last = {year, month, day};
+  seconds = static_cast<double>(std::chrono::sys_days{date}.time_since_epoch().count()) * 86400;
+  return seconds;
+}
+
+}  // namespace
+
 std::optional<TimeStamp> read_time(std::string_view s) {
   TimeStamp out;
   std::size_t at = 0;
   double day = 0;
   const int year = fixed_number(s, 0, 4);
   if (year >= 1970 && s.size() > 10 && (s[4] == '-' || s[4] == '/') && s[7] == s[4]) {
-    const int month = fixed_number(s, 5, 2), date = fixed_number(s, 8, 2);
-    const std::chrono::year_month_day ymd{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
-                                          std::chrono::day{static_cast<unsigned>(date)}};
-    if (month < 0 || date < 0 || !ymd.ok()) return std::nullopt;
-    day = static_cast<double>(std::chrono::sys_days{ymd}.time_since_epoch().count()) * 86400;
+    const auto since_epoch = seconds_of_date(year, fixed_number(s, 5, 2), fixed_number(s, 8, 2));
+    if (!since_epoch) return std::nullopt;
+    day = *since_epoch;
     if (s[10] != ' ' && s[10] != 'T' && s[10] != '_') return std::nullopt;
     out.has_date = true;
     at = 11;

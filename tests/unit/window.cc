@@ -9,7 +9,7 @@ std::vector<std::string> walk(const Window& window, Line line, bool forward) {
   std::vector<std::string> out;
   for (auto at = forward ? window.next(line) : window.previous(line); at;
        at = forward ? window.next(*at) : window.previous(*at))
-    out.push_back(std::to_string(at->number) + at->text);
+    out.push_back(std::to_string(at->number).append(at->text));
   return out;
 }
 

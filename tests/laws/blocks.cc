@@ -1,0 +1,111 @@
+// What is found in a log depends neither on where its blocks end, nor on how many threads read it, nor on what a thread
+// has seen before.
+#include <random>
+
+#include "catch.h"
+#include "parse/anchors.h"
+#include "parse/readers.h"
+#include "parse/scanner.h"
+#include "report/partial.h"
+#include "samples.h"
+
+namespace oomdoctor {
+namespace {
+
+using testing::read_file;
+using testing::sample_logs;
+
+/// All samples in a row, in an order of chance, with lines that never end in between.
+std::string all_samples(unsigned seed) {
+  std::mt19937 engine(seed);
+  auto logs = sample_logs();
+  std::shuffle(logs.begin(), logs.end(), engine);
+  std::string text;
+  for (const auto& log : logs) {
+    text += read_file(log);
+    if (engine() % 40 != 0) continue;
+    std::string endless;
+    const std::size_t size = 1000 + engine() % 300'000;
+    for (std::size_t i = 0; endless.size() < size; ++i)
+      endless += "{\"step\": " + std::to_string(i) + ", \"allocated_gb\": " + std::to_string(i % 80) + ".25}, ";
+    text += endless + (engine() % 2 == 0 ? "\n" : "\r");
+  }
+  return text;
+}
+
+std::string digits_changed(std::string text, std::mt19937& engine) {
+  for (char& c : text)
+    if (c >= '0' && c <= '9') c = static_cast<char>('0' + engine() % 10);
+  return text;
+}
+
+std::string words_of(const Found& found, const Findings& all) {
+  std::string out = std::string(found.reader) + " " + std::to_string(found.first_line) + "-" +
+                    std::to_string(found.last_line) + " " + std::to_string(found.line.prefix.length) + " " +
+                    std::to_string(found.line.prefix.rank.value_or(-1)) + " " +
+                    std::to_string(found.line.prefix.time.value_or(-1)) + " [" + std::string(found.marked) + "]";
+  for (const GaugeValue& value : all.values_of(found))
+    out += " " + std::to_string(value.number) + "=" + std::to_string(value.value);
+  if (found.captures != nullptr)
+    for (const auto& group : found.captures->group) out += "|" + std::string(group);
+  if (found.printed != nullptr) {
+    out += " step " + std::to_string(found.printed->step.value_or(-1)) + " epoch " +
+           std::to_string(found.printed->epoch.value_or(-1));
+    for (const PrintedValue& v : found.printed->values)
+      out += " " + v.reading.label + "=" + std::to_string(v.reading.value) + v.reading.unit + "@" +
+             std::to_string(v.device.value_or(-1));
+  }
+  return out;
+}
+
+std::vector<std::string> mapped(const ReaderTable& readers, const std::string& text, LineMemo& memo) {
+  const Window window(text);
+  Findings found;
+  readers.map(window, 0, text.size(), 1, memo, found);
+  std::vector<std::string> out;
+  for (const Found& f : found.all) out.push_back(f.header != nullptr ? std::string(f.header->name) : words_of(f, found));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("blocks and threads change nothing", "[law]") {
+  static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
+  for (const unsigned seed : {1u, 2u}) {
+    const std::string text = all_samples(seed);
+    const auto read = [&](std::size_t jobs, std::size_t block) {
+      Source source = Source::of_text("all.log", text);
+      return partial_line({"all.log", ""}, scanner.scan(source, {.jobs = jobs, .block_bytes = block}));
+    };
+    const std::string expected = read(1, 1 << 20);
+    for (const std::size_t jobs : {1u, 2u, 5u})
+      for (const std::size_t block : {std::size_t{1} << 14, std::size_t{99'991}, std::size_t{1} << 18, text.size()}) {
+        CAPTURE(seed, jobs, block);
+        CHECK((read(jobs, block) == expected));
+      }
+  }
+}
+
+TEST_CASE("what was read before changes nothing", "[law]") {
+  static const ReaderTable readers(all_parsers(), shipped_prefilter_plan());
+  std::mt19937 engine(3);
+  LineMemo warm;
+  for (const auto& log : sample_logs()) {
+    const std::string text = read_file(log);
+    for (int i = 0; i < 4; ++i) {  // the first makes shapes known, the second keeps them
+      const std::string other = i == 0 ? text : digits_changed(text, engine);
+      LineMemo fresh;
+      const auto expected = mapped(readers, other, fresh), known = mapped(readers, other, warm);
+      CAPTURE(testing::sample_name(log), i);
+      CHECK((known == expected));
+      if (known == expected) continue;
+      for (std::size_t k = 0; k < std::min(known.size(), expected.size()); ++k)
+        if (known[k] != expected[k]) {
+          CHECK(known[k] == expected[k]);
+          break;
+        }
+    }
+  }
+}
+
+}  // namespace oomdoctor
