@@ -170,20 +170,20 @@ void message_facts(const Incident& incident, Facts& facts) {
   facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)
     set_true("account.oversubscribed",
-             oom.allocated->count > oom.capacity->count + oom.capacity->slack + oom.allocated->slack);
+             oom.allocated->count > saturated_sum(oom.capacity->count, (*oom.capacity + *oom.allocated).slack));
   if (const auto account = account_of(incident))
     facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;
   // TensorFlow's limit is what the allocator took of the device at start, not a cap that somebody set.
   if (oom.limit && held && oom.request && oom.agent != Agent::tf_bfc) {
     const Bytes over = *held + *oom.request - *oom.limit;
-    set_true("account.limit_reached", over.count + over.slack >= 0);
+    set_true("account.limit_reached", saturated_sum(over.count, over.slack) >= 0);
   }
   if (!oom.request) return;
   if (oom.free) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
     const i64 clear = std::max<i64>(unusable_free, oom.request->count / 20);
-    set_true("account.free_beyond_request", oom.free->count >= oom.request->count + clear);
+    set_true("account.free_beyond_request", oom.free->count >= saturated_sum(oom.request->count, clear));
     if (oom.unallocated)
       facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
   }
@@ -191,7 +191,7 @@ void message_facts(const Incident& incident, Facts& facts) {
   if (room) {
     const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};
     facts.set("account.margin", std::optional(margin), here);
-    const bool capped = oom.limit && held && held->count + oom.request->count > oom.limit->count;
+    const bool capped = oom.limit && held && (*held + *oom.request).count > oom.limit->count;
     const std::optional<Bytes> left = capped ? std::optional(zero_floor(*oom.limit - *held)) : oom.free;
     if (left) facts.set("account.need", std::optional(zero_floor(*oom.request - *left) + margin), here);
   }

@@ -387,7 +387,7 @@ std::string_view to_string(Shape shape) {
 Trend growth_of(const Series& series, const GrowthOptions& options) {
   Trend trend;
   const Scene scene = scene_of(series, options);
-  if (scene.fits.empty()) {
+  if (scene.fits.empty() || fit_of(scene, Law::linear) == nullptr) {  // values at the edge of what a double holds
     trend.why = words_for_short(scene);
     return trend;
   }

@@ -211,15 +211,14 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
 
   const std::vector<Evidence> progress = story.last_progress ? std::vector<Evidence>{*story.last_progress} : here;
   if (log_begins_with_run(story)) {
-    const i64 printed =
-        story.first_step && story.last_step ? std::max<i64>(*story.last_step - *story.first_step, 0) + 1 : 0;
+    const double lines = static_cast<double>(story.progress_lines);
+    const double printed =
+        story.first_step && story.last_step
+            ? std::max(static_cast<double>(*story.last_step) - static_cast<double>(*story.first_step), 0.0) + 1
+            : 0;
     facts.set("run.started", Value{story.progress_lines > 0}, progress);
-    facts.set(
-        "run.steps",
-        Value{Number{static_cast<double>(story.progress_lines <= few_steps ? story.progress_lines
-                                                                           : std::max(printed, story.progress_lines)),
-                     0}},
-        progress);
+    facts.set("run.steps", Value{Number{story.progress_lines <= few_steps ? lines : std::max(printed, lines), 0}},
+              progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() && story.progress_lines > few_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,8 +24,22 @@ struct Bytes {
   friend constexpr bool operator==(const Bytes&, const Bytes&) = default;
 };
 
-constexpr Bytes operator+(Bytes a, Bytes b) { return {a.count + b.count, a.slack + b.slack}; }
-constexpr Bytes operator-(Bytes a, Bytes b) { return {a.count - b.count, a.slack + b.slack}; }
+/// A log may print any number: what does not fit stays at the limit, which has the same distance from 0 on both sides,
+/// so that it can be negated.
+constexpr i64 saturated_sum(i64 a, i64 b) {
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  i64 sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) return b > 0 ? most : -most;
+  return sum < -most ? -most : sum;
+}
+
+constexpr Bytes operator+(Bytes a, Bytes b) {
+  return {saturated_sum(a.count, b.count), saturated_sum(a.slack, b.slack)};
+}
+constexpr Bytes operator-(Bytes a, Bytes b) {
+  return {b.count >= 0 ? saturated_sum(a.count, -b.count) : saturated_sum(saturated_sum(a.count, 1), -(b.count + 1)),
+          saturated_sum(a.slack, b.slack)};
+}
 
 /// How a unit word is to be read where its letters do not tell ("GB" is 2^30 in most training tools, 1e9 in some).
 enum class Radix { binary, decimal };

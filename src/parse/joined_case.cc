@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,10 +16,7 @@ namespace {
 constexpr int order_bits = 40;  ///< of the line in When::order; the file stands above it
 constexpr double dated = 1e8;   ///< below, only the time of the day is known
 
-/// Counts of a part that came from elsewhere may be anything.
-void add_to(i64& sum, i64 more) {
-  if (__builtin_add_overflow(sum, more, &sum)) sum = std::numeric_limits<i64>::max();
-}
+void add_to(i64& sum, i64 more) { sum = saturated_sum(sum, more); }
 
 /// Files of several ranks are read one after the other: their clocks tell which of them failed first.
 bool was_earlier(const Incident& a, const Incident& b) {

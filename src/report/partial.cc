@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
@@ -31,6 +32,7 @@ constexpr const char* version_field = "oomdoctor_partial";
 // Nothing that a scan makes comes near these.
 constexpr std::size_t most_frames = 1 << 16, most_others = 1 << 16;  ///< of one failure
 constexpr std::size_t most_items = 1 << 13;                          ///< remarks, their ids, parsers, notes
+constexpr double most_value = 1e15, most_x = 1e19;                   ///< of a series; a scan leaves out what is more
 constexpr i64 most_lines = i64{1} << 40;                             ///< of one log
 constexpr int deepest = 16;                                          ///< a case is nested half as deep
 
@@ -357,6 +359,10 @@ class PartWriter {
 
 // --- reading -----------------------------------------------------------------------------------------------------
 
+bool within(double most, std::initializer_list<double> values) {
+  return std::all_of(values.begin(), values.end(), [most](double v) { return std::abs(v) <= most; });
+}
+
 std::string bytes_of(const std::string& characters) {
   std::string bytes;
   for (std::size_t i = 0; i < characters.size(); ++i) {
@@ -398,12 +404,16 @@ class Reader {
     });
     i64 values = 0;
     for (const Bucket& b : buckets) {
-      const bool finite = std::isfinite(b.x) && std::isfinite(b.t) && std::isfinite(b.y) && std::isfinite(b.low) &&
-                          std::isfinite(b.high) && std::isfinite(b.x_low) && std::isfinite(b.x_high);
-      if (!finite || b.n < 1 || b.n > series.n - values) throw Broken{"buckets: they do not add up"};
+      const bool fits =
+          std::isfinite(b.t) && within(most_x, {b.x, b.x_low, b.x_high}) && within(most_value, {b.y, b.low, b.high});
+      if (!fits || b.n < 1 || b.n > series.n - values) throw Broken{"buckets: they do not add up"};
       values += b.n;
     }
-    if (series.n < 0) throw Broken{"n: it is negative"};
+    const bool figures = within(most_x, {series.first_x, series.last_x, series.max_x, series.interval}) &&
+                         within(most_value, {series.first_value, series.last_value, series.max_value, series.min_value,
+                                             series.quantum}) &&
+                         series.quantum >= 0;
+    if (series.n < 0 || !figures) throw Broken{"n: the figures are none of a series"};
     series.restore(std::move(buckets));
   }
 
@@ -478,6 +488,8 @@ class Reader {
     } else {
       Reader inner(from);
       fields(inner, value);
+      if constexpr (std::is_same_v<T, Bytes>)
+        if (value.count == std::numeric_limits<i64>::min() || value.slack < 0) throw Broken{"it is no size"};
     }
   }
 

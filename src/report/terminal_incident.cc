@@ -136,7 +136,7 @@ void add_frame(Page& page, const ReportIncident& of) {
 
 std::string account_title(const ReportIncident& of, const ReportAccount& account) {
   std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), memory_name(of));
-  if (of.requested_bytes && *of.requested_bytes < account.capacity_bytes * 4)
+  if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
     title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
   return title;
 }

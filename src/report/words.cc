@@ -61,7 +61,8 @@ std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, st
   const auto remainder = [&](std::size_t i) { return exact[i] - std::floor(exact[i]); };
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return remainder(a) > remainder(b); });
-  const std::int64_t missing = sum - std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0});
+  const std::int64_t missing =
+      saturated_sum(sum, -std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0}, saturated_sum));
   for (std::size_t i = 0; i < order.size() && static_cast<std::int64_t>(i) < missing; ++i) ++rounded[order[i]];
   return rounded;
 }
