@@ -105,13 +105,12 @@ void Fold::tell_rows(const Block& block) {
     const bool row = table_ != nullptr && !header && tell_row(window, line);
     for (std::size_t i = from; i < next; ++i)
       if (!row || found[i].header != nullptr) tell(window, found[i], block.found);
-    at = line.end;
-    while (at < block.end && !ends_line(window.buffer()[at])) ++at;  // of a line longer than is looked at
-    if (at < block.end) {
-      const bool pair = window.buffer()[at] == '\r' && at + 1 < block.end && window.buffer()[at + 1] == '\n';
-      at += pair ? std::size_t{2} : std::size_t{1};
-    }
-    number = line.last + 1;
+    at = std::min(window.end_of_line(line.end), block.end);
+    number = line.last;
+    if (at == block.end || !ends_line(window.buffer()[at])) continue;  // a long line goes on
+    const bool pair = window.buffer()[at] == '\r' && at + 1 < block.end && window.buffer()[at + 1] == '\n';
+    at += pair ? std::size_t{2} : std::size_t{1};
+    ++number;
   }
   for (; next < found.size(); ++next) tell(window, found[next], block.found);
 }

@@ -52,6 +52,13 @@ std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::s
   return {begin, end};
 }
 
+std::size_t Window::end_of_line(std::size_t at) const {
+  const std::size_t end = lines().end_of(at, buffer_.size());
+  for (std::size_t stop = next_long_end(at + 1); stop < end; stop += long_line)
+    if (ends_long_line(stop)) return stop;
+  return end;
+}
+
 std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const {
   for (std::size_t i = end; i > begin; --i) {
     const char c = buffer_[i - 1];

@@ -81,7 +81,10 @@ TEST_CASE("blocks and threads change nothing", "[law]") {
     for (const std::size_t jobs : {1u, 2u, 5u})
       for (const std::size_t block : {std::size_t{1} << 14, std::size_t{99'991}, std::size_t{1} << 18, text.size()}) {
         CAPTURE(seed, jobs, block);
-        CHECK((read(jobs, block) == expected));
+        const std::string found = read(jobs, block);
+        const auto differ = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
+        const auto at = static_cast<std::size_t>(differ.first - found.begin());
+        CHECK(found.substr(at - std::min<std::size_t>(at, 300), 600) == expected.substr(at - std::min<std::size_t>(at, 300), 600));
       }
   }
 }
