@@ -5,7 +5,8 @@
 namespace oomdoctor {
 
 bool BlockReader::read(Block& block) {
-  std::swap(block.text, carried_);
+  block.text.bytes.assign(carried_.bytes);  // and no swap: the block keeps its room from source to source
+  block.text.folds.assign(carried_.folds.begin(), carried_.folds.end());
   block.begin = begin_;
   block.offset = offset_;
   const std::string& bytes = block.text.bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "parse/same_failure.h"
 #include "parse/traceback.h"
@@ -203,6 +204,13 @@ std::size_t CaseBuilder::hash_of(const SeriesId& id) {
   return all;
 }
 
+CaseBuilder::Way& CaseBuilder::way_of(const Reading& r) {
+  const auto origin = reinterpret_cast<std::uintptr_t>(r.origin) / sizeof(void*);
+  const auto place = origin ^ origin / ways_.size() ^ static_cast<std::uintptr_t>(stream_id().number) * 7 ^
+                     static_cast<std::uintptr_t>(where_.device.value_or(0)) * 13;
+  return ways_[place % ways_.size()];
+}
+
 CaseBuilder::SeriesState* CaseBuilder::find_series(const SeriesId& id) {
   const auto [from, to] = series_by_hash_.equal_range(hash_of(id));
   for (auto it = from; it != to; ++it)
@@ -240,14 +248,21 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
     return;
   }
   const Stream& here = stream();
-  // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
-  const std::string_view reader = mention_->reader;
-  const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
-  const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
-  SeriesState* state = find_series(id);
+  Way& way = way_of(r);
+  const bool known = r.origin != nullptr && way.origin == r.origin && way.stream == stream_id() &&
+                     way.device == where_.device;
+  SeriesState* state = known ? way.series : nullptr;
   if (state == nullptr) {
-    if (series_.size() >= CaseLimits::series) return;
-    state = &add_series(id, r, step || here.step, time.has_value());
+    // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
+    const std::string_view reader = mention_->reader;
+    const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
+    const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
+    state = find_series(id);
+    if (state == nullptr) {
+      if (series_.size() >= CaseLimits::series) return;
+      state = &add_series(id, r, step || here.step, time.has_value());
+    }
+    way = {r.origin, id.stream, id.device, state};
   }
   Series& series = case_.series[state->index];
   const double t = time.value_or(mention_->line.prefix.time.value_or(0));

@@ -3,6 +3,7 @@
 // is. What several inputs say together is the business of joined_case.h.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <deque>
 #include <map>
@@ -124,6 +125,15 @@ class CaseBuilder : public Sink {
   Stream* stream_ = nullptr;  ///< that stream
   std::deque<SeriesState> series_;         ///< as many as the case has
   std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
+  /// Where readings of one origin went before: to ask by all that a series is known by takes longer than to read it.
+  struct Way {
+    const void* origin = nullptr;
+    StreamId stream;
+    std::optional<int> device;
+    SeriesState* series = nullptr;
+  };
+  std::array<Way, 64> ways_;
+  Way& way_of(const Reading& reading);
   std::optional<double> last_time_;  ///< of the last line that prints one
   Latest last_progress_;
   std::vector<Trail> trails_;

@@ -32,6 +32,7 @@ void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink&
     const GaugeNumber& number = form.numbers()[v.number];
     if (number.kind != Kind::memory || v.value < 0) continue;
     Reading reading = number.reading;
+    reading.origin = &number;
     reading.value = v.value * unit;
     reading.quantum = unit;
     for (int i = 0; i < v.decimals; ++i) reading.quantum /= 10;
@@ -101,11 +102,12 @@ void Fold::tell_rows(const Block& block) {
     const Line line = window.unpeeled(bounds, at, number);
     bool header = false;
     const std::size_t from = next;
-    for (; next < found.size() && found[next].first_line <= number; ++next) header |= found[next].header != nullptr;
+    const std::size_t stop = std::min(window.end_of_line(line.end), block.end);
+    for (; next < found.size() && found[next].line.begin < stop; ++next) header |= found[next].header != nullptr;
     const bool row = table_ != nullptr && !header && tell_row(window, line);
     for (std::size_t i = from; i < next; ++i)
       if (!row || found[i].header != nullptr) tell(window, found[i], block.found);
-    at = std::min(window.end_of_line(line.end), block.end);
+    at = stop;
     number = line.last;
     if (at == block.end || !ends_line(window.buffer()[at])) continue;  // a long line goes on
     const bool pair = window.buffer()[at] == '\r' && at + 1 < block.end && window.buffer()[at + 1] == '\n';

@@ -1,6 +1,8 @@
 #include "parse/readers.h"
 
 #include <algorithm>
+#include <array>
+#include <unordered_map>
 
 #include "parse/label.h"
 
@@ -156,6 +158,8 @@ Shape shape_of(const Line& line, std::span<const Found> found, const Findings& a
     const auto values = all.values_of(f);
     take.values.assign(values.begin(), values.end());
     if (f.printed != nullptr) take.printed = std::make_unique<Printed>(*f.printed);
+    if (take.printed)
+      for (PrintedValue& value : take.printed->values) value.reading.origin = &value;  // copies keep it
     if (f.captures != nullptr) take.captures = parts_of(*f.captures, line.text);
   }
   return shape;
@@ -181,12 +185,17 @@ std::size_t hash_of_message(const Found& found) {
 ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan plan) {
   std::vector<std::string> anchors;
   std::vector<bool> fold;
+  std::array<std::unordered_map<std::string_view, std::size_t>, 2> known;  // by whether their case is folded
   const auto add_anchor = [&](std::string_view anchor, bool fold_case, Target target) {
-    for (std::size_t i = 0; i < anchors.size(); ++i)
-      if (anchors[i] == anchor && fold[i] == fold_case) return behind_[i].push_back(target);
-    anchors.emplace_back(anchor);
-    fold.push_back(fold_case);
-    behind_.push_back({target});
+    const auto [at, added] = known[fold_case ? 1 : 0].try_emplace(anchor, behind_.size());
+    if (added) {
+      anchors.emplace_back(anchor);
+      fold.push_back(fold_case);
+      behind_.emplace_back();
+      plain_.push_back(!has_digit(anchor));
+    }
+    behind_[at->second].push_back(target);
+    if (target.table != nullptr) plain_[at->second] = false;
   };
   for (const Parser* parser : parsers) {
     for (const Pattern& p : parser->patterns) {
@@ -223,6 +232,25 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
 
 bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
   return target.near == nullptr || target.near(window.buffer(), hit.offset);
+}
+
+bool ReaderTable::find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const {
+  for (const AnchorHit& hit : hits)
+    for (const Target& t : behind_[hit.anchor]) {
+      Layout layout;
+      if (t.table == nullptr ||
+          !t.table->header(window.line_around(hits[0].offset, line.number, Window::max_row).body(), layout))
+        continue;
+      line.prefix = peel_prefix(line.text);
+      Found& header = out.all.emplace_back();
+      header.header = t.table;
+      header.layout = &out.layouts.emplace_back(std::move(layout));
+      header.line = line;
+      header.first_line = line.number;
+      header.last_line = line.last;
+      return true;
+    }
+  return false;
 }
 
 bool ReaderTable::try_gauge(const Reader& reader, const Line& line, Findings& out) {
@@ -324,43 +352,29 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
   std::size_t counted = begin;
   i64 number = first_line;
   for (std::size_t i = 0; i < hits.size();) {
-    const std::size_t first = hits[i].offset;
-    const std::vector<Target>& targets = behind_[hits[i].anchor];
-    if (std::none_of(targets.begin(), targets.end(), [&](const Target& t) { return is_near(window, hits[i], t); })) {
-      ++i;
-      continue;
-    }
+    const std::size_t first = hits[i].offset, from = i;
     const auto bounds = window.bounds_around(first);
+    bool plain = true;
+    for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
     number += window.line_ends(counted, first);
     counted = first;
-    wanted.clear();
-    Found header;
-    for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i)
-      for (const Target& t : behind_[hits[i].anchor]) {
-        if (t.reader != nullptr && is_near(window, hits[i], t)) wanted.push_back(t.reader);
-        if (t.table == nullptr || header.header != nullptr) continue;
-        Layout layout;
-        if (!t.table->header(window.line_around(first, number, Window::max_row).body(), layout)) continue;
-        header.header = t.table;
-        header.layout = &out.layouts.emplace_back(std::move(layout));
-      }
     Line line = window.unpeeled(bounds, first, number);
-    if (header.header != nullptr) {  // a header's words are column names
-      line.prefix = peel_prefix(line.text);
-      header.line = line;
-      header.first_line = line.number;
-      header.last_line = line.last;
-      out.all.push_back(header);
-      continue;
-    }
+    const Shape* shape = plain ? memo.find(line.text) : nullptr;
+    if (shape != nullptr && read_again(*shape, line, out)) continue;
+    const auto here = std::span(hits).subspan(from, i - from);
+    if (!plain && find_header(window, line, here, out)) continue;  // a header's words are column names
+    wanted.clear();
+    for (const AnchorHit& hit : here)
+      for (const Target& t : behind_[hit.anchor])
+        if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
     std::sort(wanted.begin(), wanted.end(), InOrder());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    const bool alike = std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits_are_numbers; });
-    const Shape* shape = alike ? memo.find(line.text) : nullptr;
-    if (shape != nullptr && read_again(*shape, line, out)) continue;
-    line.prefix = peel_prefix(line.text);
+    const bool alike = plain && shape == nullptr && std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) {
+                         return r->digits_are_numbers;
+                       });
+    if (!wanted.empty()) line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
-    read_line(window, line, wanted, alike && shape == nullptr ? &memo : nullptr, out);
+    read_line(window, line, wanted, alike ? &memo : nullptr, out);
     const auto repeated = [&](const Found& f) {
       return f.by->message && !seen.insert({f.by, {f.first_line, hash_of_message(f)}}).second;
     };

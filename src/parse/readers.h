@@ -110,6 +110,7 @@ class ReaderTable {
 
   /// False where the bytes behind the anchor show that the target will not take the line.
   static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
+  bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const;
   static bool try_reader(const Reader& reader, const Window& window, const Line& line,
                          std::optional<Printed>& printed, Findings& out);
   static bool try_gauge(const Reader& reader, const Line& line, Findings& out);
@@ -120,6 +121,7 @@ class ReaderTable {
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<const Table*> tables_;
   std::vector<std::vector<Target>> behind_;  ///< anchor → what it leads to
+  std::vector<char> plain_;  ///< by anchor: it holds no digit and leads to no table
   std::unique_ptr<Prefilter> prefilter_;
 };
 

@@ -14,18 +14,44 @@
 namespace oomdoctor {
 namespace {
 
+/// What a thread works with. It is kept for the next source: a short one takes less time than the room for it.
+struct Desk {
+  LineMemo memo;
+  Block block;
+};
+
+class Desks {
+ public:
+  /// A desk that nobody sits at; given back when the pointer goes.
+  auto take() {
+    const auto give = [this](Desk* desk) {
+      const std::lock_guard lock(mutex_);
+      free_.emplace_back(desk);
+    };
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) free_.push_back(std::make_unique<Desk>());
+    std::unique_ptr<Desk, decltype(give)> desk(free_.back().release(), give);
+    free_.pop_back();
+    return desk;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Desk>> free_;
+};
+
 /// Workers that take turns: each reads the next block, maps it while others do the same with theirs, and folds it when
 /// all before it are folded. One of them is the thread that waits for the result.
 class Work {
  public:
-  Work(const ReaderTable& readers, BlockReader& blocks, Fold& fold) : readers_(readers), blocks_(blocks), fold_(fold) {}
+  Work(const ReaderTable& readers, Desks& desks, BlockReader& blocks, Fold& fold)
+      : readers_(readers), desks_(desks), blocks_(blocks), fold_(fold) {}
 
   /// Throws what reading throws.
   void run(std::size_t jobs) {
     std::vector<std::jthread> helpers;
-    LineMemo memo;
-    Block block;
-    while (step(block, memo)) {
+    const auto desk = desks_.take();
+    while (step(*desk)) {
       if (blocks_.at_end()) continue;  // a short source is not worth a thread
       while (helpers.size() + 1 < jobs) helpers.emplace_back([this] { help(); });
     }
@@ -35,19 +61,19 @@ class Work {
 
  private:
   void help() {
-    LineMemo memo;
-    Block block;
-    while (step(block, memo)) continue;
+    const auto desk = desks_.take();
+    while (step(*desk)) continue;
   }
 
-  bool step(Block& block, LineMemo& memo) {
+  bool step(Desk& desk) {
+    Block& block = desk.block;
     try {
       block.found.clear();
       {
         const std::lock_guard lock(reading_);
         if (ended_ || !blocks_.read(block)) return !(ended_ = true);
       }
-      block.line_ends = readers_.map(*block.window, block.begin, block.end, 1, memo, block.found);
+      block.line_ends = readers_.map(*block.window, block.begin, block.end, 1, desk.memo, block.found);
       std::unique_lock lock(folding_);
       folded_.wait(lock, [&] { return next_ == block.number || failure_; });
       if (failure_) return false;
@@ -66,6 +92,7 @@ class Work {
   }
 
   const ReaderTable& readers_;
+  Desks& desks_;
   BlockReader& blocks_;
   Fold& fold_;
   std::mutex reading_, folding_;
@@ -78,11 +105,14 @@ class Work {
 }  // namespace
 
 struct Scanner::Impl {
+  Impl(std::span<const Parser* const> parsers, PrefilterPlan plan) : readers(parsers, plan) {}
+
   ReaderTable readers;
+  Desks desks;
 };
 
 Scanner::Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan)
-    : impl_(std::make_unique<Impl>(Impl{ReaderTable(parsers, plan)})) {}
+    : impl_(std::make_unique<Impl>(parsers, plan)) {}
 Scanner::~Scanner() = default;
 
 Case Scanner::scan(Source& source, const ScanOptions& options) const {
@@ -91,7 +121,7 @@ Case Scanner::scan(Source& source, const ScanOptions& options) const {
   input.path = source.name();
   Fold fold(impl_->readers, out);
   BlockReader blocks(source, options.block_bytes);
-  Work(impl_->readers, blocks, fold).run(options.jobs);
+  Work(impl_->readers, impl_->desks, blocks, fold).run(options.jobs);
   input.lines = out.coverage.lines = fold.finish();
   input.bytes = source.bytes();
   input.compression = source.compression();

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "base/edit_distance.h"
@@ -95,6 +96,7 @@ struct Source::Impl {
   std::string text;  // of_text
   std::size_t taken = 0;
   i64 bytes = 0;
+  std::optional<i64> size;  ///< of a file, when it was opened
   bool begun = false, ended = false;
   std::unique_ptr<Archive> archive;
   std::string_view inner;  // what packed the text once more, or in a way that is not read
@@ -108,8 +110,8 @@ struct Source::Impl {
   }
 
   /// Tells the kernel what is coming; it may not listen.
-  void prepare(const struct stat& about) const {
-    if (S_ISREG(about.st_mode)) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+  void prepare(const struct stat& about) {
+    if (S_ISREG(about.st_mode)) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL), size = about.st_size;
     if (S_ISFIFO(about.st_mode)) ::fcntl(fd, F_SETPIPE_SZ, pipe_size);
   }
 
@@ -159,7 +161,14 @@ struct Source::Impl {
     return got > 0;
   }
 
+  /// Room for a megabyte takes longer to make than a short log to read; one byte more shows that it has not grown.
+  std::size_t room_for(std::size_t wanted) const {
+    if (!size || archive) return wanted;
+    return std::min(wanted, static_cast<std::size_t>(std::max<i64>(*size - bytes, 0)) + 1);
+  }
+
   bool read(std::string& out, std::size_t wanted) {
+    wanted = room_for(wanted);
     if (!begun) return begin(out, std::max(wanted, head_size));
     const std::size_t at = out.size();
     if (!utf16 && !screens) {
