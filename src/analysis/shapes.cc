@@ -11,10 +11,14 @@
 #include "analysis/shapes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
+
+#include <Eigen/Core>
 
 #include "analysis/samples.h"
 #include "analysis/statistics.h"
@@ -48,6 +52,27 @@ double floored(double number) {
   return whole > number ? whole - 1 : whole;
 }
 
+constexpr double rounding = 1e-9;  // turns: a value that stands on a reset lies behind it
+constexpr double near = 1e-6;      // share: gains closer than this are told apart by their exact sums
+
+/// The values in front of each of `offsets` equally spaced offsets of one period: what `terms(i, whole turns, part of a
+/// turn)` gives for them, summed up. A rhythm differs between two offsets by one turn of the values between them, so
+/// that these sums judge every offset in one pass over the values, where each alone would need its own.
+template <std::size_t width, typename Terms>
+void sum_in_front(std::span<const double> u, double period, int offsets, Terms terms,
+                  std::vector<std::array<double, width>>& sums) {
+  sums.assign(static_cast<std::size_t>(offsets) + 1, {});
+  const double inverse = 1 / period;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    const double turns = u[i] * inverse + rounding, whole = floored(turns), part = turns - whole;
+    const int place = std::min(offsets - 1, static_cast<int>(part * offsets));
+    const std::array<double, width> own = terms(i, whole, part);
+    for (std::size_t k = 0; k < width; ++k) sums[static_cast<std::size_t>(place) + 1][k] += own[k];
+  }
+  for (std::size_t place = 1; place < sums.size(); ++place)
+    for (std::size_t k = 0; k < width; ++k) sums[place][k] += sums[place - 1][k];
+}
+
 /// y less its straight line, and the sums that take the line out of any other column.
 struct Flattened {
   std::vector<double> u, y;
@@ -67,45 +92,97 @@ struct Flattened {
     }
   }
 
-  /// How much of the residual square sum a tooth of this period and offset explains.
-  double gain(double period, double offset) const {
-    double sum = 0, square = 0, with_u = 0, with_y = 0;
+  /// How much of the residual square sum a tooth of this period explains at each of some offsets. They are summed up
+  /// side by side: an addition waits for the one before it, but not for those of other offsets.
+  template <int lanes>
+  std::array<double, lanes> gains(double period, const std::array<double, lanes>& offsets) const {
+    using Lanes = Eigen::Array<double, lanes, 1>;
+    const Lanes offset = Eigen::Map<const Lanes>(offsets.data());
+    Lanes sum = Lanes::Zero(), square = sum, with_u = sum, with_y = sum;
     const double inverse = 1 / period;
     for (std::size_t i = 0; i < u.size(); ++i) {
-      const double turns = (u[i] - offset) * inverse + 1e-9;
-      const double phase = turns - floored(turns);
+      const Lanes turns = (u[i] - offset) * inverse + rounding;
+      const Lanes phase = turns - turns.floor();
       sum += phase;
       square += phase * phase;
       with_u += phase * (u[i] - mean_u);
       with_y += phase * y[i];
     }
-    const double own = square - sum * sum / static_cast<double>(u.size()) - with_u * with_u / square_u;
-    return own > 1e-9 ? with_y * with_y / own : 0;
+    std::array<double, lanes> out;
+    for (int k = 0; k < lanes; ++k) out[static_cast<std::size_t>(k)] = gain(sum[k], square[k], with_u[k], with_y[k]);
+    return out;
   }
+
+  double gain_at(double period, double offset) const { return gains<1>(period, {offset})[0]; }
+
+  /// The same from the tooth's sums.
+  double gain(double sum, double square, double with_u, double with_y) const {
+    const double own = own_square(sum, square, with_u);
+    return own > least_own ? with_y * with_y / own : 0;
+  }
+
+  /// The tooth's square sum less what a line explains of it.
+  double own_square(double sum, double square, double with_u) const {
+    return square - sum * sum / static_cast<double>(u.size()) - with_u * with_u / square_u;
+  }
+
+  static constexpr double least_own = 1e-9;
 };
 
 struct Tooth {
   double period = 0, offset = 0, gain = 0;
 };
 
-void try_period(const Flattened& flat, double period, double spacing, Tooth& best) {
+/// Memory that the search uses again for every period.
+struct Scratch {
+  std::vector<std::array<double, 4>> in_front;
+};
+
+void try_period(const Flattened& flat, double period, double spacing, Tooth& best, Scratch& scratch) {
   const int offsets = std::max(3, static_cast<int>(std::ceil(period / spacing)));
+  double squares = 0, with_u = 0, with_y = 0;
+  sum_in_front<4>(
+      flat.u, period, offsets,
+      [&](std::size_t i, double, double part) {
+        const double centred = flat.u[i] - flat.mean_u;
+        squares += part * part, with_u += part * centred, with_y += part * flat.y[i];
+        return std::array{1.0, part, centred, flat.y[i]};
+      },
+      scratch.in_front);
+  const auto& [count, parts, us, ys] = scratch.in_front.back();
   for (int k = 0; k < offsets; ++k) {
+    // From offset 0 to this one all phases fall by `shift`, and those that would fall below 0 begin anew at 1.
+    const double shift = static_cast<double>(k) / offsets;
+    const auto& [passed, passed_parts, passed_us, passed_ys] = scratch.in_front[static_cast<std::size_t>(k)];
+    const double sum = parts - shift * count + passed;
+    const double square =
+        squares - 2 * shift * parts + shift * shift * count + 2 * (passed_parts - shift * passed) + passed;
+    const double own_u = with_u - shift * us + passed_us, own_y = with_y - shift * ys + passed_ys;
+    const double own = flat.own_square(sum, square, own_u);
+    // Offsets between the same two values explain alike: the last digits choose, so they have to be right.
+    if (own > near && own_y * own_y < best.gain * (1 - near) * own) continue;
     const double offset = period * k / offsets;
-    const double gain = flat.gain(period, offset);
+    const double gain = flat.gain_at(period, offset);
     if (gain > best.gain) best = {period, offset, gain};
   }
 }
 
 /// Lags at which the flattened series resembles itself, the strongest first.
 std::vector<double> echoes(const Flattened& flat) {
+  constexpr std::size_t lanes = 8;  // lags that are summed up side by side
+  using Lanes = Eigen::Array<double, lanes, 1>;
   const std::size_t n = flat.y.size();
   const std::size_t longest = n <= 1000 ? n / 2 : 500;
   std::vector<double> correlation(longest + 1, 0.0);
-  for (std::size_t lag = 1; lag <= longest; ++lag) {
-    double sum = 0;
-    for (std::size_t i = lag; i < n; ++i) sum += flat.y[i] * flat.y[i - lag];
-    correlation[lag] = sum / flat.square_y * static_cast<double>(n) / static_cast<double>(n - lag);
+  for (std::size_t lag = 1; lag <= longest; lag += lanes) {
+    Lanes sums = Lanes::Zero();
+    std::size_t all = 0;  // values that have one behind them at each of the lags
+    for (; all + lag + lanes <= n; ++all) sums += flat.y[all] * Eigen::Map<const Lanes>(&flat.y[all + lag]);
+    for (std::size_t k = 0; k < lanes && lag + k <= longest; ++k) {
+      double sum = sums[static_cast<Eigen::Index>(k)];
+      for (std::size_t i = all; i + lag + k < n; ++i) sum += flat.y[i] * flat.y[i + lag + k];
+      correlation[lag + k] = sum / flat.square_y * static_cast<double>(n) / static_cast<double>(n - lag - k);
+    }
   }
   std::vector<std::pair<double, double>> peaks;
   for (std::size_t lag = 3; lag + 1 < correlation.size(); ++lag)
@@ -136,14 +213,15 @@ void centre(Tooth& tooth, const Flattened& flat) {
     product += (turn[i] - mean_turn) * (place[i] - mean_place);
   }
   const double period = product / square, offset = mean_place - period * mean_turn;
-  if (const double gain = flat.gain(period, offset); gain >= tooth.gain * (1 - 1e-6)) tooth = {period, offset, gain};
+  if (const double gain = flat.gain_at(period, offset); gain >= tooth.gain * (1 - 1e-6)) tooth = {period, offset, gain};
 }
 
 /// Every period from `from` to `to` values; one off by p²/(10 n) is a tenth of a tooth out of step at the far end.
 void scan(const Flattened& flat, double from, double to, Tooth& best) {
   const auto n = static_cast<double>(flat.u.size());
+  Scratch scratch;
   for (double p = from; p <= to; p += std::max(0.125, p * p / (10 * n)))
-    try_period(flat, p / (n - 1), 1 / (n - 1), best);
+    try_period(flat, p / (n - 1), 1 / (n - 1), best, scratch);
 }
 
 void refine(const Flattened& flat, Tooth& best) {
@@ -152,11 +230,13 @@ void refine(const Flattened& flat, Tooth& best) {
     const Tooth start = best;
     for (int dp = -3; dp <= 3; ++dp) {
       const double period = start.period + dp * reach * start.period * start.period / 12;
-      for (int shift = -3; shift <= 3; ++shift) {
-        const double offset = start.offset + shift * reach * spacing / 3;
-        const double gain = period > 2.5 * spacing ? flat.gain(period, offset) : 0;
-        if (gain > best.gain * (1 + 1e-9)) best = {period, offset, gain};
-      }
+      if (period <= 2.5 * spacing) continue;
+      std::array<double, 8> offsets{};  // the eighth fills the lanes
+      for (int shift = -3; shift <= 4; ++shift)
+        offsets[static_cast<std::size_t>(shift + 3)] = start.offset + shift * reach * spacing / 3;
+      const std::array<double, 8> gains = flat.gains<8>(period, offsets);
+      for (std::size_t k = 0; k < 7; ++k)
+        if (gains[k] > best.gain * (1 + 1e-9)) best = {period, offsets[k], gains[k]};
     }
   }
   centre(best, flat);
@@ -237,20 +317,25 @@ std::vector<std::size_t> level_changes(const Points& points, double noise) {
   const double penalty = 3 * noise * noise * std::log(static_cast<double>(n));
   std::vector<double> sum(n + 1, 0.0), square(n + 1, 0.0), cost(n + 1, std::numeric_limits<double>::infinity());
   std::vector<std::size_t> from(n + 1, 0);
+  std::vector<double> place(n + 1, 0.0), total(n + 1, 0.0);
   const double level = points.y.front();
   for (std::size_t i = 0; i < n; ++i) {
     sum[i + 1] = sum[i] + points.y[i] - level;
     square[i + 1] = square[i] + (points.y[i] - level) * (points.y[i] - level);
+    place[i + 1] = static_cast<double>(i + 1);
   }
   cost[0] = -penalty;
   for (std::size_t end = shortest; end <= n; ++end) {
-    for (std::size_t begin = 0; begin + shortest <= end; ++begin) {
-      if (!std::isfinite(cost[begin])) continue;
-      const double mass = sum[end] - sum[begin];
-      const double own = square[end] - square[begin] - mass * mass / static_cast<double>(end - begin);
-      const double total = cost[begin] + std::max(0.0, own) + penalty;
-      if (total < cost[end]) cost[end] = total, from[end] = begin;
+    const std::size_t begins = end - shortest + 1;
+    // All costs first and then the least: what does not depend on what was found so far, the compiler makes vectors of.
+    const double sum_end = sum[end], square_end = square[end], place_end = place[end];
+    for (std::size_t begin = 0; begin < begins; ++begin) {
+      const double mass = sum_end - sum[begin];
+      const double own = square_end - square[begin] - mass * mass / (place_end - place[begin]);
+      total[begin] = cost[begin] + (own > 0 ? own : 0) + penalty;
     }
+    const auto least = std::min_element(total.begin(), total.begin() + static_cast<std::ptrdiff_t>(begins));
+    if (*least < cost[end]) cost[end] = *least, from[end] = static_cast<std::size_t>(least - total.begin());
   }
   std::vector<std::size_t> changes;
   for (std::size_t at = from[n]; at > 0; at = from[at]) changes.push_back(at);
@@ -299,17 +384,34 @@ std::optional<Fit> find_staircase(const Points& points, const std::vector<std::s
   for (std::size_t i = 0; i < n; ++i) u[i] = (points.x[i] - origin) / width, y[i] = points.y[i] - mean;
 
   Tooth best;
+  std::vector<std::array<double, 3>> in_front;
+  const auto gain_of = [&](double sum, double square, double product) {
+    const double own = square - sum * sum / static_cast<double>(n);
+    return own > 1e-9 ? product * product / own : 0;
+  };
   const auto try_stairs = [&](double period) {
     const int offsets = std::max(4, static_cast<int>(std::ceil(4 * period / interval)));
+    double squares = 0, products = 0;
+    sum_in_front<3>(
+        u, period, offsets,
+        [&](std::size_t i, double stair, double) {
+          squares += stair * stair, products += stair * y[i];
+          return std::array{1.0, stair, y[i]};
+        },
+        in_front);
     for (int k = 0; k < offsets; ++k) {
+      // Those in front of this offset stand one stair lower than at offset 0.
+      const auto& [passed, passed_stairs, passed_y] = in_front[static_cast<std::size_t>(k)];
+      const double about = gain_of(in_front.back()[1] - passed, squares - 2 * passed_stairs + passed,
+                                   products - passed_y);
+      if (about < best.gain * (1 - near)) continue;
       const double offset = period * k / offsets;
       double sum = 0, square = 0, product = 0;
       for (std::size_t i = 0; i < n; ++i) {
-        const double stair = std::floor((u[i] - offset) / period + 1e-9);
+        const double stair = floored((u[i] - offset) / period + rounding);
         sum += stair, square += stair * stair, product += stair * y[i];
       }
-      const double own = square - sum * sum / static_cast<double>(n);
-      const double gain = own > 1e-9 ? product * product / own : 0;
+      const double gain = gain_of(sum, square, product);
       if (gain > best.gain * (1 + 1e-9)) best = {period, offset, gain};
     }
   };
