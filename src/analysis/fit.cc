@@ -1,5 +1,5 @@
 // Least squares, because every law here is linear in its coefficients once one parameter (a rate, a knot, a position)
-// is held: that one is searched on a grid and refined by golden section, the rest is solved. Steps are centred and
+// is held: that one is searched (law_search), the rest is solved. Steps are centred and
 // scaled to 0 … 1 before anything is squared; raw step numbers in a parabola lose all digits.
 //
 // Memory wanders: neighbouring values are alike, and white-noise errors then call any slow wave a trend. So each law is
@@ -21,6 +21,7 @@
 #include <Eigen/Core>
 #include <Eigen/LU>
 
+#include "analysis/law_search.h"
 #include "analysis/statistics.h"
 
 namespace oomdoctor {
@@ -30,9 +31,10 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-constexpr std::array<double, 8> rho_grid{0.0, 0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96};
+/// Beside 0.
+constexpr std::array<double, 7> rho_grid{0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96};
 
-/// Rows scaled by the root of their weight; u and y prepared once for many trials.
+/// The values prepared once: u, and y less its mean. What goes into a square sum is scaled by the root of its weight.
 struct Problem {
   double origin, width, level;
   Vector u, y, root;
@@ -59,157 +61,90 @@ struct Problem {
     }
   }
 
-  Matrix design(Law law, const std::vector<double>& theta) const {
-    const auto columns = static_cast<Eigen::Index>(column_count(law, theta));
-    Matrix rows(u.size(), columns);
+  /// The law's columns, not yet scaled.
+  Matrix columns(Law law, const std::vector<double>& theta) const {
+    Matrix rows(u.size(), static_cast<Eigen::Index>(column_count(law, theta)));
     fill_columns(law, theta, std::span(u.data(), static_cast<std::size_t>(u.size())), rows.data());
-    for (Eigen::Index j = 0; j < columns; ++j) rows.col(j).array() *= root.array();
     return rows;
+  }
+
+  Matrix scaled(const Matrix& columns) const { return root.asDiagonal() * columns; }
+
+  WeightedRows rows() const {
+    const auto span = [](const Vector& of) { return std::span(of.data(), static_cast<std::size_t>(of.size())); };
+    return {span(u), span(root), span(y)};
   }
 };
 
+/// The columns times their coefficients, added up in the order of value_at.
+Vector curve_of(const Matrix& columns, const std::vector<double>& beta) {
+  Vector curve = Vector::Zero(columns.rows());
+  for (Eigen::Index j = 0; j < columns.cols(); ++j) curve += beta[static_cast<std::size_t>(j)] * columns.col(j);
+  return curve;
+}
+
 /// Differences that make first-order autocorrelated noise white; the first row is kept with its own variance.
-template <typename Rows>
-Rows whitened(const Rows& rows, double rho) {
+Matrix whitened(Matrix rows, double rho) {
   if (rho == 0) return rows;
-  Rows out = rows;
-  const Eigen::Index n = rows.rows();
-  out.bottomRows(n - 1) -= rho * rows.topRows(n - 1);
-  out.row(0) *= std::sqrt(1 - rho * rho);
+  for (Eigen::Index j = 0; j < rows.cols(); ++j)
+    for (Eigen::Index i = rows.rows() - 1; i > 0; --i) rows(i, j) -= rho * rows(i - 1, j);
+  rows.row(0) *= std::sqrt(1 - rho * rho);
+  return rows;
+}
+
+/// Sums of the products of each column with each. Eigen's kernels are made for many columns: they pack their input
+/// first, which takes longer than the few products here.
+template <typename Left, typename Right>
+Matrix products_of(const Left& left, const Right& right) {
+  constexpr Eigen::Index few = 16;
+  if (left.cols() > few) return left.transpose() * right;
+  Matrix out(left.cols(), right.cols());
+  for (Eigen::Index j = 0; j < right.cols(); ++j)
+    for (Eigen::Index i = 0; i < left.cols(); ++i) out(i, j) = left.col(i).dot(right.col(j));
   return out;
 }
 
-/// Normal equations with a whiff of a ridge: a column that never moves (a knot behind the last value) must not blow up.
-Vector solve(const Matrix& design, const Vector& y) {
-  Matrix normal = design.transpose() * design;
-  normal.diagonal().array() += 1e-13 * normal.diagonal().maxCoeff();
-  return normal.ldlt().solve(design.transpose() * y);
-}
+/// The products of whitened columns for every rho, from one pass over the rows: (a − ρ a')(b − ρ b'), where a' is the
+/// row before a, is the sum of four products, and ρ only stands in front of them.
+struct WhitenedProducts {
+  Matrix own;     ///< of each row
+  Matrix beside;  ///< of each row with the one before it, and the other way round
+  Matrix ends;    ///< of the first and of the last row, which have one neighbour each
 
-double white_rss(const Problem& problem, Law law, const std::vector<double>& theta) {
-  const Matrix design = problem.design(law, theta);
-  return (problem.y - design * solve(design, problem.y)).squaredNorm();
-}
+  explicit WhitenedProducts(const Matrix& rows) : own(products_of(rows, rows)) {
+    const Eigen::Index n = rows.rows();
+    const Matrix one_way = products_of(rows.bottomRows(n - 1), rows.topRows(n - 1));
+    beside = one_way + one_way.transpose();
+    ends = rows.row(0).transpose() * rows.row(0) + rows.row(n - 1).transpose() * rows.row(n - 1);
+  }
 
-struct Range {
-  double low, high;
-  bool logarithmic;
+  Matrix at(double rho) const { return (1 + rho * rho) * own - rho * beside - rho * rho * ends; }
 };
 
-/// Where theta is looked for. A knot keeps at least three values, or a tenth of a longer series, on either side whose
-/// slope it decides: less has neither begun to grow nor stopped growing. Only a start-up may be shorter.
-Range range_of(Law law, const Problem& problem) {
-  const Eigen::Index n = problem.u.size(), side = std::max<Eigen::Index>(3, n / 10);
-  const double early = problem.u[std::min(side - 1, n - 1)], tail = problem.u[std::max<Eigen::Index>(0, n - 1 - side)];
-  switch (law) {
-    case Law::exponential:
-      return {0.2, 12, true};
-    case Law::logarithmic:
-      return {3, 1e4, true};
-    case Law::saturating:
-      return {std::max(0.01, problem.u[1] / 3), 1.5, true};
-    case Law::ramp:
-    case Law::bend:
-      return {problem.u[1], std::max(tail, problem.u[1]), false};
-    default:
-      return {early, std::max(tail, early), false};
-  }
+/// Normal equations with a whiff of a ridge: a column that never moves (a knot behind the last value) must not blow up.
+Vector solve(Matrix normal, const Vector& right) {
+  normal.diagonal().array() += 1e-13 * normal.diagonal().maxCoeff();
+  return normal.ldlt().solve(right);
 }
 
-double golden(const Problem& problem, Law law, double low, double high) {
-  constexpr double ratio = 0.6180339887498949;
-  double a = high - ratio * (high - low), b = low + ratio * (high - low);
-  double at_a = white_rss(problem, law, {a}), at_b = white_rss(problem, law, {b});
-  for (int i = 0; i < 22; ++i) {
-    if (at_a <= at_b) {
-      high = b, b = a, at_b = at_a;
-      a = high - ratio * (high - low);
-      at_a = white_rss(problem, law, {a});
-    } else {
-      low = a, a = b, at_a = at_b;
-      b = low + ratio * (high - low);
-      at_b = white_rss(problem, law, {b});
-    }
-  }
-  return at_a <= at_b ? a : b;
-}
-
-double best_theta(const Problem& problem, Law law) {
-  constexpr int cells = 40;
-  const Range range = range_of(law, problem);
-  const auto place = [&](int i) {
-    const double share = static_cast<double>(std::clamp(i, 0, cells)) / cells;
-    return range.logarithmic ? range.low * std::pow(range.high / range.low, share)
-                             : range.low + (range.high - range.low) * share;
-  };
-  int best = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i <= cells; ++i) {
-    const double rss = white_rss(problem, law, {place(i)});
-    if (rss < least) least = rss, best = i;
-  }
-  return golden(problem, law, place(best - 1), place(best + 1));
-}
-
-/// One jump (with or without a line): a hundred places, then every place around the best.
-double best_jump(const Problem& problem, Law law) {
-  const Eigen::Index n = problem.u.size(), margin = n < 30 ? 2 : 3, stride = std::max<Eigen::Index>(1, n / 100);
-  double least = std::numeric_limits<double>::infinity();
-  Eigen::Index best = n / 2;
-  const auto try_all = [&](Eigen::Index from, Eigen::Index to, Eigen::Index by) {
-    for (Eigen::Index i = std::max(from, margin); i <= std::min(to, n - margin); i += by) {
-      const double rss = white_rss(problem, law, {(problem.u[i - 1] + problem.u[i]) / 2});
-      if (rss < least) least = rss, best = i;
-    }
-  };
-  try_all(margin, n - margin, stride);
-  if (stride > 1) try_all(best - stride, best + stride, 1);
-  return (problem.u[best - 1] + problem.u[best]) / 2;
-}
-
-/// Both jumps at once from prefix sums; n is a few hundred at most.
-std::vector<double> best_two_jumps(const Problem& problem) {
-  const Eigen::Index n = problem.u.size(), margin = n < 30 ? 2 : 3;
-  std::vector<double> weight(1, 0.0), sum(1, 0.0);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    weight.push_back(weight.back() + problem.root[i] * problem.root[i]);
-    sum.push_back(sum.back() + problem.root[i] * problem.y[i]);
-  }
-  const auto gain = [&](Eigen::Index from, Eigen::Index to) {
-    const auto a = static_cast<std::size_t>(from), b = static_cast<std::size_t>(to);
-    return (sum[b] - sum[a]) * (sum[b] - sum[a]) / (weight[b] - weight[a]);
-  };
-  double most = -1;
-  Eigen::Index first = n / 3, second = 2 * n / 3;
-  for (Eigen::Index i = margin; i + 2 * margin <= n; ++i) {
-    for (Eigen::Index j = i + margin; j + margin <= n; ++j) {
-      const double total = gain(0, i) + gain(i, j) + gain(j, n);
-      if (total > most) most = total, first = i, second = j;
-    }
-  }
-  return {(problem.u[first - 1] + problem.u[first]) / 2, (problem.u[second - 1] + problem.u[second]) / 2};
-}
-
-/// The design with a column for each smooth theta: how the curve moves when theta does.
-Matrix with_theta(const Problem& problem, const Fit& fit, const Matrix& design) {
-  if (!has_smooth_theta(fit.law)) return design;
-  Matrix wide(design.rows(), design.cols() + 1);
-  wide.leftCols(design.cols()) = design;
+/// The columns with one more for a smooth theta: how the curve moves when theta does.
+Matrix with_theta(const Problem& problem, const Fit& fit, const Matrix& columns) {
+  if (!has_smooth_theta(fit.law)) return columns;
+  Matrix wide(columns.rows(), columns.cols() + 1);
+  wide.leftCols(columns.cols()) = columns;
   const double nudge = 1e-4 * fit.theta[0];
-  for (Eigen::Index i = 0; i < design.rows(); ++i) {
-    const double up = value_at(fit.law, fit.beta, {fit.theta[0] + nudge}, problem.u[i]);
-    const double down = value_at(fit.law, fit.beta, {fit.theta[0] - nudge}, problem.u[i]);
-    wide(i, design.cols()) = (up - down) / (2 * nudge) * problem.root[i];
-  }
+  const Vector up = curve_of(problem.columns(fit.law, {fit.theta[0] + nudge}), fit.beta);
+  const Vector down = curve_of(problem.columns(fit.law, {fit.theta[0] - nudge}), fit.beta);
+  wide.rightCols(1) = (up - down) / (2 * nudge);
   return wide;
 }
 
-void set_covariance(Fit& fit, const Problem& problem, const Matrix& design, double variance) {
-  Matrix wide = whitened(with_theta(problem, fit, design), fit.rho);
+void set_covariance(Fit& fit, const Problem& problem, const Matrix& columns, double variance) {
+  Matrix wide = whitened(problem.scaled(with_theta(problem, fit, columns)), fit.rho);
   Vector scale = wide.colwise().norm().transpose();
   for (Eigen::Index i = 0; i < scale.size(); ++i) scale[i] = scale[i] > 0 ? 1 / scale[i] : 1;
   wide = wide * scale.asDiagonal();
-  Matrix normal = wide.transpose() * wide;
+  Matrix normal = products_of(wide, wide);
   normal.diagonal().array() += 1e-9;
   const Matrix inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
   fit.covariance.assign(inverse.data(), inverse.data() + inverse.size());
@@ -233,6 +168,75 @@ double quadratic_form(const std::vector<double>& gradient, const std::vector<dou
   for (std::size_t i = 0; i < count && covariance.size() == count * count; ++i)
     for (std::size_t j = 0; j < count; ++j) sum += gradient[i] * gradient[j] * covariance[i * count + j];
   return std::max(0.0, sum);
+}
+
+/// The noise that scores best, and the coefficients with it.
+struct Solution {
+  Vector beta;
+  double rho = 0, squares = 0, score = 0;
+  int parameters = 0;
+};
+
+/// `base`: parameters without rho; `searched`: what the score pays for positions.
+Solution solve_for(const Matrix& design, const Points& points, const Vector& y, int base, double searched,
+                   bool autocorrelated) {
+  const double least = static_cast<double>(points.size()) * points.floor * points.floor;
+  const Eigen::Index k = design.cols();
+  // Residuals are on the right in place of y: what rho changes is then a small correction of the first coefficients, and
+  // no digits go where the square sum is a difference.
+  Matrix rows(design.rows(), k + 1);
+  rows.leftCols(k) = design;
+  Solution best;
+  best.beta = solve(products_of(design, design), products_of(design, y));
+  rows.col(k) = y - design * best.beta;
+  const Vector plain = best.beta;
+  const auto consider = [&](double rho, double squares) {
+    const int parameters = base + (rho > 0 ? 1 : 0);
+    const double score =
+        criterion(std::max(squares, least), points.size(), parameters) - std::log(1 - rho * rho) + searched;
+    if (rho > 0 && !(score < best.score)) return false;
+    best.score = score, best.rho = rho, best.parameters = parameters, best.squares = squares;
+    return true;
+  };
+  consider(0, rows.col(k).squaredNorm());
+  if (!autocorrelated) return best;
+  const WhitenedProducts products(rows);
+  for (const double rho : rho_grid) {
+    const Matrix sums = products.at(rho);
+    const Matrix normal = sums.topLeftCorner(k, k);
+    const Vector right = sums.col(k).head(k);
+    const Vector change = solve(normal, right);
+    const double squares = sums(k, k) - 2 * change.dot(right) + change.dot(normal * change);
+    if (consider(rho, std::max(0.0, squares))) best.beta = plain + change;
+  }
+  return best;
+}
+
+Fit fitted(Law law, std::vector<double> theta, const Points& points, const Problem& problem, bool autocorrelated) {
+  const Matrix columns = problem.columns(law, theta);
+  const auto n = static_cast<double>(points.size());
+  // A position that was searched among n costs more than a parameter that is estimated (Zhang and Siegmund 2007).
+  const double searched = has_smooth_theta(law) ? 0 : static_cast<double>(theta.size()) * std::log(n);
+  const int base = static_cast<int>(columns.cols() + static_cast<Eigen::Index>(theta.size())) + 1;
+  const Solution solution = solve_for(problem.scaled(columns), points, problem.y, base, searched, autocorrelated);
+  Fit best;
+  best.score = solution.score, best.rho = solution.rho, best.parameters = solution.parameters;
+  best.law = law, best.theta = std::move(theta), best.origin = problem.origin, best.width = problem.width;
+  best.freedom = std::max(1.0, n - best.parameters + 1);
+  const double variance = std::max(solution.squares / best.freedom, points.floor * points.floor);
+  best.sigma = std::sqrt(variance / (1 - best.rho * best.rho));
+  best.beta.assign(solution.beta.data(), solution.beta.data() + solution.beta.size());
+  set_covariance(best, problem, columns, variance);
+  const bool cyclic = law == Law::cycle || law == Law::cycle_line;
+  for (std::size_t i = 0; i < best.beta.size(); ++i)
+    if (i == 0 || has_levels(law) || (cyclic && i < cycle_levels)) best.beta[i] += problem.level;
+  const Vector curve = curve_of(columns, best.beta);
+  best.residuals.reserve(points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    best.residuals.push_back(points.y[i] - curve[static_cast<Eigen::Index>(i)]);
+    best.rss += best.residuals.back() * best.residuals.back();
+  }
+  return best;
 }
 
 }  // namespace
@@ -290,52 +294,12 @@ double Fit::error_of_rise(double from, double to) const {
 }
 
 Fit fit_at(Law law, std::vector<double> theta, const Points& points, bool autocorrelated) {
-  const Problem problem(points);
-  const Matrix design = problem.design(law, theta);
-  const auto n = static_cast<double>(points.size());
-  const double least = n * points.floor * points.floor;
-  const int base = static_cast<int>(design.cols() + static_cast<Eigen::Index>(theta.size())) + 1;
-  // A position that was searched among n costs more than a parameter that is estimated (Zhang and Siegmund 2007).
-  const double searched = has_smooth_theta(law) ? 0 : static_cast<double>(theta.size()) * std::log(n);
-  Fit best;
-  best.score = std::numeric_limits<double>::infinity();
-  double innovation = 0;
-  Vector chosen;
-  for (const double rho : rho_grid) {
-    if (rho > 0 && !autocorrelated) break;
-    const Matrix rows = whitened(design, rho);
-    const Vector target = whitened(problem.y, rho);
-    const Vector beta = solve(rows, target);
-    const double squares = (target - rows * beta).squaredNorm(), rss = std::max(squares, least);
-    const int k = base + (rho > 0 ? 1 : 0);
-    const double score = criterion(rss, points.size(), k) - std::log(1 - rho * rho) + searched;
-    if (rho > 0 && !(score < best.score)) continue;
-    best.score = score, best.rho = rho, best.parameters = k;
-    innovation = squares, chosen = beta;
-  }
-  best.law = law, best.theta = std::move(theta), best.origin = problem.origin, best.width = problem.width;
-  best.freedom = std::max(1.0, n - best.parameters + 1);
-  const double variance = std::max(innovation / best.freedom, points.floor * points.floor);
-  best.sigma = std::sqrt(variance / (1 - best.rho * best.rho));
-  best.beta.assign(chosen.data(), chosen.data() + chosen.size());
-  set_covariance(best, problem, design, variance);
-  const bool cyclic = law == Law::cycle || law == Law::cycle_line;
-  for (std::size_t i = 0; i < best.beta.size(); ++i)
-    if (i == 0 || has_levels(law) || (cyclic && i < cycle_levels)) best.beta[i] += problem.level;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    best.residuals.push_back(points.y[i] - best.at(points.x[i]));
-    best.rss += best.residuals.back() * best.residuals.back();
-  }
-  return best;
+  return fitted(law, std::move(theta), points, Problem(points), autocorrelated);
 }
 
 Fit fit_law(Law law, const Points& points, bool autocorrelated) {
   const Problem problem(points);
-  std::vector<double> theta;
-  if (has_smooth_theta(law)) theta = {best_theta(problem, law)};
-  if (law == Law::step || law == Law::step_line) theta = {best_jump(problem, law)};
-  if (law == Law::two_steps) theta = best_two_jumps(problem);
-  return fit_at(law, std::move(theta), points, autocorrelated);
+  return fitted(law, best_theta(law, problem.rows()), points, problem, autocorrelated);
 }
 
 Inflation inflation(const Fit& fit, double floor) {
