@@ -75,7 +75,7 @@ double slope_between(const Scene& scene, const Fit& fit, double from, double to)
     x.push_back(points.x[i]);
     y.push_back(line_only ? fit.residuals[i] + fit.beta[line_column(fit.law)] * share : points.y[i]);
   }
-  return x.size() < 3 ? 0 : theil_sen(x, y).value;
+  return x.size() < 3 ? 0 : theil_sen_slope(x, y);
 }
 
 /// Where steps are missing, a third of the window may hold no values to speak of.

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace oomdoctor {
 
@@ -19,13 +20,15 @@ constexpr std::size_t shortest_run = 6;  // below this a run shows no shape and 
 constexpr double equal_end = 0.02;       // epochs of one data set differ by a batch or two
 constexpr double many_duplicates = 0.3;  // above this, repeated steps are the rule of the log and not its accident
 
-using Run = std::vector<Bucket>;
+using Run = std::span<const Bucket>;  // of the series: thousands of buckets are not copied to be looked at
 
 std::vector<Run> runs_of(const Series& series) {
+  const Run all(series.buckets());
   std::vector<Run> runs;
-  for (const Bucket& bucket : series.buckets()) {
-    if (runs.empty() || bucket.restart) runs.emplace_back();
-    runs.back().push_back(bucket);
+  for (std::size_t begin = 0, i = 1; i <= all.size(); ++i) {
+    if (i < all.size() && !all[i].restart) continue;
+    runs.push_back(all.subspan(begin, i - begin));
+    begin = i;
   }
   return runs;
 }
@@ -46,15 +49,16 @@ bool flutters(const std::vector<Run>& runs, std::size_t buckets) {
   return runs.size() >= 4 && buckets < runs.size() * shortest_run;
 }
 
-/// A bucket with the step that its x stands for in the log.
+/// A bucket and its place; its own x is the step that was printed.
 struct Sample {
-  Bucket bucket;
-  double printed;
+  const Bucket* bucket;
+  double x;
 };
 
 std::vector<Sample> unchanged(const Run& run) {
   std::vector<Sample> samples;
-  for (const Bucket& bucket : run) samples.push_back({bucket, bucket.x});
+  samples.reserve(run.size());
+  for (const Bucket& bucket : run) samples.push_back({&bucket, bucket.x});
   return samples;
 }
 
@@ -63,13 +67,10 @@ std::vector<Sample> joined(const std::vector<Run>& runs) {
   std::vector<Sample> all;
   double offset = 0, interval = 1;
   for (const Run& run : runs) {
-    if (!all.empty() && run.front().x + offset <= all.back().bucket.x)
-      offset = all.back().bucket.x + interval - run.front().x;
+    if (!all.empty() && run.front().x + offset <= all.back().x)
+      offset = all.back().x + interval - run.front().x;
     if (run.size() > 1) interval = (run.back().x - run.front().x) / static_cast<double>(run.size() - 1);
-    for (const Bucket& bucket : run) {
-      all.push_back({bucket, bucket.x});
-      all.back().bucket.x += offset;
-    }
+    for (const Bucket& bucket : run) all.push_back({&bucket, bucket.x + offset});
     offset += run.back().x;
   }
   return all;
@@ -86,7 +87,8 @@ const Run& last_usable(const std::vector<Run>& runs) {
 
 void cut_behind(Run& run, double failure_step) {
   const auto behind = std::find_if(run.begin(), run.end(), [&](const Bucket& b) { return b.x > failure_step; });
-  if (behind - run.begin() >= 3) run.erase(behind, run.end());  // else the failure is counted in other steps
+  const auto kept = static_cast<std::size_t>(behind - run.begin());
+  if (kept >= 3) run = run.first(kept);  // else the failure is counted in other steps
 }
 
 /// Later values of one step win; where most steps repeat, positions take the place of steps.
@@ -95,11 +97,12 @@ void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest)
   const double sign = samples.counts_down ? -1 : 1;
   std::size_t duplicates = 0;
   for (std::size_t i = 1; i < run.size(); ++i)
-    if (run[i].bucket.x <= run[i - 1].bucket.x) ++duplicates;
+    if (run[i].x <= run[i - 1].x) ++duplicates;
   samples.by_order = static_cast<double>(duplicates) > many_duplicates * static_cast<double>(run.size());
+  for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed}) column->reserve(run.size());
   for (std::size_t i = 0; i < run.size(); ++i) {
-    const Bucket& bucket = run[i].bucket;
-    const double x = samples.by_order ? static_cast<double>(i) : bucket.x;
+    const Bucket& bucket = *run[i].bucket;
+    const double x = samples.by_order ? static_cast<double>(i) : run[i].x;
     const double y = sign * (highest ? bucket.high : bucket.y);
     if (!points.x.empty() && x <= points.x.back()) {
       points.y.back() = y;
@@ -108,7 +111,7 @@ void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest)
     points.x.push_back(x);
     points.y.push_back(y);
     points.weight.push_back(static_cast<double>(std::max<i64>(bucket.n, 1)));
-    samples.printed.push_back(run[i].printed);
+    samples.printed.push_back(bucket.x);
   }
 }
 
@@ -170,6 +173,7 @@ Points condensed(const Points& points, std::size_t most) {
 }
 
 Points without(const Points& points, const std::vector<std::size_t>& indices) {
+  if (indices.empty()) return points;
   Points out;
   out.quantum = points.quantum;
   out.floor = points.floor;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "analysis/growth_limits.h"
 #include "analysis/shapes.h"
@@ -18,6 +19,22 @@ namespace {
 namespace limits = growth_limits;
 
 bool only_rises(const Fit& stairs) { return std::is_sorted(stairs.beta.begin(), stairs.beta.end()); }
+
+/// May the levels between these changes only rise? Their means say so at once; a fit through dozens of levels costs as
+/// much as all other laws. A fall that may be rounding is left to the fit.
+bool may_only_rise(const Points& points, const std::vector<std::size_t>& changes) {
+  constexpr double rounding = 1e-9;  // of the level before
+  double last = -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0, begin = 0; k <= changes.size(); ++k) {
+    const std::size_t end = k < changes.size() ? changes[k] : points.size();
+    double sum = 0, weight = 0;
+    for (std::size_t i = begin; i < end; ++i) sum += points.weight[i] * points.y[i], weight += points.weight[i];
+    const double level = sum / weight;
+    if (level < last - rounding * std::abs(last)) return false;
+    last = level, begin = end;
+  }
+  return true;
+}
 
 /// How many periods begin inside the window.
 std::size_t resets_in(const std::vector<double>& theta) {
@@ -39,7 +56,8 @@ std::vector<Fit> all_fits(const Points& points) {
     fits.push_back(fit_law(law, points));
   }
   const std::vector<std::size_t> changes = level_changes(points, noise_of(points));
-  if (changes.size() >= limits::least_stairs && changes.size() <= points.size() / 3)
+  if (changes.size() >= limits::least_stairs && changes.size() <= points.size() / 3 &&
+      (changes.size() <= limits::most_levels || may_only_rise(points, changes)))
     if (auto stairs = fit_levels(points, changes); changes.size() <= limits::most_levels || only_rises(*stairs))
       fits.push_back(std::move(*stairs));
   Teeth teeth = find_teeth(points, changes);

@@ -37,8 +37,14 @@ constexpr double echo = 0.3;               // an autocorrelation peak below this
 
 std::vector<double> differences(const std::vector<double>& y) {
   std::vector<double> out;
+  out.reserve(y.size());
   for (std::size_t i = 1; i < y.size(); ++i) out.push_back(y[i] - y[i - 1]);
   return out;
+}
+
+/// `steps`: the values' differences, and `usual` their median.
+double noise_of(const std::vector<double>& steps, double usual, const Points& points) {
+  return std::max(spread_of(steps, usual) / std::sqrt(2.0), points.floor);
 }
 
 double neighbourhood(const std::vector<double>& y, std::size_t from, std::size_t to) {
@@ -102,7 +108,10 @@ struct Flattened {
     const double inverse = 1 / period;
     for (std::size_t i = 0; i < u.size(); ++i) {
       const Lanes turns = (u[i] - offset) * inverse + rounding;
-      const Lanes phase = turns - turns.floor();
+      // Rounded by an addition that leaves no place for digits behind the point, and up to one turn where that went
+      // up: no processor is too old for it, and turns are far from 2^51.
+      Lanes phase = turns - ((turns + no_fraction) - no_fraction);
+      phase += (phase < 0).select(Lanes::Ones(), Lanes::Zero());
       sum += phase;
       square += phase * phase;
       with_u += phase * (u[i] - mean_u);
@@ -127,6 +136,7 @@ struct Flattened {
   }
 
   static constexpr double least_own = 1e-9;
+  static constexpr double no_fraction = 6755399441055744.0;  // 1.5 · 2^52
 };
 
 struct Tooth {
@@ -266,7 +276,8 @@ Tooth regular_tooth(const Points& points, const std::vector<std::size_t>& change
 /// Positions of falls that stand out from the usual differences; needs three for a rhythm.
 std::vector<double> irregular_resets(const Points& points) {
   const std::vector<double> steps = differences(points.y);
-  const double usual = std::max({spread_of(steps), std::abs(median_of(steps)), points.floor});
+  const double middle = median_of(steps);
+  const double usual = std::max({spread_of(steps, middle), std::abs(middle), points.floor});
   std::vector<double> resets;
   const double width = points.x.back() - points.x.front();
   for (std::size_t i = 0; i < steps.size(); ++i)
@@ -277,7 +288,8 @@ std::vector<double> irregular_resets(const Points& points) {
 }  // namespace
 
 double noise_of(const Points& points) {
-  return std::max(spread_of(differences(points.y)) / std::sqrt(2.0), points.floor);
+  const std::vector<double> steps = differences(points.y);
+  return noise_of(steps, median_of(steps), points);
 }
 
 std::vector<std::size_t> find_spikes(const Points& points) {
@@ -285,9 +297,10 @@ std::vector<std::size_t> find_spikes(const Points& points) {
   const std::size_t n = y.size();
   std::vector<std::size_t> spikes;
   if (n < 6) return spikes;
-  const double drift = median_of(differences(y));  // of a growing series: what a value must leave is its slope
+  const std::vector<double> steps = differences(y);
+  const double drift = median_of(steps);  // of a growing series: what a value must leave is its slope
   for (std::size_t i = 0; i < n; ++i) y[i] -= drift * static_cast<double>(i);
-  const double threshold = std::max(spike_threshold * noise_of(points), 3 * points.quantum);
+  const double threshold = std::max(spike_threshold * noise_of(steps, drift, points), 3 * points.quantum);
   const std::size_t longest = std::max(longest_spike, n / spike_share);
   for (std::size_t i = 1; i + 1 < n;) {
     std::size_t taken = 0;

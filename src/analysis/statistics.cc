@@ -46,13 +46,20 @@ std::vector<std::size_t> sample_indices(std::size_t n) {
   return picked;
 }
 
-std::vector<double> slopes_from(std::span<const double> x, std::span<const double> y,
-                                const std::vector<std::size_t>& picked, std::size_t i, bool later_only) {
-  std::vector<double> slopes;
+/// Appended to `slopes`.
+void add_slopes_from(std::span<const double> x, std::span<const double> y, const std::vector<std::size_t>& picked,
+                     std::size_t i, bool later_only, std::vector<double>& slopes) {
   for (std::size_t j = later_only ? i + 1 : 0; j < picked.size(); ++j) {
     const double dx = x[picked[j]] - x[picked[i]];
     if (dx != 0) slopes.push_back((y[picked[j]] - y[picked[i]]) / dx);
   }
+}
+
+std::vector<double> slopes_of_pairs(std::span<const double> x, std::span<const double> y,
+                                    const std::vector<std::size_t>& picked) {
+  std::vector<double> slopes;
+  slopes.reserve(picked.size() * picked.size() / 2);
+  for (std::size_t i = 0; i < picked.size(); ++i) add_slopes_from(x, y, picked, i, true, slopes);
   return slopes;
 }
 
@@ -73,8 +80,9 @@ double quantile_of(std::vector<double> values, double share) {
 
 double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
 
-double spread_of(const std::vector<double>& values) {
-  const double centre = median_of(values);
+double spread_of(const std::vector<double>& values) { return spread_of(values, median_of(values)); }
+
+double spread_of(const std::vector<double>& values, double centre) {
   std::vector<double> distances;
   distances.reserve(values.size());
   for (const double value : values) distances.push_back(std::abs(value - centre));
@@ -117,14 +125,14 @@ RankTrend rank_trend(std::span<const double> values) {
   return trend;
 }
 
+double theil_sen_slope(std::span<const double> x, std::span<const double> y) {
+  return median_of(slopes_of_pairs(x, y, sample_indices(std::min(x.size(), y.size()))));
+}
+
 RobustSlope theil_sen(std::span<const double> x, std::span<const double> y) {
   const std::vector<std::size_t> picked = sample_indices(std::min(x.size(), y.size()));
-  std::vector<double> slopes, sampled;
-  for (std::size_t i = 0; i < picked.size(); ++i) {
-    const std::vector<double> from = slopes_from(x, y, picked, i, true);
-    slopes.insert(slopes.end(), from.begin(), from.end());
-    sampled.push_back(y[picked[i]]);
-  }
+  std::vector<double> slopes = slopes_of_pairs(x, y, picked), sampled;
+  for (const std::size_t i : picked) sampled.push_back(y[i]);
   if (slopes.empty()) return {};
   std::sort(slopes.begin(), slopes.end());
   const auto count = static_cast<double>(slopes.size());
@@ -140,7 +148,8 @@ double siegel_slope(std::span<const double> x, std::span<const double> y) {
   const std::vector<std::size_t> picked = sample_indices(std::min(x.size(), y.size()));
   std::vector<double> medians;
   for (std::size_t i = 0; i < picked.size(); ++i) {
-    std::vector<double> slopes = slopes_from(x, y, picked, i, false);
+    std::vector<double> slopes;
+    add_slopes_from(x, y, picked, i, false, slopes);
     if (!slopes.empty()) medians.push_back(median_of(std::move(slopes)));
   }
   return median_of(std::move(medians));

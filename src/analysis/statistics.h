@@ -13,6 +13,7 @@ double median_of(std::vector<double> values);
 
 /// Standard deviation from the median absolute deviation (factor 1.4826): one wild value in two does not move it.
 double spread_of(const std::vector<double>& values);
+double spread_of(const std::vector<double>& values, double median);  ///< where the median is known
 
 double normal_upper(double z);  ///< P(Z > z)
 double normal_quantile(double share);
@@ -32,6 +33,7 @@ RankTrend rank_trend(std::span<const double> values);
 struct RobustSlope {
   double value = 0, low = 0, high = 0;
 };
+double theil_sen_slope(std::span<const double> x, std::span<const double> y);  ///< its value alone
 RobustSlope theil_sen(std::span<const double> x, std::span<const double> y);  ///< breaks down at 29 % outliers
 double siegel_slope(std::span<const double> x, std::span<const double> y);    ///< breaks down at 50 %
 
