@@ -121,10 +121,17 @@ struct WhitenedProducts {
   Matrix at(double rho) const { return (1 + rho * rho) * own - rho * beside - rho * rho * ends; }
 };
 
-/// Normal equations with a whiff of a ridge: a column that never moves (a knot behind the last value) must not blow up.
+/// With normal equations, and a whiff of a ridge: a column that never moves (a knot behind the last value) must not blow
+/// up.
 Vector solve(Matrix normal, const Vector& right) {
   normal.diagonal().array() += 1e-13 * normal.diagonal().maxCoeff();
   return normal.ldlt().solve(right);
+}
+
+/// The same where no row has a value in two columns: the levels of stairs, of which there may be a hundred.
+Vector solve_apart(const Matrix& design, const Vector& y) {
+  const Vector normal = design.colwise().squaredNorm().transpose();
+  return (design.transpose() * y).cwiseQuotient((normal.array() + 1e-13 * normal.maxCoeff()).matrix());
 }
 
 /// The columns with one more for a smooth theta: how the curve moves when theta does.
@@ -143,10 +150,16 @@ void set_covariance(Fit& fit, const Problem& problem, const Matrix& columns, dou
   Matrix wide = whitened(problem.scaled(with_theta(problem, fit, columns)), fit.rho);
   Vector scale = wide.colwise().norm().transpose();
   for (Eigen::Index i = 0; i < scale.size(); ++i) scale[i] = scale[i] > 0 ? 1 / scale[i] : 1;
-  wide = wide * scale.asDiagonal();
-  Matrix normal = products_of(wide, wide);
-  normal.diagonal().array() += 1e-9;
-  const Matrix inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
+  constexpr double ridge = 1e-9;
+  Matrix inverse;
+  if (has_levels(fit.law) && fit.rho == 0) {  // columns that have nothing in common
+    inverse = Matrix((scale.cwiseAbs2() * (variance / (1 + ridge))).asDiagonal());
+  } else {
+    wide = wide * scale.asDiagonal();
+    Matrix normal = products_of(wide, wide);
+    normal.diagonal().array() += ridge;
+    inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
+  }
   fit.covariance.assign(inverse.data(), inverse.data() + inverse.size());
 }
 
@@ -177,8 +190,9 @@ struct Solution {
   int parameters = 0;
 };
 
-/// `base`: parameters without rho; `searched`: what the score pays for positions.
-Solution solve_for(const Matrix& design, const Points& points, const Vector& y, int base, double searched,
+/// `base`: parameters without rho; `searched`: what the score pays for positions; `apart`: no row has a value in two
+/// columns.
+Solution solve_for(const Matrix& design, bool apart, const Points& points, const Vector& y, int base, double searched,
                    bool autocorrelated) {
   const double least = static_cast<double>(points.size()) * points.floor * points.floor;
   const Eigen::Index k = design.cols();
@@ -187,7 +201,7 @@ Solution solve_for(const Matrix& design, const Points& points, const Vector& y, 
   Matrix rows(design.rows(), k + 1);
   rows.leftCols(k) = design;
   Solution best;
-  best.beta = solve(products_of(design, design), products_of(design, y));
+  best.beta = apart ? solve_apart(design, y) : solve(products_of(design, design), products_of(design, y));
   rows.col(k) = y - design * best.beta;
   const Vector plain = best.beta;
   const auto consider = [&](double rho, double squares) {
@@ -218,7 +232,8 @@ Fit fitted(Law law, std::vector<double> theta, const Points& points, const Probl
   // A position that was searched among n costs more than a parameter that is estimated (Zhang and Siegmund 2007).
   const double searched = has_smooth_theta(law) ? 0 : static_cast<double>(theta.size()) * std::log(n);
   const int base = static_cast<int>(columns.cols() + static_cast<Eigen::Index>(theta.size())) + 1;
-  const Solution solution = solve_for(problem.scaled(columns), points, problem.y, base, searched, autocorrelated);
+  const Solution solution =
+      solve_for(problem.scaled(columns), has_levels(law), points, problem.y, base, searched, autocorrelated);
   Fit best;
   best.score = solution.score, best.rho = solution.rho, best.parameters = solution.parameters;
   best.law = law, best.theta = std::move(theta), best.origin = problem.origin, best.width = problem.width;

@@ -13,6 +13,7 @@
 #include <limits>
 #include <numbers>
 #include <random>
+#include <utility>
 
 #include "analysis/statistics.h"
 
@@ -53,6 +54,32 @@ double envelope(const Fit& fit, double x) {
   return fit.at(x);
 }
 
+/// Two places close together between which the curve reaches the level that it does not reach at `near` and does at
+/// `far`. A secant whose kept end counts half each time (the Illinois method) closes in from both sides; halving alone
+/// would look at the curve fifty times for every curve that is drawn.
+std::pair<double, double> around(const Fit& fit, double level, double near, double far) {
+  constexpr int secants = 12;
+  constexpr double close = 1e-12;  // of the distance
+  double lack = level - envelope(fit, near), excess = envelope(fit, far) - level;
+  const double enough = close * (far - near);
+  int side = 0;
+  for (int i = 0; i < secants && far - near > enough; ++i) {
+    const double guess = near + (far - near) * (lack / (lack + excess));
+    if (!(guess > near && guess < far)) break;
+    const double over = envelope(fit, guess) - level;
+    if (over >= 0) {
+      far = guess, excess = over;
+      if (side > 0) lack /= 2;
+      side = 1;
+    } else {
+      near = guess, lack = -over;
+      if (side < 0) excess /= 2;
+      side = -1;
+    }
+  }
+  return {near, far};
+}
+
 /// First step from `from` on at which the curve is at `level`; for teeth, the first one that is logged.
 double crossing(const Fit& fit, double level, double from, double spacing) {
   if (envelope(fit, from) >= level && !has_teeth(fit.law)) return from;
@@ -63,10 +90,12 @@ double crossing(const Fit& fit, double level, double from, double spacing) {
     step *= 1.2;
     if (far - from > horizon * fit.width) return never;
   }
+  const auto [below, above] = around(fit, level, near, far);
   for (int i = 0; i < 50; ++i) {
     const double middle = (near + far) / 2;
     if (middle == near || middle == far) break;  // neighbours
-    (envelope(fit, middle) >= level ? far : near) = middle;
+    const bool reached = middle >= above || (middle > below && envelope(fit, middle) >= level);
+    (reached ? far : near) = middle;
   }
   if (!has_teeth(fit.law)) return far;
   const double start = from + std::floor((far - from) / spacing) * spacing,
