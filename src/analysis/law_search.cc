@@ -73,13 +73,13 @@ class Search {
   double rss(double theta) {
     switch (law_) {
       case Law::exponential:
-        column_ = ((theta * at_).exp() - 1) / std::expm1(theta);
+        column_ = ((theta * at_).exp() - 1) * (1 / std::expm1(theta));
         return curve_rss();
       case Law::logarithmic:
-        column_ = (1 + theta * at_).log() / std::log1p(theta);
+        column_ = (1 + theta * at_).log() * (1 / std::log1p(theta));
         return curve_rss();
       case Law::saturating:
-        column_ = 1 - (at_ / -theta).exp();
+        column_ = 1 - (at_ * (-1 / theta)).exp();
         return curve_rss();
       case Law::late:
       case Law::ramp:
