@@ -51,7 +51,9 @@ struct Problem {
       level += points.y[i] * points.weight[i];
       total += points.weight[i];
     }
-    level /= total;
+    // A mean lies between the values; one that rounding put beside them would make equal values fall or rise.
+    const auto [least, most] = std::minmax_element(points.y.begin(), points.y.end());
+    level = std::clamp(level / total, *least, *most);
     const double mean_weight = total / static_cast<double>(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       const auto row = static_cast<Eigen::Index>(i);
