@@ -123,8 +123,8 @@ struct WhitenedProducts {
   Matrix at(double rho) const { return (1 + rho * rho) * own - rho * beside - rho * rho * ends; }
 };
 
-/// With normal equations, and a whiff of a ridge: a column that never moves (a knot behind the last value) must not blow
-/// up.
+/// With normal equations, and a whiff of a ridge: a column that never moves (a knot behind the last value) must not
+/// blow up.
 Vector solve(Matrix normal, const Vector& right) {
   normal.diagonal().array() += 1e-13 * normal.diagonal().maxCoeff();
   return normal.ldlt().solve(right);
@@ -198,8 +198,8 @@ Solution solve_for(const Matrix& design, bool apart, const Points& points, const
                    bool autocorrelated) {
   const double least = static_cast<double>(points.size()) * points.floor * points.floor;
   const Eigen::Index k = design.cols();
-  // Residuals are on the right in place of y: what rho changes is then a small correction of the first coefficients, and
-  // no digits go where the square sum is a difference.
+  // Residuals are on the right in place of y: what rho changes is then a small correction of the first coefficients,
+  // and no digits go where the square sum is a difference.
   Matrix rows(design.rows(), k + 1);
   rows.leftCols(k) = design;
   Solution best;

@@ -5,8 +5,8 @@
 // and behind the place, whatever the number of values. Only curves look at each value, in vectors of processor width.
 //
 // The price: y² − (what is explained) has lost digits where next to nothing is left. It keeps more than ten below the
-// y² of the window, a hundred thousandth of the imperfection that every law is allowed; scores and coefficients are worked
-// out again, from the residuals, for the theta that is returned.
+// y² of the window, a hundred thousandth of the imperfection that every law is allowed; scores and coefficients are
+// worked out again, from the residuals, for the theta that is returned.
 #include "analysis/law_search.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 namespace oomdoctor {
 
-/// Values as least squares reads them, all of one length: u is their share of the window, 0 … 1 and ascending; `root` is
-/// the root of their weight; y is less its weighted mean and multiplied by the root.
+/// Values as least squares reads them, all of one length: u is their share of the window, 0 … 1 and ascending; `root`
+/// is the root of their weight; y is less its weighted mean and multiplied by the root.
 struct WeightedRows {
   std::span<const double> u, root, y;
 };

@@ -67,8 +67,7 @@ std::vector<Sample> joined(const std::vector<Run>& runs) {
   std::vector<Sample> all;
   double offset = 0, interval = 1;
   for (const Run& run : runs) {
-    if (!all.empty() && run.front().x + offset <= all.back().x)
-      offset = all.back().x + interval - run.front().x;
+    if (!all.empty() && run.front().x + offset <= all.back().x) offset = all.back().x + interval - run.front().x;
     if (run.size() > 1) interval = (run.back().x - run.front().x) / static_cast<double>(run.size() - 1);
     for (const Bucket& bucket : run) all.push_back({&bucket, bucket.x + offset});
     offset += run.back().x;
@@ -99,7 +98,8 @@ void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest)
   for (std::size_t i = 1; i < run.size(); ++i)
     if (run[i].x <= run[i - 1].x) ++duplicates;
   samples.by_order = static_cast<double>(duplicates) > many_duplicates * static_cast<double>(run.size());
-  for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed}) column->reserve(run.size());
+  for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed})
+    column->reserve(run.size());
   for (std::size_t i = 0; i < run.size(); ++i) {
     const Bucket& bucket = *run[i].bucket;
     const double x = samples.by_order ? static_cast<double>(i) : run[i].x;

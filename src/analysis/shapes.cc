@@ -415,8 +415,8 @@ std::optional<Fit> find_staircase(const Points& points, const std::vector<std::s
     for (int k = 0; k < offsets; ++k) {
       // Those in front of this offset stand one stair lower than at offset 0.
       const auto& [passed, passed_stairs, passed_y] = in_front[static_cast<std::size_t>(k)];
-      const double about = gain_of(in_front.back()[1] - passed, squares - 2 * passed_stairs + passed,
-                                   products - passed_y);
+      const double about =
+          gain_of(in_front.back()[1] - passed, squares - 2 * passed_stairs + passed, products - passed_y);
       if (about < best.gain * (1 - near)) continue;
       const double offset = period * k / offsets;
       double sum = 0, square = 0, product = 0;

@@ -34,8 +34,8 @@ struct RobustSlope {
   double value = 0, low = 0, high = 0;
 };
 double theil_sen_slope(std::span<const double> x, std::span<const double> y);  ///< its value alone
-RobustSlope theil_sen(std::span<const double> x, std::span<const double> y);  ///< breaks down at 29 % outliers
-double siegel_slope(std::span<const double> x, std::span<const double> y);    ///< breaks down at 50 %
+RobustSlope theil_sen(std::span<const double> x, std::span<const double> y);   ///< breaks down at 29 % outliers
+double siegel_slope(std::span<const double> x, std::span<const double> y);     ///< breaks down at 50 %
 
 /// Lag-1 autocorrelation of residuals, as it is, and with the small-sample correction, within 0 … 0.95.
 double lag_one(std::span<const double> residuals);

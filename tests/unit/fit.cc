@@ -255,3 +255,82 @@ TEST_CASE("a fit can be moved along its uncertainty") {
   const Fit moved = fit.moved({1, 0});
   CHECK(moved.at(300) == Approx(fit.at(300) + 1));
 }
+
+TEST_CASE("no other theta leaves clearly less than the one that is found, whatever the weights and the gaps") {
+  Points points =
+      drawn(150, [](double u) { return 20 + 3 * std::min(u, 0.4) + 0.8 * (u > 0.7) + 0.3 * std::sin(40 * u); });
+  for (std::size_t i = 0; i < points.size(); ++i) points.weight[i] = 1 + static_cast<double>(i * 7 % 4);
+  for (const std::size_t gap : {20U, 90U})
+    for (std::size_t i = gap; i < points.size(); ++i) points.x[i] += 130;
+  for (const Law law : {Law::exponential, Law::logarithmic, Law::saturating, Law::late, Law::ramp, Law::bend, Law::step,
+                        Law::step_line}) {
+    INFO(to_string(law));
+    // What is made least is weighted, and so is sigma.
+    const double found = fit_law(law, points, false).sigma;
+    const bool rate = law == Law::exponential || law == Law::logarithmic || law == Law::saturating;
+    for (int i = 0; i <= 200; ++i) {
+      const double share = i / 200.0;
+      const double theta = law == Law::exponential   ? 0.2 * std::pow(60, share)
+                           : law == Law::logarithmic ? 3 * std::pow(3e3, share)
+                           : rate                    ? 0.011 * std::pow(130, share)
+                                                     : 0.12 + 0.76 * share;
+      CHECK(found <= fit_at(law, {theta}, points, false).sigma * (1 + 1e-6));
+    }
+  }
+}
+
+TEST_CASE("stairs of many levels lie at the means of their values, each as sure as its values are many") {
+  Points points = drawn(120, [](double u) { return std::floor(24 * u); });
+  for (std::size_t i = 0; i < points.size(); i += 2) points.y[i] += 0.25;
+  std::vector<double> theta;
+  for (int i = 1; i < 24; ++i) theta.push_back((5 * i - 0.5) / 119);
+  const Fit fit = fit_at(Law::stairs, theta, points, false);
+  REQUIRE(fit.beta.size() == 24);
+  for (std::size_t level = 0; level < 24; ++level) {
+    double mean = 0, least = 1e9;
+    for (std::size_t i = 5 * level; i < 5 * level + 5; ++i)
+      mean += points.y[i] / 5, least = std::min(least, points.y[i]);
+    CHECK(fit.beta[level] == Approx(mean).epsilon(1e-9));
+    CHECK(fit.error_at(points.x[5 * level]) == Approx(fit.sigma / std::sqrt(5.0)).epsilon(1e-6));
+    CHECK(least < mean);
+  }
+}
+
+TEST_CASE("equal values neither rise nor fall, whichever way their mean is rounded") {
+  for (const double level : {0.1, 12.88, 41.88, 13829824675.84, 1e15 / 3}) {
+    Points points = drawn(37, [&](double) { return level; });
+    for (std::size_t i = 0; i < points.size(); ++i) points.weight[i] = 1 + static_cast<double>(i % 3);
+    for (const Law law : {Law::linear, Law::exponential, Law::late, Law::bend, Law::step_line}) {
+      const Fit fit = fit_law(law, points);
+      CHECK(fit.beta[0] == level);
+      for (std::size_t i = 1; i < fit.beta.size(); ++i) CHECK(fit.beta[i] == 0);
+    }
+  }
+}
+
+TEST_CASE("autocorrelated noise is solved for as by whitening the rows themselves") {
+  // A line in noise with a memory; rho, coefficients and noise against the sums written out.
+  Points points = drawn(80, [](double u) { return 5 + 2 * u; });
+  double noise = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    noise = 0.8 * noise + 0.05 * std::sin(static_cast<double>(i * i));
+    points.y[i] += noise;
+  }
+  const Fit fit = fit_law(Law::linear, points);
+  REQUIRE(fit.rho > 0);
+  const auto squares = [&](double level, double slope) {
+    double sum = 0, before = 0;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double u = static_cast<double>(i) / 79, residual = points.y[i] - level - slope * (u - 0.5);
+      const double white = i == 0 ? residual * std::sqrt(1 - fit.rho * fit.rho) : residual - fit.rho * before;
+      sum += white * white, before = residual;
+    }
+    return sum;
+  };
+  const double least = squares(fit.beta[0], fit.beta[1]);
+  CHECK(fit.sigma == Approx(std::sqrt(least / fit.freedom / (1 - fit.rho * fit.rho))).epsilon(1e-9));
+  for (const double by : {-1e-3, 1e-3}) {
+    CHECK(squares(fit.beta[0] + by, fit.beta[1]) > least);
+    CHECK(squares(fit.beta[0], fit.beta[1] + by) > least);
+  }
+}

@@ -69,6 +69,14 @@ TEST_CASE("robust slopes do not bow to spikes") {
   CHECK(theil_sen({}, {}).value == 0);
 }
 
+TEST_CASE("the slope alone is that of the slope with its interval") {
+  std::vector<double> x, y;
+  for (int i = 0; i < 61; ++i) x.push_back(i * (1 + 0.01 * i)), y.push_back(0.3 * i + (i * 37 % 11));
+  CHECK(theil_sen_slope(x, y) == theil_sen(x, y).value);
+  CHECK(theil_sen_slope({}, {}) == 0);
+  CHECK(spread_of(y, median_of(y)) == spread_of(y));
+}
+
 TEST_CASE("spread and quantiles") {
   CHECK(median_of({3, 1, 2, 4}) == 2.5);
   CHECK(quantile_of({1, 2, 3, 4, 5}, 0.75) == 4);
