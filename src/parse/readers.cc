@@ -195,7 +195,6 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
       plain_.push_back(!has_digit(anchor));
     }
     behind_[at->second].push_back(target);
-    if (target.table != nullptr) plain_[at->second] = false;
   };
   for (const Parser* parser : parsers) {
     for (const Pattern& p : parser->patterns) {
@@ -362,7 +361,7 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
     const Shape* shape = plain ? memo.find(line.text) : nullptr;
     if (shape != nullptr && read_again(*shape, line, out)) continue;
     const auto here = std::span(hits).subspan(from, i - from);
-    if (!plain && find_header(window, line, here, out)) continue;  // a header's words are column names
+    if (find_header(window, line, here, out)) continue;  // a header's words are column names
     wanted.clear();
     for (const AnchorHit& hit : here)
       for (const Target& t : behind_[hit.anchor])

@@ -121,7 +121,7 @@ class ReaderTable {
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<const Table*> tables_;
   std::vector<std::vector<Target>> behind_;  ///< anchor → what it leads to
-  std::vector<char> plain_;  ///< by anchor: it holds no digit and leads to no table
+  std::vector<char> plain_;  ///< by anchor: it holds no digit
   std::unique_ptr<Prefilter> prefilter_;
 };
 
