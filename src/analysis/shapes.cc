@@ -100,9 +100,9 @@ struct Flattened {
 
   /// How much of the residual square sum a tooth of this period explains at each of some offsets. They are summed up
   /// side by side: an addition waits for the one before it, but not for those of other offsets.
-  template <int lanes>
+  template <std::size_t lanes>
   std::array<double, lanes> gains(double period, const std::array<double, lanes>& offsets) const {
-    using Lanes = Eigen::Array<double, lanes, 1>;
+    using Lanes = Eigen::Array<double, static_cast<int>(lanes), 1>;
     const Lanes offset = Eigen::Map<const Lanes>(offsets.data());
     Lanes sum = Lanes::Zero(), square = sum, with_u = sum, with_y = sum;
     const double inverse = 1 / period;
@@ -118,7 +118,10 @@ struct Flattened {
       with_y += phase * y[i];
     }
     std::array<double, lanes> out;
-    for (int k = 0; k < lanes; ++k) out[static_cast<std::size_t>(k)] = gain(sum[k], square[k], with_u[k], with_y[k]);
+    for (std::size_t k = 0; k < lanes; ++k) {
+      const auto lane = static_cast<Eigen::Index>(k);
+      out[k] = gain(sum[lane], square[lane], with_u[lane], with_y[lane]);
+    }
     return out;
   }
 
