@@ -95,14 +95,20 @@ Matrix whitened(Matrix rows, double rho) {
 }
 
 /// Sums of the products of each column with each. Eigen's kernels are made for many columns: they pack their input
-/// first, which takes longer than the few products here.
+/// first, which takes longer than the few products here. (Stairs may have many levels, and need none.)
 template <typename Left, typename Right>
 Matrix products_of(const Left& left, const Right& right) {
-  constexpr Eigen::Index few = 16;
-  if (left.cols() > few) return left.transpose() * right;
   Matrix out(left.cols(), right.cols());
   for (Eigen::Index j = 0; j < right.cols(); ++j)
     for (Eigen::Index i = 0; i < left.cols(); ++i) out(i, j) = left.col(i).dot(right.col(j));
+  return out;
+}
+
+/// The same of columns with themselves: a product is that of the exchanged pair.
+Matrix squares_of(const Matrix& rows) {
+  Matrix out(rows.cols(), rows.cols());
+  for (Eigen::Index j = 0; j < rows.cols(); ++j)
+    for (Eigen::Index i = 0; i <= j; ++i) out(i, j) = out(j, i) = rows.col(i).dot(rows.col(j));
   return out;
 }
 
@@ -113,7 +119,7 @@ struct WhitenedProducts {
   Matrix beside;  ///< of each row with the one before it, and the other way round
   Matrix ends;    ///< of the first and of the last row, which have one neighbour each
 
-  explicit WhitenedProducts(const Matrix& rows) : own(products_of(rows, rows)) {
+  explicit WhitenedProducts(const Matrix& rows) : own(squares_of(rows)) {
     const Eigen::Index n = rows.rows();
     const Matrix one_way = products_of(rows.bottomRows(n - 1), rows.topRows(n - 1));
     beside = one_way + one_way.transpose();
@@ -158,7 +164,7 @@ void set_covariance(Fit& fit, const Problem& problem, const Matrix& columns, dou
     inverse = Matrix((scale.cwiseAbs2() * (variance / (1 + ridge))).asDiagonal());
   } else {
     wide = wide * scale.asDiagonal();
-    Matrix normal = products_of(wide, wide);
+    Matrix normal = squares_of(wide);
     normal.diagonal().array() += ridge;
     inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
   }
@@ -203,7 +209,7 @@ Solution solve_for(const Matrix& design, bool apart, const Points& points, const
   Matrix rows(design.rows(), k + 1);
   rows.leftCols(k) = design;
   Solution best;
-  best.beta = apart ? solve_apart(design, y) : solve(products_of(design, design), products_of(design, y));
+  best.beta = apart ? solve_apart(design, y) : solve(squares_of(design), products_of(design, y));
   rows.col(k) = y - design * best.beta;
   const Vector plain = best.beta;
   const auto consider = [&](double rho, double squares) {

@@ -202,7 +202,7 @@ bool has_short_teeth(const Scene& scene) {
   for (std::vector<double>* column : {&stretch.x, &stretch.y, &stretch.weight})
     column->resize(std::min(column->size(), limits::most_points));
   stretch.floor = scene.points.floor;
-  const Teeth teeth = find_teeth(stretch, {});
+  const Teeth teeth = find_teeth(stretch, {}, false);
   if (!teeth.level || teeth.level->score > fit_at(Law::constant, {}, stretch).score - limits::good_evidence)
     return false;
   const auto [least, most] = std::minmax_element(teeth.level->beta.begin() + 1, teeth.level->beta.end());

@@ -180,12 +180,14 @@ void try_period(const Flattened& flat, double period, double spacing, Tooth& bes
   }
 }
 
-/// Lags at which the flattened series resembles itself, the strongest first.
-std::vector<double> echoes(const Flattened& flat) {
+/// The longest lag at which a series is held against itself.
+std::size_t longest_echo(const Flattened& flat) { return flat.y.size() <= 1000 ? flat.y.size() / 2 : 500; }
+
+/// Lags below `longest` at which the flattened series resembles itself, the strongest first.
+std::vector<double> echoes(const Flattened& flat, std::size_t longest) {
   constexpr std::size_t lanes = 8;  // lags that are summed up side by side
   using Lanes = Eigen::Array<double, lanes, 1>;
   const std::size_t n = flat.y.size();
-  const std::size_t longest = n <= 1000 ? n / 2 : 500;
   std::vector<double> correlation(longest + 1, 0.0);
   for (std::size_t lag = 1; lag <= longest; lag += lanes) {
     Lanes sums = Lanes::Zero();
@@ -266,7 +268,7 @@ Tooth regular_tooth(const Points& points, const std::vector<std::size_t>& change
     const Flattened coarse(condensed(points, exhaustive));
     Tooth rough;
     scan(coarse, 3, exhaustive / 2.0, rough);
-    std::vector<double> lags = echoes(flat);
+    std::vector<double> lags = echoes(flat, longest_echo(flat));
     if (rough.gain > 0) lags.push_back(rough.period * n);
     if (changes.size() >= 3)
       lags.push_back(static_cast<double>(changes.back() - changes.front()) / static_cast<double>(changes.size() - 1));
@@ -368,10 +370,11 @@ std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_
   return fit_at(law, std::move(theta), points, false);
 }
 
-Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes) {
+Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
   Teeth teeth;
   if (points.size() < 8) return teeth;
   const auto consider = [&](Law law, const std::vector<double>& theta, std::optional<Fit>& best) {
+    if (&best == &teeth.sloping && !sloping) return;
     Fit fit = fit_at(law, theta, points);
     if (!best || fit.score < best->score) best = std::move(fit);
   };
@@ -448,8 +451,12 @@ Points in_whole_periods(const Points& points, std::size_t most) {
   if (n <= most) return points;
   const std::size_t block = (n + most - 1) / most;
   const Flattened flat(points);
-  const std::vector<double> lags = flat.square_y > 0 ? echoes(flat) : std::vector<double>{};
-  if (lags.empty() || lags.front() > static_cast<double>(8 * block)) return condensed(points, most);
+  const std::size_t longest = longest_echo(flat), blurred = 8 * block;
+  // Most series have no echo that short, which a few lags show; only then the longer ones matter, which may be
+  // stronger.
+  if (!(flat.square_y > 0) || echoes(flat, std::min(longest, blurred + 1)).empty()) return condensed(points, most);
+  const std::vector<double> lags = echoes(flat, longest);
+  if (lags.empty() || lags.front() > static_cast<double>(blurred)) return condensed(points, most);
   // A period that the blocks would blur: blocks of whole periods take it out, and nothing of it comes back as a slow
   // wave.
   const auto period = static_cast<std::size_t>(lags.front());

@@ -27,8 +27,9 @@ struct Teeth {
   std::optional<Fit> level, sloping;
 };
 
-/// `changes`: of level, as a hint where stairs may have a rhythm (a staircase is a line less a sawtooth).
-Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes);
+/// `changes`: of level, as a hint where stairs may have a rhythm (a staircase is a line less a sawtooth). `sloping`: is
+/// the second one wanted?
+Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
 
 /// The best equal stairs at equal distances, `changes` as a hint where the series is long; nothing for a series that
 /// has fewer than three.
