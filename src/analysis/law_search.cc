@@ -4,9 +4,9 @@
 // their products, and for columns made of straight pieces (knots, jumps) these follow from sums over the values before
 // and behind the place, whatever the number of values. Only curves look at each value, in vectors of processor width.
 //
-// The price: y² − (what is explained) has lost digits where next to nothing is left. It keeps more than ten below the
-// y² of the window, a hundred thousandth of the imperfection that every law is allowed; scores and coefficients are
-// worked out again, from the residuals, for the theta that is returned.
+// The price: y² − (what is explained) has lost digits where next to nothing is left. About thirteen below the y² of the
+// window remain, and every law is allowed an imperfection in the sixth; scores and coefficients are worked out again,
+// from the residuals, for the theta that is returned.
 #include "analysis/law_search.h"
 
 #include <algorithm>
