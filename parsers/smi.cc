@@ -225,9 +225,10 @@ bool read_cell(std::string_view cell, std::string_view column, int role, Row& ro
 
 /// The cells whose columns matter; false where there are more or fewer than columns, or one does not fit.
 bool read_cells(std::string_view line, const Layout& layout, Row& row) {
+  const auto commas = std::count(line.begin(), line.end(), ',');  // a log may go on behind a table
+  if (static_cast<std::size_t>(commas) + 1 != layout.roles.size()) return false;
   for (std::size_t i = 0; i < layout.roles.size(); ++i) {
     const std::size_t comma = line.find(',');
-    if ((comma == line.npos) != (i + 1 == layout.roles.size())) return false;
     if (layout.roles[i] != other && !read_cell(trimmed_cell(line.substr(0, comma)), layout.columns[i], layout.roles[i], row))
       return false;
     line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
