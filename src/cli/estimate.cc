@@ -24,7 +24,7 @@ const Term* optimizer_of(const Budget& budget) {
 }
 
 /// Adam all in 16 bits is half of what most trainers run: what theirs takes is worth a line.
-void tell_of_mixed_precision(const EstimateRequest& request, Estimate& estimate) {
+void tell_of_mixed_precision(const EstimateRequest& request, MemoryEstimate& estimate) {
   if (request.run.precision != Precision::pure_16bit || request.run.optimizer != Optimizer::adam) return;
   RunShape usual = request.run;
   usual.precision = Precision::mixed;
@@ -37,8 +37,8 @@ void tell_of_mixed_precision(const EstimateRequest& request, Estimate& estimate)
                   bytes_text(mixed->bytes.count), bytes_text(pure->bytes.count)));
 }
 
-Estimate estimate_of(const EstimateRequest& request) {
-  Estimate estimate = request.said;
+MemoryEstimate estimate_of(const EstimateRequest& request) {
+  MemoryEstimate estimate = request.said;
   estimate.budget = budget_of(request.model, request.run);
   tell_of_mixed_precision(request, estimate);
   if (!estimate.capacity) {
@@ -59,7 +59,7 @@ Estimate estimate_of(const EstimateRequest& request) {
 int run_estimate(const Arguments& arguments) {
   const TerminalView view = view_of(arguments);
   const bool json = wants_json(arguments);
-  const Estimate estimate = estimate_of(estimate_request_of(arguments));
+  const MemoryEstimate estimate = estimate_of(estimate_request_of(arguments));
   print(json ? estimate_json(estimate) : estimate_screen(estimate, view));
   return estimate.capacity && !fits(estimate.budget, *estimate.capacity) ? 1 : 0;
 }

@@ -227,7 +227,7 @@ std::string bare(std::string_view name) {
   return out;
 }
 
-void read_card(const Arguments& arguments, Estimate& said) {
+void read_card(const Arguments& arguments, MemoryEstimate& said) {
   const auto typed = arguments.value("card");
   if (!typed) return;
   std::vector<std::string> names;

@@ -16,7 +16,7 @@ const std::vector<OptionSpec>& estimate_option_table();
 struct EstimateRequest {
   ModelShape model;
   RunShape run;
-  Estimate said;  ///< its words, card and capacity; the budget is not computed yet
+  MemoryEstimate said;  ///< its words, card and capacity; the budget is not computed yet
 };
 
 /// Reads --config first; an option beside it has the last word. Throws Error.

@@ -31,7 +31,7 @@ struct Row {
   i64 bytes;
 };
 
-std::vector<Row> rows_of(const Estimate& estimate) {
+std::vector<Row> rows_of(const MemoryEstimate& estimate) {
   std::vector<Row> rows;
   for (const Term& term : estimate.budget.terms)
     if (estimate.budget.at_peak(term)) rows.push_back({std::string(term.label), term.bytes.count});
@@ -40,7 +40,7 @@ std::vector<Row> rows_of(const Estimate& estimate) {
   return rows;
 }
 
-void add_account(Page& page, const Estimate& estimate) {
+void add_account(Page& page, const MemoryEstimate& estimate) {
   const Budget& budget = estimate.budget;
   const i64 whole = std::max(estimate.capacity.value_or(0), budget.total.count);
   std::string title = fmt::format("{} {}", bytes_text(budget.total.count), moment_words(budget));
@@ -68,7 +68,7 @@ void add_account(Page& page, const Estimate& estimate) {
                           text.unit, text.percents[i], bars[i]));
 }
 
-void add_formulas(Page& page, const Estimate& estimate) {
+void add_formulas(Page& page, const MemoryEstimate& estimate) {
   page.heading("How it was counted");
   for (const Term& term : estimate.budget.terms) {
     std::string text = term.formula;
@@ -82,7 +82,7 @@ void add_formulas(Page& page, const Estimate& estimate) {
               4);
 }
 
-void add_missing(Page& page, const Estimate& estimate) {
+void add_missing(Page& page, const MemoryEstimate& estimate) {
   if (estimate.budget.missing.empty()) return;
   page.heading("Not counted");
   for (const Missing& missing : estimate.budget.missing)
@@ -91,7 +91,7 @@ void add_missing(Page& page, const Estimate& estimate) {
                                                         : fmt::format("say --{}", fmt::join(missing.needs, ", --")));
 }
 
-void add_plan(Page& page, const Estimate& estimate) {
+void add_plan(Page& page, const MemoryEstimate& estimate) {
   if (!estimate.plan) return;
   const Plan& plan = *estimate.plan;
   page.heading(plan.fits ? "What to change to make it fit, in this order"
@@ -118,14 +118,14 @@ std::string outcome_words(const Page& page, std::string_view outcome) {
   return page.paint.warning("NOT KNOWN");
 }
 
-std::string batch_words(const Estimate& estimate) {
+std::string batch_words(const MemoryEstimate& estimate) {
   if (!estimate.largest_batch) return "";
   if (*estimate.largest_batch == 0) return "; no micro-batch fits as it is";
   return fmt::format("; the largest micro-batch that fits is {}", count_text(*estimate.largest_batch));
 }
 
 /// Without a card there is nothing to fit: what is needed, and which cards have it.
-void add_need(Page& page, const Estimate& estimate) {
+void add_need(Page& page, const MemoryEstimate& estimate) {
   const bool complete = estimate.budget.missing.empty();
   page.text("", fmt::format("{}  {} {}", page.paint.bold(complete ? "NEEDS" : "NEEDS AT LEAST"),
                             size_words(estimate.budget.total), moment_words(estimate.budget)));
@@ -134,7 +134,7 @@ void add_need(Page& page, const Estimate& estimate) {
 }
 
 /// The last lines, as those of a report: what was found, in capitals, and what decides it.
-void add_verdict(Page& page, const Estimate& estimate) {
+void add_verdict(Page& page, const MemoryEstimate& estimate) {
   std::string rule;
   for (int i = 0; i < page.width(); ++i) rule += "─";
   page.line(page.paint.dim(rule));
@@ -154,7 +154,7 @@ void add_verdict(Page& page, const Estimate& estimate) {
 
 }  // namespace
 
-std::string_view outcome_of(const Estimate& estimate) {
+std::string_view outcome_of(const MemoryEstimate& estimate) {
   if (!estimate.capacity) return "unknown";
   const i64 room = *estimate.capacity - margin_of(*estimate.capacity);
   const Bytes& total = estimate.budget.total;
@@ -163,7 +163,7 @@ std::string_view outcome_of(const Estimate& estimate) {
   return total.count + total.slack > room ? "probably_fits" : "fits";
 }
 
-std::string estimate_screen(const Estimate& estimate, const TerminalView& view) {
+std::string estimate_screen(const MemoryEstimate& estimate, const TerminalView& view) {
   Page page(view.width, Paint{view.color});
   page.text("", plain_line(estimate.model));
   page.text("", plain_line(estimate.run));

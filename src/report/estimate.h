@@ -11,7 +11,7 @@
 
 namespace oomdoctor {
 
-struct Estimate {
+struct MemoryEstimate {
   std::string model, run;            ///< in words
   std::vector<std::string> assumed;  ///< in words, of what the user left open
   std::vector<std::string> notes;
@@ -26,10 +26,10 @@ struct Estimate {
 
 /// fits, probably_fits, probably_not (within the error of the formulas), does_not_fit, unknown: an incomplete budget
 /// that fits so far, or no card.
-std::string_view outcome_of(const Estimate& estimate);
+std::string_view outcome_of(const MemoryEstimate& estimate);
 
-std::string estimate_screen(const Estimate& estimate, const TerminalView& view);
+std::string estimate_screen(const MemoryEstimate& estimate, const TerminalView& view);
 /// One indented object that ends with a line end; sizes are integers in bytes, what is not known is absent.
-std::string estimate_json(const Estimate& estimate);
+std::string estimate_json(const MemoryEstimate& estimate);
 
 }  // namespace oomdoctor

@@ -44,7 +44,7 @@ Json list(const Items& items, Each each) {
 
 }  // namespace
 
-std::string estimate_json(const Estimate& estimate) {
+std::string estimate_json(const MemoryEstimate& estimate) {
   const Budget& budget = estimate.budget;
   Json object = {{"tool", {{"name", "oomdoctor"}, {"version", version}}}, {"outcome", outcome_of(estimate)}};
   if (estimate.capacity) {
