@@ -51,10 +51,8 @@ consteval Pattern resuming(std::string_view name, std::string_view anchor, std::
 }
 
 constexpr Pattern patterns[] = {
-    plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]",
-          may_end_bar),
-    plain("progress/slow_bar", "s/it", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/it, loss=0.31]",
-          may_end_bar),
+    plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]", may_end_bar),
+    plain("progress/slow_bar", "s/it", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/it, loss=0.31]", may_end_bar),
     plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04", may_name_place),
     plain("progress/iteration", "iter", "iteration 12/1000", may_name_place),
     plain("progress/epoch", "epoch", "Epoch 3/10", may_name_place),

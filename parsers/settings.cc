@@ -132,13 +132,16 @@ constexpr std::size_t longest_sequence = 7;  ///< digits; 1048576 is the block o
 /// Whether what the regex wants stands around the key: no word before it, and a quote or a separator behind it.
 template <std::size_t size>
 bool is_key(std::string_view block, std::size_t at) {
-  const auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' ||
-                                           (c >= '0' && c <= '9'); };
+  const auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || (c >= '0' && c <= '9');
+  };
   const bool option = at >= 2 && block.substr(at - 2, 2) == "--";
   const bool begins = at == 0 || option || !in_word(block[at - 1]);
   const std::string_view behind = block.substr(at + size, 2);
   const char next = behind.empty() ? '\n' : behind[0];
-  const bool blank = next == ' ' && (option || (behind.size() > 1 && std::string_view(" :=.").find(behind[1]) != std::string_view::npos));
+  const bool blank =
+      next == ' ' &&
+      (option || (behind.size() > 1 && std::string_view(" :=.").find(behind[1]) != std::string_view::npos));
   return (begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos)) ||
          is_cleaned_near(block, at);
 }

@@ -151,13 +151,13 @@ struct Seen {
     std::optional<double> total;
     Where where;
   };
-  std::optional<double> date;       ///< of the date line above the rows
-  std::optional<double> moment;     ///< of the last row, where cards are told apart by their order
-  std::vector<std::string> cards;   ///< of this moment
+  std::optional<double> date;          ///< of the date line above the rows
+  std::optional<double> moment;        ///< of the last row, where cards are told apart by their order
+  std::vector<std::string> cards;      ///< of this moment
   std::map<int, std::string> numbers;  ///< the card that had a number first
-  std::optional<i64> total;         ///< MiB, of the first card
-  std::map<int, Told> told;         ///< by number
-  std::string name;                 ///< told last
+  std::optional<i64> total;            ///< MiB, of the first card
+  std::map<int, Told> told;            ///< by number
+  std::string name;                    ///< told last
 };
 
 Seen& seen(const Layout& layout) {
@@ -229,7 +229,8 @@ bool read_cells(std::string_view line, const Layout& layout, Row& row) {
   if (static_cast<std::size_t>(commas) + 1 != layout.roles.size()) return false;
   for (std::size_t i = 0; i < layout.roles.size(); ++i) {
     const std::size_t comma = line.find(',');
-    if (layout.roles[i] != other && !read_cell(trimmed_cell(line.substr(0, comma)), layout.columns[i], layout.roles[i], row))
+    if (layout.roles[i] != other &&
+        !read_cell(trimmed_cell(line.substr(0, comma)), layout.columns[i], layout.roles[i], row))
       return false;
     line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
   }
@@ -284,7 +285,9 @@ void tell_total(Seen& seen, const Row& r, const std::string& card, Sink& sink) {
   if (!card.empty()) sink.setting("capacity/" + card, text);
 }
 
-std::optional<double> total_of(const Row& r) { return r.total ? std::optional(r.total->number * r.total->unit) : std::nullopt; }
+std::optional<double> total_of(const Row& r) {
+  return r.total ? std::optional(r.total->number * r.total->unit) : std::nullopt;
+}
 
 /// What the row says of its card, told again only where it says something else than the card's last row.
 std::string tell_card(const Layout& layout, const Row& r, Sink& sink) {

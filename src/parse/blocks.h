@@ -1,5 +1,5 @@
-// A source in blocks of whole lines, each with the margins that its messages may reach into. Blocks can be mapped in any
-// order and on any thread: what is found in them together does not depend on where they end.
+// A source in blocks of whole lines, each with the margins that its messages may reach into. Blocks can be mapped in
+// any order and on any thread: what is found in them together does not depend on where they end.
 #pragma once
 
 #include <optional>
@@ -41,9 +41,9 @@ class BlockReader {
   ConsoleText text_;
   std::size_t size_;
   bool more_ = true;
-  FoldedText carried_;       ///< the end of the last block's text: the margin of the next, and what it begins with
-  std::size_t begin_ = 0;    ///< of the next block in `carried_`
-  std::size_t offset_ = 0;   ///< of `carried_` in the text of the source
+  FoldedText carried_;      ///< the end of the last block's text: the margin of the next, and what it begins with
+  std::size_t begin_ = 0;   ///< of the next block in `carried_`
+  std::size_t offset_ = 0;  ///< of `carried_` in the text of the source
   i64 number_ = 0;
 };
 

@@ -197,9 +197,9 @@ void CaseBuilder::oom(Oom oom) {
 std::size_t CaseBuilder::hash_of(const SeriesId& id) {
   const std::hash<std::string_view> text;
   std::size_t all = static_cast<std::size_t>(id.metric);
-  for (const std::size_t one : {static_cast<std::size_t>(id.stream.kind), static_cast<std::size_t>(id.stream.number),
-                                static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter), text(id.label),
-                                text(id.phase)})
+  for (const std::size_t one :
+       {static_cast<std::size_t>(id.stream.kind), static_cast<std::size_t>(id.stream.number),
+        static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter), text(id.label), text(id.phase)})
     all = all * 0x9E3779B97F4A7C15u + one;
   return all;
 }
@@ -249,8 +249,8 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
   }
   const Stream& here = stream();
   Way& way = way_of(r);
-  const bool known = r.origin != nullptr && way.origin == r.origin && way.stream == stream_id() &&
-                     way.device == where_.device;
+  const bool known =
+      r.origin != nullptr && way.origin == r.origin && way.stream == stream_id() && way.device == where_.device;
   SeriesState* state = known ? way.series : nullptr;
   if (state == nullptr) {
     // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.

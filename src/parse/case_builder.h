@@ -87,7 +87,7 @@ class CaseBuilder : public Sink {
   static std::size_t hash_of(const SeriesId& id);
   struct SeriesState {
     std::size_t index = 0;  ///< in the case
-    SeriesId id;  ///< views into the strings below and into the series
+    SeriesId id;            ///< views into the strings below and into the series
     std::string counter, label, phase;
     Latest last;
     std::optional<double> t0;
@@ -121,9 +121,9 @@ class CaseBuilder : public Sink {
   Where where_;
   i64 claimed_through_ = 0;
   std::map<StreamId, Stream> streams_;
-  StreamId stream_id_;         ///< of the stream that was asked for last
-  Stream* stream_ = nullptr;  ///< that stream
-  std::deque<SeriesState> series_;         ///< as many as the case has
+  StreamId stream_id_;              ///< of the stream that was asked for last
+  Stream* stream_ = nullptr;        ///< that stream
+  std::deque<SeriesState> series_;  ///< as many as the case has
   std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
   /// Where readings of one origin went before: to ask by all that a series is known by takes longer than to read it.
   struct Way {

@@ -64,16 +64,45 @@ constexpr auto label_units =
     sorted(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));
 
 /// Pieces of program text, of commands and of failure messages.
-constexpr auto foreign_pieces = std::to_array<std::string_view>(
-    {"print(", "(f\"", "(\"", "('", "(f'", "= f\"", "= f'", "{:", "%d", "%s", ".format(", "lambda ", " += ",
-     " == ", "self.", "```", "logger.", "http://", "https://", "TRES=", "#SBATCH", "Tried to", "by PyTorch",
-     "Total Tensors:", "already allocated", "non-PyTorch", "memory in use", "total capac", "OutOfMemory",
-     "out of memory", "torch.cuda.set", "//", " -> None", "Error:"});
+constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
+                                                                 "(f\"",
+                                                                 "(\"",
+                                                                 "('",
+                                                                 "(f'",
+                                                                 "= f\"",
+                                                                 "= f'",
+                                                                 "{:",
+                                                                 "%d",
+                                                                 "%s",
+                                                                 ".format(",
+                                                                 "lambda ",
+                                                                 " += ",
+                                                                 " == ",
+                                                                 "self.",
+                                                                 "```",
+                                                                 "logger.",
+                                                                 "http://",
+                                                                 "https://",
+                                                                 "TRES=",
+                                                                 "#SBATCH",
+                                                                 "Tried to",
+                                                                 "by PyTorch",
+                                                                 "Total Tensors:",
+                                                                 "already allocated",
+                                                                 "non-PyTorch",
+                                                                 "memory in use",
+                                                                 "total capac",
+                                                                 "OutOfMemory",
+                                                                 "out of memory",
+                                                                 "torch.cuda.set",
+                                                                 "//",
+                                                                 " -> None",
+                                                                 "Error:"});
 
 /// The same with digits. "12/1024" is a place and no division: its digits stand before the stroke.
-constexpr auto computed_pieces = std::to_array<std::string_view>(
-    {":.1f", ":.2f", ":.3f", "%.1f", "%.2f", "%.3f", "/1024", "/ 1024", "/ (1024", "/(1024", "1e9", "1e6",
-     "1024**", "2**", "2 ** "});
+constexpr auto computed_pieces =
+    std::to_array<std::string_view>({":.1f", ":.2f", ":.3f", "%.1f", "%.2f", "%.3f", "/1024", "/ 1024", "/ (1024",
+                                     "/(1024", "1e9", "1e6", "1024**", "2**", "2 ** "});
 
 constexpr auto foreign_starts =
     std::to_array<std::string_view>({"def ", "class ", "import ", "from ", "return ", "if ", "elif ", "for ", "while ",
@@ -164,8 +193,7 @@ bool digits_may_be_program(std::string_view line) {
 namespace {
 
 std::size_t pair_at(std::string_view text, std::size_t at) {
-  return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8 |
-         static_cast<unsigned char>(text[at + 1]);
+  return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8 | static_cast<unsigned char>(text[at + 1]);
 }
 
 constexpr std::string_view option = " --";  ///< with a letter behind it: a command line

@@ -3,8 +3,8 @@
 namespace oomdoctor {
 namespace {
 
-/// Many shapes for each way of printing a line, because each of its numbers has several lengths. At about half a kilobyte
-/// each, a thread's memo stays under 8 MiB.
+/// Many shapes for each way of printing a line, because each of its numbers has several lengths. At about half a
+/// kilobyte each, a thread's memo stays under 8 MiB.
 constexpr std::size_t max_shapes = 12000, slots = 1 << 15, remembered = 1 << 16;
 /// A longer line is dear to keep and likely to be the only one of its shape.
 constexpr std::size_t longest_line = 1024;
@@ -18,12 +18,12 @@ LineMemo::Slot& LineMemo::slot(const LineHash& hash) {
     if (slots_[i].shape == nullptr || slots_[i].hash == hash) return slots_[i];
 }
 
-const Shape* LineMemo::find(std::string_view line) {
+const LineShape* LineMemo::find(std::string_view line) {
   wanted_ = false;
   if (line.size() > longest_line) return nullptr;
   if (slots_.empty()) slots_.resize(slots), met_.resize(remembered);
   hash_ = digit_free_hash(line);
-  const Shape* known = slot(hash_).shape;
+  const LineShape* known = slot(hash_).shape;
   if (known == nullptr && shapes_.size() < max_shapes) {
     std::uint64_t& met = met_[hash_.first % remembered];
     wanted_ = met == hash_.second;
@@ -32,7 +32,7 @@ const Shape* LineMemo::find(std::string_view line) {
   return known;
 }
 
-void LineMemo::keep(Shape shape) {
+void LineMemo::keep(LineShape shape) {
   if (wanted_) slot(hash_) = {hash_, &shapes_.emplace_back(std::move(shape))};
 }
 

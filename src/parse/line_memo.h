@@ -1,6 +1,6 @@
-// Lines of a log repeat each other but for their digits. What readers that take all digits alike found on the first line
-// of a shape holds for every other: only the numbers are read anew. This is what makes a log whose every line is a step
-// cheap, whatever it costs to understand the first of them.
+// Lines of a log repeat each other but for their digits. What readers that take all digits alike found on the first
+// line of a shape holds for every other: only the numbers are read anew. This is what makes a log whose every line is a
+// step cheap, whatever it costs to understand the first of them.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct Part {
 /// What one reader took from a line.
 struct Take {
   const Reader* reader = nullptr;
-  bool again = false;  ///< the same reader took something of this line before
+  bool again = false;          ///< the same reader took something of this line before
   std::vector<Part> captures;  ///< of a regex, the whole match first
   std::vector<GaugeValue> values;
   std::unique_ptr<Printed> printed;
 };
 
 /// What the lines hold that differ in their digits alone.
-struct Shape {
+struct LineShape {
   LinePrefix prefix;
   std::vector<Take> takes;
 };
@@ -47,16 +47,16 @@ class LineMemo {
   LineMemo();
 
   /// The shape of `line`, where it is known; nullptr else. Remembers which line was asked for.
-  const Shape* find(std::string_view line);
+  const LineShape* find(std::string_view line);
   /// Whether keep() would keep it.
   bool wanted() const { return wanted_; }
   /// Makes known what the line holds that was last asked for.
-  void keep(Shape shape);
+  void keep(LineShape shape);
 
  private:
   struct Slot {
     LineHash hash;
-    const Shape* shape = nullptr;
+    const LineShape* shape = nullptr;
   };
   Slot& slot(const LineHash& hash);
 
@@ -64,7 +64,7 @@ class LineMemo {
   bool wanted_ = false;
   std::vector<std::uint64_t> met_;  ///< by hash: the rest of the hash of the last line met
   std::vector<Slot> slots_;         ///< made when the first line is asked for
-  std::deque<Shape> shapes_;
+  std::deque<LineShape> shapes_;
 };
 
 }  // namespace oomdoctor

@@ -105,9 +105,9 @@ struct Gauge {
 /// Columns of a CSV-like export, known from its header or inferred.
 struct Layout {
   std::vector<std::string> columns;
-  std::vector<int> roles;                   ///< the table's own numbering
-  std::string note;                         ///< what was inferred, for the report; "" when a header said it
-  std::string kind;                         ///< kind of input: "smi_csv"
+  std::vector<int> roles;   ///< the table's own numbering
+  std::string note;         ///< what was inferred, for the report; "" when a header said it
+  std::string kind;         ///< kind of input: "smi_csv"
   mutable std::any memory;  ///< what `row` remembers of earlier rows: they come in order, one at a time
 };
 

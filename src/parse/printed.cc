@@ -475,9 +475,7 @@ namespace {
 
 constexpr std::size_t near_ahead = 120, near_behind = 16;  ///< bytes; labels of up to nine words are shorter
 
-bool is_word_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
+bool is_word_char(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// One part of an identifier, "mem" of "gpu_mem", in any case: of a label, of a unit, or between label and number.
 bool joins_label(std::string_view part) {
@@ -507,7 +505,8 @@ bool number_follows(std::string_view block, std::size_t at, const Joins& joins) 
     if (is_word_char(c)) {
       const std::size_t begin = i;
       for (; i < text.size() && is_word_char(text[i]); ++i)
-        if (text[i] == '_' && !joins(text.substr(begin, i - begin).substr(text.substr(begin, i - begin).rfind('_') + 1)))
+        if (text[i] == '_' &&
+            !joins(text.substr(begin, i - begin).substr(text.substr(begin, i - begin).rfind('_') + 1)))
           return false;
       const std::string_view word = text.substr(begin, i - begin);
       if (!joins(word.substr(word.rfind('_') + 1))) return false;

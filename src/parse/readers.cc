@@ -16,8 +16,8 @@ constexpr std::size_t told_bytes = 80;              ///< enough to tell two mess
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
 
-/// Whether what a pattern finds on a line depends on digits as numbers alone. Of one that reads the line as people print
-/// it, Printed::repeatable says the rest.
+/// Whether what a pattern finds on a line depends on digits as numbers alone. Of one that reads the line as people
+/// print it, Printed::repeatable says the rest.
 bool takes_digits_alike(const Pattern& p) {
   return p.reach == Reach::line && (p.takes == nullptr || p.digits_are_numbers) && digits_are_numbers(p.regex) &&
          !has_digit(p.anchor) && !has_digit(p.second_anchor);
@@ -104,7 +104,7 @@ void join_steps(Findings& out) {
 }
 
 /// A line of steps alone in a log of steps: nothing is made of it but numbers.
-bool extend_again(const Shape& shape, const Line& line, Findings& out) {
+bool extend_again(const LineShape& shape, const Line& line, Findings& out) {
   if (shape.takes.size() != 1) return false;
   const Take& take = shape.takes[0];
   if (!take.reader->tells_step || !take.printed->step) return false;
@@ -116,7 +116,7 @@ bool extend_again(const Shape& shape, const Line& line, Findings& out) {
 }
 
 /// The findings of one line of a known shape; false where its digits make something else of it.
-bool read_again(const Shape& shape, Line& line, Findings& out) {
+bool read_again(const LineShape& shape, Line& line, Findings& out) {
   const auto prefix = read_prefix(shape.prefix, line.text);
   if (!prefix) return false;
   line.prefix = *prefix;
@@ -148,8 +148,8 @@ bool read_again(const Shape& shape, Line& line, Findings& out) {
   return true;
 }
 
-Shape shape_of(const Line& line, std::span<const Found> found, const Findings& all) {
-  Shape shape;
+LineShape shape_of(const Line& line, std::span<const Found> found, const Findings& all) {
+  LineShape shape;
   shape.prefix = line.prefix;
   for (const Found& f : found) {
     Take& take = shape.takes.emplace_back();
@@ -305,8 +305,8 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
   return any;
 }
 
-bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line, std::optional<Printed>& printed,
-                             Findings& out) {
+bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line,
+                             std::optional<Printed>& printed, Findings& out) {
   if (reader.form) return try_gauge(reader, line, out);
   if (reader.message) return try_message(reader, window, line, out);
   const Pattern& pattern = *reader.pattern;
@@ -327,8 +327,8 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   return true;
 }
 
-void ReaderTable::read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
-                            Findings& out) {
+void ReaderTable::read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted,
+                            LineMemo* memo, Findings& out) {
   const std::size_t first = out.all.size();
   std::optional<Printed> printed;  // read once, whoever asks
   bool taken = false;
@@ -343,7 +343,7 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
 }
 
 i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
-                      Findings& out) const {
+                     Findings& out) const {
   std::vector<AnchorHit> hits;
   prefilter_->scan(window.buffer(), begin, end, hits);
   std::set<std::pair<const Reader*, std::pair<i64, std::size_t>>> seen;  // messages that several anchors lead to
@@ -358,7 +358,7 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
     number += window.line_ends(counted, first);
     counted = first;
     Line line = window.unpeeled(bounds, first, number);
-    const Shape* shape = plain ? memo.find(line.text) : nullptr;
+    const LineShape* shape = plain ? memo.find(line.text) : nullptr;
     if (shape != nullptr && read_again(*shape, line, out)) continue;
     const auto here = std::span(hits).subspan(from, i - from);
     if (find_header(window, line, here, out)) continue;  // a header's words are column names
@@ -368,9 +368,8 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
         if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
     std::sort(wanted.begin(), wanted.end(), InOrder());
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    const bool alike = plain && shape == nullptr && std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) {
-                         return r->digits_are_numbers;
-                       });
+    const bool alike = plain && shape == nullptr &&
+                       std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits_are_numbers; });
     if (!wanted.empty()) line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
     read_line(window, line, wanted, alike ? &memo : nullptr, out);

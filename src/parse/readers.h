@@ -97,7 +97,7 @@ class ReaderTable {
   /// Appends what the lines that begin in [begin, end) hold; `first_line` is the number of the line at `begin`. What it
   /// finds does not depend on what the memo knows. Returns how many lines end there.
   i64 map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
-           Findings& out) const;
+          Findings& out) const;
   /// The table whose rows these first lines of an input are, without a header; nullptr when there is none.
   const Table* sniff(std::span<const std::string> first_lines, Layout& layout) const;
 
@@ -111,8 +111,8 @@ class ReaderTable {
   /// False where the bytes behind the anchor show that the target will not take the line.
   static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const;
-  static bool try_reader(const Reader& reader, const Window& window, const Line& line,
-                         std::optional<Printed>& printed, Findings& out);
+  static bool try_reader(const Reader& reader, const Window& window, const Line& line, std::optional<Printed>& printed,
+                         Findings& out);
   static bool try_gauge(const Reader& reader, const Line& line, Findings& out);
   static bool try_message(const Reader& reader, const Window& window, const Line& line, Findings& out);
   static void read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
@@ -121,7 +121,7 @@ class ReaderTable {
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<const Table*> tables_;
   std::vector<std::vector<Target>> behind_;  ///< anchor → what it leads to
-  std::vector<char> plain_;  ///< by anchor: it holds no digit
+  std::vector<char> plain_;                  ///< by anchor: it holds no digit
   std::unique_ptr<Prefilter> prefilter_;
 };
 

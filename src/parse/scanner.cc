@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "parse/blocks.h"
@@ -49,17 +50,24 @@ class Work {
 
   /// Throws what reading throws.
   void run(std::size_t jobs) {
-    std::vector<std::jthread> helpers;
-    const auto desk = desks_.take();
-    while (step(*desk)) {
-      if (blocks_.at_end()) continue;  // a short source is not worth a thread
-      while (helpers.size() + 1 < jobs) helpers.emplace_back([this] { help(); });
+    {
+      const auto desk = desks_.take();
+      std::vector<std::jthread> helpers;
+      bool more = step(*desk);
+      if (more && jobs > 1 && !blocks_.at_end()) start(helpers, jobs - 1);  // a short source is not worth a thread
+      while (more) more = step(*desk);
     }
-    helpers.clear();
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
+  void start(std::vector<std::jthread>& helpers, std::size_t count) {
+    try {
+      while (helpers.size() < count) helpers.emplace_back([this] { help(); });
+    } catch (const std::system_error&) {  // the system has no more threads: those that there are do the work
+    }
+  }
+
   void help() {
     const auto desk = desks_.take();
     while (step(*desk)) continue;

@@ -96,8 +96,7 @@ void check_example(const TomlTable& table, const Gauge& gauge) {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("example", std::string(gauge.example)));
   const Case story = Scanner(parsers).scan(sources);
-  if (story.series.empty() &&
-      std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
+  if (story.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
         return form.numbers()[v.number].kind == GaugeNumber::Kind::memory;
       }))
     table.fail("example", "no machine has the memory that the example says",

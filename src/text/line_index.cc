@@ -68,8 +68,7 @@ std::uint64_t before(std::size_t i) { return ~from(i); }
 
 }  // namespace
 
-LineIndex::LineIndex(std::string_view text)
-    : breaks_(text.size() / bits + 2), ends_(text.size() / bits + 2) {
+LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), ends_(text.size() / bits + 2) {
   const std::size_t whole = text.size() / bits * bits;
   clean_ = !HWY_DYNAMIC_DISPATCH(mark_ends)(text.data(), whole, ends_.data(), breaks_.data());
   if (whole < text.size()) {

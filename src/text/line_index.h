@@ -1,5 +1,5 @@
-// Where the lines of a block of text end: one bit a byte, made in one pass over the text. The line around a place and the
-// number of lines up to it are then questions of a few instructions.
+// Where the lines of a block of text end: one bit a byte, made in one pass over the text. The line around a place and
+// the number of lines up to it are then questions of a few instructions.
 #pragma once
 
 #include <cstddef>

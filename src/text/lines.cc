@@ -231,9 +231,7 @@ std::string clean_line(std::string_view raw) {
   return out;
 }
 
-bool is_clean(std::string_view raw) {
-  return raw.find('\x1b') == raw.npos && raw.find('\0') == raw.npos;
-}
+bool is_clean(std::string_view raw) { return raw.find('\x1b') == raw.npos && raw.find('\0') == raw.npos; }
 
 namespace {
 

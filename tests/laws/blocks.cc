@@ -63,7 +63,8 @@ std::vector<std::string> mapped(const ReaderTable& readers, const std::string& t
   Findings found;
   readers.map(window, 0, text.size(), 1, memo, found);
   std::vector<std::string> out;
-  for (const Found& f : found.all) out.push_back(f.header != nullptr ? std::string(f.header->name) : words_of(f, found));
+  for (const Found& f : found.all)
+    out.push_back(f.header != nullptr ? std::string(f.header->name) : words_of(f, found));
   return out;
 }
 
@@ -84,7 +85,8 @@ TEST_CASE("blocks and threads change nothing", "[law]") {
         const std::string found = read(jobs, block);
         const auto differ = std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
         const auto at = static_cast<std::size_t>(differ.first - found.begin());
-        CHECK(found.substr(at - std::min<std::size_t>(at, 300), 600) == expected.substr(at - std::min<std::size_t>(at, 300), 600));
+        CHECK(found.substr(at - std::min<std::size_t>(at, 300), 600) ==
+              expected.substr(at - std::min<std::size_t>(at, 300), 600));
       }
   }
 }
