@@ -93,6 +93,8 @@ class Cluster:
         configuration = self.folder / "slurm.conf"
         configuration.write_text(CONFIGURATION.format(
             folder=self.folder, node=node, controller_port=free_port(), node_port=free_port()))
+        # Nothing is limited by control groups; slurmd would look for them all the same, and a bare container has none.
+        (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         self.environment = {**os.environ, "SLURM_CONF": str(configuration), "OOMDOCTOR": BINARY}
 
     def start(self):
