@@ -11,6 +11,7 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
+constexpr std::size_t few_hits = 2;                 ///< on one line
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -233,6 +234,20 @@ bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Targ
   return target.near == nullptr || target.near(window.buffer(), hit.offset);
 }
 
+bool ReaderTable::find_wanted(const Window& window, std::span<const AnchorHit> hits,
+                              std::vector<const Reader*>& wanted) const {
+  wanted.clear();
+  bool table = false;
+  for (const AnchorHit& hit : hits)
+    for (const Target& t : behind_[hit.anchor]) {
+      table |= t.table != nullptr;
+      if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
+    }
+  std::sort(wanted.begin(), wanted.end(), InOrder());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return table || !wanted.empty();
+}
+
 bool ReaderTable::find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const {
   for (const AnchorHit& hit : hits)
     for (const Target& t : behind_[hit.anchor]) {
@@ -305,6 +320,20 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
   return any;
 }
 
+namespace {
+
+/// Where a match can begin at the earliest. What looks near its anchor before all else matches there: the anchor begins
+/// the match, but for two dashes in front of an option.
+std::size_t begin_of_match(const Pattern& pattern, std::string_view text) {
+  constexpr std::size_t dashes = 2;
+  if (pattern.near == nullptr) return 0;
+  std::size_t at = text.find(pattern.anchor);
+  if (!pattern.second_anchor.empty()) at = std::min(at, text.find(pattern.second_anchor));
+  return at == text.npos || at < dashes ? 0 : at - dashes;
+}
+
+}  // namespace
+
 bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line,
                              std::optional<Printed>& printed, Findings& out) {
   if (reader.form) return try_gauge(reader, line, out);
@@ -313,7 +342,7 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   Found found = found_on(line, reader);
   if (!pattern.regex.empty()) {
     Captures captures;
-    if (reader.regex().search(line.text, captures) != Search::found) return false;
+    if (reader.regex().search(line.text, captures, begin_of_match(pattern, line.text)) != Search::found) return false;
     found.captures = &out.captures.emplace_back(captures);
     if (captures.has(1)) found.marked = captures.group[1];
   }
@@ -355,22 +384,20 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
     const auto bounds = window.bounds_around(first);
     bool plain = true;
     for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
+    const auto here = std::span(hits).subspan(from, i - from);
+    // To ask whether anything may be there is cheaper than to ask for the shape, where there is little to ask about.
+    const bool few = here.size() <= few_hits;
+    if (few && !find_wanted(window, here, wanted)) continue;
     number += window.line_ends(counted, first);
     counted = first;
     Line line = window.unpeeled(bounds, first, number);
     const LineShape* shape = plain ? memo.find(line.text) : nullptr;
     if (shape != nullptr && read_again(*shape, line, out)) continue;
-    const auto here = std::span(hits).subspan(from, i - from);
     if (find_header(window, line, here, out)) continue;  // a header's words are column names
-    wanted.clear();
-    for (const AnchorHit& hit : here)
-      for (const Target& t : behind_[hit.anchor])
-        if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
-    std::sort(wanted.begin(), wanted.end(), InOrder());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+    if (!few) find_wanted(window, here, wanted);
     const bool alike = plain && shape == nullptr &&
                        std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits_are_numbers; });
-    if (!wanted.empty()) line.prefix = peel_prefix(line.text);
+    line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
     read_line(window, line, wanted, alike ? &memo : nullptr, out);
     const auto repeated = [&](const Found& f) {

@@ -110,6 +110,8 @@ class ReaderTable {
 
   /// False where the bytes behind the anchor show that the target will not take the line.
   static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
+  /// What these anchors of one line lead to, in order; false where they lead nowhere.
+  bool find_wanted(const Window& window, std::span<const AnchorHit> hits, std::vector<const Reader*>& wanted) const;
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const;
   static bool try_reader(const Reader& reader, const Window& window, const Line& line, std::optional<Printed>& printed,
                          Findings& out);
