@@ -1,5 +1,7 @@
 #include "parse/gauge.h"
 
+#include <cstdlib>
+#include <random>
 #include <string>
 
 #include "catch.h"
@@ -99,4 +101,26 @@ TEST_CASE("named groups are found with their numbers, past classes, escapes and 
   CHECK(groups[0].number == 2);
   CHECK(groups[1].name == "used");
   CHECK(groups[1].number == 3);
+}
+
+TEST_CASE("plain numbers are the nearest doubles, as the library reads them") {
+  std::mt19937_64 engine(4);
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = std::to_string(engine() % 1000000000);
+    if (round % 3 != 0) text.insert(engine() % text.size(), round % 2 == 0 ? "." : ".0");
+    std::size_t at = 0;
+    const auto number = read_number(text + " GiB", at);
+    if (text[0] == '.') continue;
+    REQUIRE(number);
+    CHECK(number->value == std::strtod(text.c_str(), nullptr));
+    CHECK(number->at == 0);
+    CHECK(at == (text.back() == '.' ? text.size() - 1 : text.size()));
+  }
+  std::size_t at = 0;
+  CHECK(read_number("123456789012345678901234567890", at)->value == 123456789012345678901234567890.0);
+  at = 0;
+  CHECK(read_number("0.1234567890123456789 x", at)->decimals == 19);
+  at = 0;
+  CHECK(read_number("7, 8", at)->value == 7);
+  CHECK(at == 1);
 }

@@ -1,18 +1,18 @@
 #include "text/prefilter.h"
 
-#include <hwy/targets.h>
-
 #include <algorithm>
-#include <functional>
 #include <random>
 #include <stdexcept>
 
 #include "catch.h"
-#include "samples.h"
+#include "every_target.h"
 #include "parse/anchors.h"
+#include "samples.h"
 
 namespace oomdoctor {
 namespace {
+
+using testing::on_every_target;
 
 std::string lowered(std::string text) {
   for (char& c : text)
@@ -39,20 +39,6 @@ Hits scanned(const Prefilter& filter, const std::string& text, std::size_t begin
   Hits out;
   for (const AnchorHit& h : hits) out.emplace_back(h.offset, h.anchor);
   return out;
-}
-
-/// Runs `body` with the kernel of each instruction set that this machine has.
-void on_every_target(const std::function<void()>& body) {
-  const auto use = [](std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);  // 0: the best one
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  };
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    INFO(hwy::TargetName(target));
-    use(target);
-    body();
-    use(0);
-  }
 }
 
 }  // namespace

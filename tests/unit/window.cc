@@ -97,4 +97,25 @@ TEST_CASE("a wrapped message is joined without blanks", "[window]") {
   }
 }
 
+TEST_CASE("a line that never ends is taken to end at fixed places of the text", "[window]") {
+  const std::string text = "first\n" + std::string(300'000, 'x') + "\nlast\n";
+  const std::size_t stop = 3 * Window::long_line;
+  const Window whole(text);
+  CHECK(whole.bounds_around(stop - 10).second == stop);
+  CHECK(whole.bounds_around(stop).first == stop);
+  CHECK(whole.end_of_line(stop - 10) == stop);
+  CHECK(whole.cut(6, stop + 100) == stop);
+  CHECK(whole.cut(6, 1000) == std::nullopt);
+  CHECK(whole.cut(0, 1000) == 6);
+  // The same places in a block that begins anywhere.
+  for (const std::size_t offset : {std::size_t{70'000}, stop - Window::margin}) {
+    const Window part(std::string_view(text).substr(offset), {}, offset);
+    CHECK(part.bounds_around(stop - offset).first == stop - offset);
+    CHECK(part.bounds_around(stop - 1 - offset).second == stop - offset);
+  }
+  // Near the end of a line it ends where it ends.
+  const std::size_t end = text.size() - 6;
+  CHECK(whole.end_of_line(end - 100) == end);
+}
+
 }  // namespace oomdoctor

@@ -1,0 +1,48 @@
+#include "text/digit_free.h"
+
+#include <random>
+#include <string>
+
+#include "catch.h"
+#include "every_target.h"
+
+namespace oomdoctor {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string random_line(std::mt19937& engine) {
+  std::string line(engine() % 200, ' ');
+  for (char& c : line) c = static_cast<char>(engine() % 3 == 0 ? '0' + engine() % 10 : engine() % 256);
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("lines that differ in digits alone have one hash, others have another", "[digit_free]") {
+  testing::on_every_target([] {
+    std::mt19937 engine(9);
+    for (int round = 0; round < 2000; ++round) {
+      const std::string line = random_line(engine);
+      std::string other = line;
+      for (char& c : other)
+        if (is_digit(c)) c = static_cast<char>('0' + engine() % 10);
+      CHECK(digit_free_hash(line) == digit_free_hash(other));
+      CHECK_FALSE(digit_free_hash(line) == digit_free_hash(line + "0"));
+      CHECK_FALSE(digit_free_hash(line) == digit_free_hash(line + '\0'));
+      if (line.empty()) continue;
+      char& c = other[engine() % other.size()];
+      c = is_digit(c) ? 'x' : static_cast<char>(c ^ 0x80);
+      CHECK_FALSE(digit_free_hash(line) == digit_free_hash(other));
+    }
+  });
+}
+
+TEST_CASE("the hash is the same whatever computes it", "[digit_free]") {
+  const std::string line =
+      "step 12 | loss 2.131 | allocated 30.125 GiB | reserved 31.500 GiB | 37456.2 tokens/s, rank 3";
+  const LineHash expected = digit_free_hash(line);
+  testing::on_every_target([&] { CHECK(digit_free_hash(line) == expected); });
+}
+
+}  // namespace oomdoctor
