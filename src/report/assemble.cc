@@ -321,7 +321,12 @@ class Assembler {
 
   std::string headline(const Verdict& v) const {
     const std::string growth = growth_sentence();
-    if (v.outcome == "no_oom") return fmt::format("no failure for want of memory in {} lines", story_.coverage.lines);
+    if (v.outcome == "no_oom") {
+      const bool cut =
+          std::any_of(story_.inputs.begin(), story_.inputs.end(), [](const Input& i) { return i.truncated; });
+      return fmt::format("no failure for want of memory in {} lines{}", story_.coverage.lines,
+                         cut ? "; what comes behind them is missing" : "");
+    }
     if (v.outcome == "at_risk" && !is_growing_risk())
       return fmt::format("live tensors came within {} of the whole device",
                          bytes_text(whole(analysis_.facts.number("run.headroom").value_or(0))));

@@ -39,6 +39,9 @@ void add_verdict(Document& out, const Report& report) {
   if (verdict.outcome == "no_oom" && report.incidents.empty()) {
     out.add("Nothing in {} says that memory ran out, and no memory series grows without a bound.\n\n",
             plural(report.coverage.lines, "line", "lines"));
+    for (const ReportInput& input : report.inputs)
+      if (input.truncated)
+        out.add("The rest of {} is missing, and a failure stands at the end of its log.\n\n", markdown_code(input.path));
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));

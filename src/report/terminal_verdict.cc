@@ -48,7 +48,14 @@ void add_all_clear(Page& page, const Report& report) {
                               lines));
     return;
   }
-  page.text("", page.paint.good(outcome_words("no_oom")) + fmt::format(" in {}.", lines));
+  const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
+  if (cut == report.inputs.end())
+    page.text("", page.paint.good(outcome_words("no_oom")) + fmt::format(" in {}.", lines));
+  else
+    page.text("", page.paint.warning(outcome_words("no_oom")) +
+                      fmt::format(" in the {} that could be read: the rest of {} is missing, and a failure stands at "
+                                  "the end of its log.",
+                                  lines, plain_line(cut->path)));
   std::string looked =
       "out-of-memory messages of GPU allocators, drivers and libraries; kills by the kernel, a container, a "
       "scheduler or a signal; shared memory that ran out";

@@ -225,7 +225,12 @@ class Inputs(Case):
         note, = (n for n in report["notes"] if "cut.log.gz" in n["text"])
         self.assertEqual(note["severity"], "warning")
         self.assertIn(f"ends early, after byte {len(packed) - 200} of its gzip data", note["text"])
-        self.assertIn("cut.log.gz (gzip) (cut off at its end)", self.run_here("analyze", "cut.log.gz").stdout)
+        self.assertIn("what comes behind them is missing", report["verdict"]["headline"])
+        screen = self.run_here("analyze", "cut.log.gz").stdout
+        self.assertIn("cut.log.gz (gzip) (cut off at its end)", screen)
+        self.assertIn("lines that could be read: the rest of cut.log.gz is missing", " ".join(screen.split()))
+        page = self.run_here("analyze", "--format", "markdown", "cut.log.gz").stdout
+        self.assertIn("The rest of `cut.log.gz` is missing", page)
 
     def test_an_empty_log_is_no_error(self):
         (self.folder / "empty.log").write_text("")
