@@ -1,0 +1,64 @@
+// Which instruction sets this machine has, for the dispatch of Highway. Its own library answers the same, but it
+// measures the machine's clock when it is loaded, and that takes as long as reading a short log. So the few functions
+// that its headers want are here, and the library is not linked.
+#include <hwy/base.h>
+#include <hwy/targets.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace hwy {
+namespace {
+
+std::atomic<int64_t> for_test{0};
+
+/// The sets that dispatch may choose, each only with all that its code is compiled for.
+int64_t detected() {
+  int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
+#if HWY_ARCH_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("ssse3") == 0) return targets;
+  targets |= HWY_SSSE3;
+  if (__builtin_cpu_supports("sse4.1") == 0 || __builtin_cpu_supports("sse4.2") == 0 ||
+      __builtin_cpu_supports("pclmul") == 0 || __builtin_cpu_supports("aes") == 0)
+    return targets;
+  targets |= HWY_SSE4;
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("bmi") == 0 ||
+      __builtin_cpu_supports("bmi2") == 0 || __builtin_cpu_supports("fma") == 0)
+    return targets;
+  targets |= HWY_AVX2;
+  if (__builtin_cpu_supports("avx512f") == 0 || __builtin_cpu_supports("avx512vl") == 0 ||
+      __builtin_cpu_supports("avx512dq") == 0 || __builtin_cpu_supports("avx512bw") == 0)
+    return targets;
+  targets |= HWY_AVX3;
+#endif
+  return targets;
+}
+
+}  // namespace
+
+int64_t SupportedTargets() {
+  const int64_t mocked = for_test.load();
+  return mocked != 0 ? mocked : detected();
+}
+
+void SetSupportedTargetsForTest(int64_t targets) { for_test.store(targets); }
+
+ChosenTarget& GetChosenTarget() {
+  static ChosenTarget chosen;
+  return chosen;
+}
+
+void Abort(const char* file, int line, const char* format, ...) {
+  std::fprintf(stderr, "%s:%d: ", file, line);
+  va_list values;
+  va_start(values, format);
+  std::vfprintf(stderr, format, values);
+  va_end(values);
+  std::fputc('\n', stderr);
+  std::abort();
+}
+
+}  // namespace hwy
