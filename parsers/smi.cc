@@ -292,7 +292,7 @@ std::optional<double> total_of(const Row& r) {
 /// What the row says of its card, told again only where it says something else than the card's last row.
 std::string tell_card(const Layout& layout, const Row& r, Sink& sink) {
   Seen& memory = seen(layout);
-  const bool named = r.index && r.tile.empty() && (!r.uuid.empty() || !r.bus.empty() || !r.name.empty());
+  const bool named = r.index && r.tile.empty();
   const auto last = named ? memory.told.find(*r.index) : memory.told.end();
   if (last != memory.told.end() && memory.name == r.name) {
     const Seen::Told& told = last->second;
