@@ -186,6 +186,7 @@ consteval Pattern row(std::string_view example) {
                          .emit = R::emit,
                          .takes = kind == Kind::type ? is_type_statement : is_configuration,
                          .near = is_key<key.view().size()>,
+                         .before_anchor = 2,  // "--"
                          .digits_are_numbers = true,
                          .aside = true});
 }

@@ -4,8 +4,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <thread>
-#include <vector>
+#include <system_error>
 
 namespace oomdoctor {
 namespace {
@@ -88,13 +87,22 @@ class Line {
 
 std::size_t default_jobs() { return std::max(1U, std::thread::hardware_concurrency()); }
 
+std::vector<std::jthread> start_threads(std::size_t count, const std::function<void()>& body) {
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  try {
+    while (threads.size() < count) threads.emplace_back(body);
+  } catch (const std::system_error&) {  // those that there are do the work
+  }
+  return threads;
+}
+
 void for_each_in_order(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work,
                        const std::function<void(std::size_t)>& then) {
   jobs = std::clamp<std::size_t>(jobs, 1, std::max<std::size_t>(count, 1));
   Line line(count, jobs, work, then);
   {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back([&] { line.run(); });
+    const auto threads = start_threads(jobs - 1, [&] { line.run(); });
     line.run();
   }
   line.rethrow();

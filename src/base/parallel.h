@@ -3,11 +3,17 @@
 
 #include <cstddef>
 #include <functional>
+#include <thread>
+#include <vector>
 
 namespace oomdoctor {
 
 /// Threads to use where nobody says how many: as many as the machine runs at once, at least 1.
 std::size_t default_jobs();
+
+/// Starts up to `count` threads that run `body` once each, fewer where the system has no more. They are joined when the
+/// result goes.
+std::vector<std::jthread> start_threads(std::size_t count, const std::function<void()>& body);
 
 /// Calls `work` once for each of 0 … count - 1, in any order, on up to `jobs` threads; returns when all are done.
 /// Where calls throw, the exception of the lowest number is thrown again, after the others have ended.

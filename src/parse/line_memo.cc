@@ -11,8 +11,6 @@ constexpr std::size_t longest_line = 1024;
 
 }  // namespace
 
-LineMemo::LineMemo() = default;
-
 LineMemo::Slot& LineMemo::slot(const LineHash& hash) {
   for (std::size_t i = hash.first % slots;; i = (i + 1) % slots)
     if (slots_[i].shape == nullptr || slots_[i].hash == hash) return slots_[i];

@@ -44,8 +44,6 @@ struct LineShape {
 /// the second time, because a log of prose is made of lines that come once. One thread uses it.
 class LineMemo {
  public:
-  LineMemo();
-
   /// The shape of `line`, where it is known; nullptr else. Remembers which line was asked for.
   const LineShape* find(std::string_view line);
   /// Whether keep() would keep it.

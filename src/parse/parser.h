@@ -8,6 +8,7 @@
 #pragma once
 
 #include <any>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +77,9 @@ struct Pattern {
   /// A cheap test of the bytes around the anchor at `at` of a block, made before anything else is done with the line:
   /// false only where the pattern cannot take the line because of this place.
   bool (*near)(std::string_view block, std::size_t at) = nullptr;
+  /// How many bytes of a match may stand in front of the anchor that it begins with: its regex need not look further
+  /// left. Else the whole line is searched.
+  std::optional<std::size_t> before_anchor = {};
   bool digits_are_numbers = false;  ///< `takes` takes all digits alike
   bool aside = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
   std::string_view source = {};  ///< where this form is printed, when not where the parser says

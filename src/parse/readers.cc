@@ -11,7 +11,7 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
-constexpr std::size_t few_hits = 2;                 ///< on one line
+constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -322,14 +322,12 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
 
 namespace {
 
-/// Where a match can begin at the earliest. What looks near its anchor before all else matches there: the anchor begins
-/// the match, but for two dashes in front of an option.
+/// Where in the line a match can begin at the earliest.
 std::size_t begin_of_match(const Pattern& pattern, std::string_view text) {
-  constexpr std::size_t dashes = 2;
-  if (pattern.near == nullptr) return 0;
+  if (!pattern.before_anchor) return 0;
   std::size_t at = text.find(pattern.anchor);
   if (!pattern.second_anchor.empty()) at = std::min(at, text.find(pattern.second_anchor));
-  return at == text.npos || at < dashes ? 0 : at - dashes;
+  return at == text.npos || at < *pattern.before_anchor ? 0 : at - *pattern.before_anchor;
 }
 
 }  // namespace

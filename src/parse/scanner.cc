@@ -5,9 +5,9 @@
 #include <exception>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <thread>
 
+#include "base/parallel.h"
 #include "parse/blocks.h"
 #include "parse/fold.h"
 #include "parse/joined_case.h"
@@ -54,20 +54,14 @@ class Work {
       const auto desk = desks_.take();
       std::vector<std::jthread> helpers;
       bool more = step(*desk);
-      if (more && jobs > 1 && !blocks_.at_end()) start(helpers, jobs - 1);  // a short source is not worth a thread
+      if (more && jobs > 1 && !blocks_.at_end())  // a short source is not worth a thread
+        helpers = start_threads(jobs - 1, [this] { help(); });
       while (more) more = step(*desk);
     }
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void start(std::vector<std::jthread>& helpers, std::size_t count) {
-    try {
-      while (helpers.size() < count) helpers.emplace_back([this] { help(); });
-    } catch (const std::system_error&) {  // the system has no more threads: those that there are do the work
-    }
-  }
-
   void help() {
     const auto desk = desks_.take();
     while (step(*desk)) continue;

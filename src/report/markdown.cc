@@ -35,7 +35,7 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 /// Here the verdict comes first: a page is read from its top.
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
-  out.add("## {}\n\n", outcome_words(verdict.outcome));
+  out.add("## {}\n\n", outcome_words(report));
   if (verdict.outcome == "no_oom" && report.incidents.empty()) {
     out.add("Nothing in {} says that memory ran out, and no memory series grows without a bound.\n\n",
             plural(report.coverage.lines, "line", "lines"));

@@ -75,6 +75,7 @@ std::string summary(const Report& report) {
 void add_ranks(Page& page, const Report& report) {
   if (report.ranks.size() < few_ranks) return;
   const auto rows = by_weight(report);
+  if (std::all_of(rows.begin(), rows.end(), [](Row r) { return words_for(r).empty(); })) return;
   page.heading("Ranks");
   page.text("  ", summary(report));
   int width = 0;

@@ -19,8 +19,10 @@ std::string value_text(const ReportSeries& series, double value) {
   return series.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(whole_number(value));
 }
 
-/// "15.40 → 21.40 GiB, 9 values, steps 100 to 900  [line 212, 1811]"
+/// "15.40 → 21.40 GiB, 9 values, steps 100 to 900  [line 212, 1811]", "15.40 GiB, printed once  [line 212]"
 std::string range_text(const Report& report, const ReportSeries& of) {
+  if (of.n == 1)
+    return value_text(of, of.max_value) + ", printed once  [" + plain_line(short_places(report, {of.first}, 1)) + "]";
   std::string first = value_text(of, of.first_value), last = value_text(of, of.last_value);
   const auto unit = first.find(' ');
   if (first.substr(unit) == last.substr(last.find(' '))) first.resize(unit);
@@ -43,13 +45,20 @@ bool is_growth(const ReportTrend& trend) {
 std::string growth_text(const ReportSeries& series) {
   const ReportTrend& trend = series.trend;
   const std::string unit = plain_line(series.x_unit);
-  std::string text = shape_words(trend.shape);
-  if (!is_growth(trend)) return text;
-  text += fmt::format(": {} a {}", estimate_text(trend.slope), unit);
+  std::string text = fmt::format("{}: {} a {}", shape_words(trend.shape), estimate_text(trend.slope), unit);
   if (trend.acceleration.low > 0)
     text += fmt::format(", rising by {} each {}", estimate_text(trend.acceleration), unit);
   if (trend.onset_step) text += fmt::format(", since {} {}", unit, step_text(*trend.onset_step));
   return text;
+}
+
+/// What the course is. Two values have none, and levels are told better than named.
+std::string course_text(const Page& page, const ReportSeries& series) {
+  const ReportTrend& trend = series.trend;
+  const std::string why = plain_line(trend.why);
+  if (is_growth(trend)) return page.paint.bold(growth_text(series));
+  if (trend.shape == "too_short" || why.empty() || why.starts_with(trend.shape)) return shape_words(trend.shape);
+  return trend.shape == "step" ? why : shape_words(trend.shape) + page.paint.dim(" · " + why);
 }
 
 /// The step at which memory is full, with its 90 % interval; extrapolating beyond the log's own length is said.
@@ -134,11 +143,8 @@ void add_series(Page& page, const Report& report) {
     if (fold && is_single(series) && i > 0 && !is_single(*order[i - 1])) page.text("  ", singles_text(report), 4);
     const std::string first = fmt::format("  {}  ", pad(series_title(report, series), name_width));
     page.text(first + pad(sparkline(series.points, cells), spark_width) + "  ", range_text(report, series), drop);
-    const bool grows = is_growth(series.trend);
-    std::string said = grows ? page.paint.bold(growth_text(series)) : growth_text(series);
-    if (!grows && !series.trend.why.empty() && !series.trend.why.starts_with(series.trend.shape))
-      said += page.paint.dim(" · " + plain_line(series.trend.why));
-    page.text("    ", said, grows ? drop : drop + 1);
+    if (is_single(series)) continue;
+    page.text("    ", course_text(page, series), is_growth(series.trend) ? drop : drop + 1);
     if (series.trend.forecast) page.text("    ", forecast_text(series), drop);
   }
 }

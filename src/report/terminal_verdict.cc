@@ -10,8 +10,9 @@
 namespace oomdoctor::terminal {
 namespace {
 
-std::string outcome_word(const Page& page, const Verdict& verdict) {
-  const std::string words = outcome_words(verdict.outcome);
+std::string outcome_word(const Page& page, const Report& report) {
+  const Verdict& verdict = report.verdict;
+  const std::string words = outcome_words(report);
   if (verdict.outcome == "oom") return page.paint.error(words);
   return verdict.outcome == "no_oom" ? page.paint.good(words) : page.paint.warning(words);
 }
@@ -59,8 +60,10 @@ void add_all_clear(Page& page, const Report& report) {
   std::string looked =
       "out-of-memory messages of GPU allocators, drivers and libraries; kills by the kernel, a container, a "
       "scheduler or a signal; shared memory that ran out";
-  if (!report.series.empty()) {
-    const auto followed = static_cast<std::int64_t>(report.series.size());
+  const auto followed = static_cast<std::int64_t>(
+      std::count_if(report.series.begin(), report.series.end(),
+                    [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));
+  if (followed > 0) {
     looked += report.more_series == 0
                   ? fmt::format("; growth in {}", plural(followed, "memory series", "memory series"))
                   : fmt::format("; growth in {} of {}", count_text(followed),
@@ -77,7 +80,7 @@ void add_verdict(Page& page, const Report& report) {
     add_all_clear(page, report);
     return;
   }
-  page.text("", outcome_word(page, verdict) + "  " + page.paint.bold(plain_line(verdict.headline)));
+  page.text("", outcome_word(page, report) + "  " + page.paint.bold(plain_line(verdict.headline)));
   if (const std::string why = why_text(report); !why.empty()) page.text("  why        ", why);
   if (!report.fixes.empty()) {
     const ReportFix& fix = report.fixes.front();

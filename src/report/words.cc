@@ -92,6 +92,16 @@ std::string outcome_words(std::string_view outcome) {
   return look_up(table, outcome);
 }
 
+std::string outcome_words(const Report& report) {
+  const auto& verdict = report.verdict;
+  const auto named = std::find_if(report.incidents.begin(), report.incidents.end(),
+                                  [&](const ReportIncident& i) { return verdict.incident == i.id; });
+  // A signal alone does not say why it was sent.
+  if (verdict.outcome == "oom" && named != report.incidents.end() && named->agent == "signal" && named->kind == "host")
+    return "PERHAPS OUT OF MEMORY";
+  return outcome_words(verdict.outcome);
+}
+
 std::string phase_words(std::string_view phase) {
   constexpr std::array<Words, 11> table = {{{"load", "while the model was loaded"},
                                             {"first_step", "in the first step"},
@@ -110,7 +120,7 @@ std::string phase_words(std::string_view phase) {
 std::string shape_words(std::string_view shape) {
   constexpr std::array<Words, 10> table = {{{"flat", "stays flat"},
                                             {"warmup", "rises in the first steps, then stays flat"},
-                                            {"step", "jumps once, then stays flat"},
+                                            {"step", "changes its level and stays there"},
                                             {"saturating", "rises and levels off"},
                                             {"sawtooth", "rises and falls in turns"},
                                             {"spike", "has single peaks, else stays flat"},

@@ -200,19 +200,6 @@ bool peel_logger(std::string_view s, std::size_t& at, bool behind_time) {
 
 }  // namespace
 
-i64 count_line_ends(std::string_view text) {
-  i64 feeds = 0, returns = 0, pairs = 0;
-  const char* s = text.data();
-  const std::size_t n = text.size();
-  for (std::size_t i = 0; i < n; ++i) {  // kept free of branches: the compiler makes it a vector loop
-    feeds += s[i] == '\n';
-    returns += s[i] == '\r';
-  }
-  if (returns > 0)
-    for (std::size_t i = 0; i + 1 < n; ++i) pairs += s[i] == '\r' && s[i + 1] == '\n';
-  return feeds + returns - pairs;
-}
-
 std::string clean_line(std::string_view raw) {
   while (!raw.empty() && (raw.back() == '\n' || raw.back() == '\r')) raw.remove_suffix(1);
   std::string out;

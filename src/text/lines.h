@@ -10,9 +10,6 @@
 
 namespace oomdoctor {
 
-/// How many lines end in `text`. A '\r' at the very end counts as an end; callers cut "\r\n" only behind the '\n'.
-i64 count_line_ends(std::string_view text);
-
 /// The line without ANSI escapes, trailing line ends and runs of NUL (holes of two writers). A single NUL stays:
 /// PyTorch 2.2 prints one for device 0. Never longer than the input.
 std::string clean_line(std::string_view raw);

@@ -1,4 +1,5 @@
 // Laws over all patterns, gauges and tables of all parsers.
+#include <algorithm>
 #include <set>
 
 #include "catch.h"
@@ -93,6 +94,19 @@ TEST_CASE("no regex repeats nearly anything without a bound", "[law]") {
       CHECK_FALSE(unbounded(p.regex, what));
       CHECK(what == "");
       CHECK(p.regex.find("[^\\n]") == std::string_view::npos);  // a carriage return ends a line, too
+    }
+}
+
+TEST_CASE("what says that it begins at its anchor begins there", "[law]") {
+  for (const Parser* parser : all_parsers())
+    for (const Pattern& p : parser->patterns) {
+      if (!p.before_anchor) continue;
+      CAPTURE(p.name);
+      Captures captures;
+      const std::string text = "some words before it: " + std::string(p.example);
+      REQUIRE(Regex(p.regex).search(text, captures) == Search::found);
+      const std::size_t at = std::min(text.find(p.anchor, captures.begin), text.find(p.second_anchor, captures.begin));
+      CHECK(at <= captures.begin + *p.before_anchor);
     }
 }
 

@@ -8,7 +8,7 @@
 #include "oomdoctor/diagnose.h"
 #include "parse/scanner.h"
 #include "samples.h"
-#include "text/lines.h"
+#include "text/line_index.h"
 
 namespace oomdoctor {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 Report read(const std::string& name, std::string text) { return diagnose({{name, std::move(text)}}); }
 
 std::int64_t lines_in(const std::string& text) {
-  std::int64_t ends = count_line_ends(text);
+  std::int64_t ends = LineIndex(text).ends(0, text.size());
   if (!text.empty() && text.back() != '\n' && text.back() != '\r') ++ends;
   return ends;
 }

@@ -12,6 +12,12 @@ namespace {
 
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
+i64 count_ends(const std::string& text) {
+  i64 n = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) n += text[i] == '\n' || (text[i] == '\r' && text[i + 1] != '\n');
+  return n;
+}
+
 /// Mostly ends and letters, now and then an escape or a hole.
 std::string random_text(std::mt19937& engine) {
   static const std::string letters = "ab\n\r\n\r12 x";
@@ -30,7 +36,7 @@ TEST_CASE("an index answers as a search does, on every instruction set", "[line_
       const std::string text = random_text(engine);
       const LineIndex index(text);
       CHECK(index.clean() == is_clean(text));
-      CHECK(index.ends(0, text.size()) == count_line_ends(text));
+      CHECK(index.ends(0, text.size()) == count_ends(text));
       for (int i = 0; i < 20; ++i) {
         const std::size_t at = engine() % (text.size() + 1), from = engine() % (at + 1);
         const std::size_t to = at + engine() % (text.size() - at + 1);
@@ -43,6 +49,18 @@ TEST_CASE("an index answers as a search does, on every instruction set", "[line_
       }
     }
   });
+}
+
+TEST_CASE("line ends are counted once each", "[line_index]") {
+  const auto ends = [](const std::string& text) { return LineIndex(text).ends(0, text.size()); };
+  CHECK(ends("") == 0);
+  CHECK(ends("a") == 0);
+  CHECK(ends("a\nb\n") == 2);
+  CHECK(ends("a\r\nb\r\n") == 2);
+  CHECK(ends("10%\r20%\r100%\n") == 3);
+  CHECK(ends("a\r\r\nb") == 2);
+  CHECK(ends("\n\r") == 2);
+  CHECK(ends("cut\r") == 1);
 }
 
 TEST_CASE("the second byte of a pair is the end", "[line_index]") {

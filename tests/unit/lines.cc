@@ -5,17 +5,6 @@
 namespace oomdoctor {
 using namespace std::string_literals;
 
-TEST_CASE("line ends are counted once each", "[lines]") {
-  CHECK(count_line_ends("") == 0);
-  CHECK(count_line_ends("a") == 0);
-  CHECK(count_line_ends("a\nb\n") == 2);
-  CHECK(count_line_ends("a\r\nb\r\n") == 2);
-  CHECK(count_line_ends("10%\r20%\r100%\n") == 3);
-  CHECK(count_line_ends("a\r\r\nb") == 2);
-  CHECK(count_line_ends("\n\r") == 2);
-  CHECK(count_line_ends("cut\r") == 1);
-}
-
 TEST_CASE("a cleaned line holds what a person sees", "[lines]") {
   CHECK(clean_line("plain\r\n") == "plain");
   CHECK(clean_line("\x1b[1;31mERROR\x1b[0m out\x1b[K") == "ERROR out");
