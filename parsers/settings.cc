@@ -8,7 +8,6 @@
 #include <string>
 
 #include "parse/parser.h"
-#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -142,8 +141,7 @@ bool is_key(std::string_view block, std::size_t at) {
   const bool blank =
       next == ' ' &&
       (option || (behind.size() > 1 && std::string_view(" :=.").find(behind[1]) != std::string_view::npos));
-  return (begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos)) ||
-         is_cleaned_near(block, at);
+  return begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos);
 }
 
 template <Text key, Text name, Kind kind, Text fixed>

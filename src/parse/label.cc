@@ -3,27 +3,37 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <span>
+#include <cstdint>
 
 #include "parse/tokens.h"
 
 namespace oomdoctor {
 namespace {
 
-using Words = std::span<const std::string_view>;
-
-bool is_in(std::string_view word, Words sorted_list) {
-  return std::binary_search(sorted_list.begin(), sorted_list.end(), word);
-}
-
-/// Every word of every candidate line is looked up in these lists.
+/// Words that every word of every candidate line is looked up among: mostly its first letter and its length tell that
+/// it is none of them.
 template <std::size_t N>
-consteval std::array<std::string_view, N> sorted(std::array<std::string_view, N> list) {
-  std::sort(list.begin(), list.end());
-  return list;
-}
+class WordSet {
+ public:
+  explicit consteval WordSet(std::array<std::string_view, N> words) : words_(words) {
+    std::sort(words_.begin(), words_.end());
+    for (const std::string_view word : words_) lengths_[first_of(word)] |= bit(word.size());
+  }
 
-constexpr auto label_words = sorted(std::to_array<std::string_view>(
+  bool contains(std::string_view word) const {
+    return !word.empty() && (lengths_[first_of(word)] & bit(word.size())) != 0 &&
+           std::binary_search(words_.begin(), words_.end(), word);
+  }
+
+ private:
+  static constexpr std::size_t first_of(std::string_view word) { return static_cast<unsigned char>(word[0]); }
+  static constexpr std::uint32_t bit(std::size_t length) { return length < 32 ? std::uint32_t{1} << length : 0; }
+
+  std::array<std::string_view, N> words_;     ///< sorted
+  std::array<std::uint32_t, 256> lengths_{};  ///< by first letter: bit n is set where a word has n letters
+};
+
+constexpr auto label_words = WordSet(std::to_array<std::string_view>(
     {"gpu",      "cuda",   "cpu",      "device",   "vram",      "mem",     "memory",    "usage",       "used",
      "use",      "in",     "current",  "now",      "currently", "alloc",   "allocated", "reserved",    "cached",
      "cache",    "max",    "maximum",  "peak",     "torch",     "pytorch", "rss",       "pss",         "uss",
@@ -34,7 +44,7 @@ constexpr auto label_words = sorted(std::to_array<std::string_view>(
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
      "gmem",     "by",     "consumed", "utilized", "step",      "optim"}));
 
-constexpr auto spoiling_words = sorted(std::to_array<std::string_view>(
+constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
      "requested",  "requests",   "required",    "require",    "need",     "needed",        "needs",       "estimate",
      "estimated",  "expected",   "predicted",   "projected",  "size",     "sizes",         "model",       "models",
@@ -50,7 +60,7 @@ constexpr auto spoiling_words = sorted(std::to_array<std::string_view>(
      "physical",   "installed",  "out",         "exceeded",   "exceeds",  "freed",         "freeing",     "release",
      "released",   "copied",     "extra",       "additional", "overhead", "unallocated"}));
 
-constexpr auto prose_words = sorted(std::to_array<std::string_view>(
+constexpr auto prose_words = WordSet(std::to_array<std::string_view>(
     {"i",        "my",         "you",        "your",        "the",       "we",      "our",     "please",
      "why",      "how",        "because",    "but",         "should",    "would",   "could",   "can",
      "cannot",   "try",        "trying",     "tried",       "when",      "if",      "than",    "need",
@@ -61,7 +71,7 @@ constexpr auto prose_words = sorted(std::to_array<std::string_view>(
      "allocate", "allocating", "attempting", "unable",      "failed",    "failure", "exceeds", "hint"}));
 
 constexpr auto label_units =
-    sorted(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));
+    WordSet(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));
 
 /// Pieces of program text, of commands and of failure messages.
 constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
@@ -114,33 +124,33 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view identifier) {
-  std::vector<std::string> out;
-  std::string word;
-  const auto flush = [&] {
-    while (!word.empty() && is_digit(word.back()) && !is_digit(word.front())) word.pop_back();  // gpu0
-    if (word == "gpumem" || word == "gpumemory")
-      out.emplace_back("gpu"), out.emplace_back("mem");
-    else if (word == "cpumem")
-      out.emplace_back("cpu"), out.emplace_back("mem");
+std::vector<std::string_view> words_of(std::string_view identifier, std::string_view lowered) {
+  std::vector<std::string_view> out;
+  std::size_t begin = 0;
+  const auto end_word = [&](std::size_t end) {
+    std::string_view word = lowered.substr(begin, end - begin);
+    while (!word.empty() && is_digit(word.back()) && !is_digit(word.front())) word.remove_suffix(1);  // gpu0
+    if (one_of(word, {"gpumem", "gpumemory", "cpumem"}))
+      out.push_back(word.substr(0, 3)), out.emplace_back("mem");
     else if (!word.empty())
       out.push_back(word);
-    word.clear();
   };
   for (std::size_t i = 0; i < identifier.size(); ++i) {
     const char c = identifier[i];
     const bool inside = is_lower(c) || is_upper(c) || is_digit(c) || c == '\'';
-    if (!inside || (is_upper(c) && i > 0 && is_lower(identifier[i - 1]) && c != 'B')) flush();  // GiB is one word
-    if (inside) word += is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool humps = is_upper(c) && i > 0 && is_lower(identifier[i - 1]) && c != 'B';  // GiB is one word
+    if (inside && !humps) continue;
+    end_word(i);
+    begin = inside ? i : i + 1;
   }
-  flush();
+  end_word(identifier.size());
   return out;
 }
 
-bool belongs_to_label(std::string_view word) { return is_in(word, label_words); }
-bool spoils_label(std::string_view word) { return is_in(word, spoiling_words); }
-bool belongs_to_prose(std::string_view word) { return is_in(word, prose_words); }
-bool is_label_unit(std::string_view word) { return is_in(word, label_units); }
+bool belongs_to_label(std::string_view word) { return label_words.contains(word); }
+bool spoils_label(std::string_view word) { return spoiling_words.contains(word); }
+bool belongs_to_prose(std::string_view word) { return prose_words.contains(word); }
+bool is_label_unit(std::string_view word) { return label_units.contains(word); }
 
 bool names_evaluation(std::string_view word) {
   return one_of(word, {"evaluating", "evaluation", "eval", "validating", "validation", "val", "test", "testing",
@@ -229,15 +239,11 @@ bool is_no_measurement(std::string_view line) {
   return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);
 }
 
-std::optional<Label> read_label(const std::vector<std::string>& words) {
+std::optional<Label> read_label(const std::vector<std::string_view>& words) {
   const auto has = [&](std::initializer_list<std::string_view> any) {
-    for (const std::string& w : words)
-      for (const std::string_view x : any)
-        if (w.size() == x.size() && w[0] == x[0] && w == x) return true;
-    return false;
+    return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
   };
-  if (std::any_of(words.begin(), words.end(), [](const std::string& w) { return spoils_label(w); }))
-    return std::nullopt;
+  if (std::any_of(words.begin(), words.end(), spoils_label)) return std::nullopt;
   const bool device = has({"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "gmem"});
   const bool host = !device && has({"cpu", "ram", "host", "system", "node"});
   const bool process = !device && has({"process", "proc"});

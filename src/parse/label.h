@@ -11,8 +11,9 @@
 
 namespace oomdoctor {
 
-/// "maxMemAllocated" → max, mem, allocated; "gpu_mem_gb" → gpu, mem, gb. Lower case.
-std::vector<std::string> words_of(std::string_view identifier);
+/// "maxMemAllocated" → max, mem, allocated; "gpu_mem_gb" → gpu, mem, gb. Views into `lowered`, the identifier in lower
+/// case.
+std::vector<std::string_view> words_of(std::string_view identifier, std::string_view lowered);
 
 struct Label {
   Metric metric = Metric::memory;
@@ -22,7 +23,7 @@ struct Label {
 };
 
 /// nullopt where the words name no memory that was measured.
-std::optional<Label> read_label(const std::vector<std::string>& words);
+std::optional<Label> read_label(const std::vector<std::string_view>& words);
 
 /// The word may stand in a label beside the one that names the metric.
 bool belongs_to_label(std::string_view word);

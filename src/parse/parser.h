@@ -75,7 +75,7 @@ struct Pattern {
   bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
   bool (*reads)(const Printed&) = nullptr;  ///< a further test of the line as people print it, which emit gets, too
   /// A cheap test of the bytes around the anchor at `at` of a block, made before anything else is done with the line:
-  /// false only where the pattern cannot take the line because of this place.
+  /// false only where the pattern cannot take the line because of this place. Not asked where colours or holes are near.
   bool (*near)(std::string_view block, std::size_t at) = nullptr;
   /// How many bytes of a match may stand in front of the anchor that it begins with: its regex need not look further
   /// left. Else the whole line is searched.

@@ -20,8 +20,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The words before a number, up to what separates it from the rest of the line.
 struct Phrase {
-  std::vector<std::string> words;  ///< all, lower case, without units
-  std::vector<std::string> identifiers;
+  std::vector<std::string_view> words;  ///< all, lower case, without units
+  std::vector<std::string_view> identifiers;
   std::string_view unit;
   std::optional<int> device;
   std::size_t device_at = PrintedValue::none;
@@ -33,7 +33,7 @@ struct Phrase {
 
 class Reader {
  public:
-  explicit Reader(std::string_view line) : line_(line), tokens_(tokens_of(line)) {}
+  explicit Reader(std::string_view line) : line_(line), lowered_(lower(line)), tokens_(tokens_of(line, lowered_)) {}
 
   Printed read() {
     read_bar();
@@ -60,14 +60,14 @@ class Reader {
 
   bool has_prose() const {
     return std::any_of(tokens_.begin(), tokens_.end(),
-                       [](const Token& t) { return t.kind == Kind::word && belongs_to_prose(lower(t.text)); });
+                       [](const Token& t) { return t.kind == Kind::word && belongs_to_prose(t.name); });
   }
 
   /// Something that is measured along a training.
   bool names_metrics() const {
     return std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
       if (t.kind != Kind::word) return false;
-      const std::string w = lower(t.text);
+      const std::string_view w = t.name;
       return w.find("loss") != w.npos || one_of(w, {"lr", "acc", "accuracy", "eta", "time", "grad_norm", "mem",
                                                     "memory", "reward", "tokens", "step", "iter", "epoch", "batch"});
     });
@@ -101,6 +101,7 @@ class Reader {
   bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
 
   std::string_view line_;
+  std::string lowered_;
   std::vector<Token> tokens_;
   std::vector<std::optional<Phrase>> phrases_;  ///< before each number, found once
   Printed out_;
@@ -118,11 +119,11 @@ Phrase Reader::find_phrase(std::size_t n) const {
     return t.kind == Kind::mark && std::string_view(":=([{'\"~#").find(t.text[0]) != std::string_view::npos;
   };
   const auto filler = [&](const Token& t) {
-    return t.kind == Kind::word && one_of(lower(t.text), {"is", "was", "now", "at", "of"});
+    return t.kind == Kind::word && one_of(t.name, {"is", "was", "now", "at", "of"});
   };
   while (i > 0 && (separator(tokens_[i - 1]) || filler(tokens_[i - 1]))) --i;
   if (i > 2 && (tokens_[i - 1].is(')') || tokens_[i - 1].is(']')) && is_word(i - 2) &&
-      is_label_unit(lower(tokens_[i - 2].text))) {
+      is_label_unit(tokens_[i - 2].name)) {
     p.unit = tokens_[i - 2].text;  // "memory (MB): 12"
     i -= tokens_[i - 3].kind == Kind::mark ? std::size_t{3} : std::size_t{2};
   }
@@ -133,8 +134,7 @@ Phrase Reader::find_phrase(std::size_t n) const {
     const Token& t = tokens_[i - 1];
     if (t.kind == Kind::number) {  // "GPU 0 memory", "cuda:0 memory"
       const std::size_t back = i >= 3 && tokens_[i - 2].is(':') ? i - 3 : i - 2;
-      if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(lower(tokens_[back].text), {"gpu", "cuda", "device"}))
-        break;
+      if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(tokens_[back].name, {"gpu", "cuda", "device"})) break;
       p.device = index_number(t.number.value);
       p.device_at = t.begin;
       i = back + 1;
@@ -146,20 +146,20 @@ Phrase Reader::find_phrase(std::size_t n) const {
       continue;
     }
     if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // the unit of the number before
-    const std::vector<std::string> words = words_of(t.text);
-    std::vector<std::string> kept;
-    for (const std::string& w : words) {
+    const std::vector<std::string_view> words = words_of(t.text, t.name);
+    std::vector<std::string_view> kept;
+    for (const std::string_view w : words) {
       if (is_label_unit(w) && w == words.back())
         p.unit = t.text.substr(t.text.size() - w.size());
       else
         kept.push_back(w);
     }
-    p.spoilt |= std::any_of(kept.begin(), kept.end(), [](const std::string& w) { return spoils_label(w); });
-    const bool known = std::all_of(kept.begin(), kept.end(), [](const std::string& w) {
+    p.spoilt |= std::any_of(kept.begin(), kept.end(), spoils_label);
+    const bool known = std::all_of(kept.begin(), kept.end(), [](std::string_view w) {
       return belongs_to_label(w) || (w.size() <= 2 && is_digit(w[0]));
     });
     if (!known) outside = true, p.firm = false;
-    p.identifiers.insert(p.identifiers.begin(), lower(t.text));
+    p.identifiers.insert(p.identifiers.begin(), t.name);
     if (!outside) {
       p.words.insert(p.words.begin(), kept.begin(), kept.end());
       if (p.end == 0) p.end = t.end;
@@ -176,17 +176,17 @@ void Reader::read_bar() {
   for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
     if (!whole(i) || !is(i + 1, '/') || !whole(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
     if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
-    std::vector<std::string> words;
+    std::vector<std::string_view> words;
     std::optional<std::size_t> epoch;
     for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
-      if (is_word(k)) words.push_back(lower(tokens_[k].text));
+      if (is_word(k)) words.push_back(tokens_[k].name);
       if (!words.empty() && words.back() == "epoch" && whole(k) && !epoch) {
         epoch = k;
         if (is(k + 1, '/')) out_.first_epoch = 1;
       }
     }
     const auto says = [&](std::initializer_list<std::string_view> any) {
-      return std::any_of(words.begin(), words.end(), [&](const std::string& w) { return one_of(w, any); });
+      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
     };
     if (std::any_of(words.begin(), words.end(), names_evaluation)) {
       out_.evaluation = true;
@@ -237,7 +237,7 @@ void Reader::read_places() {
     if (!is_number(n)) continue;
     const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
-    const std::string& name = p.identifiers.back();
+    const std::string_view name = p.identifiers.back();
     if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2])) continue;
     if (name == "epoch") {
       if (!out_.epoch) {
@@ -266,7 +266,7 @@ void Reader::judge_line() {
   std::size_t first = 0;
   while (first < tokens_.size() && !is_number(first)) ++first;
   for (std::size_t i = 0; i < std::min<std::size_t>(first, 6); ++i)
-    out_.evaluation |= is_word(i) && names_evaluation(lower(tokens_[i].text));
+    out_.evaluation |= is_word(i) && names_evaluation(tokens_[i].name);
   if (first == tokens_.size() || is_prose() || !(out_.step || out_.epoch)) return;
   const Phrase& p = phrase_before(first);
   const bool place = !p.identifiers.empty() && p.identifiers.size() <= 3 &&
@@ -295,7 +295,7 @@ void Reader::keep(const Phrase& phrase, const Label& label, const GaugeValue& nu
 
 /// The length of the step's sequences; no memory, but what memory depends on.
 bool Reader::read_length(const Phrase& p, std::size_t n) {
-  const std::string& name = p.identifiers.back();
+  const std::string_view name = p.identifiers.back();
   if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !whole(n) || unit_behind(n))
     return false;
   if (tokens_[n].number.value < 1) return digits_matter_ = true, false;
@@ -312,7 +312,7 @@ bool Reader::read_length(const Phrase& p, std::size_t n) {
 
 /// A line without a step is believed less: its label must say that something was measured.
 bool Reader::is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const {
-  const std::string& name = p.identifiers.back();
+  const std::string_view name = p.identifiers.back();
   const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
                        (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
   if (setting && (!out_.step || is(n - 1, '='))) return false;
@@ -348,8 +348,8 @@ void Reader::read_values() {
   std::optional<int> device;
   std::size_t device_at = PrintedValue::none;
   about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
-    return t.kind == Kind::word && one_of(lower(t.text), {"gpu", "cuda", "vram", "mem", "memory", "allocated",
-                                                          "reserved", "cached", "alloc", "hbm"});
+    return t.kind == Kind::word &&
+           one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
   });
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n)) continue;
@@ -411,7 +411,7 @@ bool Reader::read_share(const Phrase& p, std::size_t n, std::optional<int> devic
 bool Reader::counts_bytes(const Phrase& p, const Label& label, std::size_t n) const {
   const double value = tokens_[n].number.value;
   if (!whole(n) || value < 16 * static_cast<double>(MiB) || is_word(n + 1)) return false;
-  const bool device = std::any_of(p.words.begin(), p.words.end(), [](const std::string& w) {
+  const bool device = std::any_of(p.words.begin(), p.words.end(), [](std::string_view w) {
     return one_of(w, {"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "torch"});
   });
   const double piece = label.metric == Metric::host_rss ? page : label.metric == Metric::memory && device ? granule : 0;
@@ -521,12 +521,6 @@ bool number_follows(std::string_view block, std::size_t at, const Joins& joins) 
 
 }  // namespace
 
-bool is_cleaned_near(std::string_view block, std::size_t at) {
-  const std::size_t from = at > near_behind ? at - near_behind : 0;
-  const std::string_view text = block.substr(from, at - from + near_ahead);
-  return text.find('\x1b') != text.npos || text.find('\0') != text.npos;
-}
-
 bool may_name_place(std::string_view block, std::size_t at) {
   std::size_t begin = at, end = at;
   while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < near_behind) --begin;
@@ -536,21 +530,16 @@ bool may_name_place(std::string_view block, std::size_t at) {
     lowered[i - begin] = block[i] >= 'A' && block[i] <= 'Z' ? static_cast<char>(block[i] - 'A' + 'a') : block[i];
   const std::string_view name(lowered.data(), end - begin);
   const bool named = name == "epoch" || step_rank(name) > 0;
-  return (named && number_follows(block, end,
-                                  [](std::string_view word) {
-                                    return word.size() <= 2 || joins_label(word) ||
-                                           one_of(word, {"was", "now", "WAS", "NOW", "Was", "Now"});
-                                  })) ||
-         is_cleaned_near(block, at);
+  return named && number_follows(block, end, [](std::string_view word) {
+           return word.size() <= 2 || joins_label(word) || one_of(word, {"was", "now", "WAS", "NOW", "Was", "Now"});
+         });
 }
 
-bool may_name_memory(std::string_view block, std::size_t at) {
-  return number_follows(block, at, joins_label) || is_cleaned_near(block, at);
-}
+bool may_name_memory(std::string_view block, std::size_t at) { return number_follows(block, at, joins_label); }
 
 bool may_end_bar(std::string_view block, std::size_t at) {
   const char before = at > 0 ? block[at - 1] : '\n';
-  return is_digit(before) || before == '?' || before == ' ' || is_cleaned_near(block, at);
+  return is_digit(before) || before == '?' || before == ' ';
 }
 
 namespace {

@@ -58,8 +58,6 @@ bool may_name_place(std::string_view block, std::size_t at);
 bool may_name_memory(std::string_view block, std::size_t at);
 /// "it/s", "s/it": a number must stand before it.
 bool may_end_bar(std::string_view block, std::size_t at);
-/// Colours and holes, of which a line is cleaned before it is read, are near: nothing can be told from the bytes.
-bool is_cleaned_near(std::string_view block, std::size_t at);
 
 /// Where the run is, as the numbers of a line say.
 struct PrintedPlace {

@@ -231,7 +231,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
 }
 
 bool ReaderTable::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
-  return target.near == nullptr || target.near(window.buffer(), hit.offset);
+  return target.near == nullptr || target.near(window.buffer(), hit.offset) || !window.clean_around(hit.offset);
 }
 
 bool ReaderTable::find_wanted(const Window& window, std::span<const AnchorHit> hits,
@@ -322,12 +322,20 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
 
 namespace {
 
-/// Where in the line a match can begin at the earliest.
-std::size_t begin_of_match(const Pattern& pattern, std::string_view text) {
-  if (!pattern.before_anchor) return 0;
-  std::size_t at = text.find(pattern.anchor);
-  if (!pattern.second_anchor.empty()) at = std::min(at, text.find(pattern.second_anchor));
-  return at == text.npos || at < *pattern.before_anchor ? 0 : at - *pattern.before_anchor;
+std::size_t find_anchor(const Pattern& pattern, std::string_view text, std::size_t from) {
+  const std::size_t at = text.find(pattern.anchor, from);
+  return pattern.second_anchor.empty() ? at : std::min(at, text.find(pattern.second_anchor, from));
+}
+
+/// The first match in the line, looked for around the anchors where the pattern says how far in front of one it begins.
+bool find_match(const Reader& reader, std::string_view text, Captures& captures) {
+  const Pattern& pattern = *reader.pattern;
+  if (!pattern.before_anchor) return reader.regex().search(text, captures) == Search::found;
+  std::size_t from = 0;
+  for (std::size_t at = find_anchor(pattern, text, 0); at != text.npos; at = find_anchor(pattern, text, at + 1))
+    for (from = std::max(from, at - std::min(at, *pattern.before_anchor)); from <= at; ++from)
+      if (reader.regex().match(text, captures, from) == Search::found) return true;
+  return false;
 }
 
 }  // namespace
@@ -340,7 +348,7 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   Found found = found_on(line, reader);
   if (!pattern.regex.empty()) {
     Captures captures;
-    if (reader.regex().search(line.text, captures, begin_of_match(pattern, line.text)) != Search::found) return false;
+    if (!find_match(reader, line.text, captures)) return false;
     found.captures = &out.captures.emplace_back(captures);
     if (captures.has(1)) found.marked = captures.group[1];
   }

@@ -14,8 +14,9 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 }  // namespace
 
-std::vector<Token> tokens_of(std::string_view line) {
+std::vector<Token> tokens_of(std::string_view line, std::string_view lowered) {
   std::vector<Token> out;
+  out.reserve(64);
   for (std::size_t i = 0; i < line.size() && out.size() < max_tokens;) {
     const std::size_t begin = i;
     Token t;
@@ -34,6 +35,7 @@ std::vector<Token> tokens_of(std::string_view line) {
       ++i;
     }
     t.text = line.substr(begin, i - begin);
+    t.name = lowered.substr(begin, i - begin);
     t.begin = begin;
     t.end = i;
     out.push_back(t);

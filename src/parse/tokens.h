@@ -1,5 +1,5 @@
-// A printed line taken apart into words, numbers and marks, with the units behind numbers. Views into the line: it must
-// outlive its tokens. Their number is bounded.
+// A printed line taken apart into words, numbers and marks, with the units behind numbers. Views into the line and into
+// its copy in lower case: both must outlive the tokens. Their number is bounded.
 #pragma once
 
 #include <initializer_list>
@@ -15,12 +15,14 @@ namespace oomdoctor {
 struct Token {
   enum class Kind { word, number, mark } kind = Kind::mark;
   std::string_view text;
+  std::string_view name;  ///< the text in lower case
   std::size_t begin = 0, end = 0;
   GaugeValue number{};
   bool is(char c) const { return kind == Kind::mark && text[0] == c; }
 };
 
-std::vector<Token> tokens_of(std::string_view line);
+/// `lowered` is lower(line).
+std::vector<Token> tokens_of(std::string_view line, std::string_view lowered);
 
 /// A unit behind a number, and whether its letters leave open what it means.
 struct Unit {

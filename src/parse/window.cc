@@ -68,6 +68,12 @@ std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const
   return found;
 }
 
+bool Window::clean_around(std::size_t at) const {
+  constexpr std::size_t behind = 16, ahead = 120;  // bytes; labels of up to nine words are shorter
+  const std::size_t from = at - std::min(at, behind);
+  return lines().clean() || is_clean(buffer_.substr(from, at - from + ahead));
+}
+
 Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
   Line line;
   std::tie(line.begin, line.end) = bounds;

@@ -48,12 +48,22 @@ Regex& Regex::operator=(Regex&&) noexcept = default;
 std::size_t Regex::captures() const { return impl_->expression.mark_count(); }
 
 Search Regex::search(std::string_view text, Captures& captures, std::size_t from) const {
+  return find(text, captures, from, Begin::anywhere);
+}
+
+Search Regex::match(std::string_view text, Captures& captures, std::size_t at) const {
+  return find(text, captures, at, Begin::here);
+}
+
+Search Regex::find(std::string_view text, Captures& captures, std::size_t from, Begin begin) const {
   if (from > text.size()) return Search::absent;
   const char* first = text.data() + from;
   const char* last = first + std::min(text.size() - from, max_window);
   boost::cmatch match;
   try {
-    const auto flags = from > 0 ? boost::match_default | boost::match_prev_avail : boost::match_default;
+    auto flags = boost::match_default;
+    if (from > 0) flags |= boost::match_prev_avail;
+    if (begin == Begin::here) flags |= boost::match_continuous;
     if (!boost::regex_search(first, last, match, impl_->expression, flags)) return Search::absent;
   } catch (const std::runtime_error&) {  // the complexity or the stack limit of one search
     return Search::too_costly;

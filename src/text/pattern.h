@@ -46,9 +46,14 @@ class Regex {
 
   /// The first match that begins at or after `from`. `text` is cut to max_window bytes behind `from`.
   Search search(std::string_view text, Captures& captures, std::size_t from = 0) const;
+  /// The same for a match that begins at `at`.
+  Search match(std::string_view text, Captures& captures, std::size_t at) const;
   std::size_t captures() const;
 
  private:
+  enum class Begin { anywhere, here };
+  Search find(std::string_view text, Captures& captures, std::size_t from, Begin begin) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

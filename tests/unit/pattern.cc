@@ -43,6 +43,17 @@ TEST_CASE("a search goes on from where it is told", "[pattern]") {
   CHECK(word.search(text, c, text.size() + 5) == Search::absent);
 }
 
+TEST_CASE("a match begins where it is told, and looks behind", "[pattern]") {
+  const Regex word("\\bkill");
+  const std::string text = "kill skill kill";
+  Captures c;
+  CHECK(word.match(text, c, 0) == Search::found);
+  CHECK(word.match(text, c, 1) == Search::absent);
+  CHECK(word.match(text, c, 6) == Search::absent);
+  REQUIRE(word.match(text, c, 11) == Search::found);
+  CHECK(c.end == 15);
+}
+
 TEST_CASE("a regex sees a bounded window", "[pattern]") {
   const Regex regex("needle");
   Captures c;
