@@ -12,6 +12,12 @@ namespace {
 /// Places at which a `~` may be tried on one line: real lines need a handful, and a hostile line must not cost more.
 constexpr int max_tries = 256;
 
+/// A whole number of fewer digits than there are of these, and each of them, is a double without a rest: their quotient
+/// is rounded once, as the library would.
+constexpr std::array<double, 16> powers_of_ten{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+constexpr std::size_t longest_number = 40, longest_exponent = 3;  ///< bytes, and digits
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -33,45 +39,57 @@ std::size_t match_text(std::string_view line, std::size_t at, std::string_view t
   return at;
 }
 
+/// A printed number whose commas stand between thousands, as the library reads it.
+std::optional<double> library_number(std::string_view printed) {
+  std::array<char, longest_number + longest_exponent + 2> bytes;
+  const auto end =
+      std::copy_if(printed.begin(), printed.end(), bytes.begin(), [](char c) { return c != ',' && c != '+'; });
+  double value = 0;
+  const auto [stop, error] = std::from_chars(bytes.data(), bytes.data() + (end - bytes.begin()), value);
+  return error == std::errc{} && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
-  std::array<char, 48> digits{};
-  std::size_t n = 0, i = at;
   GaugeValue out;
-  bool point = false, any = false;
-  if (i < text.size() && (text[i] == '-' || text[i] == '+')) {
-    if (text[i] == '-') digits[n++] = '-';
-    ++i;
-  }
-  for (; i < text.size() && n < digits.size() - 8; ++i) {
+  std::size_t i = at, digits = 0;
+  std::uint64_t whole = 0;  // without the point
+  bool point = false, exponent = false;
+  const bool negative = i < text.size() && text[i] == '-';
+  if (negative || (i < text.size() && text[i] == '+')) ++i;
+  for (; i < text.size() && digits + point + negative < longest_number; ++i) {
     const char c = text[i];
     if (is_digit(c)) {
-      digits[n++] = c;
-      any = true;
+      whole = whole * 10 + static_cast<std::uint64_t>(c - '0');
+      ++digits;
       out.decimals += point;
     } else if (c == '.' && !point) {
-      digits[n++] = c;
       point = true;
-    } else if (c == ',' && any && !point && i + 3 < text.size() && is_digit(text[i + 1]) && is_digit(text[i + 2]) &&
-               is_digit(text[i + 3]) && (i + 4 >= text.size() || !is_digit(text[i + 4]))) {
+    } else if (c == ',' && digits > 0 && !point && i + 3 < text.size() && is_digit(text[i + 1]) &&
+               is_digit(text[i + 2]) && is_digit(text[i + 3]) && (i + 4 >= text.size() || !is_digit(text[i + 4]))) {
       continue;  // thousands
     } else {
       break;
     }
   }
-  if (!any) return std::nullopt;
+  if (digits == 0) return std::nullopt;
   if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
       (is_digit(text[i + 1]) ||
        ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() && is_digit(text[i + 2])))) {
-    digits[n++] = 'e';
+    exponent = true;
     ++i;
-    if (text[i] == '-') digits[n++] = '-';
     if (!is_digit(text[i])) ++i;
-    for (int k = 0; i < text.size() && is_digit(text[i]) && k < 3; ++i, ++k) digits[n++] = text[i];
+    for (std::size_t k = 0; i < text.size() && is_digit(text[i]) && k < longest_exponent; ++i, ++k) continue;
   }
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + n, out.value);
-  if (error != std::errc{} || !std::isfinite(out.value)) return std::nullopt;
+  if (!exponent && digits < powers_of_ten.size()) {
+    out.value = static_cast<double>(whole) / powers_of_ten[static_cast<std::size_t>(out.decimals)];
+    if (negative) out.value = -out.value;
+  } else if (const auto value = library_number(text.substr(at, i - at))) {
+    out.value = *value;
+  } else {
+    return std::nullopt;
+  }
   if (text[i - 1] == '.' && point && out.decimals == 0) --i;  // a full stop behind a number ends a sentence
   out.at = at;
   out.end = at = i;

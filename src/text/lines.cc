@@ -1,5 +1,6 @@
 #include "text/lines.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -47,7 +48,10 @@ std::optional<int> read_int(std::string_view s, std::size_t& at) {
   return value;
 }
 
-bool starts(std::string_view s, std::size_t at, std::string_view what) { return s.substr(at, what.size()) == what; }
+/// The first byte tells nearly always.
+bool starts(std::string_view s, std::size_t at, std::string_view what) {
+  return at < s.size() && s[at] == what[0] && s.substr(at).starts_with(what);
+}
 
 /// "[rank3]:", "[default3]:", "[RANK 03]", "default3:", "[1,3]<stderr>:", "3: ". Moves `at` behind it.
 bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
@@ -205,15 +209,18 @@ std::string clean_line(std::string_view raw) {
   std::string out;
   out.reserve(raw.size());
   for (std::size_t i = 0; i < raw.size();) {
-    const char c = raw[i];
-    if (c == '\x1b') {
+    const auto from = raw.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto strange = std::find_if(from, raw.end(), [](char c) { return c == '\x1b' || c == '\0'; });
+    out.append(from, strange);
+    i += static_cast<std::size_t>(strange - from);
+    if (i == raw.size()) break;
+    if (raw[i] == '\x1b') {
       i += escape_length(raw, i);
-    } else if (c == '\0' && ((i + 1 < raw.size() && raw[i + 1] == '\0') || (i > 0 && raw[i - 1] == '\0'))) {
-      ++i;
-    } else {
-      out.push_back(c);
-      ++i;
+      continue;
     }
+    const bool hole = (i + 1 < raw.size() && raw[i + 1] == '\0') || (i > 0 && raw[i - 1] == '\0');
+    if (!hole) out.push_back('\0');
+    ++i;
   }
   return out;
 }
