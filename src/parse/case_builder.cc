@@ -36,6 +36,7 @@ bool equal_numbers(const Oom& a, const Oom& b) {
 void CaseBuilder::begin_emit(const Cursor& cursor, const Mention& mention) {
   cursor_ = &cursor;
   mention_ = &mention;
+  told_ = 0;
   evidence_.reset();
   const LinePrefix& prefix = mention.line.prefix;
   where_.rank = prefix.rank;
@@ -204,11 +205,12 @@ std::size_t CaseBuilder::hash_of(const SeriesId& id) {
   return all;
 }
 
-CaseBuilder::Way& CaseBuilder::way_of(const Reading& r) {
-  const auto origin = reinterpret_cast<std::uintptr_t>(r.origin) / sizeof(void*);
-  const auto place = origin ^ origin / ways_.size() ^ static_cast<std::uintptr_t>(stream_id().number) * 7 ^
-                     static_cast<std::uintptr_t>(where_.device.value_or(0)) * 13;
-  return ways_[place % ways_.size()];
+CaseBuilder::SeriesState*& CaseBuilder::way_of(const SeriesId& id) {
+  const auto reader = reinterpret_cast<std::uintptr_t>(mention_->reader.data());
+  const std::size_t place = (reader * 31 + told_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
+                             static_cast<std::size_t>(id.device.value_or(0)) * 13) *
+                            0x9E3779B97F4A7C15u;
+  return ways_[(place >> 32) % ways_.size()];
 }
 
 CaseBuilder::SeriesState* CaseBuilder::find_series(const SeriesId& id) {
@@ -248,22 +250,21 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
     return;
   }
   const Stream& here = stream();
-  Way& way = way_of(r);
-  const bool known =
-      r.origin != nullptr && way.origin == r.origin && way.stream == stream_id() && way.device == where_.device;
-  SeriesState* state = known ? way.series : nullptr;
-  if (state == nullptr) {
-    // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
-    const std::string_view reader = mention_->reader;
-    const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
-    const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
-    state = find_series(id);
+  // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
+  const std::string_view reader = mention_->reader;
+  const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
+  const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
+  SeriesState*& way = way_of(id);
+  ++told_;
+  if (way == nullptr || way->id != id) {
+    SeriesState* state = find_series(id);
     if (state == nullptr) {
       if (series_.size() >= CaseLimits::series) return;
       state = &add_series(id, r, step || here.step, time.has_value());
     }
-    way = {r.origin, id.stream, id.device, state};
+    way = state;
   }
+  SeriesState* const state = way;
   Series& series = case_.series[state->index];
   const double t = time.value_or(mention_->line.prefix.time.value_or(0));
   double x = static_cast<double>(series.n);

@@ -125,15 +125,10 @@ class CaseBuilder : public Sink {
   Stream* stream_ = nullptr;        ///< that stream
   std::deque<SeriesState> series_;  ///< as many as the case has
   std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
-  /// Where readings of one origin went before: to ask by all that a series is known by takes longer than to read it.
-  struct Way {
-    const void* origin = nullptr;
-    StreamId stream;
-    std::optional<int> device;
-    SeriesState* series = nullptr;
-  };
-  std::array<Way, 64> ways_;
-  Way& way_of(const Reading& reading);
+  /// Where readings went before, by who told them as which of its readings: to find a series by its hash takes longer.
+  std::array<SeriesState*, 256> ways_{};
+  std::size_t told_ = 0;  ///< readings since begin_emit()
+  SeriesState*& way_of(const SeriesId& id);
   std::optional<double> last_time_;  ///< of the last line that prints one
   Latest last_progress_;
   std::vector<Trail> trails_;
