@@ -32,7 +32,6 @@ void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink&
     const GaugeNumber& number = form.numbers()[v.number];
     if (number.kind != Kind::memory || v.value < 0) continue;
     Reading reading = number.reading;
-    reading.origin = &number;
     reading.value = v.value * unit;
     reading.quantum = unit;
     for (int i = 0; i < v.decimals; ++i) reading.quantum /= 10;
@@ -136,11 +135,13 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
   const Cursor cursor(window, f.line);
   builder_.begin_emit(cursor, f);
   Sink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
-  static const Captures none;
-  if (f.by->form)
+  if (f.by->form) {
     tell_gauge(*f.by->form, findings.values_of(f), sink);
-  else
-    f.by->pattern->emit(Match{f.text, f.captures != nullptr ? *f.captures : none, cursor, f.printed}, sink);
+  } else {
+    const Captures captures = captures_of(f);
+    const Printed* printed = f.printed != nullptr ? &findings.printed_of(f) : nullptr;
+    f.by->pattern->emit(Match{f.text, captures, cursor, printed}, sink);
+  }
   if (f.steps != nullptr) {
     builder_.go_on(*f.steps);
     claim(f.by->parser->name, f.first_line, f.last_line);

@@ -24,13 +24,14 @@ struct Part {
   std::uint32_t at = 0, size = 0;
   bool matched = false;
 };
+using Parts = std::vector<Part>;  ///< the whole match first
 
 /// What one reader took from a line.
 struct Take {
   const Reader* reader = nullptr;
-  bool again = false;          ///< the same reader took something of this line before
-  std::vector<Part> captures;  ///< of a regex, the whole match first
-  std::vector<GaugeValue> values;
+  bool again = false;              ///< the same reader took something of this line before
+  Parts parts;                     ///< of a regex
+  std::vector<GaugeValue> values;  ///< of a gauge, or of a pattern that reads the line as people print it
   std::unique_ptr<Printed> printed;
 };
 

@@ -542,32 +542,37 @@ bool may_end_bar(std::string_view block, std::size_t at) {
   return is_digit(before) || before == '?' || before == ' ';
 }
 
-namespace {
-
-double number_at(std::string_view line, std::size_t at) {
-  const auto n = read_number(line, at);
-  return n ? n->value : 0;
+std::vector<std::size_t> places_of_numbers(const Printed& form) {
+  std::vector<std::size_t> places;
+  if (form.step) places.push_back(form.step_at);
+  if (form.total) places.push_back(form.total_at);
+  if (form.epoch) places.push_back(form.epoch_at);
+  for (const PrintedValue& v : form.values) {
+    places.push_back(v.number_at);
+    if (v.device_at != PrintedValue::none) places.push_back(v.device_at);
+  }
+  return places;
 }
 
-}  // namespace
-
-PrintedPlace read_place(std::string_view line, const Printed& form) {
+PrintedPlace read_place(std::span<const GaugeValue> numbers, const Printed& form) {
   PrintedPlace out;
-  if (form.step) out.step = number_at(line, form.step_at);
-  if (form.total) out.total = number_at(line, form.total_at);
-  if (form.epoch) out.epoch = number_at(line, form.epoch_at);
+  auto next = numbers.begin();
+  if (form.step) out.step = (next++)->value;
+  if (form.total) out.total = (next++)->value;
+  if (form.epoch) out.epoch = (next++)->value;
   if (form.over_epochs) *out.step += std::max(0.0, *out.epoch - form.first_epoch) * *out.total;
   return out;
 }
 
-void read_numbers(std::string_view line, Printed& form) {
-  const PrintedPlace place = read_place(line, form);
+void take_numbers(std::span<const GaugeValue> numbers, Printed& form) {
+  const PrintedPlace place = read_place(numbers, form);
+  auto next = numbers.begin() + form.step.has_value() + form.total.has_value() + form.epoch.has_value();
   form.step = place.step;
   form.total = place.total;
   form.epoch = place.epoch;
   for (PrintedValue& v : form.values) {
-    v.reading.value = number_at(line, v.number_at) * v.factor;
-    if (v.device_at != PrintedValue::none) v.device = index_number(number_at(line, v.device_at));
+    v.reading.value = (next++)->value * v.factor;
+    if (v.device_at != PrintedValue::none) v.device = index_number((next++)->value);
   }
 }
 

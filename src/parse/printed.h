@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 namespace oomdoctor {
 
 class Sink;
+struct GaugeValue;
 struct Match;
 
 struct PrintedValue {
@@ -64,10 +66,11 @@ struct PrintedPlace {
   std::optional<double> step, total, epoch;
 };
 
-/// The place of `line`, which differs in its digits only from the line that `form` was read from.
-PrintedPlace read_place(std::string_view line, const Printed& form);
-
-/// Reads the numbers of `line`, which differs in its digits only from the line that `form` was read from, into `form`.
-void read_numbers(std::string_view line, Printed& form);
+/// Where the numbers of a line are printed, in the order in which the functions below take them.
+std::vector<std::size_t> places_of_numbers(const Printed& form);
+/// Where a line says that the run is, which differs in its digits only from the line that `form` was read from.
+PrintedPlace read_place(std::span<const GaugeValue> numbers, const Printed& form);
+/// Makes of `form` what such a line says.
+void take_numbers(std::span<const GaugeValue> numbers, Printed& form);
 
 }  // namespace oomdoctor

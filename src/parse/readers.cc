@@ -46,8 +46,14 @@ Found found_on(const Line& line, const Reader& reader) {
   return found;
 }
 
-std::vector<Part> parts_of(const Captures& captures, std::string_view text) {
-  std::vector<Part> parts;
+/// What the i-th group of the reader's regex matched.
+std::string_view part_of(const Found& found, std::size_t i) {
+  if (found.parts == nullptr || i >= found.parts->size() || !(*found.parts)[i].matched) return {};
+  return found.text.substr((*found.parts)[i].at, (*found.parts)[i].size);
+}
+
+Parts parts_of(const Captures& captures, std::string_view text) {
+  Parts parts;
   for (std::size_t i = 0; i < captures.group.size(); ++i) {
     const std::string_view group = captures.group[i];
     if (group.data() == nullptr) continue;
@@ -57,13 +63,24 @@ std::vector<Part> parts_of(const Captures& captures, std::string_view text) {
   return parts;
 }
 
-Captures captures_at(const std::vector<Part>& parts, std::string_view text) {
-  Captures captures;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (parts[i].matched) captures.group[i] = text.substr(parts[i].at, parts[i].size);
-  captures.begin = parts[0].at;
-  captures.end = captures.begin + parts[0].size;
-  return captures;
+/// What a line that differs in its digits only from that of `take` says in its place; false where it has no numbers
+/// there.
+bool read_values(const Take& take, std::string_view line, std::vector<GaugeValue>& out) {
+  for (const GaugeValue& known : take.values) {
+    std::size_t at = known.at;
+    const auto read = read_number(line, at);
+    if (!read) return false;
+    out.push_back(*read);
+    out.back().number = known.number;
+  }
+  return true;
+}
+
+std::vector<GaugeValue> values_at(std::span<const std::size_t> places, std::string_view line) {
+  std::vector<GaugeValue> values;
+  for (std::size_t at : places)
+    if (const auto read = read_number(line, at)) values.push_back(*read);
+  return values;
 }
 
 bool is_step(const Found& found) { return found.by->tells_step && found.printed->step; }
@@ -95,8 +112,9 @@ void extend(StepRun& run, const Mention& mention, i64 step, std::optional<double
 void join_steps(Findings& out) {
   Found found = std::move(out.all.back());
   out.all.pop_back();
-  const i64 step = whole_number(*found.printed->step);
-  if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, found.printed->epoch);
+  const Printed& printed = out.printed_of(found);
+  const i64 step = whole_number(*printed.step);
+  if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, printed.epoch);
   StepRun& run = out.runs.emplace_back();
   run.step = step;
   run.last = found;
@@ -111,9 +129,14 @@ bool extend_again(const LineShape& shape, const Line& line, Findings& out) {
   if (!take.reader->tells_step || !take.printed->step) return false;
   StepRun* run = open_run(*take.reader, line, out);
   if (run == nullptr) return false;
-  const PrintedPlace place = read_place(line.text, *take.printed);
-  extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
-  return true;
+  const std::size_t first = out.values.size();
+  const bool read = read_values(take, line.text, out.values);
+  if (read) {
+    const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
+    extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
+  }
+  out.values.resize(first);
+  return read;
 }
 
 /// The findings of one line of a known shape; false where its digits make something else of it.
@@ -124,26 +147,14 @@ bool read_again(const LineShape& shape, Line& line, Findings& out) {
   if (extend_again(shape, line, out)) return true;
   const std::size_t first = out.all.size();
   for (const Take& take : shape.takes) {
-    Found found = found_on(line, *take.reader);
+    Found& found = out.all.emplace_back(found_on(line, *take.reader));
     found.again = take.again;
     found.values_begin = out.values.size();
-    for (GaugeValue value : take.values) {
-      const std::uint32_t number = value.number;
-      std::size_t at = value.at;
-      const auto read = read_number(line.text, at);
-      if (!read) return out.all.resize(first), false;
-      out.values.push_back(*read);
-      out.values.back().number = number;
-    }
+    if (!read_values(take, line.text, out.values)) return out.all.resize(first), false;
     found.values_end = out.values.size();
-    if (take.printed) {
-      Printed& printed = out.printed.emplace_back(*take.printed);
-      read_numbers(line.text, printed);
-      found.printed = &printed;
-    }
-    if (!take.captures.empty()) found.captures = &out.captures.emplace_back(captures_at(take.captures, line.text));
-    if (found.captures != nullptr && found.captures->has(1)) found.marked = found.captures->group[1];
-    out.all.push_back(std::move(found));
+    found.printed = take.printed.get();
+    if (!take.parts.empty()) found.parts = &take.parts;
+    found.marked = part_of(found, 1);
   }
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
   return true;
@@ -158,10 +169,11 @@ LineShape shape_of(const Line& line, std::span<const Found> found, const Finding
     take.again = f.again;
     const auto values = all.values_of(f);
     take.values.assign(values.begin(), values.end());
-    if (f.printed != nullptr) take.printed = std::make_unique<Printed>(*f.printed);
-    if (take.printed)
-      for (PrintedValue& value : take.printed->values) value.reading.origin = &value;  // copies keep it
-    if (f.captures != nullptr) take.captures = parts_of(*f.captures, line.text);
+    if (f.printed != nullptr) {
+      take.printed = std::make_unique<Printed>(*f.printed);
+      take.values = values_at(places_of_numbers(*f.printed), line.text);
+    }
+    if (f.parts != nullptr) take.parts = *f.parts;
   }
   return shape;
 }
@@ -171,16 +183,30 @@ LineShape shape_of(const Line& line, std::span<const Found> found, const Finding
 void Findings::clear() {
   all.clear();
   values.clear();
-  captures.clear();
+  parts.clear();
   printed.clear();
   messages.clear();
   layouts.clear();
   runs.clear();
 }
 
+const Printed& Findings::printed_of(const Found& found) const {
+  if (found.values_begin < found.values_end) take_numbers(values_of(found), *found.printed);
+  return *found.printed;
+}
+
+Captures captures_of(const Found& found) {
+  Captures captures;
+  if (found.parts == nullptr) return captures;
+  for (std::size_t i = 0; i < found.parts->size(); ++i) captures.group[i] = part_of(found, i);
+  captures.begin = found.parts->front().at;
+  captures.end = captures.begin + found.parts->front().size;
+  return captures;
+}
+
 /// Where in its line a message begins does not depend on the line that led to it.
 std::size_t hash_of_message(const Found& found) {
-  return std::hash<std::string_view>{}(found.text.substr(found.captures->begin, told_bytes));
+  return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, told_bytes));
 }
 
 ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan plan) {
@@ -302,11 +328,7 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
     if (captures.end <= own_begin) continue;
     Found found = found_on(line, reader);
     found.text = out.messages.emplace_back(joined.text);
-    Captures& own = out.captures.emplace_back(captures);
-    for (auto& group : own.group)
-      if (group.data() != nullptr)
-        group = found.text.substr(static_cast<std::size_t>(group.data() - joined.text.data()), group.size());
-    found.captures = &own;
+    found.parts = &out.parts.emplace_back(parts_of(captures, joined.text));
     found.first_line = joined.line_at(captures.begin);
     found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1);
     while (found.line.number > found.first_line) {
@@ -349,8 +371,8 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   if (!pattern.regex.empty()) {
     Captures captures;
     if (!find_match(reader, line.text, captures)) return false;
-    found.captures = &out.captures.emplace_back(captures);
-    if (captures.has(1)) found.marked = captures.group[1];
+    found.parts = &out.parts.emplace_back(parts_of(captures, line.text));
+    found.marked = part_of(found, 1);
   }
   if (pattern.takes != nullptr && !pattern.takes(line.text)) return false;
   if (pattern.reads != nullptr) {

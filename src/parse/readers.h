@@ -61,20 +61,21 @@ struct StepRun {
 struct Found : Mention {
   const Reader* by = nullptr;
   std::string_view text = {};                    ///< what the reader was tried on: the line, or the joined message
-  const Captures* captures = nullptr;            ///< of a regex, into `text`
-  const Printed* printed = nullptr;              ///< of a pattern that reads one
-  std::size_t values_begin = 0, values_end = 0;  ///< of a gauge: in Findings::values
+  const Parts* parts = nullptr;                  ///< of a regex, in `text`
+  Printed* printed = nullptr;                    ///< of a pattern that reads one: see Findings::printed_of()
+  std::size_t values_begin = 0, values_end = 0;  ///< in Findings::values
   bool again = false;                            ///< the reader took something of this line before
   StepRun* steps = nullptr;                      ///< of which this is the first line
   const Table* header = nullptr;
   Layout* layout = nullptr;  ///< with `header`
 };
 
-/// What a block holds, in the order of the lines that led to it. Owns what `all` points to.
+/// What a block holds, in the order of the lines that led to it. Owns what `all` points to, but for what lines of a
+/// known shape have in common: that is the memo's.
 struct Findings {
   std::vector<Found> all;
   std::vector<GaugeValue> values;
-  std::deque<Captures> captures;
+  std::deque<Parts> parts;
   std::deque<Printed> printed;
   std::deque<std::string> messages;
   std::deque<Layout> layouts;
@@ -84,7 +85,12 @@ struct Findings {
   std::span<const GaugeValue> values_of(const Found& found) const {
     return std::span(values).subspan(found.values_begin, found.values_end - found.values_begin);
   }
+  /// With the numbers of its own line, until the next one of its shape is asked for.
+  const Printed& printed_of(const Found& found) const;
 };
+
+/// Of a regex, into Found::text; empty where there is none.
+Captures captures_of(const Found& found);
 
 /// Tells a message from others that one reader found at the same line.
 std::size_t hash_of_message(const Found& found);

@@ -44,14 +44,15 @@ std::string words_of(const Found& found, const Findings& all) {
                     std::to_string(found.last_line) + " " + std::to_string(found.line.prefix.length) + " " +
                     std::to_string(found.line.prefix.rank.value_or(-1)) + " " +
                     std::to_string(found.line.prefix.time.value_or(-1)) + " [" + std::string(found.marked) + "]";
-  for (const GaugeValue& value : all.values_of(found))
+  for (const GaugeValue& value : found.by->form ? all.values_of(found) : std::span<const GaugeValue>())
     out += " " + std::to_string(value.number) + "=" + std::to_string(value.value);
-  if (found.captures != nullptr)
-    for (const auto& group : found.captures->group) out += "|" + std::string(group);
+  if (found.parts != nullptr)
+    for (const auto& group : captures_of(found).group) out += "|" + std::string(group);
   if (found.printed != nullptr) {
-    out += " step " + std::to_string(found.printed->step.value_or(-1)) + " epoch " +
-           std::to_string(found.printed->epoch.value_or(-1));
-    for (const PrintedValue& v : found.printed->values)
+    const Printed& printed = all.printed_of(found);
+    out +=
+        " step " + std::to_string(printed.step.value_or(-1)) + " epoch " + std::to_string(printed.epoch.value_or(-1));
+    for (const PrintedValue& v : printed.values)
       out += " " + v.reading.label + "=" + std::to_string(v.reading.value) + v.reading.unit + "@" +
              std::to_string(v.device.value_or(-1));
   }
