@@ -45,15 +45,18 @@ void log(const Match& m, Sink& sink) {
   sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch_in(m.text)});
   // ms-swift's own callback prints the most that was reserved, in 2^30.
   const bool swift = m.text.find("'memory(GiB)': ") != std::string_view::npos;
-  for (PrintedValue v : m.printed->values) {
-    if (swift && v.reading.metric == Metric::memory) {
-      v.reading.metric = Metric::max_reserved;
-      v.reading.kind = SeriesKind::running_maximum;
-    }
+  for (const PrintedValue& v : m.printed->values) {
     Where where;
     where.device = v.device;
     sink.at(where);
-    sink.reading(v.reading, step);
+    if (swift && v.reading.metric == Metric::memory) {
+      Reading most = v.reading;
+      most.metric = Metric::max_reserved;
+      most.kind = SeriesKind::running_maximum;
+      sink.reading(most, step);
+    } else {
+      sink.reading(v.reading, step);
+    }
   }
 }
 
