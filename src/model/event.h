@@ -94,13 +94,12 @@ inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
 struct Reading {
   Metric metric = Metric::memory;
   SeriesKind kind = SeriesKind::gauge;
-  double value = 0;              ///< bytes
-  double quantum = 0;            ///< bytes of one unit of the last printed digit
-  std::string unit;              ///< as printed ("GB", "MiB", "")
-  bool ambiguous_unit = false;   ///< the letters do not tell 10^9 from 2^30
-  std::string label;             ///< as printed ("Memory", "mem"); keeps two series of one metric apart
-  std::string phase;             ///< tag of the place in the step, where the format prints one ("before forward")
-  const void* origin = nullptr;  ///< where not null: readings of one origin are all alike but for value and print step
+  double value = 0;             ///< bytes
+  double quantum = 0;           ///< bytes of one unit of the last printed digit
+  std::string unit;             ///< as printed ("GB", "MiB", "")
+  bool ambiguous_unit = false;  ///< the letters do not tell 10^9 from 2^30
+  std::string label;            ///< as printed ("Memory", "mem"); keeps two series of one metric apart
+  std::string phase;            ///< tag of the place in the step, where the format prints one ("before forward")
 };
 
 /// Progress of the run: a step, iteration, batch or epoch was reported.
