@@ -133,12 +133,14 @@ void Series::add(double x, double t, double y) {
 }
 
 void Series::thin(std::size_t most) {
+  if (buckets_.size() <= most) return;
   while (buckets_.size() > most) {
     const std::size_t before = buckets_.size();
     halve(buckets_);
     width_ = std::min(width_ * 2, widest);
     if (buckets_.size() == before) buckets_.erase(buckets_.begin(), buckets_.end() - static_cast<std::ptrdiff_t>(most));
   }
+  buckets_.shrink_to_fit();
 }
 
 void Series::rescale(double factor) {

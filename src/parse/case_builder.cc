@@ -15,6 +15,7 @@ constexpr double max_value = 64.0 * static_cast<double>(TiB);  ///< no machine h
 constexpr double max_step = 1e15;                              ///< the same for steps
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
+constexpr std::size_t max_buckets = CaseLimits::buckets / 2;  ///< of all series, while they grow: 16 long ones
 
 /// A report without numbers can only be told from the next failure by its distance: loggers, launchers and chained
 /// exceptions print the same failure again within about this many lines.
@@ -286,8 +287,22 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
     x = series.last_x + series.interval;
   }
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
+  const std::size_t before = series.buckets().size();
   series.add(x, t, r.value);
+  buckets_ = buckets_ - before + series.buckets().size();
+  if (buckets_ > max_buckets) thin_series();
   state->last.mention = mention_;
+}
+
+/// Makes the longest series coarser until half of the room is free again.
+void CaseBuilder::thin_series() {
+  for (std::size_t most = Series::max_buckets; buckets_ > max_buckets / 2; most /= 2) {
+    buckets_ = 0;
+    for (Series& series : case_.series) {
+      series.thin(most);
+      buckets_ += series.buckets().size();
+    }
+  }
 }
 
 void CaseBuilder::step(const Step& s) {
@@ -313,6 +328,17 @@ void CaseBuilder::advance(Stream& stream, i64 times, const Mention& mention) {
   stream.progress->line.mention = &mention;
 }
 
+/// What comes now is another run of the job. Nobody will ask how far the streams came that did not fail in this one.
+void CaseBuilder::end_run() {
+  const auto failed = [&](const StreamId& stream) {
+    return std::any_of(trails_.rbegin(), trails_.rend(),
+                       [&](const Trail& trail) { return trail.run == run_ && trail.stream == stream; });
+  };
+  for (auto it = progress_.lower_bound({run_, {}}); it != progress_.end();)
+    it = failed(it->first.second) ? std::next(it) : progress_.erase(it);
+  ++run_;
+}
+
 void CaseBuilder::go_on(const StepRun& run) {
   if (run.lines == 1) return;
   Stream& here = stream();
@@ -334,7 +360,7 @@ void CaseBuilder::setting(std::string_view name, std::string_view value) {
 }
 
 void CaseBuilder::exit(const Exit& exit) {
-  if (exit.signal || exit.code.value_or(0) != 0) ++run_;
+  if (exit.signal || exit.code.value_or(0) != 0) end_run();
   i64& count = case_.remark_counts["exit"];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
   Event e = event_here();
@@ -344,7 +370,7 @@ void CaseBuilder::exit(const Exit& exit) {
 
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
-  if (name == "run/resumed") ++run_;
+  if (name == "run/resumed") end_run();
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
     signs_.push_back({line(), stream_id(), run_, name, evidence()});
   i64& count = case_.remark_counts[name];

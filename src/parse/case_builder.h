@@ -102,12 +102,14 @@ class CaseBuilder : public Sink {
   };
 
   void advance(Stream& stream, i64 times, const Mention& mention);
+  void end_run();
   StreamId stream_id() const;
   Stream& stream();
   const Evidence& evidence();
   i64 line() const { return mention_->first_line; }
   SeriesState* find_series(const SeriesId& id);
   SeriesState& add_series(const SeriesId& id, const Reading& reading, bool has_step, bool has_time);
+  void thin_series();
   bool same_failure(const Incident& old, const Trail& trail, const Oom& now) const;
   /// Joins a report of a death to the incident that it belongs to, if there is one.
   bool join_death(const Oom& now);
@@ -124,6 +126,7 @@ class CaseBuilder : public Sink {
   StreamId stream_id_;              ///< of the stream that was asked for last
   Stream* stream_ = nullptr;        ///< that stream
   std::deque<SeriesState> series_;  ///< as many as the case has
+  std::size_t buckets_ = 0;         ///< of all of them
   std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
   /// Where readings went before, by who told them as which of its readings: to find a series by its hash takes longer.
   std::array<SeriesState*, 256> ways_{};
@@ -134,7 +137,7 @@ class CaseBuilder : public Sink {
   std::vector<Trail> trails_;
   std::vector<Sign> signs_;  ///< handled/…, run/completed and run/went_on, to be joined with incidents
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's
-  std::map<std::pair<int, StreamId>, Progress> progress_;  ///< by run
+  std::map<std::pair<int, StreamId>, Progress> progress_;  ///< by run; of those that ended, what a trail names
 };
 
 }  // namespace oomdoctor

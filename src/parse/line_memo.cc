@@ -4,8 +4,8 @@ namespace oomdoctor {
 namespace {
 
 /// Many shapes for each way of printing a line, because each of its numbers has several lengths. At about half a
-/// kilobyte each, a thread's memo stays under 8 MiB.
-constexpr std::size_t max_shapes = 12000, slots = 1 << 15, remembered = 1 << 16;
+/// kilobyte each, a thread's memo stays under 2 MiB.
+constexpr std::size_t max_shapes = 2048, slots = 1 << 12, remembered = 1 << 16;
 /// A longer line is dear to keep and likely to be the only one of its shape.
 constexpr std::size_t longest_line = 1024;
 
