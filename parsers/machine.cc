@@ -54,6 +54,12 @@ bool takes_total_memory_alone(std::string_view line) {
          line.find("host") == line.npos;
 }
 
+/// The card's name stands first on its line.
+bool begins_line(std::string_view block, std::size_t at) {
+  const std::size_t before = block.substr(0, at).find_last_not_of(' ');
+  return before == block.npos || block[before] == '\n' || block[before] == '\r';
+}
+
 void colab(const Match&, Sink& sink) { sink.setting("notebook", "Colab"); }
 
 constexpr Pattern patterns[] = {
@@ -115,6 +121,7 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "NVIDIA A40, 46068 MiB",
              .emit = gpu_and_capacity,
+             .near = begins_line,
              .aside = true,
              .source = "nvidia-smi --query-gpu=name,memory.total --format=csv"}),
     checked(

@@ -98,6 +98,14 @@ void code_137(const Match& m, Sink& sink) {
   tell(m, sink);
 }
 
+/// "code" is a word of programs, too: of a death its number follows.
+bool is_numbered(std::string_view block, std::size_t at) {
+  std::string_view behind = block.substr(at + std::string_view("code").size());
+  for (const char c : {':', ' '})
+    if (behind.starts_with(c)) behind.remove_prefix(1);
+  return behind.starts_with("137") || behind.starts_with("-9");
+}
+
 constexpr Pattern patterns[] = {
     checked({.name = "process_exit/elastic",
              .anchor = "failed (exitcode",
@@ -160,9 +168,10 @@ constexpr Pattern patterns[] = {
          .anchor = "code",
          .regex =
              R"((?:[Ee]xited with|[Ff]inished with|[Cc]ompleted with|[Tt]erminated with|[Ff]ailed with|[Ff]ailed:?|[Rr]eturned a non-zero|did not )"
-             R"(complete successfully:|[Ee]xited \() ?(?:an? )?(?:exit )?[Cc]ode:? ?(?:137|-9)\b)",
+             R"(complete successfully:|[Ee]xited \() ?(?:an? )?(?:exit )?code:? ?(?:137|-9)\b)",
          .example = "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
-         .emit = code_137}),
+         .emit = code_137,
+         .near = is_numbered}),
     checked(
         {.name = "process_exit/return_code",
          .anchor = "return code",

@@ -80,6 +80,11 @@ void cancelled(const Match& m, Sink& sink) {
   sink.remark("run/cancelled");
 }
 
+/// The state is a word of its own: CUDA_ERROR_OUT_OF_MEMORY is none.
+bool is_state(std::string_view block, std::size_t at) {
+  return at == 0 || std::string_view(" |:=").find(block[at - 1]) != std::string_view::npos;
+}
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "slurm/oom_event",
@@ -129,6 +134,7 @@ constexpr Pattern patterns[] = {
              R"(^ {0,8}\d{1,12}[\w+.\-\[\]]{0,24}[ |][^\r\n]{0,300}[ |]OUT_OF_ME(?:MORY|M?O?R?\+)[ |]{1,40}\d{1,3}:\d{1,3})",
          .example = "71422          train     normal      group          4 OUT_OF_ME+    0:125",
          .emit = row,
+         .near = is_state,
          .source = "slurm: src/sacct/print.c"}),
     checked(
         {.name = "slurm/report",
@@ -138,6 +144,7 @@ constexpr Pattern patterns[] = {
              R"(Run time [\d:\-]{1,20}, )OUT_OF_MEMORY)",
          .example = "State: OUT_OF_MEMORY (exit code 0)",
          .emit = report,
+         .near = is_state,
          .source = "seff and job scripts: real logs"}),
     checked(
         {.name = "slurm/cancelled",

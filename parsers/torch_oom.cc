@@ -271,6 +271,9 @@ void thc(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// "… error: out of memory": what failed stands before it, and not "CUDA out of memory" as the allocator says.
+bool follows_colon(std::string_view block, std::size_t at) { return block.substr(0, at).ends_with(": "); }
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "torch_oom/request",
@@ -338,14 +341,16 @@ constexpr Pattern patterns[] = {
          .regex = R"((?:cuda runtime error \(2\)|error=2) : out of memory)",
          .example =
              "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
-         .emit = thc}),
+         .emit = thc,
+         .near = follows_colon}),
     checked(
         {.name = "torch_oom/cuda_error",
          .anchor = "out of memory",
          .regex =
              R"((?:^|[:\]|>)] {1,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
          .example = "torch.AcceleratorError: CUDA error: out of memory",
-         .emit = bare}),
+         .emit = bare,
+         .near = follows_colon}),
     checked(
         {.name = "torch_oom/short",
          .anchor = "CUDA OOM",

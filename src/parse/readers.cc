@@ -275,12 +275,13 @@ bool ReaderTable::find_wanted(const Window& window, std::span<const AnchorHit> h
 }
 
 bool ReaderTable::find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const {
+  std::optional<Line> row;
   for (const AnchorHit& hit : hits)
     for (const Target& t : behind_[hit.anchor]) {
+      if (t.table == nullptr) continue;
+      if (!row) row = window.line_around(hits[0].offset, line.number, Window::max_row);
       Layout layout;
-      if (t.table == nullptr ||
-          !t.table->header(window.line_around(hits[0].offset, line.number, Window::max_row).body(), layout))
-        continue;
+      if (!t.table->header(row->body(), layout)) continue;
       line.prefix = peel_prefix(line.text);
       Found& header = out.all.emplace_back();
       header.header = t.table;
@@ -311,8 +312,10 @@ bool ReaderTable::try_gauge(const Reader& reader, const Line& line, Findings& ou
 }
 
 /// The matches that cover this line: a neighbour's match has its own hit.
-bool ReaderTable::try_message(const Reader& reader, const Window& window, const Line& line, Findings& out) {
-  const Joined joined = Cursor(window, line).joined(message_back, message_ahead);
+bool ReaderTable::try_message(const Reader& reader, const Window& window, const Line& line, Views& views,
+                              Findings& out) {
+  if (!views.joined) views.joined = Cursor(window, line).joined(message_back, message_ahead);
+  const Joined& joined = *views.joined;
   std::size_t own_begin = 0, own_end = joined.text.size();
   for (const auto& [begin, number] : joined.starts) {
     if (number <= line.number) own_begin = begin;
@@ -362,10 +365,10 @@ bool find_match(const Reader& reader, std::string_view text, Captures& captures)
 
 }  // namespace
 
-bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line,
-                             std::optional<Printed>& printed, Findings& out) {
+bool ReaderTable::try_reader(const Reader& reader, const Window& window, const Line& line, Views& views,
+                             Findings& out) {
   if (reader.form) return try_gauge(reader, line, out);
-  if (reader.message) return try_message(reader, window, line, out);
+  if (reader.message) return try_message(reader, window, line, views, out);
   const Pattern& pattern = *reader.pattern;
   Found found = found_on(line, reader);
   if (!pattern.regex.empty()) {
@@ -376,9 +379,9 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   }
   if (pattern.takes != nullptr && !pattern.takes(line.text)) return false;
   if (pattern.reads != nullptr) {
-    if (!printed) printed = read_printed(line.text);
-    if (!pattern.reads(*printed)) return false;
-    found.printed = &out.printed.emplace_back(*printed);
+    if (!views.printed) views.printed = read_printed(line.text);
+    if (!pattern.reads(*views.printed)) return false;
+    found.printed = &out.printed.emplace_back(*views.printed);
   }
   out.all.push_back(std::move(found));
   return true;
@@ -387,14 +390,14 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
 void ReaderTable::read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted,
                             LineMemo* memo, Findings& out) {
   const std::size_t first = out.all.size();
-  std::optional<Printed> printed;  // read once, whoever asks
+  Views views;
   bool taken = false;
   for (const bool fallback : {false, true})
     for (const Reader* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
-        taken |= try_reader(*r, window, line, printed, out) && !(r->pattern != nullptr && r->pattern->aside);
+        taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->aside);
   const bool alike = memo != nullptr && memo->wanted() && !line.prefix.strange_time && !has_long_exponent(line.text) &&
-                     !(printed && (!printed->repeatable || digits_may_be_program(line.text)));
+                     !(views.printed && (!views.printed->repeatable || digits_may_be_program(line.text)));
   if (alike) memo->keep(shape_of(line, std::span(out.all).subspan(first), out));
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
 }

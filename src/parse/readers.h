@@ -113,16 +113,20 @@ class ReaderTable {
     const Table* table;
     bool (*near)(std::string_view block, std::size_t at);
   };
+  /// What readers look at beside the text of a line: made once, when the first asks.
+  struct Views {
+    std::optional<Printed> printed;
+    std::optional<Joined> joined;
+  };
 
   /// False where the bytes behind the anchor show that the target will not take the line.
   static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
   /// What these anchors of one line lead to, in order; false where they lead nowhere.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits, std::vector<const Reader*>& wanted) const;
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const;
-  static bool try_reader(const Reader& reader, const Window& window, const Line& line, std::optional<Printed>& printed,
-                         Findings& out);
+  static bool try_reader(const Reader& reader, const Window& window, const Line& line, Views& views, Findings& out);
   static bool try_gauge(const Reader& reader, const Line& line, Findings& out);
-  static bool try_message(const Reader& reader, const Window& window, const Line& line, Findings& out);
+  static bool try_message(const Reader& reader, const Window& window, const Line& line, Views& views, Findings& out);
   static void read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
                         Findings& out);
 

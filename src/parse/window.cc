@@ -144,9 +144,11 @@ Joined Cursor::joined(int back, int ahead) const {
   forward(ahead, keep);
   Joined out;
   for (const Line& l : lines) {
-    out.starts.emplace_back(out.text.size(), l.number);
-    for (const char c : l.body())
-      if (!is_blank(c)) out.text.push_back(c);
+    const std::size_t begin = out.text.size();
+    out.starts.emplace_back(begin, l.number);
+    out.text += l.body();
+    out.text.erase(std::remove_if(out.text.begin() + static_cast<std::ptrdiff_t>(begin), out.text.end(), is_blank),
+                   out.text.end());
   }
   return out;
 }
