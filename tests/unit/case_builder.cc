@@ -106,6 +106,30 @@ TEST_CASE("a resumed job's progress is not the dead one's", "[case_builder]") {
   CHECK_FALSE(found.incidents[0].handled);
 }
 
+TEST_CASE("a failure that its own run went on from stays handled when the job resumes", "[case_builder]") {
+  const Case found =
+      scan_text(step(1) + torch_message() + "\n" + step(2) + "Resuming from checkpoint /out/checkpoint-2\n" + step(3));
+  REQUIRE(found.incidents.size() == 1);
+  CHECK(found.incidents[0].handled);
+  CHECK(found.incidents[0].handled_by->span.first_line == 3);
+}
+
+TEST_CASE("many growing series share one room", "[case_builder]") {
+  constexpr int ranks = 30, steps = 3000;
+  std::string text;
+  for (int i = 0; i < steps; ++i)
+    for (int rank = 0; rank < ranks; ++rank) text += "[rank" + std::to_string(rank) + "]: " + step(i);
+  const Case found = scan_text(text);
+  REQUIRE(found.series.size() == ranks);
+  std::size_t buckets = 0;
+  for (const Series& series : found.series) {
+    CHECK(series.n == steps);
+    buckets += series.buckets().size();
+  }
+  CHECK(buckets <= CaseLimits::buckets / 2);
+  CHECK(buckets > CaseLimits::buckets / 8);
+}
+
 TEST_CASE("the next input's progress is not the first one's", "[case_builder]") {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("a.log", step(1) + torch_message() + "\n"));
