@@ -9,6 +9,7 @@
 
 #include "parse/context.h"
 #include "parse/device_export.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -135,7 +136,7 @@ constexpr Table tables[] = {
      .example_row = "  0  248 W    1812 MB   196300 MB",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/gauge.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -134,7 +135,7 @@ constexpr Table tables[] = {
      .example_row = "GPU 0     1812    98",
      .header = header,
      .sniff = nullptr,
-     .row = row,
+     .rows = recorded_rows<row>,
      .source = "DCGM: dcgmi/DeviceMonitor.cpp"},
 };
 

@@ -10,6 +10,7 @@
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/gauge.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -155,14 +156,14 @@ constexpr Table tables[] = {
      .example_row = "|  0 | 98% |  4% |",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
     {.name = "gputil/all",
      .anchor = "| Memory used |",
      .example_header = "| ID | Name       | Memory total | Memory used | Memory free |",
      .example_row = "|  0 | NVIDIA A40 |      46068MB |      1812MB |     44256MB |",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
 };
 
 }  // namespace

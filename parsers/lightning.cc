@@ -10,6 +10,7 @@
 
 #include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -194,14 +195,14 @@ constexpr Table tables[] = {
      .example_row = "1310720000,2097152000,,49,",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
     {.name = "lightning/gpu_stats_csv",
      .anchor = "/memory.used (MB)",
      .example_header = "epoch,gpu_id: 0/memory.used (MB),gpu_id: 1/memory.used (MB),step",
      .example_row = ",4021.0,3871.0,49",
      .header = header,
      .sniff = nullptr,
-     .row = row,
+     .rows = recorded_rows<row>,
      .source = "Lightning: pytorch_lightning/callbacks/gpu_stats_monitor.py, core/memory.py (get_gpu_memory_map)"},
 };
 

@@ -10,6 +10,7 @@
 #include "parse/gauge.h"
 #include "parse/parser.h"
 #include "parse/printed.h"
+#include "parse/recorded_rows.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
@@ -143,7 +144,7 @@ constexpr Table tables[] = {
      .example_row = " 20105    3301  3.8G   1.3G   1.1G   1.0G      32.0M",
      .header = worker_header,
      .sniff = nullptr,
-     .row = worker_row,
+     .rows = recorded_rows<worker_row>,
      .source = "real logs"},
 };
 

@@ -9,6 +9,7 @@
 
 #include "parse/context.h"
 #include "parse/device_export.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -203,14 +204,14 @@ constexpr Table tables[] = {
      .example_row = "0    35.0c  34.0W   300Mhz  1200Mhz  0%   auto  290.0W   12%   98%",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
     {.name = "rocm_smi/csv",
      .anchor = "VRAM Total Used Memory (B)",
      .example_header = "device,VRAM Total Memory (B),VRAM Total Used Memory (B)",
      .example_row = "card0,68702699520,30412800000",
      .header = csv_header,
      .sniff = nullptr,
-     .row = csv_row},
+     .rows = recorded_rows<csv_row>},
 };
 
 }  // namespace

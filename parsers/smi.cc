@@ -11,7 +11,9 @@
 #include <any>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "parse/device_export.h"
@@ -104,24 +106,53 @@ bool header(std::string_view line, Layout& layout) {
                : has(used) && (has(time_stamp) || has(index));
 }
 
-/// A memory cell and its unit in bytes: the cell's own, else the header's. nullopt for [N/A] and its like.
+struct Number {
+  double value = 0;
+  int decimals = 0;
+};
+
+/// The number at the front of a cell, nearly always digits and nothing else; moves `at` behind it.
+std::optional<Number> front_number(std::string_view cell, std::size_t& at) {
+  constexpr std::size_t most_digits = 15;  // a double holds them all
+  i64 whole = 0;
+  std::size_t i = 0;
+  for (; i < std::min(cell.size(), most_digits) && cell[i] >= '0' && cell[i] <= '9'; ++i)
+    whole = whole * 10 + (cell[i] - '0');
+  if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, Number{static_cast<double>(whole), 0};
+  const auto any = read_number(cell, at);
+  return any ? std::optional(Number{any->value, any->decimals}) : std::nullopt;
+}
+
+/// A column, and its cell in the row that is being read.
+struct Column {
+  int role = other;  ///< and unit
+  bool bare = true;  ///< its header names no unit
+  std::string_view cell;
+};
+
+/// What a memory cell says.
 struct Amount {
   double number = 0, unit = mebibyte;
   int decimals = 0;
   bool bare = true;  ///< neither cell nor header name a unit
 };
-std::optional<Amount> amount(std::string_view cell, std::string_view column, int role) {
+
+/// The unit, in bytes, is the cell's own, else the header's. nullopt for [N/A] and its like.
+void read_amount(std::string_view cell, const Column& column, std::optional<Amount>& out) {
+  out.reset();
   std::size_t at = 0;
-  const auto n = read_number(cell, at);
-  if (!n || n->value < 0) return std::nullopt;
+  const auto n = front_number(cell, at);
+  if (!n || n->value < 0) return;
   while (at < cell.size() && cell[at] == ' ') ++at;
   const std::string_view unit = cell.substr(at);
-  if (!unit.empty() && unit != "MiB" && unit != "MB") return std::nullopt;
-  Amount out{n->value, mebibyte, n->decimals, unit.empty() && column.find_first_of("[(") == column.npos};
-  const int named = role & unit_bits;
-  if (unit.empty() && named == gigabytes_unit) out.unit = static_cast<double>(GiB);
-  if (unit.empty() && named == bytes_unit) out.unit = 1;
-  return out;
+  if (!unit.empty() && unit != "MiB" && unit != "MB") return;
+  Amount& amount = out.emplace();
+  amount.number = n->value;
+  amount.decimals = n->decimals;
+  amount.bare = unit.empty() && column.bare;
+  const int named = column.role & unit_bits;
+  if (unit.empty() && named == gigabytes_unit) amount.unit = static_cast<double>(GiB);
+  if (unit.empty() && named == bytes_unit) amount.unit = 1;
 }
 
 /// A time stamp, "2025/02/01 12:00:00.104", with a zone or without, a calendar date, or seconds since 1970.
@@ -143,27 +174,36 @@ std::optional<double> day_of(std::string_view cell) {
   return stamp && stamp->has_date ? std::optional(stamp->seconds) : std::nullopt;
 }
 
+/// What a row says of its card.
+struct Named {
+  std::optional<int> index;
+  std::string_view uuid, bus, name, tile;
+  std::optional<double> total;  ///< bytes
+  bool operator==(const Named&) const = default;
+  /// What tells it from others of its number.
+  std::string_view other() const { return !uuid.empty() ? uuid : !bus.empty() ? bus : name; }
+};
+
 /// What rows remember of the rows before them.
 struct Seen {
-  /// A row of a numbered card that told all that there is to tell of the card.
-  struct Told {
+  /// A card of which a row told all that there is to tell.
+  struct Known {
     std::string uuid, bus, name, label;
     std::optional<double> total;
     Where where;
+    const Known** told = nullptr;  ///< which card of its number was told last; null: it cannot be told from others
+    std::map<std::pair<Metric, double>, Reading> readings;  ///< by unit: all but value and print step
   };
   std::optional<double> date;          ///< of the date line above the rows
   std::optional<double> moment;        ///< of the last row, where cards are told apart by their order
   std::vector<std::string> cards;      ///< of this moment
   std::map<int, std::string> numbers;  ///< the card that had a number first
   std::optional<i64> total;            ///< MiB, of the first card
-  std::map<int, Told> told;            ///< by number
+  std::deque<Known> known;             ///< numbered cards
+  std::map<int, const Known*> told;    ///< last, by number
   std::string name;                    ///< told last
+  std::optional<Known> other;          ///< told last, where it is none of these
 };
-
-Seen& seen(const Layout& layout) {
-  if (!layout.memory.has_value()) layout.memory.emplace<Seen>();
-  return *std::any_cast<Seen>(&layout.memory);
-}
 
 void begin_moment(Seen& seen, std::optional<double> date, std::optional<double> moment) {
   seen.date = date;
@@ -184,20 +224,19 @@ int place_in_moment(Seen& seen, std::optional<double> time, std::string_view car
 }
 
 struct Row {
+  Named card;
   std::optional<double> time, day;
   std::optional<Amount> used, total, free;
-  std::optional<int> index;
-  std::string_view uuid, bus, name, tile;
   bool strange_time = false;
 };
 
 /// One cell of a row; false where it does not fit its column: the line is no row.
-bool read_cell(std::string_view cell, std::string_view column, int role, Row& row) {
-  const int plain = role & ~unit_bits;
+bool read_cell(std::string_view cell, const Column& column, Row& row) {
+  const int plain = column.role & ~unit_bits;
   if (plain == used || plain == total || plain == free_) {
-    const auto number = amount(cell, column, role);
-    if (!number && !is_absent(cell)) return false;
-    (plain == used ? row.used : plain == total ? row.total : row.free) = number;
+    std::optional<Amount>& amount = plain == used ? row.used : plain == total ? row.total : row.free;
+    read_amount(cell, column, amount);
+    if (!amount && !is_absent(cell)) return false;
   } else if (plain == time_stamp) {
     if (const auto day = day_of(cell))
       row.day = day;
@@ -207,138 +246,220 @@ bool read_cell(std::string_view cell, std::string_view column, int role, Row& ro
       row.strange_time = true;
   } else if (plain == index && !is_absent(cell)) {
     std::size_t at = 0;
-    const auto n = read_number(cell, at);
-    if (!n) return row.name = cell, true;  // some call the card's name "gpu"
+    const auto n = front_number(cell, at);
+    if (!n) return row.card.name = cell, true;  // some call the card's name "gpu"
     if (at != cell.size() || n->decimals != 0 || n->value < 0 || n->value > 1024) return false;
-    row.index = static_cast<int>(n->value);
+    row.card.index = static_cast<int>(n->value);
   } else if (plain == uuid) {
-    row.uuid = cell;
+    row.card.uuid = cell;
   } else if (plain == bus) {
-    row.bus = cell;
+    row.card.bus = cell;
   } else if (plain == tile) {
-    row.tile = cell;
+    row.card.tile = cell;
   } else if (plain == name) {
-    row.name = cell;
+    row.card.name = cell;
   }
   return true;
 }
 
-/// The cells whose columns matter; false where there are more or fewer than columns, or one does not fit.
-bool read_cells(std::string_view line, const Layout& layout, Row& row) {
-  const auto commas = std::count(line.begin(), line.end(), ',');  // a log may go on behind a table
-  if (static_cast<std::size_t>(commas) + 1 != layout.roles.size()) return false;
-  for (std::size_t i = 0; i < layout.roles.size(); ++i) {
-    const std::size_t comma = line.find(',');
-    if (layout.roles[i] != other &&
-        !read_cell(trimmed_cell(line.substr(0, comma)), layout.columns[i], layout.roles[i], row))
-      return false;
-    line.remove_prefix(comma == line.npos ? line.size() : comma + 1);
+/// Cuts the line into as many cells as there are columns; false where there are more or fewer: a log may go on behind a
+/// table.
+bool cut_cells(std::string_view line, std::span<Column> columns) {
+  std::size_t begin = 0;
+  for (Column& column : columns) {
+    if (begin > line.size()) return false;
+    const std::size_t comma = std::min(line.find(',', begin), line.size());
+    column.cell = line.substr(begin, comma - begin);
+    begin = comma + 1;
   }
-  return true;
+  return begin == line.size() + 1;
 }
 
-bool read_row(std::string_view line, const Layout& layout, Row& row) {
-  if (!read_cells(line, layout, row)) return false;
+bool read_row(std::string_view line, std::span<Column> columns, Row& row) {
+  if (!cut_cells(line, columns)) return false;
+  for (const Column& column : columns)
+    if (column.role != other && !read_cell(trimmed_cell(column.cell), column, row)) return false;
   if (row.strange_time && !row.used && !row.free) return false;
   if (row.day && row.time && *row.time < 86400) *row.time += *row.day;
   if ((row.used && row.used->bare && row.used->number > most_mebibytes) ||
       (row.total && row.total->bare && row.total->number > most_mebibytes))
     for (auto* a : {&row.used, &row.total, &row.free})
       if (*a && (*a)->bare) (*a)->unit = 1;
+  if (row.total) row.card.total = row.total->number * row.total->unit;
   return true;
 }
 
 /// True where this number was another card's before: two machines write into one file, and both have a card 0.
-bool is_second_of_its_number(Seen& seen, const Row& row) {
-  const std::string_view card = !row.uuid.empty() ? row.uuid : !row.bus.empty() ? row.bus : row.name;
-  if (card.empty()) return false;
-  const auto known = seen.numbers.find(*row.index);
-  if (known != seen.numbers.end()) return known->second != card;
-  if (seen.numbers.size() < most_remembered) seen.numbers.emplace(*row.index, card);
+bool is_second_of_its_number(Seen& seen, const Named& card) {
+  if (card.other().empty()) return false;
+  const auto known = seen.numbers.find(*card.index);
+  if (known != seen.numbers.end()) return known->second != card.other();
+  if (seen.numbers.size() < most_remembered) seen.numbers.emplace(*card.index, card.other());
   return false;
 }
 
 /// Names the card of a row: its number, else what else tells it from others.
-std::string identify(Seen& seen, const Row& r, Where& where) {
-  if (!r.tile.empty())
-    return "GPU " + (r.index ? std::to_string(*r.index) : std::string()) + " tile " + std::string(r.tile);
-  if (r.index) {
-    const bool second = is_second_of_its_number(seen, r);
-    if (!second) where.device = r.index;
-    return !second ? "" : std::string(!r.uuid.empty() ? r.uuid : !r.bus.empty() ? r.bus : r.name);
+std::string identify(Seen& seen, const Named& card, std::optional<double> time, Where& where) {
+  if (!card.tile.empty())
+    return "GPU " + (card.index ? std::to_string(*card.index) : std::string()) + " tile " + std::string(card.tile);
+  if (card.index) {
+    const bool second = is_second_of_its_number(seen, card);
+    if (!second) where.device = card.index;
+    return std::string(second ? card.other() : "");
   }
-  if (!r.uuid.empty()) return std::string(r.uuid);
-  if (!r.bus.empty()) return std::string(r.bus);
-  std::string label(r.name);
-  if (const int place = place_in_moment(seen, r.time, r.name); place > 0)
+  if (!card.uuid.empty() || !card.bus.empty()) return std::string(card.other());
+  std::string label(card.name);
+  if (const int place = place_in_moment(seen, time, card.name); place > 0)
     label += (label.empty() ? "row " : ", row ") + std::to_string(place + 1);
   return label;
 }
 
 /// The total of the row's card, and of all cards as long as they are alike.
-void tell_total(Seen& seen, const Row& r, const std::string& card, Sink& sink) {
-  if (!r.total || r.total->number <= 0) return;
-  const i64 total = whole_number(r.total->number * r.total->unit / mebibyte);
+void tell_total(Seen& seen, const Named& named, const std::string& card, Sink& sink) {
+  if (!named.total || *named.total <= 0) return;
+  const i64 total = whole_number(*named.total / mebibyte);
   if (!seen.total) seen.total = total;
   const std::string text = std::to_string(total) + " MiB";
   sink.setting("capacity", *seen.total == total ? text : "not the same for all cards");
   if (!card.empty()) sink.setting("capacity/" + card, text);
 }
 
-std::optional<double> total_of(const Row& r) {
-  return r.total ? std::optional(r.total->number * r.total->unit) : std::nullopt;
+/// The numbered card that is so named, told before or not; null where there are too many.
+Seen::Known* known_card(Seen& seen, const Named& named) {
+  if (!named.index || !named.tile.empty()) return nullptr;
+  const Seen::Known*& told = seen.told[*named.index];
+  for (Seen::Known& known : seen.known)
+    if (known.told == &told && known.uuid == named.uuid && known.bus == named.bus && known.name == named.name &&
+        known.total == named.total)
+      return &known;
+  if (seen.known.size() >= most_remembered) return told = nullptr, nullptr;
+  Seen::Known& known = seen.known.emplace_back();
+  known.uuid = named.uuid;
+  known.bus = named.bus;
+  known.name = named.name;
+  known.total = named.total;
+  known.told = &told;
+  return &known;
 }
 
-/// What the row says of its card, told again only where it says something else than the card's last row.
-std::string tell_card(const Layout& layout, const Row& r, Sink& sink) {
-  Seen& memory = seen(layout);
-  const bool named = r.index && r.tile.empty();
-  const auto last = named ? memory.told.find(*r.index) : memory.told.end();
-  if (last != memory.told.end() && memory.name == r.name) {
-    const Seen::Told& told = last->second;
-    if (told.uuid == r.uuid && told.bus == r.bus && told.name == r.name && told.total == total_of(r)) {
-      sink.at(told.where);
-      return told.label;
-    }
+/// What the row says of its card.
+void tell_card(Seen& seen, const Named& named, std::optional<double> time, bool with_total, Seen::Known& card,
+               Sink& sink) {
+  card.where = {};
+  card.label = identify(seen, named, time, card.where);
+  sink.at(card.where);
+  seen.name = named.name;
+  if (!named.name.empty()) sink.setting("gpu", named.name);
+  if (with_total) tell_total(seen, named, card.where.device ? std::to_string(*card.where.device) : card.label, sink);
+}
+
+Reading& reading_of(Seen::Known& card, Metric metric, double unit) {
+  const auto [at, added] = card.readings.try_emplace({metric, unit});
+  Reading& reading = at->second;
+  if (!added) return reading;
+  reading.metric = metric;
+  reading.kind = SeriesKind::sampled_gauge;
+  reading.unit = unit == mebibyte ? "MiB" : unit == 1 ? "B" : "GB";
+  reading.ambiguous_unit = reading.unit == "GB";
+  reading.label = card.label;
+  return reading;
+}
+
+class CsvRows final : public Rows {
+ public:
+  explicit CsvRows(const Layout& layout)
+      : processes_(layout.kind == "smi_apps_csv"), with_total_(layout.note.empty()), columns_(layout.roles.size()) {
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      columns_[i] = {layout.roles[i], layout.columns[i].find_first_of("[(") == std::string::npos, {}};
   }
-  Where where;
-  std::string label = identify(memory, r, where);
-  sink.at(where);
-  memory.name = r.name;
-  if (!r.name.empty()) sink.setting("gpu", r.name);
-  if (layout.note.empty()) tell_total(memory, r, where.device ? std::to_string(*where.device) : label, sink);
-  if (named && (last != memory.told.end() || memory.told.size() < most_remembered))
-    memory.told[*r.index] = {std::string(r.uuid), std::string(r.bus), std::string(r.name), label, total_of(r), where};
-  return label;
-}
 
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
-  if (layout.roles.empty()) return false;
-  if (layout.kind == "smi_apps_csv")
-    return comma_cells(line).size() >= layout.roles.size();  // names of programs hold commas
-  if (const auto date = date_line(line)) return begin_moment(seen(layout), date, {}), true;
-  Row r;
-  if (!read_row(line, layout, r)) return false;
-  if (!r.time) r.time = seen(layout).date;
-  const std::string label = tell_card(layout, r, sink);
-  const auto tell = [&](Metric metric, const Amount& amount) {
-    Reading reading;
-    reading.metric = metric;
-    reading.kind = SeriesKind::sampled_gauge;
-    reading.value = amount.number * amount.unit;
-    reading.quantum = amount.decimals == 0 ? amount.unit : amount.unit / std::pow(10.0, amount.decimals);
+  bool read(std::string_view line) override {
+    if (columns_.empty()) return false;
+    if (processes_) {
+      if (comma_cells(line).size() < columns_.size()) return false;  // names of programs hold commas
+      kept_.emplace_back().kind = Kept::Kind::process;
+    } else if (const auto date = date_line(line)) {
+      Kept& kept = kept_.emplace_back();
+      kept.kind = Kept::Kind::date;
+      kept.time = date;
+    } else {
+      Row row;
+      if (!read_row(line, columns_, row)) return false;
+      Kept& kept = kept_.emplace_back();
+      kept.card = number_of(row.card);
+      kept.time = row.time;
+      if (!row.used && !row.free) return true;
+      kept.kind = row.used ? Kept::Kind::used : Kept::Kind::free;
+      const Amount& amount = row.used ? *row.used : *row.free;
+      kept.number = amount.number;
+      kept.unit = amount.unit;
+      kept.decimals = amount.decimals;
+    }
+    return true;
+  }
+
+  void tell(std::size_t i, std::any& memory, Sink& sink) override {
+    const Kept& row = kept_[i];
+    if (row.kind == Kept::Kind::process) return;
+    if (!memory.has_value()) memory.emplace<Seen>();
+    Seen& seen = *std::any_cast<Seen>(&memory);
+    if (row.kind == Kept::Kind::date) return begin_moment(seen, row.time, {});
+    const std::optional<double> time = row.time ? row.time : seen.date;
+    Seen::Known& card = tell_card(seen, cards_[row.card], time, sink);
+    if (row.kind == Kept::Kind::card) return;
+    Reading& reading = reading_of(card, row.kind == Kept::Kind::used ? Metric::used : Metric::free, row.unit);
+    reading.value = row.number * row.unit;
+    reading.quantum = row.decimals == 0 ? row.unit : row.unit / std::pow(10.0, row.decimals);
     reading.quantum = std::max(1.0, reading.quantum);
-    reading.unit = amount.unit == mebibyte ? "MiB" : amount.unit == 1 ? "B" : "GB";
-    reading.ambiguous_unit = reading.unit == "GB";
-    reading.label = label;
-    sink.reading(reading, {}, r.time);
+    sink.reading(reading, {}, time);
+  }
+
+ private:
+  /// What is kept of a row.
+  struct Kept {
+    enum class Kind { process, date, card, used, free } kind = Kind::card;
+    std::uint32_t card = 0;
+    int decimals = 0;
+    double number = 0, unit = 0;
+    std::optional<double> time;
   };
-  if (r.used)
-    tell(Metric::used, *r.used);
-  else if (r.free)
-    tell(Metric::free, *r.free);
-  return true;
-}
+  struct Card {
+    Named named;
+    Seen::Known* known = nullptr;
+  };
+
+  /// Of a card in `cards_`. Cards come in turns.
+  std::uint32_t number_of(const Named& named) {
+    const std::size_t next = card_ + 1 < cards_.size() ? card_ + 1 : 0;
+    if (next < cards_.size() && cards_[next].named == named) return card_ = static_cast<std::uint32_t>(next);
+    const auto begin = cards_.end() - static_cast<std::ptrdiff_t>(std::min(cards_.size(), most_remembered));
+    const auto found = std::find_if(begin, cards_.end(), [&](const Card& c) { return c.named == named; });
+    card_ = static_cast<std::uint32_t>(found - cards_.begin());
+    if (found == cards_.end()) cards_.push_back({named});
+    return card_;
+  }
+
+  /// Tells what a row says of its card only where it says something else than the last row of the card's number.
+  Seen::Known& tell_card(Seen& seen, Card& card, std::optional<double> time, Sink& sink) const {
+    if (card.known == nullptr) card.known = known_card(seen, card.named);
+    if (card.known != nullptr && *card.known->told == card.known && seen.name == card.known->name) {
+      sink.at(card.known->where);
+      return *card.known;
+    }
+    Seen::Known& told = card.known != nullptr ? *card.known : seen.other.emplace();
+    parsers::tell_card(seen, card.named, time, with_total_, told, sink);
+    if (told.told != nullptr) *told.told = &told;
+    return told;
+  }
+
+  bool processes_, with_total_;
+  std::vector<Column> columns_;
+  std::vector<Kept> kept_;
+  std::vector<Card> cards_;
+  std::uint32_t card_ = 0;  ///< of the last row
+};
+
+std::unique_ptr<Rows> csv_rows(const Layout& layout) { return std::make_unique<CsvRows>(layout); }
 
 bool sniff(std::span<const std::string> first_lines, Layout& layout) {
   const auto found = infer_columns(first_lines);
@@ -373,8 +494,6 @@ bool refusal(std::string_view line, Layout& layout) {
   return true;
 }
 
-bool no_row(std::string_view, const Layout&, Sink&) { return false; }
-
 constexpr Table tables[] = {
     {.name = "smi/unknown_field",
      .anchor = "is not a valid field to query",
@@ -382,42 +501,42 @@ constexpr Table tables[] = {
      .example_row = "",
      .header = refusal,
      .sniff = nullptr,
-     .row = no_row},
+     .rows = csv_rows},
     {.name = "smi/csv",
      .anchor = "memory.used",
      .example_header = "timestamp, index, name, memory.used [MiB], memory.total [MiB]",
      .example_row = "2025/02/01 12:00:00.104, 0, NVIDIA A40, 1812 MiB, 46068 MiB",
      .header = header,
      .sniff = sniff,
-     .row = row},
+     .rows = csv_rows},
     {.name = "smi/csv_renamed",
      .anchor = "memory_used",
      .example_header = "timestamp,gpu_utilization,memory_used,memory_total",
      .example_row = "1746550000.25,98, 1812, 46068",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = csv_rows},
     {.name = "smi/csv_free",
      .anchor = "memory.free",
      .example_header = "index, memory.free [MiB]",
      .example_row = "0, 44256 MiB",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = csv_rows},
     {.name = "smi/csv_without_memory",
      .anchor = "utilization.gpu",
      .example_header = "timestamp, name, utilization.gpu [%], temperature.gpu",
      .example_row = "2025/02/01 12:00:00.104, NVIDIA A40, 98 %, 61",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = csv_rows},
     {.name = "smi/csv_spelled_out",
      .anchor = "Memory Used (MiB)",
      .example_header = "Timestamp, DeviceId, GPU Utilization (%), GPU Memory Used (MiB)",
      .example_row = "12:00:00.104,    0, 98.00, 1812.25",
      .header = header,
      .sniff = nullptr,
-     .row = row,
+     .rows = csv_rows,
      .source = "xpumanager: xpu-smi dump; scripts around nvidia-smi"},
     {.name = "smi/csv_free_renamed",
      .anchor = "memory_free",
@@ -425,21 +544,21 @@ constexpr Table tables[] = {
      .example_row = "2025-02-01 12:00:00,0,44256",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = csv_rows},
     {.name = "smi/csv_memory_short",
      .anchor = "mem_used",
      .example_header = "timestamp,gpu,gpu_mem_used",
      .example_row = "2025-02-01 12:00:00,0,1812",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = csv_rows},
     {.name = "smi/apps_csv",
      .anchor = "used_gpu_memory",
      .example_header = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]",
      .example_row = "2025/02/01 12:00:00.104, GPU-6e0b3c5a-0000-0000-0000-000000000001, 4711, python, 1812 MiB",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = csv_rows},
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "parse/context.h"
 #include "parse/device_export.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -84,21 +85,21 @@ constexpr Table tables[] = {
      .example_row = "    0   1812      4      0",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
     {.name = "smi_monitor/dmon_csv",
      .anchor = "gpu, ",
      .example_header = "#gpu, fb, bar1, ccpm",
      .example_row = "0, 1812, 4, 0",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
     {.name = "smi_monitor/without_memory",
      .anchor = "# gpu ",
      .example_header = "# gpu    pwr  gtemp  mtemp     sm    mem",
      .example_row = "    0     97     61      -     98     29",
      .header = header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -108,7 +109,7 @@ constexpr Table tables[] = {
          "       0/99      6.31G    0.05113    0.03921    0.02215        118        640: 100% 40/40 [00:11<00:00]",
      .header = new_header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
     {.name = "yolo/old_table",
      .anchor = "gpu_mem",
      .example_header = "     Epoch   gpu_mem       box       obj       cls     total    labels  img_size",
@@ -116,7 +117,7 @@ constexpr Table tables[] = {
          "      0/99     6.31G   0.05113   0.03921   0.02215    0.1125        71       640: 100% 40/40 [00:11<00:00]",
      .header = old_header,
      .sniff = nullptr,
-     .row = row},
+     .rows = recorded_rows<row>},
 };
 
 }  // namespace

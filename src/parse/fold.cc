@@ -5,8 +5,6 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t sniffed_lines = 6;
-
 bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
@@ -45,7 +43,7 @@ void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink&
 void Fold::add(Block& block) {
   const Window& window = *block.window;
   std::vector<Found>& found = block.found.all;
-  if (block.number == 0) sniff(window);
+  if (block.number == 0 && block.found.open) open_table(block.found.open);
   const auto move = [this](Mention& mention) {  // lines were counted from the beginning of the block
     mention.line.number += lines_;
     mention.line.last += lines_;
@@ -55,11 +53,8 @@ void Fold::add(Block& block) {
   for (Found& f : found) move(f);
   for (StepRun& run : block.found.runs) move(run.last), move(run.advanced);
   declared_.begin_block(block.found);
-  rows_.clear();
-  if (table_ != nullptr || std::any_of(found.begin(), found.end(), [](const Found& f) { return f.header != nullptr; }))
-    tell_rows(block);
-  else
-    for (const Found& f : found) tell(window, f, block.found);
+  if (rows_.size() < block.found.places.size()) rows_.resize(block.found.places.size());
+  for (const Found& f : found) tell(window, f, block.found);
   builder_.end_block();
   lines_ += block.line_ends;
   ended_ = ends_line(window.buffer()[block.end - 1]);
@@ -70,67 +65,42 @@ i64 Fold::finish() {
   return lines_ + (ended_ ? 0 : 1);
 }
 
-/// The first lines of an input may be rows without a header.
-void Fold::sniff(const Window& window) {
-  std::vector<std::string> head;
-  for (std::optional<Line> line = window.line_around(0, 1); line && head.size() < sniffed_lines;
-       line = window.next(*line))
-    head.emplace_back(line->text);
-  Layout layout;
-  if (const Table* table = readers_.sniff(head, layout)) open_table(*table, std::move(layout));
-}
-
-void Fold::open_table(const Table& table, Layout layout) {
-  table_ = &table;
+void Fold::open_table(const std::shared_ptr<const OpenTable>& table) {
+  const Layout& layout = table->layout;
   if (!layout.kind.empty()) case_.inputs.front().kind = layout.kind;
   // A header may come again before every row.
   const bool told =
       std::any_of(case_.notes.begin(), case_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
   if (!layout.note.empty() && !told) case_.notes.push_back({Severity::note, layout.note, {}});
-  layout_ = std::move(layout);
+  row_memory_.reset();
+  if (!open_ || *open_ != *table) open_ = table;
 }
 
-/// Line by line: each may be a row of the open table, and then is nothing else.
-void Fold::tell_rows(const Block& block) {
-  const Window& window = *block.window;
-  const std::vector<Found>& found = block.found.all;
-  std::size_t next = 0;
-  i64 number = lines_ + 1;
-  for (std::size_t at = block.begin; at < block.end;) {
-    const auto bounds = window.bounds_around(at, table_ != nullptr ? Window::max_row : Window::max_line);
-    const Line line = window.unpeeled(bounds, at, number);
-    bool header = false;
-    const std::size_t from = next;
-    const std::size_t stop = std::min(window.end_of_line(line.end), block.end);
-    for (; next < found.size() && found[next].line.begin < stop; ++next) header |= found[next].header != nullptr;
-    const bool row = table_ != nullptr && !header && tell_row(window, line);
-    for (std::size_t i = from; i < next; ++i)
-      if (!row || found[i].header != nullptr) tell(window, found[i], block.found);
-    at = stop;
-    number = line.last;
-    if (at == block.end || !ends_line(window.buffer()[at])) continue;  // a long line goes on
-    const bool pair = window.buffer()[at] == '\r' && at + 1 < block.end && window.buffer()[at + 1] == '\n';
-    at += pair ? std::size_t{2} : std::size_t{1};
-    ++number;
+void Fold::tell_rows(const Window& window, const RowRun& run, const Findings& findings) {
+  std::size_t row = run.first;
+  for (std::size_t i = run.places_begin; i < run.places_end; ++i) {
+    const RowPlace& place = findings.places[i];
+    Mention& mention = rows_[i];
+    mention.line.begin = place.begin;
+    mention.line.end = place.end;
+    mention.line.text = place.text;
+    mention.line.number = mention.first_line = place.number + lines_;
+    mention.line.last = mention.last_line = place.last + lines_;
+    mention.reader = run.table->name;
+    const Cursor cursor(window, mention.line);
+    builder_.begin_emit(cursor, mention);
+    run.rows->tell(row++, row_memory_, builder_);
+    claim(parser_of(*run.table), mention.first_line, mention.last_line);
   }
-  for (; next < found.size(); ++next) tell(window, found[next], block.found);
-}
-
-bool Fold::tell_row(const Window& window, const Line& line) {
-  const Cursor cursor(window, line);
-  rows_.push_back({line, table_->name, line.number, line.last, {}});
-  builder_.begin_emit(cursor, rows_.back());
-  if (!table_->row(line.text, layout_, builder_)) return false;
-  claim(parser_of(*table_), line.number, line.last);
-  return true;
 }
 
 void Fold::tell(const Window& window, const Found& f, const Findings& findings) {
   if (f.header != nullptr) {
-    open_table(*f.header, *f.layout);
-    claim(parser_of(*f.header), f.first_line, f.last_line);
+    open_table(*f.header);
+    claim(parser_of(*(*f.header)->table), f.first_line, f.last_line);
     return;
   }
+  if (f.rows != nullptr) return tell_rows(window, *f.rows, findings);
   if (told_before(f)) return;
   const Cursor cursor(window, f.line);
   builder_.begin_emit(cursor, f);

@@ -1,8 +1,9 @@
-// What the blocks of a source hold is told to the CaseBuilder in the order of the input, rows of tables included: they
-// mean something only behind their header.
+// What the blocks of a source hold is told to the CaseBuilder in the order of the input.
 #pragma once
 
+#include <any>
 #include <deque>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -15,35 +16,34 @@ namespace oomdoctor {
 
 class Fold {
  public:
-  Fold(const ReaderTable& readers, Case& out) : readers_(readers), builder_(out), case_(out) {}
+  explicit Fold(Case& out) : builder_(out), case_(out) {}
 
-  /// Blocks come in their order.
+  /// Blocks come in their order, each mapped with the table that is open behind the one before.
   void add(Block& block);
+  /// The table that is open behind the last block; null when there is none.
+  const std::shared_ptr<const OpenTable>& open() const { return open_; }
   /// Concludes what needs the end of the input. Returns how many lines there were.
   i64 finish();
 
  private:
-  void sniff(const Window& window);
-  void open_table(const Table& table, Layout layout);
-  void tell_rows(const Block& block);
-  bool tell_row(const Window& window, const Line& line);
+  void open_table(const std::shared_ptr<const OpenTable>& table);
+  void tell_rows(const Window& window, const RowRun& run, const Findings& findings);
   void tell(const Window& window, const Found& found, const Findings& findings);
   bool told_before(const Found& found);
   void claim(std::string_view parser, i64 first, i64 last);
 
-  const ReaderTable& readers_;
   CaseBuilder builder_;
   Case& case_;
   i64 lines_ = 0;  ///< that ended so far
   bool ended_ = true;
-  const Table* table_ = nullptr;
-  Layout layout_;
+  std::shared_ptr<const OpenTable> open_;
+  std::any row_memory_;  ///< of the rows told since it was opened
   i64 claimed_ = 0;
   std::string_view counted_;  ///< the parser claimed for last
   i64* count_ = nullptr;      ///< its lines
   DeclaredMemory declared_;
   std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
-  std::deque<Mention> rows_;                                  ///< of this block
+  std::vector<Mention> rows_;                                 ///< of this block; kept for the next ones
 };
 
 }  // namespace oomdoctor

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <any>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -109,10 +110,22 @@ struct Gauge {
 /// Columns of a CSV-like export, known from its header or inferred.
 struct Layout {
   std::vector<std::string> columns;
-  std::vector<int> roles;   ///< the table's own numbering
-  std::string note;         ///< what was inferred, for the report; "" when a header said it
-  std::string kind;         ///< kind of input: "smi_csv"
-  mutable std::any memory;  ///< what `row` remembers of earlier rows: they come in order, one at a time
+  std::vector<int> roles;  ///< the table's own numbering
+  std::string note;        ///< what was inferred, for the report; "" when a header said it
+  std::string kind;        ///< kind of input: "smi_csv"
+  bool operator==(const Layout&) const = default;
+};
+
+/// Rows of a table. Each is read from its line alone, on any thread; what it means behind the rows before it shows when
+/// it is told.
+class Rows {
+ public:
+  virtual ~Rows() = default;
+  /// Reads the next row; false when the line is none.
+  virtual bool read(std::string_view line) = 0;
+  /// Tells the row that was read as number `i`, from 0; the rows before it were told. `memory`: what they left there,
+  /// nothing when the table was opened.
+  virtual void tell(std::size_t i, std::any& memory, Sink& sink) = 0;
 };
 
 struct Table {
@@ -123,8 +136,8 @@ struct Table {
   bool (*header)(std::string_view line, Layout& layout);
   /// True when the first lines of an input are rows without a header. May be null.
   bool (*sniff)(std::span<const std::string> first_lines, Layout& layout);
-  /// Reads a row; false when the line is none. `time` comes from the row itself.
-  bool (*row)(std::string_view line, const Layout& layout, Sink& sink);
+  /// Where rows of this layout are read, which outlives them.
+  std::unique_ptr<Rows> (*rows)(const Layout& layout);
   std::string_view source = {};  ///< where this form is printed, when not where the parser says
 };
 

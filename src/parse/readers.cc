@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "parse/label.h"
+#include "parse/row_walk.h"
 
 namespace oomdoctor {
 namespace {
@@ -13,6 +14,7 @@ constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message 
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
 constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
+constexpr std::size_t sniffed_lines = 6;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
@@ -186,8 +188,12 @@ void Findings::clear() {
   parts.clear();
   printed.clear();
   messages.clear();
-  layouts.clear();
   runs.clear();
+  open.reset();
+  headers.clear();
+  rows.clear();
+  row_runs.clear();
+  places.clear();
 }
 
 const Printed& Findings::printed_of(const Found& found) const {
@@ -284,8 +290,7 @@ bool ReaderTable::find_header(const Window& window, Line& line, std::span<const 
       if (!t.table->header(row->body(), layout)) continue;
       line.prefix = peel_prefix(line.text);
       Found& header = out.all.emplace_back();
-      header.header = t.table;
-      header.layout = &out.layouts.emplace_back(std::move(layout));
+      header.header = &out.headers.emplace_back(std::make_shared<OpenTable>(t.table, std::move(layout)));
       header.line = line;
       header.first_line = line.number;
       header.last_line = line.last;
@@ -402,16 +407,31 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
 }
 
-i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
-                     Findings& out) const {
+i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, std::shared_ptr<const OpenTable> open,
+                     LineMemo& memo, Findings& out) const {
+  out.clear();
+  out.open = std::move(open);
+  RowWalk rows(window, begin, end, out);
+  if (out.open) rows.open(*out.open);
   std::vector<AnchorHit> hits;
   prefilter_->scan(window.buffer(), begin, end, hits);
   std::set<std::pair<const Reader*, std::pair<i64, std::size_t>>> seen;  // messages that several anchors lead to
   std::vector<const Reader*> wanted;
   std::size_t counted = begin;
-  i64 number = first_line;
+  i64 number = 1;
   for (std::size_t i = 0; i < hits.size();) {
     const std::size_t first = hits[i].offset, from = i;
+    if (rows.is_open() && first >= rows.begin()) {
+      rows.read_to(first);
+      while (i < hits.size() && hits[i].offset < rows.end()) ++i;
+      Line line = rows.line();
+      const bool header = find_header(window, line, std::span(hits).subspan(from, i - from), out);
+      const bool row = !header && rows.read();
+      rows.pass();
+      if (header) rows.open(*out.headers.back());
+      if (header || row) continue;  // and nothing else
+      i = from;
+    }
     const auto bounds = window.bounds_around(first);
     bool plain = true;
     for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
@@ -424,7 +444,12 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
     Line line = window.unpeeled(bounds, first, number);
     const LineShape* shape = plain ? memo.find(line.text) : nullptr;
     if (shape != nullptr && read_again(*shape, line, out)) continue;
-    if (find_header(window, line, here, out)) continue;  // a header's words are column names
+    if (!rows.is_open() && find_header(window, line, here, out)) {  // a header's words are column names
+      rows.go_to(line);
+      rows.pass();
+      rows.open(*out.headers.back());
+      continue;
+    }
     if (!few) find_wanted(window, here, wanted);
     const bool alike = plain && shape == nullptr &&
                        std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits_are_numbers; });
@@ -437,12 +462,19 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, i
     out.all.erase(std::remove_if(out.all.begin() + static_cast<std::ptrdiff_t>(before), out.all.end(), repeated),
                   out.all.end());
   }
-  return number - first_line + window.line_ends(counted, end);
+  if (rows.is_open()) rows.read_to(end);
+  return number - 1 + window.line_ends(counted, end);
 }
 
-const Table* ReaderTable::sniff(std::span<const std::string> first_lines, Layout& layout) const {
+std::shared_ptr<const OpenTable> ReaderTable::sniff(const Window& window) const {
+  std::vector<std::string> head;
+  for (std::optional<Line> line = window.line_around(0, 1); line && head.size() < sniffed_lines;
+       line = window.next(*line))
+    head.emplace_back(line->text);
+  Layout layout;
   for (const Table* table : tables_)
-    if (table->sniff != nullptr && table->sniff(first_lines, layout)) return table;
+    if (table->sniff != nullptr && table->sniff(head, layout))
+      return std::make_shared<OpenTable>(table, std::move(layout));
   return nullptr;
 }
 

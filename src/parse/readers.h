@@ -1,5 +1,6 @@
-// Map: what the lines of a block hold, found by anchors, then by the patterns and gauges behind them. A pure function
-// of the block, so that blocks may be mapped in any order and on any thread.
+// Map: what the lines of a block hold, found by anchors, then by the patterns and gauges behind them; rows of the table
+// that is open need no anchor. A pure function of the block and of the table that is open where it begins, so that
+// blocks may be mapped in any order and on any thread.
 #pragma once
 
 #include <deque>
@@ -57,7 +58,29 @@ struct StepRun {
   Mention last, advanced;  ///< the last line, and the last behind the first that names a higher step
 };
 
-/// What one line holds for one reader, or the header of a table.
+/// A table whose header was met, or whose rows showed themselves: the lines behind may be its rows.
+struct OpenTable {
+  const Table* table = nullptr;
+  Layout layout;
+  bool operator==(const OpenTable&) const = default;
+};
+
+/// The line of a row, in which nothing is peeled off.
+struct RowPlace {
+  std::size_t begin = 0, end = 0;
+  i64 number = 0, last = 0;
+  std::string_view text;
+};
+
+/// Rows of one table with nothing else between them: told as one finding.
+struct RowRun {
+  const Table* table = nullptr;
+  Rows* rows = nullptr;                          ///< that holds them
+  std::size_t first = 0;                         ///< in `rows`
+  std::size_t places_begin = 0, places_end = 0;  ///< in Findings::places
+};
+
+/// What one line holds for one reader, the header of a table, or rows.
 struct Found : Mention {
   const Reader* by = nullptr;
   std::string_view text = {};                    ///< what the reader was tried on: the line, or the joined message
@@ -66,8 +89,8 @@ struct Found : Mention {
   std::size_t values_begin = 0, values_end = 0;  ///< in Findings::values
   bool again = false;                            ///< the reader took something of this line before
   StepRun* steps = nullptr;                      ///< of which this is the first line
-  const Table* header = nullptr;
-  Layout* layout = nullptr;  ///< with `header`
+  const std::shared_ptr<const OpenTable>* header = nullptr;  ///< the line opens this table
+  const RowRun* rows = nullptr;                              ///< which begin with this line
 };
 
 /// What a block holds, in the order of the lines that led to it. Owns what `all` points to, but for what lines of a
@@ -78,8 +101,12 @@ struct Findings {
   std::deque<Parts> parts;
   std::deque<Printed> printed;
   std::deque<std::string> messages;
-  std::deque<Layout> layouts;
   std::deque<StepRun> runs;
+  std::shared_ptr<const OpenTable> open;  ///< the table that was taken to be open where the block begins
+  std::deque<std::shared_ptr<const OpenTable>> headers;
+  std::vector<std::unique_ptr<Rows>> rows;
+  std::deque<RowRun> row_runs;
+  std::vector<RowPlace> places;  ///< of the rows
 
   void clear();
   std::span<const GaugeValue> values_of(const Found& found) const {
@@ -100,12 +127,12 @@ class ReaderTable {
  public:
   explicit ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
 
-  /// Appends what the lines that begin in [begin, end) hold; `first_line` is the number of the line at `begin`. What it
-  /// finds does not depend on what the memo knows. Returns how many lines end there.
-  i64 map(const Window& window, std::size_t begin, std::size_t end, i64 first_line, LineMemo& memo,
-          Findings& out) const;
-  /// The table whose rows these first lines of an input are, without a header; nullptr when there is none.
-  const Table* sniff(std::span<const std::string> first_lines, Layout& layout) const;
+  /// Finds what the lines that begin in [begin, end) hold where `open` is the table that is open at `begin`, or null.
+  /// Lines are counted from 1. What it finds does not depend on what the memo knows. Returns how many lines end there.
+  i64 map(const Window& window, std::size_t begin, std::size_t end, std::shared_ptr<const OpenTable> open,
+          LineMemo& memo, Findings& out) const;
+  /// The table whose rows the first lines of an input are, without a header; null when there is none.
+  std::shared_ptr<const OpenTable> sniff(const Window& window) const;
 
  private:
   struct Target {
@@ -123,6 +150,7 @@ class ReaderTable {
   static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
   /// What these anchors of one line lead to, in order; false where they lead nowhere.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits, std::vector<const Reader*>& wanted) const;
+  /// Whether the line is the header of a table: then the last finding, and the last of the headers.
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, Findings& out) const;
   static bool try_reader(const Reader& reader, const Window& window, const Line& line, Views& views, Findings& out);
   static bool try_gauge(const Reader& reader, const Line& line, Findings& out);

@@ -41,8 +41,13 @@ class Desks {
   std::vector<std::unique_ptr<Desk>> free_;
 };
 
+bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<const OpenTable>& b) {
+  return a == b || (a && b && *a == *b);
+}
+
 /// Workers that take turns: each reads the next block, maps it while others do the same with theirs, and folds it when
-/// all before it are folded. One of them is the thread that waits for the result.
+/// all before it are folded. Which table is open where a block begins is known for sure only then: where another was
+/// taken to be, the block is mapped once more. One of them is the thread that waits for the result.
 class Work {
  public:
   Work(const ReaderTable& readers, Desks& desks, BlockReader& blocks, Fold& fold)
@@ -70,16 +75,23 @@ class Work {
   bool step(Desk& desk) {
     Block& block = desk.block;
     try {
-      block.found.clear();
+      std::shared_ptr<const OpenTable> open;
       {
         const std::lock_guard lock(reading_);
         if (ended_ || !blocks_.read(block)) return !(ended_ = true);
+        open = open_;
       }
-      block.line_ends = readers_.map(*block.window, block.begin, block.end, 1, desk.memo, block.found);
+      if (block.number == 0) open = readers_.sniff(*block.window);
+      map(desk, std::move(open));
       std::unique_lock lock(folding_);
       folded_.wait(lock, [&] { return next_ == block.number || failure_; });
       if (failure_) return false;
+      if (block.number > 0 && !alike(block.found.open, fold_.open())) map(desk, fold_.open());
       fold_.add(block);
+      if (open_ != fold_.open()) {
+        const std::lock_guard told(reading_);
+        open_ = fold_.open();
+      }
       ++next_;
       lock.unlock();
       folded_.notify_all();
@@ -93,6 +105,11 @@ class Work {
     }
   }
 
+  void map(Desk& desk, std::shared_ptr<const OpenTable> open) {
+    Block& block = desk.block;
+    block.line_ends = readers_.map(*block.window, block.begin, block.end, std::move(open), desk.memo, block.found);
+  }
+
   const ReaderTable& readers_;
   Desks& desks_;
   BlockReader& blocks_;
@@ -101,6 +118,7 @@ class Work {
   std::condition_variable folded_;
   i64 next_ = 0;  ///< number of the block to be folded next
   bool ended_ = false;
+  std::shared_ptr<const OpenTable> open_;  ///< behind the last block folded: most likely behind the next ones, too
   std::exception_ptr failure_;
 };
 
@@ -121,7 +139,7 @@ Case Scanner::scan(Source& source, const ScanOptions& options) const {
   Case out;
   Input& input = out.inputs.emplace_back();
   input.path = source.name();
-  Fold fold(impl_->readers, out);
+  Fold fold(out);
   BlockReader blocks(source, options.block_bytes);
   Work(impl_->readers, impl_->desks, blocks, fold).run(options.jobs);
   input.lines = out.coverage.lines = fold.finish();
@@ -157,8 +175,9 @@ std::vector<std::string> Scanner::takers(std::string_view text) const {
   std::set<std::string> names;
   LineMemo memo;
   Findings findings;
-  impl_->readers.map(window, 0, text.size(), 1, memo, findings);
-  for (const Found& f : findings.all) names.insert(std::string(f.header != nullptr ? f.header->name : f.reader));
+  impl_->readers.map(window, 0, text.size(), nullptr, memo, findings);
+  for (const Found& f : findings.all)
+    names.insert(std::string(f.header != nullptr ? (*f.header)->table->name : f.reader));
   return {names.begin(), names.end()};
 }
 

@@ -57,6 +57,11 @@ std::size_t Window::end_of_line(std::size_t at) const {
   return end;
 }
 
+std::size_t Window::begin_behind(std::size_t end) const {
+  if (end >= buffer_.size() || !ends_line(buffer_[end])) return end;
+  return end + (buffer_.substr(end, 2) == "\r\n" ? 2 : 1);
+}
+
 std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const {
   for (std::size_t i = end; i > begin; --i) {
     const char c = buffer_[i - 1];
@@ -91,10 +96,8 @@ Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const
 }
 
 std::optional<Line> Window::next(const Line& line) const {
-  std::size_t at = line.end;
-  if (at >= buffer_.size() || !ends_line(buffer_[at])) return std::nullopt;
-  at += buffer_[at] == '\r' && at + 1 < buffer_.size() && buffer_[at + 1] == '\n' ? std::size_t{2} : std::size_t{1};
-  if (at >= buffer_.size()) return std::nullopt;
+  const std::size_t at = begin_behind(line.end);
+  if (at == line.end || at >= buffer_.size()) return std::nullopt;
   return line_around(at, line.last + 1);
 }
 

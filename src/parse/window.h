@@ -61,6 +61,8 @@ class Window {
   std::pair<std::size_t, std::size_t> bounds_around(std::size_t at, std::size_t most = max_line) const;
   /// Where the line that holds `at` ends: in front of its end, or where it is taken to end.
   std::size_t end_of_line(std::size_t at) const;
+  /// Where the line behind the one that ends at `end` begins; `end` where a long line goes on.
+  std::size_t begin_behind(std::size_t end) const;
   /// The same as a line whose prefix nobody has peeled yet; `number` is that of the file's line at `at`.
   Line unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const;
   /// The line that holds `offset`; `number` is that of the file's line at `offset`, as the caller counted.

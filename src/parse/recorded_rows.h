@@ -1,0 +1,57 @@
+// Rows that mean the same whatever stands before them: what a function says of each is kept until it is told.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "parse/parser.h"
+
+namespace oomdoctor {
+
+class RecordedRows final : public Rows, private Sink {
+ public:
+  /// Reads a row and says at once what it holds; false when the line is none.
+  using Row = bool (*)(std::string_view line, const Layout& layout, Sink& sink);
+
+  RecordedRows(Row row, const Layout& layout) : row_(row), layout_(layout) {}
+
+  bool read(std::string_view line) override;
+  void tell(std::size_t i, std::any& memory, Sink& sink) override;
+
+ private:
+  struct Value {
+    Reading reading;
+    std::optional<double> step, time;
+  };
+  using Said = std::variant<Where, Value, Step, Setting>;
+
+  void at(const Where& where) override { said_.emplace_back(where); }
+  void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override {
+    said_.emplace_back(Value{reading, step, time});
+  }
+  void step(const Step& step) override { said_.emplace_back(step); }
+  void setting(std::string_view name, std::string_view value) override {
+    said_.emplace_back(Setting{std::string(name), std::string(value)});
+  }
+  // No row of a table says such things.
+  void oom(Oom) override {}
+  void exit(const Exit&) override {}
+  void remark(std::string_view, std::optional<double>) override {}
+  void claim_through(i64) override {}
+
+  Row row_;
+  const Layout& layout_;
+  std::vector<Said> said_;
+  std::vector<std::size_t> ends_;  ///< in `said_`, of each row
+};
+
+/// For Table::rows.
+template <RecordedRows::Row row>
+std::unique_ptr<Rows> recorded_rows(const Layout& layout) {
+  return std::make_unique<RecordedRows>(row, layout);
+}
+
+}  // namespace oomdoctor
