@@ -40,24 +40,24 @@ void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink&
 
 }  // namespace
 
-void Fold::add(Block& block) {
-  const Window& window = *block.window;
-  std::vector<Found>& found = block.found.all;
-  if (block.number == 0 && block.found.open) open_table(block.found.open);
+void Fold::add(const Window& window, Findings& findings, std::size_t from) {
   const auto move = [this](Mention& mention) {  // lines were counted from the beginning of the block
     mention.line.number += lines_;
     mention.line.last += lines_;
     mention.first_line += lines_;
     mention.last_line += lines_;
   };
-  for (Found& f : found) move(f);
-  for (StepRun& run : block.found.runs) move(run.last), move(run.advanced);
-  declared_.begin_block(block.found);
-  if (rows_.size() < block.found.places.size()) rows_.resize(block.found.places.size());
-  for (const Found& f : found) tell(window, f, block.found);
+  for (Found& f : findings.all) move(f);
+  for (StepRun& run : findings.runs) move(run.last), move(run.advanced);
+  declared_.begin_block(findings);
+  if (rows_.size() < findings.places.size()) rows_.resize(findings.places.size());
+  for (std::size_t i = from; i < findings.all.size(); ++i) tell(window, findings.all[i], findings);
   builder_.end_block();
+}
+
+void Fold::end_block(const Block& block) {
   lines_ += block.line_ends;
-  ended_ = ends_line(window.buffer()[block.end - 1]);
+  ended_ = ends_line(block.window->buffer()[block.end - 1]);
 }
 
 i64 Fold::finish() {

@@ -18,15 +18,19 @@ class Fold {
  public:
   explicit Fold(Case& out) : builder_(out), case_(out) {}
 
-  /// Blocks come in their order, each mapped with the table that is open behind the one before.
-  void add(Block& block);
-  /// The table that is open behind the last block; null when there is none.
+  /// From here on lines may be rows of this table.
+  void open_table(const std::shared_ptr<const OpenTable>& table);
+  /// The table that is open behind all that was added; null when there is none.
   const std::shared_ptr<const OpenTable>& open() const { return open_; }
+  /// What was found in a block, from the finding number `from` on. Findings come in the order of their lines, each
+  /// mapped with the table that is open in front of it.
+  void add(const Window& window, Findings& findings, std::size_t from = 0);
+  /// All of the block was added.
+  void end_block(const Block& block);
   /// Concludes what needs the end of the input. Returns how many lines there were.
   i64 finish();
 
  private:
-  void open_table(const std::shared_ptr<const OpenTable>& table);
   void tell_rows(const Window& window, const RowRun& run, const Findings& findings);
   void tell(const Window& window, const Found& found, const Findings& findings);
   bool told_before(const Found& found);
@@ -43,7 +47,7 @@ class Fold {
   i64* count_ = nullptr;      ///< its lines
   DeclaredMemory declared_;
   std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
-  std::vector<Mention> rows_;                                 ///< of this block; kept for the next ones
+  std::vector<Mention> rows_;                                 ///< of what is being added; kept for what comes next
 };
 
 }  // namespace oomdoctor

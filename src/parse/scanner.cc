@@ -19,6 +19,7 @@ namespace {
 struct Desk {
   LineMemo memo;
   Block block;
+  Findings front;  ///< of the block's lines up to its first header, where they had to be mapped again
 };
 
 class Desks {
@@ -47,7 +48,8 @@ bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<cons
 
 /// Workers that take turns: each reads the next block, maps it while others do the same with theirs, and folds it when
 /// all before it are folded. Which table is open where a block begins is known for sure only then: where another was
-/// taken to be, the block is mapped once more. One of them is the thread that waits for the result.
+/// taken to be, its lines up to the first header are mapped once more. One of them is the thread that waits for the
+/// result.
 class Work {
  public:
   Work(const ReaderTable& readers, Desks& desks, BlockReader& blocks, Fold& fold)
@@ -82,12 +84,11 @@ class Work {
         open = open_;
       }
       if (block.number == 0) open = readers_.sniff(*block.window);
-      map(desk, std::move(open));
+      block.line_ends = map(desk, std::move(open), block.end, block.found);
       std::unique_lock lock(folding_);
       folded_.wait(lock, [&] { return next_ == block.number || failure_; });
       if (failure_) return false;
-      if (block.number > 0 && !alike(block.found.open, fold_.open())) map(desk, fold_.open());
-      fold_.add(block);
+      fold(desk);
       if (open_ != fold_.open()) {
         const std::lock_guard told(reading_);
         open_ = fold_.open();
@@ -105,9 +106,22 @@ class Work {
     }
   }
 
-  void map(Desk& desk, std::shared_ptr<const OpenTable> open) {
+  i64 map(Desk& desk, std::shared_ptr<const OpenTable> open, std::size_t end, Findings& out) {
+    return readers_.map(*desk.block.window, desk.block.begin, end, std::move(open), desk.memo, out);
+  }
+
+  void fold(Desk& desk) {
     Block& block = desk.block;
-    block.line_ends = readers_.map(*block.window, block.begin, block.end, std::move(open), desk.memo, block.found);
+    if (block.number == 0 && block.found.open) fold_.open_table(block.found.open);
+    std::size_t first = 0;
+    if (!alike(block.found.open, fold_.open())) {
+      const std::vector<Found>& all = block.found.all;
+      while (first < all.size() && all[first].header == nullptr) ++first;
+      map(desk, fold_.open(), first < all.size() ? all[first].line.begin : block.end, desk.front);
+      fold_.add(*block.window, desk.front);
+    }
+    fold_.add(*block.window, block.found, first);
+    fold_.end_block(block);
   }
 
   const ReaderTable& readers_;
