@@ -1,12 +1,15 @@
 #include "cli/console.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -53,6 +56,49 @@ bool colour_of(const Arguments& arguments) {
   return environment("NO_COLOR").empty() && environment("TERM") != "dumb" && isatty(STDOUT_FILENO) == 1;
 }
 
+/// What errno says.
+[[noreturn]] void refuse(const std::filesystem::path& path) {
+  throw Error(fmt::format("cannot write {}: {}", path.string(), errno != 0 ? std::strerror(errno) : "unknown reason"));
+}
+
+/// False when it cannot; errno says why.
+bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+mode_t usual_permissions() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+/// Writes beside the file and renames. False, with nothing done, where that cannot be, or would take more than the text
+/// away: a link, a second name, another owner.
+bool replaced(const std::filesystem::path& path, std::string_view text) {
+  struct stat old {};
+  const bool exists = lstat(path.c_str(), &old) == 0;
+  if (exists &&
+      !(S_ISREG(old.st_mode) && old.st_nlink == 1 && old.st_uid == geteuid() && access(path.c_str(), W_OK) == 0))
+    return false;
+  std::string beside = path.string() + ".XXXXXX";
+  const int file = mkostemp(beside.data(), O_CLOEXEC);
+  if (file < 0) return false;
+  const bool permitted = fchmod(file, exists ? old.st_mode & 07777 : usual_permissions()) == 0;
+  const bool written = permitted && write_all(file, text);
+  const int failure = errno;
+  if (close(file) == 0 && written && std::rename(beside.c_str(), path.c_str()) == 0) return true;
+  unlink(beside.c_str());
+  if (written) return false;
+  errno = failure;
+  refuse(path);
+}
+
 }  // namespace
 
 std::string environment(const char* name) {
@@ -61,27 +107,24 @@ std::string environment(const char* name) {
 }
 
 void print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EPIPE) throw BrokenPipe{};
-    if (written < 0) throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (write_all(STDOUT_FILENO, text)) return;
+  if (errno == EPIPE) throw BrokenPipe{};
+  throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text, bool append) {
+  if (!append && replaced(path, text)) return;
   errno = 0;
   std::ofstream file(path, std::ios::binary | (append ? std::ios::app : std::ios::trunc));
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (!file)
-    throw Error(
-        fmt::format("cannot write {}: {}", path.string(), errno != 0 ? std::strerror(errno) : "unknown reason"));
+  if (!file) refuse(path);
 }
 
 TerminalView view_of(const Arguments& arguments) {
-  return {width_of(arguments), colour_of(arguments), arguments.has("verbose"), arguments.has("quiet")};
+  std::error_code unknown;
+  return {width_of(arguments), colour_of(arguments), arguments.has("verbose"), arguments.has("quiet"),
+          std::filesystem::current_path(unknown).string()};
 }
 
 }  // namespace oomdoctor::cli

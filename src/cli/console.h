@@ -15,7 +15,9 @@ struct BrokenPipe {};
 
 /// Throws BrokenPipe or Error.
 void print(std::string_view text);
-/// Replaces a file, or adds to its end. Throws Error.
+/// Adds to the end of a file, or replaces it: a reader sees the old text or the whole new one, never a part. Devices,
+/// pipes and files that cannot be replaced (a mount point as /dev/termination-log is one) are written in place. Throws
+/// Error.
 void write_file(const std::filesystem::path& path, std::string_view text, bool append = false);
 
 std::string environment(const char* name);  ///< "" when unset

@@ -11,8 +11,9 @@ namespace oomdoctor {
 struct TerminalView {
   int width = 100;  ///< columns; nothing goes beyond them
   bool color = false;
-  bool verbose = false;  ///< leave nothing out
-  bool quiet = false;    ///< the verdict alone
+  bool verbose = false;     ///< leave nothing out
+  bool quiet = false;       ///< the verdict alone
+  std::string folder = {};  ///< the working directory: formats that need relative paths count from it
 };
 
 std::string terminal_text(const Report& report, const TerminalView& view = {});
