@@ -117,7 +117,8 @@ int run_list(const Arguments& arguments) {
 }
 
 int run_schema(const Arguments& arguments) {
-  print(arguments.words.front() == "partial" ? partial_schema() : report_schema());
+  const std::string& of = arguments.words.front();
+  print(of == "partial" ? partial_schema() : of == "jsonl" ? jsonl_schema() : report_schema());
   return 0;
 }
 

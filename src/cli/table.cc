@@ -1,4 +1,6 @@
 // The two tables of the command line. To add an option or a command, add a row.
+#include <fmt/format.h>
+
 #include "cli/commands.h"
 #include "cli/estimate_options.h"
 #include "report/writer.h"
@@ -13,12 +15,25 @@ std::vector<std::string> format_names() {
   return names;
 }
 
+/// What analyze reads, and a line for each format that it writes.
+std::string_view analyze_help() {
+  static const std::string text = [] {
+    std::string more =
+        "PATH is a log, a folder of logs or a pattern; - is standard input, and so is a pipe when no path is given.\n"
+        "All paths together are read as the logs of one run.\n\nFormats:";
+    const auto add = [&](std::string_view name, std::string_view says) {
+      more += fmt::format("\n  {:<10}  {}", name, says);
+    };
+    for (const auto& writer : writers()) add(writer.name, writer.says);
+    add("partial", "each log for itself, to be merged later; not for --output");
+    return more;
+  }();
+  return text;
+}
+
 std::vector<OptionSpec> common_options() {
   return {
-      {"format", 0, "FORMAT",
-       "of standard output: terminal (default), json, markdown, github, or partial:\n"
-       "                            each log for itself, to be merged later",
-       format_names()},
+      {"format", 0, "FORMAT", "of standard output (default: terminal)", format_names()},
       {"output", 0, "FORMAT=PATH", "also write a report to a file; may be given several times"},
       {"fail-on",
        0,
@@ -70,8 +85,7 @@ const std::vector<CommandSpec>& command_table() {
       {"analyze",
        "[PATH...|-]",
        "read logs and say what ran out of memory, why, and what to do",
-       "PATH is a log, a folder of logs or a pattern; - is standard input, and so is a pipe when no path is given.\n"
-       "All paths together are read as the logs of one run.",
+       analyze_help(),
        {"format", "output", "fail-on", "jobs", "capacity", "rules", "format-file", "why-not", "trace", "color", "width",
         "quiet", "verbose", "help"},
        {},
@@ -118,11 +132,11 @@ const std::vector<CommandSpec>& command_table() {
        {"causes", "fixes", "myths", "facts", "formats"},
        run_list},
       {"schema",
-       "report|partial",
-       "print the JSON Schema of the report, or of a part",
+       "report|jsonl|partial",
+       "print the JSON Schema of the report, of its lines, or of a part",
        "",
        {"help"},
-       {"report", "partial"},
+       {"report", "jsonl", "partial"},
        run_schema},
   };
   return table;

@@ -311,4 +311,21 @@ std::string json_text(const Report& report) {
   return text + '\n';
 }
 
+std::string jsonl_text(const Report& report) {
+  std::string text;
+  const auto add = [&](const char* name, Json value) {
+    value.erase("points");
+    const Json line = {{"oomdoctor_jsonl", jsonl_version},
+                       {"input", report.inputs.empty() ? "" : report.inputs.front().path},
+                       {name, std::move(value)}};
+    text += line.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  };
+  add("verdict", verdict(report.verdict));
+  for (const auto& of : report.incidents) add("incident", incident(of));
+  for (const auto& of : report.series) add("series", series(of));
+  for (const auto& of : report.causes) add("cause", cause(of));
+  for (const auto& of : report.fixes) add("fix", fix(of));
+  return text;
+}
+
 }  // namespace oomdoctor

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "report/utf8.h"
 
@@ -13,7 +14,7 @@ namespace {
 bool is_deceptive(char32_t code) {
   return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0x00AD || code == 0xFEFF ||
-         (code >= 0xFFF9 && code <= 0xFFFB) || (code >= 0xE0000 && code <= 0xE007F);
+         (code >= 0xFFF9 && code <= 0xFFFB) || (code & 0xFFFE) == 0xFFFE || (code >= 0xE0000 && code <= 0xE007F);
 }
 
 bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
@@ -52,6 +53,16 @@ std::size_t longest_run(std::string_view text, char of) {
     longest = std::max(longest, run);
   }
   return longest;
+}
+
+/// A backslash in front of each of some characters.
+std::string escaped(std::string_view text, std::string_view characters) {
+  std::string out;
+  for (const char c : text) {
+    if (characters.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -133,5 +144,52 @@ std::string workflow_property(std::string_view text) {
   replace_all(out, ",", "%2C");
   return out;
 }
+
+std::string xml_text(std::string_view text) {
+  std::string out;
+  for (const char c : plain_block(text)) switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+std::string sarif_message(std::string_view text) { return escaped(plain_block(text), "\\[]"); }
+
+std::string relative_path(std::string_view path, std::string_view folder) {
+  if (path == "-") return "stdin";
+  // A path of another system is no path here.
+  if (path.find('\\') != std::string_view::npos) return std::string(path.substr(path.find_last_of("/\\") + 1));
+  const auto whole = std::filesystem::path(path).lexically_normal();
+  const auto inside = whole.is_absolute() && !folder.empty() ? whole.lexically_relative(folder) : whole;
+  const bool outside = inside.empty() || inside.is_absolute() || *inside.begin() == "..";
+  return outside ? whole.filename().string() : inside.string();
+}
+
+std::string percent_encoded(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (letter || is_digit(c) || std::string_view("-._~/").find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+std::string prometheus_label(std::string_view text) { return escaped(plain_line(text), "\\\""); }
 
 }  // namespace oomdoctor

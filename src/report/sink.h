@@ -26,4 +26,20 @@ std::string workflow_property(std::string_view text);
 /// A whole text that goes to a CI job's log: no line of it can be read as a command ("::error", "##[group]").
 std::string without_workflow_commands(std::string_view text);
 
+/// XML 1.0, as content or between quotation marks: what XML cannot hold at all is shown, as in a plain block.
+std::string xml_text(std::string_view text);
+
+/// SARIF: a message, in which "[text](1)" would be a link.
+std::string sarif_message(std::string_view text);
+
+/// A path as a repository knows it: relative to `folder` where it lies below it, else the file's name alone, so that
+/// neither ".." nor an absolute path leads anywhere. Standard input is "stdin".
+std::string relative_path(std::string_view path, std::string_view folder);
+
+/// A path as a URI reference.
+std::string percent_encoded(std::string_view path);
+
+/// The value of a label of Prometheus, between quotation marks.
+std::string prometheus_label(std::string_view text);
+
 }  // namespace oomdoctor

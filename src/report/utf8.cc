@@ -64,4 +64,12 @@ int columns_of(std::string_view text) {
   return columns;
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  // At most three bytes of a character stand before its last one.
+  std::size_t end = most;
+  for (int back = 0; back < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80; ++back) --end;
+  return text.substr(0, end);
+}
+
 }  // namespace oomdoctor

@@ -22,4 +22,7 @@ int columns_of(char32_t code);
 /// Columns of a text; colour sequences (ESC [ … m) take none.
 int columns_of(std::string_view text);
 
+/// The longest start of at most `most` bytes that cuts no character.
+std::string_view utf8_prefix(std::string_view text, std::size_t most);
+
 }  // namespace oomdoctor

@@ -1,8 +1,13 @@
 #include "report/writer.h"
 
 #include "report/github.h"
+#include "report/gitlab.h"
 #include "report/json.h"
+#include "report/junit.h"
+#include "report/kubernetes.h"
 #include "report/markdown.h"
+#include "report/prometheus.h"
+#include "report/sarif.h"
 
 namespace oomdoctor {
 
@@ -15,6 +20,18 @@ const std::vector<Writer>& writers() {
        [](const Report& report, const TerminalView&) { return markdown_text(report); }},
       {"github", "github.txt", "workflow commands that annotate lines on GitHub",
        [](const Report& report, const TerminalView&) { return github_text(report); }},
+      {"sarif", "sarif", "SARIF 2.1.0, for code scanning",
+       [](const Report& report, const TerminalView& view) { return sarif_text(report, view.folder); }},
+      {"junit", "junit.xml", "test results: a case for each rank or log",
+       [](const Report& report, const TerminalView&) { return junit_text(report); }},
+      {"gitlab", "gitlab.json", "a code quality report for GitLab",
+       [](const Report& report, const TerminalView& view) { return gitlab_text(report, view.folder); }},
+      {"jsonl", "jsonl", "a line for the verdict, each failure, series, cause and fix",
+       [](const Report& report, const TerminalView&) { return jsonl_text(report); }},
+      {"k8s", "k8s.txt", "a termination message of at most 1,024 bytes",
+       [](const Report& report, const TerminalView&) { return kubernetes_text(report); }},
+      {"prometheus", "prom", "gauges for Prometheus' textfile collector",
+       [](const Report& report, const TerminalView&) { return prometheus_text(report); }},
   };
   return table;
 }

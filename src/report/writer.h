@@ -1,4 +1,5 @@
-// The table of output formats. A writer is a pure function of the report; only the terminal's looks at the view.
+// The table of output formats. A writer is a pure function of the report; and of the view, of which only the
+// terminal's needs more than the folder.
 #pragma once
 
 #include <string>

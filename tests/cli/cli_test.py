@@ -123,7 +123,7 @@ class Messages(Case):
 
     def test_values(self):
         self.assert_refused(["analyze", "--format", "jsno", "train.log"], "--format cannot be 'jsno'",
-                            "did you mean 'json'? it is one of: terminal, json, markdown, github, partial")
+                            "did you mean 'json'? it is one of: terminal, json, markdown, github, sarif, junit, gitlab, jsonl, k8s, prometheus, partial")
         self.assert_refused(["analyze", "--fail-on", "x", "train.log"], "--fail-on cannot be 'x'",
                             "it is one of: error, warning, never")
         self.assert_refused(["analyze", "train.log", "--width"], "--width needs a value",
@@ -166,7 +166,7 @@ class Messages(Case):
                             "did you mean 'causes'? it is one of: causes, fixes, myths, facts, formats")
         self.assert_refused(["list", "fixes", "x"], "'list' takes one word, and 'x' is a second")
         self.assert_refused(["schema", "reprot"], "'schema' knows no 'reprot'",
-                "did you mean 'report'? it is one of: report, partial")
+                "did you mean 'report'? it is one of: report, jsonl, partial")
         self.assert_refused(["explain"], "'explain' takes an id, and a log to see its numbers in")
 
     def test_ids(self):
@@ -342,6 +342,33 @@ class Outputs(Case):
     def test_an_output_to_a_dash_replaces_the_printed_report(self):
         done = self.run_here("analyze", "--output", "json=-", "train.log")
         self.assertEqual(json.loads(done.stdout)["verdict"]["outcome"], "oom")
+
+    def test_a_file_is_replaced_as_a_whole(self):
+        path = self.folder / "a.prom"
+        path.write_text("old")
+        path.chmod(0o640)
+        with open(path, encoding="utf-8") as before:
+            done = self.run_here("analyze", "--output", "prometheus=a.prom", "--output", "k8s=b.txt", "train.log")
+            self.assertEqual((done.returncode, done.stderr, before.read()), (1, "", "old"))
+        self.assertTrue(path.read_text().startswith("# HELP oomdoctor_outcome "))
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+        mask = os.umask(0)
+        os.umask(mask)
+        self.assertEqual((self.folder / "b.txt").stat().st_mode & 0o777, 0o666 & ~mask)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.prom", "b.txt", "fine.log", "train.log"])
+
+    def test_what_has_a_second_name_or_is_no_file_is_written_in_place(self):
+        (self.folder / "real.txt").write_text("old " * 1000)
+        (self.folder / "link.txt").symlink_to("real.txt")
+        os.link(self.folder / "real.txt", self.folder / "second.txt")
+        for name in ("link.txt", "second.txt"):
+            self.run_here("analyze", "--output", f"k8s={name}", "train.log")
+            self.assertTrue((self.folder / "real.txt").read_text().startswith("OUT OF MEMORY: "))
+            self.assertNotIn("old", (self.folder / "real.txt").read_text())
+            (self.folder / "real.txt").write_text("old " * 1000)
+        self.assertTrue((self.folder / "link.txt").is_symlink())
+        done = self.run_here("analyze", "--output", "k8s=/dev/stdout", "train.log")
+        self.assertTrue(done.stdout.startswith("OUT OF MEMORY: "))
 
     def test_the_same_input_gives_the_same_bytes(self):
         self.assertEqual(*(self.run_here("analyze", "--format", "json", "train.log").stdout for _ in range(2)))
@@ -618,6 +645,8 @@ class Estimate(Case):
 class Knowledge(Case):
     def test_help_names_every_command_and_each_command_its_options(self):
         text = run("--help").stdout
+        for name in ("sarif", "junit", "gitlab", "jsonl", "k8s", "prometheus", "partial"):
+            self.assertRegex(run("analyze", "--help").stdout, rf"(?m)^ +{name}  +\w")
         for command in ("analyze", "ci", "estimate", "explain", "list", "schema"):
             self.assertIn(f"oomdoctor {command} ", text)
             done = run(command, "--help")

@@ -38,6 +38,32 @@ TEST_CASE("code spans and fences are longer than any run of ticks in them", "[si
   CHECK(markdown_fence("```\nx", "text") == "````text\n```\nx\n````\n");
 }
 
+TEST_CASE("XML holds no markup and nothing that XML cannot hold", "[sink]") {
+  CHECK(xml_text("<a b=\"c\">&amp;]]>") == "&lt;a b=&quot;c&quot;&gt;&amp;amp;]]&gt;");
+  CHECK(xml_text("a\x01\x1b\nb") == "a\\x01\\x1b\nb");
+  CHECK(xml_text("\xef\xbf\xbe \xef\xbf\xbf \xff") == "\\ufffe \\uffff \\xff");
+}
+
+TEST_CASE("a path is one of the working directory, or a name", "[sink]") {
+  CHECK(relative_path("src/train.py", "/work") == "src/train.py");
+  CHECK(relative_path("./src/../train.py", "/work") == "train.py");
+  CHECK(relative_path("/work/src/train.py", "/work") == "src/train.py");
+  CHECK(relative_path("/work/src/train.py", "") == "train.py");
+  CHECK(relative_path("/workshop/train.py", "/work") == "train.py");
+  CHECK(relative_path("../../etc/passwd", "/work") == "passwd");
+  CHECK(relative_path("a/../../etc/passwd", "/work") == "passwd");
+  CHECK(relative_path("/work/../etc/passwd", "/work") == "passwd");
+  CHECK(relative_path("C:\\work\\train.py", "/work") == "train.py");
+  CHECK(relative_path("-", "/work") == "stdin");
+  CHECK(percent_encoded("a b/c:d#e?.py") == "a%20b/c%3Ad%23e%3F.py");
+  CHECK(percent_encoded("\xc3\xa9\n") == "%C3%A9%0A");
+}
+
+TEST_CASE("a message of SARIF has the links that we make, and a label no end before its end", "[sink]") {
+  CHECK(sarif_message("[a](1) \\") == "\\[a\\](1) \\\\");
+  CHECK(prometheus_label("a\"b\\\nc\x1b") == "a\\\"b\\\\ c\\\\x1b");
+}
+
 TEST_CASE("workflow commands cannot be smuggled in", "[sink]") {
   CHECK(workflow_message("50% of\nit") == "50%25 of%0Ait");
   CHECK(workflow_message("x\n::error::y").find("::") == std::string::npos);

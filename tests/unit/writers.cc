@@ -1,6 +1,8 @@
 // Every writer on every kind of report, against its approved text.
 #include "report/writer.h"
 
+#include <utility>
+
 #include "approved.h"
 #include "sample_reports.h"
 
@@ -51,6 +53,17 @@ TEST_CASE("the Markdown report is as approved", "[approved]") {
 TEST_CASE("the GitHub annotations are as approved", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".github.txt", write("github", sample.report));
+}
+
+TEST_CASE("the reports for CI systems and monitors are as approved", "[approved]") {
+  for (const auto& sample : all_samples())
+    for (const auto& [writer, suffix] : {std::pair{"sarif", "sarif"},
+                                         {"junit", "junit.xml"},
+                                         {"gitlab", "gitlab"},
+                                         {"jsonl", "jsonl"},
+                                         {"k8s", "k8s.txt"},
+                                         {"prometheus", "prom"}})
+      check_approved(std::string(sample.name) + "." + suffix, write(writer, sample.report));
 }
 
 TEST_CASE("writers are found by name, and no other name finds one", "[writers]") {
