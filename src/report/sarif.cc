@@ -21,12 +21,12 @@ Json text(std::string_view of) { return {{"text", of}}; }
 
 Json description(std::string_view of) { return text(utf8_prefix(plain_block(of), longest_description)); }
 
-/// The fixes that help against the cause; against one that is not decided, all.
+/// The fixes that help against the cause; where the verdict's is not decided, all.
 std::vector<const ReportFix*> fixes_for(const Report& report, const std::string& rule) {
+  const bool any = rule == "undetermined" && report.verdict.cause == rule;
   std::vector<const ReportFix*> fixes;
   for (const auto& fix : report.fixes)
-    if (rule == "undetermined" || std::find(fix.causes.begin(), fix.causes.end(), rule) != fix.causes.end())
-      fixes.push_back(&fix);
+    if (any || std::find(fix.causes.begin(), fix.causes.end(), rule) != fix.causes.end()) fixes.push_back(&fix);
   return fixes;
 }
 
@@ -53,13 +53,13 @@ std::string help_markdown(const std::vector<const ReportFix*>& fixes) {
 
 Json rule(const Report& report, const std::string& id) {
   const ReportCause* cause = find_cause(report, id);
-  const std::string title = cause && !cause->title.empty() ? cause->title : "Memory ran out, and why is not decided";
+  const std::string title = cause && !cause->title.empty() ? cause->title : "Memory is short, and why is not decided";
   Json object = {{"id", id}, {"shortDescription", description(plain_line(title))}};
   object["fullDescription"] = description(cause && !cause->explain.empty() ? cause->explain : title);
   if (const auto fixes = fixes_for(report, id); !fixes.empty())
     object["help"] = {{"text", help_text(fixes)}, {"markdown", help_markdown(fixes)}};
   else
-    object["help"] = text("No fix is known for what this log shows.");
+    object["help"] = text("The report has no fix for it.");
   object["properties"] = {{"tags", {"memory"}}};
   return object;
 }
