@@ -90,11 +90,11 @@ bool replaced(const std::filesystem::path& path, std::string_view text) {
   const int file = mkostemp(beside.data(), O_CLOEXEC);
   if (file < 0) return false;
   const bool permitted = fchmod(file, exists ? old.st_mode & 07777 : usual_permissions()) == 0;
-  const bool written = permitted && write_all(file, text);
-  const int failure = errno;
-  if (close(file) == 0 && written && std::rename(beside.c_str(), path.c_str()) == 0) return true;
+  int failure = write_all(file, text) ? 0 : errno;
+  if (close(file) != 0 && failure == 0) failure = errno;  // some file systems say only here that they are full
+  if (failure == 0 && permitted && std::rename(beside.c_str(), path.c_str()) == 0) return true;
   unlink(beside.c_str());
-  if (written) return false;
+  if (failure == 0) return false;
   errno = failure;
   refuse(path);
 }
