@@ -14,6 +14,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/curve.h"
 #include "analysis/forecast.h"
 #include "analysis/growth_limits.h"
 #include "analysis/growth_words.h"
@@ -354,6 +355,7 @@ void turn_over(Trend& trend) {
   const auto turn = [](Estimate& e) { e = {-e.value, -e.high, -e.low}; };
   turn(trend.slope);
   turn(trend.acceleration);
+  for (CurvePoint& p : trend.curve) p = {p.x, -p.y, -p.high, -p.low};
 }
 
 }  // namespace
@@ -401,13 +403,16 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     trend.shape = accelerates(scene, *verdict.chosen) ? Shape::accelerating : Shape::linear;
     // What counts down hits the wall at zero.
     const std::optional<double> wall = scene.samples.counts_down ? std::optional<double>(0) : options.capacity;
-    if (wall) trend.forecast = forecast_of(beliefs_of(scene, *verdict.chosen), scene.points, *wall);
+    const std::vector<Belief> beliefs = beliefs_of(scene, *verdict.chosen);
+    if (wall) trend.forecast = forecast_of(beliefs, scene.points, *wall);
     if (trend.forecast && !std::isfinite(trend.forecast->step)) trend.forecast.reset();
+    trend.curve = curve_of(beliefs.front().fit, scene, trend.forecast);
     if (trend.forecast) shift(*trend.forecast, -scene.samples.ahead());
   } else {
     trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating
                   : verdict.doubt == GrowthDoubt::open_end ? Shape::spike
                                                            : bounded_shape(scene, *verdict.bounded);
+    trend.curve = curve_of(*verdict.chosen, scene, std::nullopt);
   }
   trend.confidence = confidence_in(scene, verdict, trend);
   trend.why = words_for(scene, verdict, trend);

@@ -26,6 +26,11 @@ struct Forecast {
   bool beyond_data = false;         ///< further away than one observed window
 };
 
+/// A place of the fitted curve with its 95 % interval.
+struct CurvePoint {
+  double x = 0, y = 0, low = 0, high = 0;
+};
+
 struct Trend {
   bool leak = false;  ///< growth without a bound
   Shape shape = Shape::too_short;
@@ -38,8 +43,10 @@ struct Trend {
   std::string model;                  ///< the chosen one: "constant", "linear", "quadratic", "step", "saturating", …
   std::vector<std::pair<std::string, double>> models;  ///< candidates with their criterion (lower is better)
   std::optional<Forecast> forecast;
-  double detectable_slope = 0;  ///< "cannot exclude a leak below this", bytes per step; 0 when not computed
-  std::string why;              ///< one line for people
+  double detectable_slope = 0;    ///< "cannot exclude a leak below this", bytes per step; 0 when not computed
+  std::vector<CurvePoint> curve;  ///< the fit, for drawing: over the window and on to the forecast, at printed steps;
+                                  ///< empty where the fit counts other steps than the log prints
+  std::string why;                ///< one line for people
 };
 
 struct GrowthOptions {

@@ -93,6 +93,11 @@ struct ReportForecast {
   bool beyond_data = false;
 };
 
+/// A place of a fitted curve with its 95 % interval.
+struct ReportCurvePoint {
+  double x = 0, y = 0, low = 0, high = 0;
+};
+
 struct ReportTrend {
   bool leak = false;
   std::string shape;
@@ -105,6 +110,7 @@ struct ReportTrend {
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
   std::string why;
+  std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and on to the forecast; may be empty
 };
 
 struct ReportPoint {

@@ -9,7 +9,8 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t max_points = 400;   ///< of a drawn series: more than any screen has columns
+// Of a drawn series: four for each of as many columns as a screen shows, fewer where there are very many series.
+constexpr std::size_t most_points = 1600, least_points = 400, points_of_all = 32'000;
 constexpr std::size_t max_locations = 4;  ///< under one reason
 
 class Assembler {
@@ -163,7 +164,9 @@ class Assembler {
   }
 
   /// First, last, least and greatest of every run of buckets: what a drawing at this width would show.
-  static std::vector<ReportPoint> thinned(const Series& s) {
+  std::vector<ReportPoint> thinned(const Series& s) const {
+    const std::size_t max_points =
+        std::clamp(points_of_all / std::max<std::size_t>(story_.series.size(), 1), least_points, most_points);
     std::vector<ReportPoint> out;
     const auto& buckets = s.buckets();
     const std::size_t run = std::max<std::size_t>(1, (buckets.size() * 4 + max_points - 1) / max_points);
@@ -226,7 +229,9 @@ class Assembler {
                t.model,
                t.models,
                {},
-               t.why};
+               t.why,
+               {}};
+    for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
     if (t.forecast)
       r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
                                         t.forecast->step_high, t.forecast->beyond_data};

@@ -130,7 +130,7 @@ Json forecast(const ReportForecast& of) {
           {"beyond_data", of.beyond_data}};
 }
 
-Json trend(const ReportTrend& of) {
+Json trend(const ReportTrend& of, bool whole) {
   Json object = {{"leak", of.leak}, {"shape", of.shape}, {"confidence", of.confidence}};
   object["slope"] = estimate(of.slope);
   object["acceleration"] = estimate(of.acceleration);
@@ -143,6 +143,10 @@ Json trend(const ReportTrend& of) {
   });
   if (of.forecast) object["forecast"] = forecast(*of.forecast);
   object["why"] = of.why;
+  if (!of.curve.empty())
+    object["curve"] = list(of.curve, [&](const ReportCurvePoint& p) {
+      return Json::array({step(p.x), number(p.y, whole), number(p.low, whole), number(p.high, whole)});
+    });
   return object;
 }
 
@@ -164,7 +168,7 @@ Json series(const ReportSeries& of) {
   object["quantum"] = number(of.quantum, whole);
   object["first_location"] = location(of.first);
   object["last_location"] = location(of.last);
-  object["trend"] = trend(of.trend);
+  object["trend"] = trend(of.trend, whole);
   object["points"] = list(of.points, [&](const ReportPoint& p) {
     return Json::array({step(p.x), number(p.y, whole)});
   });

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/bytes.h"
 #include "report/chart.h"
+#include "report/document.h"
 #include "report/sink.h"
 #include "report/words.h"
 
@@ -14,19 +14,6 @@ namespace oomdoctor {
 namespace {
 
 constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
-
-/// Text that is appended to, with fmt's checked formats.
-class Document {
- public:
-  template <class... Values>
-  void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-  }
-  std::string take() { return std::move(text_); }
-
- private:
-  std::string text_;
-};
 
 std::string inline_or(const std::string& text, const std::string& otherwise) {
   return markdown_inline(text.empty() ? otherwise : text);
@@ -41,7 +28,8 @@ void add_verdict(Document& out, const Report& report) {
             plural(report.coverage.lines, "line", "lines"));
     for (const ReportInput& input : report.inputs)
       if (input.truncated)
-        out.add("The rest of {} is missing, and a failure stands at the end of its log.\n\n", markdown_code(input.path));
+        out.add("The rest of {} is missing, and a failure stands at the end of its log.\n\n",
+                markdown_code(input.path));
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));

@@ -273,7 +273,12 @@ std::string_view report_schema() {
           }
         },
         "forecast": {"$ref": "#/$defs/forecast"},
-        "why": {"type": "string"}
+        "why": {"type": "string"},
+        "curve": {
+          "type": "array",
+          "description": "of the model, for drawing: step, value, and the 95 % interval of the curve there",
+          "items": {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 4, "maxItems": 4}
+        }
       },
       "required": ["leak", "shape", "confidence", "slope", "acceleration", "change_points", "model", "models", "why"]
     },

@@ -46,6 +46,25 @@ std::string plain(std::string_view text, bool keep_line_ends) {
   return out;
 }
 
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\'')
+      out += "&#39;";
+    else
+      out += c;
+  }
+  return out;
+}
+
 std::size_t longest_run(std::string_view text, char of) {
   std::size_t longest = 0, run = 0;
   for (const char c : text) {
@@ -75,6 +94,16 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 std::string plain_line(std::string_view text) { return plain(text, false); }
 
 std::string plain_block(std::string_view text) { return plain(text, true); }
+
+std::string html_inline(std::string_view text) { return html_escaped(plain_line(text)); }
+
+std::string html_block(std::string_view text) { return html_escaped(plain_block(text)); }
+
+std::string html_json(std::string_view json) {
+  std::string out(json);
+  replace_all(out, "<", "\\u003c");
+  return out;
+}
 
 std::string markdown_inline(std::string_view text) {
   std::string out;

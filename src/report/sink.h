@@ -19,6 +19,12 @@ std::string markdown_inline(std::string_view text);
 std::string markdown_code(std::string_view text);
 std::string markdown_fence(std::string_view text, std::string_view language = {});
 
+/// HTML: text between tags or in a quoted attribute; a block keeps its line ends. And JSON that stands in a script
+/// element: nothing in it can end the element.
+std::string html_inline(std::string_view text);
+std::string html_block(std::string_view text);
+std::string html_json(std::string_view json);
+
 /// The message and a property ("file=", "title=") of a GitHub workflow command.
 std::string workflow_message(std::string_view text);
 std::string workflow_property(std::string_view text);

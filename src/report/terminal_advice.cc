@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
+#include "report/advice_words.h"
 #include "report/chart.h"
 #include "report/sink.h"
 #include "report/terminal_sections.h"
@@ -41,17 +41,9 @@ void add_cause(Page& page, const Report& report, const ReportCause& cause, std::
 }
 
 /// "saves 4.20 to 6.00 GiB, enough on its own, costs nothing"
-std::string fix_details(const Page& page, const ReportFix& fix) {
-  std::vector<std::string> parts;
-  if (const std::string saving = saving_words(fix); !saving.empty()) parts.push_back(saving);
-  if (fix.enough) parts.push_back(page.paint.good("enough on its own"));
-  if (fix.cost.level == 0 && fix.risk.level == 0) {
-    parts.push_back("costs nothing");
-  } else {
-    if (!fix.cost.text.empty()) parts.push_back(plain_line(fix.cost.text));
-    if (fix.risk.level > 0) parts.push_back(plain_line(fix.risk.text));
-  }
-  if (fix.if_not_already) parts.push_back("if not already set");
+std::string details_text(const Page& page, const ReportFix& fix) {
+  std::vector<std::string> parts = fix_details(fix);
+  for (std::string& part : parts) part = part == enough_words ? page.paint.good(part) : plain_line(part);
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -63,25 +55,6 @@ void add_listed_setting(Page& page, const FixSetting& setting, int drop) {
   if (setting.text.find('\n') == std::string::npos) return page.text(label, plain_line(setting.text), drop);
   page.text(label, "", drop);
   add_setting(page, setting, 7, drop);
-}
-
-/// What must be freed, and which fixes together free it, by their numbers in the list above.
-std::string plan_text(const Report& report) {
-  const ReportPlan& plan = *report.plan;
-  std::vector<std::string> numbers;
-  for (const auto& id : plan.fixes)
-    for (std::size_t i = 0; i < report.fixes.size(); ++i)
-      if (report.fixes[i].id == id) numbers.push_back(std::to_string(i + 1));
-  std::string text =
-      fmt::format("{} must be freed, {} of it for safety", bytes_text(plan.need_bytes), bytes_text(plan.margin_bytes));
-  if (numbers.empty()) return text + ".";
-  text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
-  if (plan.would_have_fitted)
-    text += numbers.size() == 1 ? " would have been enough" : " together would have been enough";
-  else
-    text += numbers.size() == 1 ? " helps, but may not be enough" : " together help, but may not be enough";
-  if (plan.predicted_peak_bytes) text += fmt::format(" (peak then: {})", bytes_text(*plan.predicted_peak_bytes));
-  return text + ".";
 }
 
 }  // namespace
@@ -130,7 +103,7 @@ void add_fixes(Page& page, const Report& report) {
   for (std::size_t i = 0; i < report.fixes.size(); ++i) {
     const ReportFix& fix = report.fixes[i];
     const int drop = i == 0 ? 0 : i == 1 ? 2 : i == 2 ? 4 : i == 3 ? 7 : Item::only_verbose;
-    const std::string title = plain_line(fix.title), details = fix_details(page, fix);
+    const std::string title = plain_line(fix.title), details = details_text(page, fix);
     page.text(fmt::format("  {}. ", i + 1), page.paint.bold(title) + (details.empty() ? "" : "  " + details), drop);
     if (i == 0 && !fix.why.empty()) page.text("     ", plain_line(fix.why), 5);
     // The first fix's first setting stands in the verdict; other places for the same fix go early.
@@ -139,7 +112,7 @@ void add_fixes(Page& page, const Report& report) {
       add_listed_setting(page, fix.settings[s], s == 0 ? setting_drop : std::max(setting_drop, 8));
     if (i == 0 && !fix.verify.empty()) page.text("     " + page.paint.dim("it worked if: "), plain_line(fix.verify), 6);
   }
-  if (report.plan && report.plan->need_bytes > 0) page.text("  ", plan_text(report), 5);
+  if (const std::string plan = plan_words(report); !plan.empty()) page.text("  ", plan, 5);
 }
 
 void add_remarks(Page& page, const Report& report) {

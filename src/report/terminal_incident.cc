@@ -2,11 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <optional>
 
 #include "base/bytes.h"
 #include "report/chart.h"
+#include "report/excerpt.h"
 #include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
@@ -15,80 +14,12 @@
 namespace oomdoctor::terminal {
 namespace {
 
-/// The cited line in three parts, neutralised; `mark` is what the caret goes under.
-struct Cited {
-  std::string before, mark, after;
-};
-
-/// Moves a cut to the start of the character that it falls into.
-std::size_t character_start(std::string_view text, int column) {
-  auto at = std::min(static_cast<std::size_t>(std::max(column, 0)), text.size());
-  while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
-  return at;
-}
-
-struct Mark {
-  std::size_t from = 0, to = 0;
-};
-
-/// Where the first size stands that reads as `wanted`, or any size; an empty mark when there is none.
-Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
-  for (auto from = text.find_first_of("0123456789"); from != text.npos; from = text.find_first_of("0123456789", from)) {
-    const auto end = std::min(text.find_first_not_of("0123456789.,", from), text.size());
-    const auto unit = std::min(text.find_first_not_of(' ', end), text.size());
-    auto unit_end = unit;
-    while (unit_end < text.size() && std::isalpha(static_cast<unsigned char>(text[unit_end]))) ++unit_end;
-    const auto size = read_bytes(text.substr(from, end - from), text.substr(unit, unit_end - unit));
-    if (size && (!wanted || std::abs(size->count - *wanted) <= size->slack)) return {from, unit_end};
-    from = end;
-  }
-  return {};
-}
-
-/// The caret goes under the size that was asked for; where that is not printed, under a size that the line's reader
-/// marked.
-Cited cite(const ReportIncident& of) {
-  constexpr std::size_t longest_mark = 60;  // in a longer one, no size is the one that matters
-  const std::string_view text = of.location.excerpt;
-  Mark mark;
-  if (of.requested_bytes) mark = find_size(text, of.requested_bytes);
-  const auto from = character_start(text, of.location.column);
-  const auto to = std::max(from, character_start(text, of.location.end_column));
-  if (mark.to == 0 && to - from <= longest_mark) {
-    mark = find_size(text.substr(from, to - from), std::nullopt);
-    mark = {from + mark.from, from + mark.to};
-  }
-  return {plain_line(text.substr(0, mark.from)), plain_line(text.substr(mark.from, mark.to - mark.from)),
-          plain_line(text.substr(mark.to))};
-}
-
-/// Cuts a line to `width` so that the mark stays in sight with some text on both of its sides.
-void fit(Cited& line, int width) {
-  line.mark = clip_end(line.mark, width - 2);
-  const int mark = columns_of(line.mark);
-  const int rest = width - mark;
-  constexpr int least_behind = 12;
-  const int behind = std::min(columns_of(line.after), std::max(least_behind, rest - columns_of(line.before)));
-  line.before = clip_front(line.before, rest - behind);
-  line.after = clip_end(line.after, rest - columns_of(line.before));
-}
-
-/// The mark is labelled only where it says what was asked for.
-std::string_view mark_label(const Cited& line, const ReportIncident& of) {
-  const auto gap = line.mark.find(' ');
-  if (!of.requested_bytes || gap == std::string::npos) return "";
-  const auto size = read_bytes(line.mark.substr(0, gap), line.mark.substr(gap + 1));
-  const bool same = size && std::abs(size->count - *of.requested_bytes) <= size->slack;
-  return same ? " asked for" : "";
-}
-
 /// The cited line with a caret under what matters, as compilers show an error.
 void add_excerpt(Page& page, const ReportIncident& of) {
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("  {} │ ", of.location.line);
   const int indent = columns_of(gutter);
-  Cited line = cite(of);
-  fit(line, page.width() - indent);
+  const Cited line = cite(of, page.width() - indent);
   std::vector<std::string> rows = {page.paint.dim(gutter) + line.before + page.paint.error(line.mark) + line.after};
   if (!line.mark.empty()) {
     const std::string carets(static_cast<std::size_t>(columns_of(line.mark)), '^');
@@ -134,19 +65,6 @@ void add_frame(Page& page, const ReportIncident& of) {
   page.text("  your code: ", text);
 }
 
-std::string account_title(const ReportIncident& of, const ReportAccount& account) {
-  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), memory_name(of));
-  if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
-    title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
-  return title;
-}
-
-/// Sizes are printed with two decimals: a remainder within their slack is rounding, not memory that hides.
-std::string unexplained_label(const ReportAccount& account) {
-  const bool rounding = std::abs(account.unexplained_bytes) <= account.slack_bytes;
-  return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
-}
-
 /// Each share as a row with its own stretch of one long bar, so that label, number and picture stand together.
 void add_account(Page& page, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
@@ -171,7 +89,7 @@ void add_account(Page& page, const ReportIncident& of) {
         account.capacity_bytes > 0 ? static_cast<double>(size) / static_cast<double>(account.capacity_bytes) : 0);
   const auto bars = waterfall(shares, std::max(bar_width, 4));
 
-  page.heading(account_title(of, account));
+  page.heading(account_title(of));
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::string row = fmt::format("  {}  {} {}  {}  {}", pad(clip_end(labels[i], widest), widest),
                                         text.numbers[i], text.unit, text.percents[i], bars[i]);

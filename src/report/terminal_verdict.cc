@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/advice_words.h"
 #include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/words.h"
@@ -15,27 +16,6 @@ std::string outcome_word(const Page& page, const Report& report) {
   const std::string words = outcome_words(report);
   if (verdict.outcome == "oom") return page.paint.error(words);
   return verdict.outcome == "no_oom" ? page.paint.good(words) : page.paint.warning(words);
-}
-
-std::string cause_name(const ReportCause& cause) { return plain_line(cause.title.empty() ? cause.cause : cause.title); }
-
-/// The cause and how sure it is. A headline that names the cause already gets the strongest reason instead.
-std::string why_text(const Report& report) {
-  const Verdict& verdict = report.verdict;
-  if (verdict.cause.empty()) return {};
-  if (verdict.cause != "undetermined") {
-    const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
-    const bool said = verdict.headline.find(name) != std::string::npos;
-    if (said && !report.causes.empty() && !report.causes[0].because.empty())
-      return fmt::format("{} sure: {}", percent_text(verdict.confidence), plain_line(report.causes[0].because[0].text));
-    return fmt::format("{} ({} sure)", plain_line(name), percent_text(verdict.confidence));
-  }
-  if (report.causes.empty()) return "not known: the log says too little";
-  std::string text =
-      fmt::format("not decided: {} ({})", cause_name(report.causes[0]), percent_text(report.causes[0].probability));
-  if (report.causes.size() > 1)
-    text += fmt::format(" or {} ({})", cause_name(report.causes[1]), percent_text(report.causes[1].probability));
-  return text;
 }
 
 /// With no failure and no risk: that, how much was read, and what was looked for.
@@ -57,19 +37,7 @@ void add_all_clear(Page& page, const Report& report) {
                       fmt::format(" in the {} that could be read: the rest of {} is missing, and a failure stands at "
                                   "the end of its log.",
                                   lines, plain_line(cut->path)));
-  std::string looked =
-      "out-of-memory messages of GPU allocators, drivers and libraries; kills by the kernel, a container, a "
-      "scheduler or a signal; shared memory that ran out";
-  const auto followed = static_cast<std::int64_t>(
-      std::count_if(report.series.begin(), report.series.end(),
-                    [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));
-  if (followed > 0) {
-    looked += report.more_series == 0
-                  ? fmt::format("; growth in {}", plural(followed, "memory series", "memory series"))
-                  : fmt::format("; growth in {} of {}", count_text(followed),
-                                plural(followed + report.more_series, "memory series", "memory series"));
-  }
-  page.text("  looked for ", looked + ".");
+  page.text("  looked for ", looked_for_words(report) + ".");
 }
 
 }  // namespace
@@ -81,7 +49,7 @@ void add_verdict(Page& page, const Report& report) {
     return;
   }
   page.text("", outcome_word(page, report) + "  " + page.paint.bold(plain_line(verdict.headline)));
-  if (const std::string why = why_text(report); !why.empty()) page.text("  why        ", why);
+  if (const std::string why = plain_line(why_words(report)); !why.empty()) page.text("  why        ", why);
   if (!report.fixes.empty()) {
     const ReportFix& fix = report.fixes.front();
     const std::string scope = fix.settings.empty() ? "" : plain_line(fix.settings.front().scope);

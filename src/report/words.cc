@@ -260,6 +260,19 @@ std::string estimate_text(const ReportEstimate& of) {
   return fmt::format("{} {} ({} to {})", amount(of.value), unit.name, amount(of.low), amount(of.high));
 }
 
+std::string account_title(const ReportIncident& of) {
+  const ReportAccount& account = *of.account;
+  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), memory_name(of));
+  if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
+    title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
+  return title;
+}
+
+std::string unexplained_label(const ReportAccount& account) {
+  const bool rounding = std::abs(account.unexplained_bytes) <= account.slack_bytes;
+  return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
+}
+
 SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total) {
   const Unit unit = unit_for(static_cast<double>(total));
   const double hundredth = unit.bytes / 100;

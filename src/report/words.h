@@ -10,7 +10,7 @@
 
 namespace oomdoctor {
 
-std::string outcome_words(std::string_view outcome);   ///< "OUT OF MEMORY"
+std::string outcome_words(std::string_view outcome);  ///< "OUT OF MEMORY"
 /// The same for the whole report: where a signal is all there is to it, "PERHAPS OUT OF MEMORY".
 std::string outcome_words(const Report& report);
 std::string phase_words(std::string_view phase);       ///< "in the backward pass"; "" for ""
@@ -35,6 +35,11 @@ std::string short_places(const Report& report, std::vector<Location> all, std::s
 
 /// An estimate of bytes with its interval: "7.59 ± 0.44 MiB", or "7.59 MiB (7.40 to 8.40)" where it is lopsided.
 std::string estimate_text(const ReportEstimate& of);
+
+/// "Where the 23.69 GiB of GPU 0 were when 1.50 GiB more were asked for"; for an incident with an account.
+std::string account_title(const ReportIncident& of);
+/// Sizes are printed with two decimals: a remainder within their slack is rounding, not memory that hides.
+std::string unexplained_label(const ReportAccount& account);
 
 /// Sizes in the unit of the total, rounded so that the printed numbers add up to the printed total, and so for per
 /// cents.

@@ -2,6 +2,7 @@
 
 #include "report/github.h"
 #include "report/gitlab.h"
+#include "report/html.h"
 #include "report/json.h"
 #include "report/junit.h"
 #include "report/kubernetes.h"
@@ -18,6 +19,8 @@ const std::vector<Writer>& writers() {
        [](const Report& report, const TerminalView&) { return json_text(report); }},
       {"markdown", "md", "for issues, chats and job summaries",
        [](const Report& report, const TerminalView&) { return markdown_text(report); }},
+      {"html", "html", "a page that opens offline: charts, settings to copy, all evidence",
+       [](const Report& report, const TerminalView&) { return html_text(report); }},
       {"github", "github.txt", "workflow commands that annotate lines on GitHub",
        [](const Report& report, const TerminalView&) { return github_text(report); }},
       {"sarif", "sarif", "SARIF 2.1.0, for code scanning",

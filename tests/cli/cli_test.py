@@ -123,7 +123,7 @@ class Messages(Case):
 
     def test_values(self):
         self.assert_refused(["analyze", "--format", "jsno", "train.log"], "--format cannot be 'jsno'",
-                            "did you mean 'json'? it is one of: terminal, json, markdown, github, sarif, junit, gitlab, jsonl, k8s, prometheus, partial")
+                            "did you mean 'json'? it is one of: terminal, json, markdown, html, github, sarif, junit, gitlab, jsonl, k8s, prometheus, partial")
         self.assert_refused(["analyze", "--fail-on", "x", "train.log"], "--fail-on cannot be 'x'",
                             "it is one of: error, warning, never")
         self.assert_refused(["analyze", "train.log", "--width"], "--width needs a value",

@@ -93,6 +93,10 @@ inline ReportSeries growing_series() {
   trend.models = {{"quadratic", -45.8}, {"cubic", -33.8}, {"linear", -5.3}, {"constant", 8.1}};
   trend.forecast = ReportForecast{gib(23.69), 1003, 990, 1016, false};
   trend.why = "9 values that rise each time, and by more each time";
+  for (double x = 100; x <= 1016; x += 114.5) {
+    const double y = (15.4 + 0.00179 * (x - 100) + 0.0000072 * (x - 100) * (x - 100)) * static_cast<double>(GiB);
+    trend.curve.push_back({x, y, y - 1.2e8, y + 1.2e8});
+  }
   return series;
 }
 

@@ -74,3 +74,10 @@ TEST_CASE("workflow commands cannot be smuggled in", "[sink]") {
   CHECK(without_workflow_commands("no line end") == "no line end");
   CHECK(without_workflow_commands("").empty());
 }
+
+TEST_CASE("HTML has no markup of the log, between tags, in attributes and in script elements", "[sink]") {
+  CHECK(html_inline("<b a='x'>&\"\n") == "&lt;b a=&#39;x&#39;&gt;&amp;&quot; ");
+  CHECK(html_inline("\x1b[31m") == "\\x1b[31m");
+  CHECK(html_block("  <a>\n b") == "  &lt;a&gt;\n b");
+  CHECK(html_json(R"({"a": "</script><!--"})") == R"({"a": "\u003c/script>\u003c!--"})");
+}

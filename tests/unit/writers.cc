@@ -1,7 +1,11 @@
 // Every writer on every kind of report, against its approved text.
 #include "report/writer.h"
 
+<<<<<<< HEAD
 #include <utility>
+=======
+#include "report/html.h"
+>>>>>>> 139ce5c (The HTML report: one page that opens offline, with static charts that uPlot makes to zoom; words of the reports are shared by terminal and page; a trend carries its fitted curve)
 
 #include "approved.h"
 #include "sample_reports.h"
@@ -48,6 +52,12 @@ TEST_CASE("the JSON report is as approved", "[approved]") {
 TEST_CASE("the Markdown report is as approved", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".md", write("markdown", sample.report));
+}
+
+TEST_CASE("the HTML page is as approved", "[approved]") {
+  const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}, {"uPlot.js", "sha256-library"}};
+  for (const auto& sample : all_samples())
+    check_approved(std::string(sample.name) + ".html", html_text(sample.report, names));
 }
 
 TEST_CASE("the GitHub annotations are as approved", "[approved]") {

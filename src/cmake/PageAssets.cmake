@@ -1,0 +1,98 @@
+# oomdoctor_page_assets(OUTPUT): writes the style sheet and the scripts of the HTML report, src/report/page/, into a source
+# file that defines shipped_page_assets(), each with the hash by which the page's policy knows it.
+#
+# The charts are drawn by uPlot where npm can install it (the version and the digest are pinned in package-lock.json).
+# Where it cannot, the page is the same without zooming: its static charts stay.
+#
+# Called by a script of the build (cmake -P), this file does the writing.
+
+function(oomdoctor_page_assets output)
+  set(page ${PROJECT_SOURCE_DIR}/src/report/page)
+  set(work ${PROJECT_BINARY_DIR}/page)
+  find_program(OOMDOCTOR_NPM npm DOC "npm, which installs uPlot for the HTML report")
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D WORK=${work} -D OUTPUT=${output} -D "NPM=${OOMDOCTOR_NPM}" -P
+            ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
+    DEPENDS ${page}/page.css ${page}/page.js ${page}/package.json ${page}/package-lock.json
+            ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
+    COMMENT "Embedding the HTML report's page"
+    VERBATIM)
+endfunction()
+
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  return()
+endif()
+
+# "sha256-…" as a Content-Security-Policy spells it: base64 of the digest, four characters for six hexadecimal digits.
+function(policy_hash text result)
+  set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
+  string(SHA256 digits "${text}")
+  string(APPEND digits 00)  # 32 bytes lack one to a multiple of three
+  set(base64 "")
+  foreach(at RANGE 0 63 3)
+    string(SUBSTRING ${digits} ${at} 3 three)
+    math(EXPR high "0x${three} >> 6")
+    math(EXPR low "0x${three} & 63")
+    string(SUBSTRING ${alphabet} ${high} 1 first)
+    string(SUBSTRING ${alphabet} ${low} 1 second)
+    string(APPEND base64 ${first}${second})
+  endforeach()
+  string(SUBSTRING ${base64} 0 43 base64)
+  set(${result} "sha256-${base64}=" PARENT_SCOPE)
+endfunction()
+
+# A C++ initialiser {text, hash}. A text ends neither its own literal nor the element of the page that it stands in.
+function(asset text result)
+  if("${text}" STREQUAL "")
+    set(${result} "{}" PARENT_SCOPE)
+    return()
+  endif()
+  string(TOLOWER "${text}" lower)
+  foreach(end IN ITEMS "</script" "</style" "<!--" ")page_asset\"")
+    string(FIND "${lower}" "${end}" found)
+    if(NOT found EQUAL -1)
+      message(FATAL_ERROR "src/report/page: '${end}' must not stand in a file of the page")
+    endif()
+  endforeach()
+  policy_hash("${text}" hash)
+  set(${result} "{R\"page_asset(${text})page_asset\", \"${hash}\"}" PARENT_SCOPE)
+endfunction()
+
+set(library "")
+set(library_style "")
+if(NPM)
+  file(COPY ${PAGE}/package.json ${PAGE}/package-lock.json DESTINATION ${WORK})
+  execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error WORKING_DIRECTORY ${WORK}
+                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
+  if(status EQUAL 0)
+    file(READ ${WORK}/node_modules/uplot/LICENSE license)
+    file(READ ${WORK}/node_modules/uplot/dist/uPlot.iife.min.js code)
+    file(READ ${WORK}/node_modules/uplot/dist/uPlot.min.css library_style)
+    string(STRIP "${license}" license)
+    set(library "/*! uPlot\n${license}\n*/\n${code}")
+  else()
+    message(STATUS "npm could not install uPlot, so that charts of HTML reports will not zoom:\n${said}")
+  endif()
+endif()
+
+file(READ ${PAGE}/page.css style)
+file(READ ${PAGE}/page.js script)
+asset("${library_style}${style}" style)
+asset("${script}" script)
+asset("${library}" library)
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[// Written by src/cmake/PageAssets.cmake from src/report/page/.
+#include "report/html.h"
+
+namespace oomdoctor {
+
+const PageAssets& shipped_page_assets() {
+  static constexpr PageAssets assets = {
+      @style@,
+      @script@,
+      @library@};
+  return assets;
+}
+
+}  // namespace oomdoctor
+]])

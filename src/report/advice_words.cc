@@ -1,0 +1,84 @@
+#include "report/advice_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "report/words.h"
+
+namespace oomdoctor {
+namespace {
+
+std::string cause_name(const ReportCause& cause) { return cause.title.empty() ? cause.cause : cause.title; }
+
+}  // namespace
+
+std::string why_words(const Report& report) {
+  const Verdict& verdict = report.verdict;
+  if (verdict.cause.empty()) return {};
+  if (verdict.cause != "undetermined") {
+    const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+    const bool said = verdict.headline.find(name) != std::string::npos;
+    if (said && !report.causes.empty() && !report.causes[0].because.empty())
+      return fmt::format("{} sure: {}", percent_text(verdict.confidence), report.causes[0].because[0].text);
+    return fmt::format("{} ({} sure)", name, percent_text(verdict.confidence));
+  }
+  if (report.causes.empty()) return "not known: the log says too little";
+  std::string text =
+      fmt::format("not decided: {} ({})", cause_name(report.causes[0]), percent_text(report.causes[0].probability));
+  if (report.causes.size() > 1)
+    text += fmt::format(" or {} ({})", cause_name(report.causes[1]), percent_text(report.causes[1].probability));
+  return text;
+}
+
+std::string looked_for_words(const Report& report) {
+  std::string looked =
+      "out-of-memory messages of GPU allocators, drivers and libraries; kills by the kernel, a container, a "
+      "scheduler or a signal; shared memory that ran out";
+  const auto followed = static_cast<std::int64_t>(
+      std::count_if(report.series.begin(), report.series.end(),
+                    [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));
+  if (followed > 0) {
+    looked += report.more_series == 0
+                  ? fmt::format("; growth in {}", plural(followed, "memory series", "memory series"))
+                  : fmt::format("; growth in {} of {}", count_text(followed),
+                                plural(followed + report.more_series, "memory series", "memory series"));
+  }
+  return looked;
+}
+
+std::vector<std::string> fix_details(const ReportFix& fix) {
+  std::vector<std::string> parts;
+  if (const std::string saving = saving_words(fix); !saving.empty()) parts.push_back(saving);
+  if (fix.enough) parts.emplace_back(enough_words);
+  if (fix.cost.level == 0 && fix.risk.level == 0) {
+    parts.push_back("costs nothing");
+  } else {
+    if (!fix.cost.text.empty()) parts.push_back(fix.cost.text);
+    if (fix.risk.level > 0) parts.push_back(fix.risk.text);
+  }
+  if (fix.if_not_already) parts.push_back("if not already set");
+  return parts;
+}
+
+std::string plan_words(const Report& report) {
+  if (!report.plan || report.plan->need_bytes <= 0) return {};
+  const ReportPlan& plan = *report.plan;
+  std::vector<std::string> numbers;
+  for (const auto& id : plan.fixes)
+    for (std::size_t i = 0; i < report.fixes.size(); ++i)
+      if (report.fixes[i].id == id) numbers.push_back(std::to_string(i + 1));
+  std::string text =
+      fmt::format("{} must be freed, {} of it for safety", bytes_text(plan.need_bytes), bytes_text(plan.margin_bytes));
+  if (numbers.empty()) return text + ".";
+  text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
+  if (plan.would_have_fitted)
+    text += numbers.size() == 1 ? " would have been enough" : " together would have been enough";
+  else
+    text += numbers.size() == 1 ? " helps, but may not be enough" : " together help, but may not be enough";
+  if (plan.predicted_peak_bytes) text += fmt::format(" (peak then: {})", bytes_text(*plan.predicted_peak_bytes));
+  return text + ".";
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,24 @@
+// Why it happened and what to do, in words that every report for people uses. Words may quote the log and are not
+// neutralised.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oomdoctor/report.h"
+
+namespace oomdoctor {
+
+/// The cause and how sure it is. A headline that names the cause already gets the strongest reason instead.
+std::string why_words(const Report& report);
+/// What would have been found, had it been there: "out-of-memory messages of …; growth in 3 memory series".
+std::string looked_for_words(const Report& report);
+
+inline constexpr std::string_view enough_words = "enough on its own";
+/// "saves 4.20 to 6.00 GiB", "enough on its own", "costs nothing", …
+std::vector<std::string> fix_details(const ReportFix& fix);
+/// What must be freed, and which fixes together free it, by their numbers in the list; "" without a plan.
+std::string plan_words(const Report& report);
+
+}  // namespace oomdoctor

@@ -1,0 +1,253 @@
+#include "report/html_chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/document.h"
+#include "report/layout.h"
+#include "report/sink.h"
+#include "report/utf8.h"
+#include "report/words.h"
+
+namespace oomdoctor::html {
+namespace {
+
+// Told apart by people who do not see all colours (Okabe and Ito 2008); red is left to limits and failures.
+constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#e69f00", "#009e73",
+                                                                 "#cc79a7", "#56b4e9", "#8c6d46"};
+constexpr std::string_view red = "#c0262d", grey = "#59636e", pale = "#d8dee4";
+constexpr double width = 1000, height = 340, margin_left = 52, margin_right = 14, margin_bottom = 42;
+constexpr double legend_row = 20;
+
+/// Places of values in the picture.
+struct Frame {
+  const Plot& plot;
+  double top, bottom;
+
+  double x(double value) const {
+    return margin_left + (value - plot.left) / (plot.right - plot.left) * (width - margin_left - margin_right);
+  }
+  double y(double value) const { return bottom - (value - plot.bottom) / (plot.top - plot.bottom) * (bottom - top); }
+};
+
+std::string path_of(const std::vector<ReportPoint>& points, const auto& x, const auto& y) {
+  Document path;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    path.add("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", x(points[i].x), y(points[i].y));
+  return path.take();
+}
+
+/// Names of the lines in colour, most important first, in rows above the picture; returns how many rows they take.
+int add_legend(Document& out, const Plot& plot) {
+  constexpr int widest = 44;
+  double at = margin_left;
+  int row = 0;
+  const auto entry = [&](std::string_view name, std::string_view look) {
+    const std::string text = clip_end(name, widest);
+    const double needed = 34 + 7.0 * columns_of(text);
+    if (at + needed > width && at > margin_left) at = margin_left, ++row;
+    const double y = 13 + legend_row * row;
+    out.add(R"(<path d="M{:.0f} {:.0f}h18" {}/><text x="{:.0f}" y="{:.0f}">{}</text>)", at, y - 4, look, at + 24, y,
+            html_inline(text));
+    at += needed;
+  };
+  for (auto line = plot.lines.rbegin(); line != plot.lines.rend(); ++line)
+    if (!line->faint)
+      entry(line->name,
+            fmt::format(R"(class="c{}" stroke="{}" stroke-width="2.5")", line->colour, colour(line->colour)));
+  const auto faint = std::count_if(plot.lines.begin(), plot.lines.end(), [](const PlotLine& l) { return l.faint; });
+  if (faint > 0)
+    entry(plural(faint, "other rank", "other ranks"), fmt::format(R"(stroke="{}" stroke-width="1.5")", "#9aa4b0"));
+  if (!plot.curve.empty())
+    entry("fit, with its 95 % interval", R"(class="fit" stroke="#1b1f24" stroke-width="1.5" stroke-dasharray="5 4")");
+  return row + 1;
+}
+
+void add_axes(Document& out, const Frame& at) {
+  const Plot& plot = at.plot;
+  for (const double tick : plot.y_ticks)
+    out.add(
+        R"(<path class="grid" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}"/><text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
+        margin_left, at.y(tick), width - margin_right, pale, margin_left - 8, at.y(tick) + 4, tick_text(tick));
+  for (const double tick : plot.x_ticks)
+    out.add(
+        R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/><text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
+        at.x(tick), at.bottom, grey, at.x(tick), at.bottom + 18, tick_text(tick));
+  out.add(
+      R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text><text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
+      width - margin_right, at.bottom + 35, html_inline(plot.x_name), margin_left - 8, at.top - 10, plot.unit);
+}
+
+void add_lines(Document& out, const Frame& at) {
+  const Plot& plot = at.plot;
+  const auto x = [&](double v) { return at.x(v); };
+  const auto y = [&](double v) { return at.y(v); };
+  if (!plot.curve.empty()) {
+    std::vector<ReportPoint> around, middle;
+    for (const auto& p : plot.curve) around.push_back({p.x, p.high}), middle.push_back({p.x, p.y});
+    for (auto p = plot.curve.rbegin(); p != plot.curve.rend(); ++p) around.push_back({p->x, p->low});
+    const int main = plot.lines.back().colour;
+    out.add(R"(<path class="f{}" d="{}Z" fill="{}" fill-opacity="0.18"/>)", main, path_of(around, x, y), colour(main));
+    out.add(R"(<path class="fit" d="{}" fill="none" stroke="#1b1f24" stroke-width="1.2" stroke-dasharray="5 4"/>)",
+            path_of(middle, x, y));
+  }
+  for (const auto& line : plot.lines) {
+    if (line.faint)
+      out.add(R"(<path d="{}" fill="none" stroke="#9aa4b0" stroke-width="1" stroke-opacity="0.45"/>)",
+              path_of(line.points, x, y));
+    else
+      out.add(R"(<path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round"/>)",
+              line.colour, path_of(line.points, x, y), colour(line.colour));
+  }
+}
+
+void add_capacity(Document& out, const Frame& at) {
+  const Plot& plot = at.plot;
+  if (!plot.capacity) return;
+  const double y = at.y(*plot.capacity);
+  out.add(R"(<path class="limit" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}" stroke-width="1.5"/>)", margin_left, y,
+          width - margin_right, red);
+  out.add(R"(<text class="limit" x="{:.0f}" y="{:.1f}" fill="{}">{}</text>)", margin_left + 6, y - 6, red,
+          html_inline(plot.capacity_name));
+  if (!plot.forecast) return;
+  // The interval lies on the line that it is about, with the expected step as a diamond.
+  const auto inside = [&](double step) { return at.x(std::clamp(step, plot.left, plot.right)); };
+  const double low = inside(plot.forecast->step_low), step = at.x(plot.forecast->step),
+               high = inside(plot.forecast->step_high.value_or(plot.right));
+  out.add(
+      R"(<path class="fit" d="M{:.1f} {:.1f}v10M{:.1f} {:.1f}v10M{:.1f} {:.1f}H{:.1f}" stroke="#1b1f24" stroke-width="2"/>)",
+      low, y - 5, high, y - 5, low, y, high);
+  out.add(R"(<path class="mark" d="M{:.1f} {:.1f}l5 5l-5 5l-5 -5Z" fill="#1b1f24"/>)", step, y - 5);
+}
+
+void add_marks(Document& out, const Frame& at) {
+  int row = 0;
+  for (const PlotMark& mark : at.plot.marks) {
+    const double x = at.x(mark.x);
+    const bool failure = mark.kind == PlotMark::failure, left = x > width / 2;
+    const std::string text = fmt::format("{} {}: {}", at.plot.x_name, tick_text(mark.x), mark.text);
+    out.add(R"(<path class="{}" d="M{:.1f} {:.1f}V{:.1f}" stroke="{}" stroke-width="1.5"{}/>)",
+            failure ? "limit" : "mark-line", x, at.top, at.bottom, failure ? red : grey,
+            failure ? "" : R"( stroke-dasharray="2 3")");
+    out.add(R"(<text class="{}" x="{:.1f}" y="{:.1f}" fill="{}"{}>{}</text>)", failure ? "limit" : "",
+            x + (left ? -6 : 6), at.bottom - 8 - 15 * row++, failure ? red : grey, left ? R"( text-anchor="end")" : "",
+            html_inline(text));
+  }
+}
+
+using Json = nlohmann::ordered_json;
+
+/// Four decimals are finer than any screen; a value that is not finite has no place.
+double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+
+Json column(const auto& items, auto field) {
+  Json values = Json::array();
+  for (const auto& item : items) values.push_back(rounded(item.*field));
+  return values;
+}
+
+/// Where two values share an x, the greater one is kept: peaks matter.
+std::vector<ReportPoint> one_for_each_x(const std::vector<ReportPoint>& points) {
+  std::vector<ReportPoint> out;
+  for (const ReportPoint& p : points) {
+    if (!out.empty() && out.back().x == p.x)
+      out.back().y = std::max(out.back().y, p.y);
+    else
+      out.push_back(p);
+  }
+  return out;
+}
+
+Json line_data(const PlotLine& line) {
+  const auto points = one_for_each_x(line.points);
+  return {{"name", line.name},
+          {"colour", line.colour},
+          {"faint", line.faint},
+          {"x", column(points, &ReportPoint::x)},
+          {"y", column(points, &ReportPoint::y)}};
+}
+
+Json plot_data(const Plot& plot) {
+  Json data = {{"unit", plot.unit},
+               {"xName", plot.x_name},
+               {"left", rounded(plot.left)},
+               {"right", rounded(plot.right)},
+               {"bottom", rounded(plot.bottom)},
+               {"top", rounded(plot.top)}};
+  data["lines"] = Json::array();
+  for (const auto& line : plot.lines) data["lines"].push_back(line_data(line));
+  if (!plot.curve.empty())
+    data["curve"] = {{"x", column(plot.curve, &ReportCurvePoint::x)},
+                     {"y", column(plot.curve, &ReportCurvePoint::y)},
+                     {"low", column(plot.curve, &ReportCurvePoint::low)},
+                     {"high", column(plot.curve, &ReportCurvePoint::high)}};
+  if (plot.capacity) data["capacity"] = {{"value", rounded(*plot.capacity)}, {"text", plot.capacity_name}};
+  if (plot.forecast)
+    data["forecast"] = {{"step", rounded(plot.forecast->step)},
+                        {"low", rounded(plot.forecast->step_low)},
+                        {"high", rounded(plot.forecast->step_high.value_or(plot.right))}};
+  data["marks"] = Json::array();
+  for (const auto& mark : plot.marks)
+    data["marks"].push_back({{"failure", mark.kind == PlotMark::failure},
+                             {"x", rounded(mark.x)},
+                             {"text", fmt::format("{} {}: {}", plot.x_name, tick_text(mark.x), mark.text)}});
+  return data;
+}
+
+}  // namespace
+
+std::string_view colour(int index) { return palette[static_cast<std::size_t>(index) % palette.size()]; }
+
+std::string svg_chart(const Plot& plot) {
+  Document legend;
+  const int rows = add_legend(legend, plot);
+  const double top = 14 + legend_row * rows, bottom = height + legend_row * (rows - 1) - margin_bottom;
+  const Frame at{plot, top, bottom};
+  Document out;
+  out.add(
+      R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" font-family="sans-serif" font-size="12" fill="{}">)",
+      width, bottom + margin_bottom, grey);
+  out.add("<title>{}</title>{}", html_inline(plot.title + " over the run"), legend.take());
+  add_axes(out, at);
+  add_lines(out, at);
+  add_capacity(out, at);
+  add_marks(out, at);
+  out.add("</svg>\n");
+  return out.take();
+}
+
+std::string svg_spark(const std::vector<ReportPoint>& points, int line_colour) {
+  constexpr double wide = 120, tall = 22;
+  std::vector<ReportPoint> finite;
+  for (const auto& p : points)
+    if (std::isfinite(p.x) && std::isfinite(p.y)) finite.push_back({static_cast<double>(finite.size()), p.y});
+  if (finite.size() < 2) return {};
+  const auto [least, most] = std::minmax_element(finite.begin(), finite.end(),
+                                                 [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; });
+  // Values that differ by less than a tenth of the greatest are drawn the flatter: noise must not look like growth.
+  const double range = std::max({most->y - least->y, 0.1 * std::fabs(most->y), 1e-9});
+  const double low = (least->y + most->y - range) / 2;
+  const auto x = [&](double v) { return 1 + v / static_cast<double>(finite.size() - 1) * (wide - 2); };
+  const auto y = [&](double v) { return tall - 2 - (v - low) / range * (tall - 4); };
+  // A point for every other pixel is enough here.
+  std::vector<ReportPoint> drawn;
+  const std::size_t run = std::max<std::size_t>(1, finite.size() / 60);
+  for (std::size_t i = 0; i < finite.size(); i += run)
+    drawn.push_back(*std::max_element(finite.begin() + static_cast<std::ptrdiff_t>(i),
+                                      finite.begin() + static_cast<std::ptrdiff_t>(std::min(finite.size(), i + run)),
+                                      [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; }));
+  return fmt::format(
+      R"(<svg width="{:.0f}" height="{:.0f}" aria-hidden="true"><path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5"/></svg>)",
+      wide, tall, line_colour, path_of(drawn, x, y), colour(line_colour));
+}
+
+std::string chart_data(const std::vector<Plot>& plots) {
+  Json data = Json::array();
+  for (const auto& plot : plots) data.push_back(plot_data(plot));
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace oomdoctor::html

@@ -1,0 +1,38 @@
+// The fitted curve as it is drawn.
+#include "analysis/growth.h"
+#include "catch.h"
+#include "curves.h"
+
+using namespace oomdoctor;
+using namespace oomdoctor::curves;
+
+TEST_CASE("a curve follows the values, and on to the forecast's end", "[curve]") {
+  const Trend trend = growth_of(accelerating_run(), {23.69 * GiB, 1000.0});
+  REQUIRE(trend.forecast);
+  REQUIRE(trend.curve.size() > 10);
+  CHECK(trend.curve.front().x == 100);
+  CHECK(trend.curve.back().x == Approx(*trend.forecast->step_high).margin(0.01));
+  for (std::size_t i = 0; i < trend.curve.size(); ++i) {
+    const CurvePoint& p = trend.curve[i];
+    CHECK(p.low <= p.y);
+    CHECK(p.y <= p.high);
+    if (i > 0) CHECK(p.x > trend.curve[i - 1].x);
+  }
+  // What is not seen is less sure than what is.
+  const CurvePoint &middle = trend.curve[trend.curve.size() / 2], &end = trend.curve.back();
+  CHECK(end.high - end.low > 2 * (middle.high - middle.low));
+}
+
+TEST_CASE("a curve goes at most one window beyond the values", "[curve]") {
+  const Trend trend = growth_of(accelerating_run(), {500.0 * GiB, {}});
+  REQUIRE(trend.forecast);
+  CHECK(trend.curve.back().x <= 900 + 800 + 0.01);
+}
+
+TEST_CASE("steps that are counted anew have no curve: its steps are not those that are printed", "[curve]") {
+  Series series = accelerating_run();
+  const auto points = series.buckets();
+  for (int epoch = 0; epoch < 2; ++epoch)
+    for (const Bucket& b : points) series.add(b.x, 0, b.y);
+  CHECK(growth_of(series).curve.empty());
+}
