@@ -63,7 +63,9 @@ set(library "")
 set(library_style "")
 if(NPM)
   file(COPY ${PAGE}/package.json ${PAGE}/package-lock.json DESTINATION ${WORK})
-  execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error WORKING_DIRECTORY ${WORK}
+  execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error --prefer-offline
+                          --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=20000
+                  WORKING_DIRECTORY ${WORK}
                   RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
   if(status EQUAL 0)
     file(READ ${WORK}/node_modules/uplot/LICENSE license)

@@ -25,16 +25,17 @@ struct Part {
   std::string look;  ///< class and fill
 };
 
+/// Live memory and cache look as they do in the charts.
 std::vector<Part> parts_of(const ReportAccount& account) {
   std::vector<Part> parts;
-  int next = 0;
-  for (const auto& share : account.shares) {
-    if (share.label == "free")
-      parts.push_back({share.label, share.bytes, fmt::format(R"(class="free" fill="{}")", free_colour)});
-    else
-      parts.push_back(
-          {share.label, share.bytes, fmt::format(R"(class="f{}" fill="{}")", next % Plot::colours, colour(next))});
-    next += share.label != "free";
+  int next = 2;
+  for (const auto& [label, bytes] : account.shares) {
+    if (label == "free") {
+      parts.push_back({label, bytes, fmt::format(R"(class="free" fill="{}")", free_colour)});
+      continue;
+    }
+    const int which = label.starts_with("live") ? 0 : label.starts_with("reserved") ? 1 : next++ % Plot::colours;
+    parts.push_back({label, bytes, fmt::format(R"(class="f{}" fill="{}")", which, colour(which))});
   }
   parts.push_back({unexplained_label(account), account.unexplained_bytes,
                    fmt::format(R"(class="hidden" fill="{}")", hidden_colour)});

@@ -79,13 +79,14 @@ class Browser:
 class Page:
     """A page that has been loaded and drawn."""
 
-    def __init__(self, browser, url, width=1280, height=800, dark=False, scripts=True):
+    def __init__(self, browser, url, width=1280, height=800, scale=1, dark=False, scripts=True):
         self._browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Runtime", "Log"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,
+                  mobile=False)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
