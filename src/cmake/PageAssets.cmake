@@ -1,5 +1,5 @@
-# oomdoctor_page_assets(OUTPUT): writes the style sheet and the scripts of the HTML report, src/report/page/, into a source
-# file that defines shipped_page_assets(), each with the hash by which the page's policy knows it.
+# oomdoctor_page_assets(OUTPUT): writes the style sheet and the scripts of the HTML report, src/report/page/, into a
+# source file that defines shipped_page_assets(), each with the hash by which the page's policy knows it.
 #
 # The charts are drawn by uPlot where npm can install it (the version and the digest are pinned in package-lock.json).
 # Where it cannot, the page is the same without zooming: its static charts stay.

@@ -50,8 +50,7 @@ int add_legend(Document& out, const Plot& plot) {
     const double needed = 34 + 7.0 * columns_of(text);
     if (at + needed > width && at > margin_left) at = margin_left, ++row;
     const double y = 13 + legend_row * row;
-    out.add(R"(<path d="M{:.0f} {:.0f}h18" {}/><text x="{:.0f}" y="{:.0f}">{}</text>)", at, y - 4, look, at + 24, y,
-            html_inline(text));
+    out.add(R"(<path d="M{:.0f} {:.0f}h18" {}/>{})", at, y - 4, look, svg_text(at + 24, y, text));
     at += needed;
   };
   for (auto line = plot.lines.rbegin(); line != plot.lines.rend(); ++line)
@@ -68,17 +67,15 @@ int add_legend(Document& out, const Plot& plot) {
 
 void add_axes(Document& out, const Frame& at) {
   const Plot& plot = at.plot;
+  const double end = width - margin_right;
   for (const double tick : plot.y_ticks)
-    out.add(
-        R"(<path class="grid" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}"/><text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
-        margin_left, at.y(tick), width - margin_right, pale, margin_left - 8, at.y(tick) + 4, tick_text(tick));
+    out.add(R"(<path class="grid" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}"/>{})", margin_left, at.y(tick), end, pale,
+            svg_text(margin_left - 8, at.y(tick) + 4, tick_text(tick), Anchor::end));
   for (const double tick : plot.x_ticks)
-    out.add(
-        R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/><text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
-        at.x(tick), at.bottom, grey, at.x(tick), at.bottom + 18, tick_text(tick));
-  out.add(
-      R"(<text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text><text x="{:.0f}" y="{:.1f}" text-anchor="end">{}</text>)",
-      width - margin_right, at.bottom + 35, html_inline(plot.x_name), margin_left - 8, at.top - 10, plot.unit);
+    out.add(R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/>{})", at.x(tick), at.bottom, grey,
+            svg_text(at.x(tick), at.bottom + 18, tick_text(tick), Anchor::middle));
+  out.add("{}{}", svg_text(end, at.bottom + 35, plot.x_name, Anchor::end),
+          svg_text(margin_left - 8, at.top - 10, plot.unit, Anchor::end));
 }
 
 void add_lines(Document& out, const Frame& at) {
@@ -108,18 +105,16 @@ void add_capacity(Document& out, const Frame& at) {
   const Plot& plot = at.plot;
   if (!plot.capacity) return;
   const double y = at.y(*plot.capacity);
-  out.add(R"(<path class="limit" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}" stroke-width="1.5"/>)", margin_left, y,
-          width - margin_right, red);
-  out.add(R"(<text class="limit" x="{:.0f}" y="{:.1f}" fill="{}">{}</text>)", margin_left + 6, y - 6, red,
-          html_inline(plot.capacity_name));
+  out.add(R"(<path class="limit" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}" stroke-width="1.5"/>{})", margin_left, y,
+          width - margin_right, red, svg_text(margin_left + 6, y - 6, plot.capacity_name, Anchor::start, red_text));
   if (!plot.forecast) return;
   // The interval lies on the line that it is about, with the expected step as a diamond.
   const auto inside = [&](double step) { return at.x(std::clamp(step, plot.left, plot.right)); };
   const double low = inside(plot.forecast->step_low), step = at.x(plot.forecast->step),
                high = inside(plot.forecast->step_high.value_or(plot.right));
-  out.add(
-      R"(<path class="fit" d="M{:.1f} {:.1f}v10M{:.1f} {:.1f}v10M{:.1f} {:.1f}H{:.1f}" stroke="#1b1f24" stroke-width="2"/>)",
-      low, y - 5, high, y - 5, low, y, high);
+  out.add(R"(<path class="fit" d="M{0:.1f} {2:.1f}v10M{1:.1f} {2:.1f}v10M{0:.1f} {3:.1f}H{1:.1f}" )", low, high, y - 5,
+          y);
+  out.add(R"(stroke="#1b1f24" stroke-width="2"/>)");
   out.add(R"(<path class="mark" d="M{:.1f} {:.1f}l5 5l-5 5l-5 -5Z" fill="#1b1f24"/>)", step, y - 5);
 }
 
@@ -128,13 +123,11 @@ void add_marks(Document& out, const Frame& at) {
   for (const PlotMark& mark : at.plot.marks) {
     const double x = at.x(mark.x);
     const bool failure = mark.kind == PlotMark::failure, left = x > width / 2;
-    const std::string text = fmt::format("{} {}: {}", at.plot.x_name, tick_text(mark.x), mark.text);
     out.add(R"(<path class="{}" d="M{:.1f} {:.1f}V{:.1f}" stroke="{}" stroke-width="1.5"{}/>)",
             failure ? "limit" : "mark-line", x, at.top, at.bottom, failure ? red : grey,
             failure ? "" : R"( stroke-dasharray="2 3")");
-    out.add(R"(<text class="{}" x="{:.1f}" y="{:.1f}" fill="{}"{}>{}</text>)", failure ? "limit" : "",
-            x + (left ? -6 : 6), at.bottom - 8 - 15 * row++, failure ? red : grey, left ? R"( text-anchor="end")" : "",
-            html_inline(text));
+    out.add("{}", svg_text(x + (left ? -6 : 6), at.bottom - 8 - 15 * row++, mark.text,
+                           left ? Anchor::end : Anchor::start, failure ? red_text : std::string_view()));
   }
 }
 
@@ -191,9 +184,7 @@ Json plot_data(const Plot& plot) {
                         {"high", rounded(plot.forecast->step_high.value_or(plot.right))}};
   data["marks"] = Json::array();
   for (const auto& mark : plot.marks)
-    data["marks"].push_back({{"failure", mark.kind == PlotMark::failure},
-                             {"x", rounded(mark.x)},
-                             {"text", fmt::format("{} {}: {}", plot.x_name, tick_text(mark.x), mark.text)}});
+    data["marks"].push_back({{"failure", mark.kind == PlotMark::failure}, {"x", rounded(mark.x)}, {"text", mark.text}});
   return data;
 }
 
@@ -201,15 +192,20 @@ Json plot_data(const Plot& plot) {
 
 std::string_view colour(int index) { return palette[static_cast<std::size_t>(index) % palette.size()]; }
 
+std::string svg_text(double x, double y, std::string_view text, Anchor anchor, std::string_view look) {
+  constexpr std::array<std::string_view, 3> anchors = {"", R"( text-anchor="middle")", R"( text-anchor="end")"};
+  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}"{}{}>{}</text>)", x, y, anchors[static_cast<std::size_t>(anchor)],
+                     look, html_inline(text));
+}
+
 std::string svg_chart(const Plot& plot) {
   Document legend;
   const int rows = add_legend(legend, plot);
   const double top = 14 + legend_row * rows, bottom = height + legend_row * (rows - 1) - margin_bottom;
   const Frame at{plot, top, bottom};
   Document out;
-  out.add(
-      R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" font-family="sans-serif" font-size="12" fill="{}">)",
-      width, bottom + margin_bottom, grey);
+  out.add(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" {} fill="{}">)", width, bottom + margin_bottom,
+          svg_font, grey);
   out.add("<title>{}</title>{}", html_inline(plot.title + " over the run"), legend.take());
   add_axes(out, at);
   add_lines(out, at);
@@ -239,9 +235,9 @@ std::string svg_spark(const std::vector<ReportPoint>& points, int line_colour) {
     drawn.push_back(*std::max_element(finite.begin() + static_cast<std::ptrdiff_t>(i),
                                       finite.begin() + static_cast<std::ptrdiff_t>(std::min(finite.size(), i + run)),
                                       [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; }));
-  return fmt::format(
-      R"(<svg width="{:.0f}" height="{:.0f}" aria-hidden="true"><path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5"/></svg>)",
-      wide, tall, line_colour, path_of(drawn, x, y), colour(line_colour));
+  const std::string line = fmt::format(R"(<path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5"/>)",
+                                       line_colour, path_of(drawn, x, y), colour(line_colour));
+  return fmt::format(R"(<svg width="{:.0f}" height="{:.0f}" aria-hidden="true">{}</svg>)", wide, tall, line);
 }
 
 std::string chart_data(const std::vector<Plot>& plots) {

@@ -53,9 +53,8 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
   const bool drawn = request > 0 && request <= capacity;
   const double scale = width / std::max(capacity, drawn ? std::min(used, capacity) + request : 0),
                end = capacity * scale;
-  page.add(
-      R"(<svg class="bar" viewBox="0 0 {:.0f} 64" width="100%" role="img" font-family="sans-serif" font-size="12"><title>The account as a bar</title>)",
-      width);
+  page.add(R"(<svg class="bar" viewBox="0 0 {:.0f} 64" width="100%" role="img" {}>)", width, svg_font);
+  page.add("<title>The account as a bar</title>");
   double at = 0;
   for (const auto& part : parts) {
     const double size = std::clamp(static_cast<double>(part.bytes) * scale, 0.0, end - at);
@@ -67,8 +66,8 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
     const double from = std::min(used, capacity) * scale, to = from + request * scale;
     const bool left = from > width / 2;
     page.add(R"(<rect class="asked" x="{:.1f}" y="19" width="{:.1f}" height="4" fill="#c0262d"/>)", from, to - from);
-    page.add(R"(<text class="limit" x="{:.1f}" y="13" fill="#c0262d"{}>{} asked for</text>)", left ? to : from,
-             left ? R"( text-anchor="end")" : "", bytes_text(*of.requested_bytes));
+    page.add("{}", svg_text(left ? to : from, 13, bytes_text(*of.requested_bytes) + " asked for",
+                            left ? Anchor::end : Anchor::start, red_text));
   }
   page.add("</svg>\n");
 }

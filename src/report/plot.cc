@@ -166,20 +166,24 @@ class Drawing {
       plot_.curve.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
   }
 
+  void add_mark(PlotMark::Kind kind, double x, const std::string& what) {
+    plot_.marks.push_back({kind, x, fmt::format("{} {}: {}", plot_.x_name, tick_text(x), what)});
+  }
+
   void add_marks() {
     if (by_order_) return;
     if (main_.trend.onset_step)
-      plot_.marks.push_back({PlotMark::onset, *main_.trend.onset_step, "grows from here"});
+      add_mark(PlotMark::onset, *main_.trend.onset_step, "grows from here");
     else if (main_.trend.shape == "step")
       for (const double at : main_.trend.change_points)
-        if (plot_.marks.size() < most_marks) plot_.marks.push_back({PlotMark::change, at, "another level"});
+        if (plot_.marks.size() < most_marks) add_mark(PlotMark::change, at, "another level");
     if (main_.x_unit != "step") return;
     for (const auto& incident : report_.incidents) {
       if (incident.follows || !incident.step || plot_.marks.size() >= most_marks) continue;
       if (!may_belong(main_, &incident)) continue;
       std::string text = incident.handled ? "out of memory, went on" : "out of memory";
       if (!incident.phase.empty()) text += ", " + phase_words(incident.phase);
-      plot_.marks.push_back({PlotMark::failure, static_cast<double>(*incident.step), text});
+      add_mark(PlotMark::failure, static_cast<double>(*incident.step), text);
     }
   }
 

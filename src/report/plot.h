@@ -22,7 +22,7 @@ struct PlotMark {
   enum Kind { failure, onset, change };
   Kind kind = failure;
   double x = 0;
-  std::string text;
+  std::string text;  ///< "step 1000: out of memory, in the backward pass"
 };
 
 struct Plot {

@@ -104,7 +104,8 @@ class Page:
         return result["result"].get("value")
 
     def events(self, method):
-        return [e["params"] for e in self._browser.events if e["method"] == method and e.get("sessionId") == self._session]
+        return [e["params"] for e in self._browser.events
+                if e["method"] == method and e.get("sessionId") == self._session]
 
     def requests(self):
         return [e["request"]["url"] for e in self.events("Network.requestWillBeSent")]

@@ -1,5 +1,5 @@
-"""The HTML report in a browser: what is in sight, that nothing of a log acts, that nothing is loaded, and that it can be
-read without scripts, without styles, and on paper. OOMDOCTOR_BINARY names the program; needs Chromium.
+"""The HTML report in a browser: what is in sight, that nothing of a log acts, that nothing is loaded, and that it can
+be read without scripts, without styles, and on paper. OOMDOCTOR_BINARY names the program; needs Chromium.
 """
 
 import functools
@@ -19,7 +19,8 @@ STORIES = pathlib.Path(__file__).resolve().parents[2] / "samples" / "stories"
 # What Jenkins sends with the artifacts of a build.
 JENKINS = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self';"
 
-EVIL = "</script></style></title><script>window.pwned=1</script><img src=x onerror=window.pwned=2><svg/onload=window.pwned=3>"
+EVIL = ("</script></style></title><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
+        "<svg/onload=window.pwned=3>")
 HOSTILE = f"""\
 {EVIL}
 step 1 allocated 10.00 GiB
@@ -27,9 +28,9 @@ step 2 allocated 12.00 GiB
 Traceback (most recent call last):
   File "{EVIL}.py", line 88, in {EVIL}
     loss.backward("{EVIL}")
-torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 GiB of which \
-1.06 GiB is free. Of the allocated memory 21.42 GiB is allocated by PyTorch, and 842.10 MiB is reserved by PyTorch but \
-unallocated. {EVIL}
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 GiB of \
+which 1.06 GiB is free. Of the allocated memory 21.42 GiB is allocated by PyTorch, and 842.10 MiB is reserved by \
+PyTorch but unallocated. {EVIL}
 """
 
 
@@ -39,9 +40,9 @@ def many_ranks(ranks=64, steps=120):
         for rank in range(ranks):
             held = 20 + (12 * step / steps if rank == 3 else 0) + noise.random() / 3
             yield f"[rank{rank}]: step {step * 10} allocated {held:.2f} GiB reserved {held + 3:.2f} GiB\n"
-    yield ("[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 3 has a total capacity of "
-           "36.00 GiB of which 0.46 GiB is free. Of the allocated memory 31.92 GiB is allocated by PyTorch, and 3.10 GiB is "
-           "reserved by PyTorch but unallocated.\n")
+    yield ("[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 3 has a total "
+           "capacity of 36.00 GiB of which 0.46 GiB is free. Of the allocated memory 31.92 GiB is allocated by "
+           "PyTorch, and 3.10 GiB is reserved by PyTorch but unallocated.\n")
 
 
 def a_million_values():
@@ -134,7 +135,8 @@ class Safety(InABrowser):
     def test_text_of_the_log_stays_text(self):
         page = self.open(self.report_on([HOSTILE]))
         self.assertEqual(page.evaluate("String(window.pwned)"), "undefined")
-        self.assertEqual(page.evaluate("document.querySelectorAll('img, iframe, object, embed, link, base, form').length"), 0)
+        acting = "document.querySelectorAll('img, iframe, object, embed, link, base, form').length"
+        self.assertEqual(page.evaluate(acting), 0)
         self.assertLessEqual(page.evaluate("document.scripts.length"), 3)
         self.assertEqual(page.evaluate("document.querySelectorAll('[onerror], [onload]').length"), 0)
         self.assertTrue(page.evaluate("document.body.innerText.includes('<img src=x onerror=window.pwned=2>')"))
@@ -173,7 +175,8 @@ class WithoutHelp(InABrowser):
                 pass
 
         path = self.report_on(STORIES / "leak.log")
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(self.folder)))
+        handler = functools.partial(Handler, directory=str(self.folder))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
@@ -219,8 +222,9 @@ class Charts(InABrowser):
         self.assertEqual(self.page.evaluate(off), 1)
 
     def test_dragging_zooms(self):
-        box = self.page.evaluate("(() => { const e = document.querySelector('.u-over'); e.scrollIntoView({block: 'center'});"
-                                 "const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; })()")
+        box = self.page.evaluate("(() => { const e = document.querySelector('.u-over');"
+                                 "e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
+                                 "return [r.left, r.top, r.width, r.height]; })()")
         ticks = "[...document.querySelectorAll('.u-legend .u-value')].map(e => e.textContent)"
         left, top, width, height = box
 

@@ -1,13 +1,10 @@
 // Every writer on every kind of report, against its approved text.
 #include "report/writer.h"
 
-<<<<<<< HEAD
 #include <utility>
-=======
-#include "report/html.h"
->>>>>>> 139ce5c (The HTML report: one page that opens offline, with static charts that uPlot makes to zoom; words of the reports are shared by terminal and page; a trend carries its fitted curve)
 
 #include "approved.h"
+#include "report/html.h"
 #include "sample_reports.h"
 
 using namespace oomdoctor;
