@@ -126,6 +126,7 @@ void add_marks(Document& out, const Frame& at) {
     out.add(R"(<path class="{}" d="M{:.1f} {:.1f}V{:.1f}" stroke="{}" stroke-width="1.5"{}/>)",
             failure ? "limit" : "mark-line", x, at.top, at.bottom, failure ? red : grey,
             failure ? "" : R"( stroke-dasharray="2 3")");
+    if (mark.text.empty()) continue;
     out.add("{}", svg_text(x + (left ? -6 : 6), at.bottom - 8 - 15 * row++, mark.text,
                            left ? Anchor::end : Anchor::start, failure ? red_text : std::string_view()));
   }
@@ -133,8 +134,8 @@ void add_marks(Document& out, const Frame& at) {
 
 using Json = nlohmann::ordered_json;
 
-/// Four decimals are finer than any screen; a value that is not finite has no place.
-double rounded(double value) { return std::round(value * 1e4) / 1e4; }
+/// Four decimals are finer than any screen; large values have none.
+double rounded(double value) { return std::fabs(value) < 1e11 ? std::round(value * 1e4) / 1e4 : value; }
 
 Json column(const auto& items, auto field) {
   Json values = Json::array();
@@ -146,7 +147,7 @@ Json column(const auto& items, auto field) {
 std::vector<ReportPoint> one_for_each_x(const std::vector<ReportPoint>& points) {
   std::vector<ReportPoint> out;
   for (const ReportPoint& p : points) {
-    if (!out.empty() && out.back().x == p.x)
+    if (!out.empty() && rounded(out.back().x) == rounded(p.x))
       out.back().y = std::max(out.back().y, p.y);
     else
       out.push_back(p);

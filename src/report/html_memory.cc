@@ -195,14 +195,16 @@ void add_series(Document& page, const Report& report, const std::vector<Plot>& p
       "class=\"n\">values</th><th>course</th><th>from</th>",
       [&](std::size_t i) { add_series_row(page, report, *order[i]); });
   if (report.more_series > 0)
-    page.add("<p class=\"muted\">{} among the ranks below.</p>\n",
+    page.add("<p class=\"muted\">{} not listed.</p>\n",
              plural(report.more_series, "more series is", "more series are"));
   page.add("</section>\n");
 }
 
 void add_ranks(Document& page, const Report& report) {
   if (report.ranks.size() < few_ranks) return;
-  const auto rows = ranks_by_weight(report);
+  auto rows = ranks_by_weight(report);
+  std::erase_if(rows, [](const ReportRank* r) { return !r->max_value && !r->last_step && !r->failed; });
+  if (rows.empty()) return;
   double greatest = 0;
   for (const auto* row : rows) greatest = std::max(greatest, row->max_value.value_or(0));
   const bool steps =

@@ -49,6 +49,12 @@ bool is_ordered(const ReportSeries& of) {
                         [](const ReportPoint& a, const ReportPoint& b) { return a.x < b.x; });
 }
 
+/// Two values are no course, nor are many at one step or moment.
+bool has_course(const ReportSeries& of) {
+  return of.points.size() > 2 &&
+         std::any_of(of.points.begin(), of.points.end(), [&](const ReportPoint& p) { return p.x != of.points[0].x; });
+}
+
 struct Unit {
   std::string name;
   double size;
@@ -99,7 +105,10 @@ double tick_step(double range, int count) {
 std::vector<double> ticks(double from, double to, int count, double least_step) {
   const double step = std::max(tick_step(to - from, count), least_step);
   std::vector<double> out;
-  for (double k = std::ceil(from / step - 1e-9); k * step <= to + 1e-9 * step; ++k) out.push_back(k * step);
+  const double first = std::ceil(from / step - 1e-9);
+  // Of steps beyond what a double counts, one more is none: then there is no next tick.
+  for (double k = 0; k <= 2 * count && (first + k) * step <= to + 1e-9 * step; ++k)
+    if (out.empty() || (first + k) * step > out.back()) out.push_back((first + k) * step);
   return out;
 }
 
@@ -166,8 +175,10 @@ class Drawing {
       plot_.curve.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
   }
 
+  /// Of marks that say the same, the first one does.
   void add_mark(PlotMark::Kind kind, double x, const std::string& what) {
-    plot_.marks.push_back({kind, x, fmt::format("{} {}: {}", plot_.x_name, tick_text(x), what)});
+    const bool said = kind == PlotMark::change && !plot_.marks.empty();
+    plot_.marks.push_back({kind, x, said ? "" : fmt::format("{} {}: {}", plot_.x_name, tick_text(x), what)});
   }
 
   void add_marks() {
@@ -176,7 +187,7 @@ class Drawing {
       add_mark(PlotMark::onset, *main_.trend.onset_step, "grows from here");
     else if (main_.trend.shape == "step")
       for (const double at : main_.trend.change_points)
-        if (plot_.marks.size() < most_marks) add_mark(PlotMark::change, at, "another level");
+        if (plot_.marks.size() < most_marks) add_mark(PlotMark::change, at, "level changes");
     if (main_.x_unit != "step") return;
     for (const auto& incident : report_.incidents) {
       if (incident.follows || !incident.step || plot_.marks.size() >= most_marks) continue;
@@ -255,7 +266,7 @@ std::vector<Plot> plots_of(const Report& report) {
   std::stable_partition(order.begin(), order.end(), [&](const auto* s) { return may_belong(*s, incident); });
   std::vector<Chosen> groups;
   for (const auto* series : order) {
-    if (series->points.size() < 2) continue;
+    if (!has_course(*series)) continue;
     const auto like = [&](const Chosen& group) {
       return kind_of(*group.front()) == kind_of(*series) && group.front()->x_unit == series->x_unit;
     };

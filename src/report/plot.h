@@ -22,7 +22,7 @@ struct PlotMark {
   enum Kind { failure, onset, change };
   Kind kind = failure;
   double x = 0;
-  std::string text;  ///< "step 1000: out of memory, in the backward pass"
+  std::string text;  ///< "step 1000: out of memory, in the backward pass"; may be empty
 };
 
 struct Plot {
@@ -42,7 +42,7 @@ struct Plot {
   std::size_t not_drawn = 0;  ///< series of this kind that are in the table only
 };
 
-/// One for each kind of memory (device, host, share of the device) that was printed at least twice; the one that the
+/// One for each kind of memory (device, host, share of the device) that has a course; the one that the
 /// diagnosis is about first.
 std::vector<Plot> plots_of(const Report& report);
 

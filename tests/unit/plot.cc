@@ -60,19 +60,20 @@ TEST_CASE("what lies far ahead is left to the words", "[plot]") {
   CHECK(plot.right < 1000 * 5);
 }
 
-TEST_CASE("a report without series has no plot, and a value printed once is no line", "[plot]") {
+TEST_CASE("a report without series has no plot, and two values are no line", "[plot]") {
   CHECK(plots_of(samples::handled()).empty());
-  CHECK(plots_of(with_series({series_of("allocated", {{1, gib}})})).empty());
+  CHECK(plots_of(with_series({series_of("allocated", {{1, gib}, {2, gib}})})).empty());
+  CHECK(plots_of(with_series({series_of("allocated", {{1, gib}, {1, 2 * gib}, {1, gib}})})).empty());
 }
 
 TEST_CASE("growth of what is large already is not drawn from zero, all else is", "[plot]") {
-  ReportSeries series = series_of("allocated", {{1, 30 * gib}, {2, 31 * gib}});
+  ReportSeries series = series_of("allocated", {{1, 30 * gib}, {2, 31 * gib}, {3, 31 * gib}});
   CHECK(only_plot(with_series({series})).bottom == 0);
   series.trend.leak = true;
   CHECK(only_plot(with_series({series})).bottom > 20);
-  const Plot rising = only_plot(with_series({series_of("allocated", {{1, 3 * gib}, {2, 31 * gib}})}));
+  const Plot rising = only_plot(with_series({series_of("allocated", {{1, 3 * gib}, {2, 31 * gib}, {3, 31 * gib}})}));
   CHECK(rising.bottom == 0);
-  const Plot flat = only_plot(with_series({series_of("allocated", {{1, 3 * gib}, {2, 3 * gib}})}));
+  const Plot flat = only_plot(with_series({series_of("allocated", {{1, 3 * gib}, {2, 3 * gib}, {3, 3 * gib}})}));
   CHECK(flat.top - flat.bottom > 0.1);
 }
 
@@ -84,8 +85,14 @@ TEST_CASE("steps that fall make no axis: values are drawn in their order", "[plo
   CHECK(plot.x_name != "step");
 }
 
+TEST_CASE("steps that a double cannot count have few ticks, not endless ones", "[plot]") {
+  const Plot plot = only_plot(with_series({series_of("allocated", {{1e17, gib}, {1e17 + 16, gib}, {1e17 + 32, gib}})}));
+  CHECK(plot.x_ticks.size() < 20);
+  CHECK(plot.left < plot.right);
+}
+
 TEST_CASE("live memory and cache keep their colours, others get what is left", "[plot]") {
-  const std::vector<ReportPoint> points{{1, gib}, {2, gib}};
+  const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
   const Plot plot = only_plot(
       with_series({series_of("used", points), series_of("reserved", points), series_of("allocated", points)}));
   for (const auto& line : plot.lines) {
@@ -114,7 +121,7 @@ TEST_CASE("of many ranks one is in colour, and their peaks survive the thinning"
 }
 
 TEST_CASE("device and host memory are apart", "[plot]") {
-  const std::vector<ReportPoint> points{{1, gib}, {2, gib}};
+  const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
   const auto plots = plots_of(with_series({series_of("allocated", points), series_of("host_rss", points)}));
   REQUIRE(plots.size() == 2);
   CHECK(plots[0].title == "GPU memory");

@@ -68,10 +68,11 @@
         u.ctx.fill();
       }
     }
-    plot.marks.forEach((mark, row) => {
+    let row = 0;
+    plot.marks.forEach((mark) => {
       const x = u.valToPos(mark.x, "x", true), colour = named(mark.failure ? "bad" : "muted");
       stroke(u, colour, mark.failure ? [] : [2, 3], x, top, x, top + height);
-      write(u, colour, mark.text, x, top + height - (8 + 15 * row) * ratio);
+      if (mark.text) write(u, colour, mark.text, x, top + height - (8 + 15 * row++) * ratio);
     });
     u.ctx.restore();
   }
@@ -109,7 +110,7 @@
           return [min - pad, max + pad];
         } },
       },
-      axes: [{ ...axis, space: 90, grid: { show: false } },
+      axes: [{ ...axis, space: 90, incrs: steps.filter((s) => s >= 1 || plot.xName === "second"), grid: { show: false } },
              { ...axis, space: 48, size: 56, incrs: steps, label: plot.unit, labelSize: 18, labelFont: axis.font }],
       cursor: { drag: { x: true, y: false }, points: { size: 7 } },
       hooks: { draw: [(u) => drawMarks(u, plot)] },
