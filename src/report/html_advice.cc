@@ -5,7 +5,6 @@
 #include "report/html_sections.h"
 #include "report/layout.h"
 #include "report/sink.h"
-#include "report/utf8.h"
 #include "report/words.h"
 
 namespace oomdoctor::html {

@@ -1,5 +1,6 @@
 // Where the memory was: the account of the failure as one bar and a table, and the course of every series.
 #include <algorithm>
+#include <initializer_list>
 
 #include "base/bytes.h"
 #include "report/html_chart.h"
@@ -184,6 +185,9 @@ void add_series(Document& page, const Report& report, const std::vector<Plot>& p
     page.add("<figure class=\"chart\">\n");
     if (plots.size() > 1) page.add("<h3>{}</h3>\n", html_inline(plot.title));
     page.add("{}</figure>\n", svg_chart(plot));
+    if (plot.not_drawn > 0)
+      page.add("<p class=\"muted\">{} in the table only.</p>\n",
+               plural(static_cast<std::int64_t>(plot.not_drawn), "more series is", "more series are"));
   }
   const auto order = by_weight(report);
   for (const auto* series : order)
