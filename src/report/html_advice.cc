@@ -20,8 +20,9 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 /// The verdict's look: nothing but its colour.
 std::string_view tone(const Report& report) {
   if (report.verdict.outcome == "oom") return "bad";
-  if (report.verdict.outcome == "no_oom" && report.incidents.empty() && report.coverage.claimed > 0) return "good";
-  return "warn";
+  const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
+  const bool clear = report.verdict.outcome == "no_oom" && report.incidents.empty() && report.coverage.claimed > 0;
+  return clear && !cut ? "good" : "warn";
 }
 
 void add_setting(Document& page, const FixSetting& setting) {
@@ -79,14 +80,18 @@ void add_cause(Document& page, const Report& report, const ReportCause& cause, b
 }
 
 void add_fix(Document& page, const Report& report, const ReportFix& fix, bool open) {
-  std::vector<std::string> details = fix_details(fix);
+  const std::vector<std::string> details = fix_details(fix);
   page.add("<li><details{}><summary><strong>{}</strong> <span class=\"facts\">{}</span></summary>\n",
            open ? " open" : "", html_inline(fix.title), html_inline(fmt::format("{}", fmt::join(details, ", "))));
   if (!fix.why.empty()) page.add("<p>{}</p>\n", html_inline(fix.why));
   for (const auto& setting : fix.settings) add_setting(page, setting);
   if (!fix.verify.empty()) page.add("<p class=\"muted\">It worked if {}.</p>\n", html_inline(fix.verify));
   if (!fix.locations.empty())
-    page.add("<p class=\"muted\">Computed from {}.</p>\n", html_inline(short_places(report, fix.locations, 4)));
+    page.add("<p class=\"muted\">Computed from {}{}{}.</p>\n", html_inline(short_places(report, fix.locations, 4)),
+             fix.saves_formula.empty() ? "" : ": ", html_inline(fix.saves_formula));
+  if (!fix.not_with.empty())
+    page.add("<p class=\"muted\">Not together with <code>{}</code>.</p>\n",
+             html_inline(fmt::format("{}", fmt::join(fix.not_with, ", "))));
   page.add("</details></li>\n");
 }
 
