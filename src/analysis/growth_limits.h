@@ -64,4 +64,8 @@ inline constexpr double few_print_steps = 0.8;  // all growth is under five prin
 inline constexpr double undecided = 0.5;        // two descriptions, one series
 inline constexpr double aliased = 0.5;          // log interval close to a multiple of the period
 
+// Growth without a failure
+inline constexpr double risk_confidence =
+    0.45;  // a clear ramp of a sampled gauge has at most 0.57; noise less than this
+
 }  // namespace oomdoctor::growth_limits

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "analysis/analysis.h"
+#include "analysis/growth_limits.h"
 #include "base/parallel.h"
 
 namespace oomdoctor {
@@ -21,8 +22,6 @@ constexpr double forecast_tolerance =
     0.10;  ///< of the observed window: how far the forecast may miss the failure and still agree
 
 constexpr double risk_windows = 10;  ///< a wall further away than ten times what was seen is no forecast any more
-constexpr double risk_confidence =
-    0.45;  ///< what a clear ramp of a sampled gauge (at most 0.57) surely passes; noise does not get there
 
 constexpr double little_headroom = 0.10;  ///< of the device: less is worth a word …
 constexpr double scarce_headroom = 0.05;  ///< … and less than what fragmentation and one longer batch take, a warning
@@ -141,7 +140,9 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
   for (std::size_t i = 0; i < story.series.size(); ++i) {
     const Series& s = story.series[i];
     const Trend& t = trends[i];
-    if (!t.leak || !t.forecast || t.confidence < risk_confidence || s.kind == SeriesKind::running_maximum) continue;
+    if (!t.leak || !t.forecast || t.confidence < growth_limits::risk_confidence ||
+        s.kind == SeriesKind::running_maximum)
+      continue;
     if (t.forecast->step_low - s.last_x > risk_windows * (s.last_x - s.first_x)) continue;
     const auto left = [&](std::size_t k) {
       return (trends[k].forecast->step - story.series[k].last_x) / (story.series[k].last_x - story.series[k].first_x);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "analysis/growth_limits.h"
 #include "base/bytes.h"
+#include "report/series_words.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -30,6 +32,20 @@ std::string why_words(const Report& report) {
   if (report.causes.size() > 1)
     text += fmt::format(" or {} ({})", cause_name(report.causes[1]), percent_text(report.causes[1].probability));
   return text;
+}
+
+std::string still_growing_words(const Report& report) {
+  const auto grows = [](const ReportSeries& of) {
+    return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
+  };
+  const auto found = std::find_if(report.series.begin(), report.series.end(), grows);
+  if (found == report.series.end()) return {};
+  std::string when = forecast_words(*found);
+  if (when.empty()) {
+    when = "how much memory there is, the log does not say";
+    if (!found->metric.starts_with("host_")) when += ": --capacity 80GiB, say, tells when it is full";
+  }
+  return fmt::format("{} grows by {}; {}", series_title(report, *found), growth_words(*found), when);
 }
 
 std::string looked_for_words(const Report& report) {

@@ -12,6 +12,8 @@ namespace oomdoctor {
 
 /// The cause and how sure it is. A headline that names the cause already gets the strongest reason instead.
 std::string why_words(const Report& report);
+/// Without a failure: what grows all the same, and how to learn when it is full; "" where nothing does.
+std::string still_growing_words(const Report& report);
 /// What would have been found, had it been there: "out-of-memory messages of …; growth in 3 memory series".
 std::string looked_for_words(const Report& report);
 

@@ -22,7 +22,7 @@ std::string_view tone(const Report& report) {
   if (report.verdict.outcome == "oom") return "bad";
   const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const bool clear = report.verdict.outcome == "no_oom" && report.incidents.empty() && report.coverage.claimed > 0;
-  return clear && !cut ? "good" : "warn";
+  return clear && !cut && still_growing_words(report).empty() ? "good" : "warn";
 }
 
 void add_setting(Document& page, const FixSetting& setting) {
@@ -47,6 +47,8 @@ void add_all_clear(Document& page, const Report& report) {
     if (input.truncated)
       page.add("<p>The rest of <code>{}</code> is missing, and a failure stands at the end of its log.</p>\n",
                html_inline(input.path));
+  if (const std::string growing = still_growing_words(report); !growing.empty())
+    page.add("<p>But {}.</p>\n", html_inline(growing));
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(looked_for_words(report)));
 }
 

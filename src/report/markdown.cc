@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "report/advice_words.h"
 #include "report/chart.h"
 #include "report/document.h"
 #include "report/sink.h"
@@ -24,8 +25,9 @@ void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   out.add("## {}\n\n", outcome_words(report));
   if (verdict.outcome == "no_oom" && report.incidents.empty()) {
-    out.add("Nothing in {} says that memory ran out, and no memory series grows without a bound.\n\n",
-            plural(report.coverage.lines, "line", "lines"));
+    const std::string growing = still_growing_words(report);
+    out.add("Nothing in {} says that memory ran out{}.\n\n", plural(report.coverage.lines, "line", "lines"),
+            growing.empty() ? ", and no memory series grows without a bound" : ". But " + markdown_inline(growing));
     for (const ReportInput& input : report.inputs)
       if (input.truncated)
         out.add("The rest of {} is missing, and a failure stands at the end of its log.\n\n",

@@ -30,13 +30,17 @@ void add_all_clear(Page& page, const Report& report) {
     return;
   }
   const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
-  if (cut == report.inputs.end())
+  const std::string growing = plain_line(still_growing_words(report));
+  if (cut == report.inputs.end() && growing.empty())
     page.text("", page.paint.good(outcome_words("no_oom")) + fmt::format(" in {}.", lines));
+  else if (cut == report.inputs.end())
+    page.text("", page.paint.warning(outcome_words("no_oom")) + fmt::format(" in {}, but memory grows.", lines));
   else
     page.text("", page.paint.warning(outcome_words("no_oom")) +
                       fmt::format(" in the {} that could be read: the rest of {} is missing, and a failure stands at "
                                   "the end of its log.",
                                   lines, plain_line(cut->path)));
+  if (!growing.empty()) page.text("  but        ", growing + ".");
   page.text("  looked for ", looked_for_words(report) + ".");
 }
 
