@@ -117,6 +117,12 @@ struct ReportPoint {
   double x = 0, y = 0;
 };
 
+/// Where the values of a series lie once it has settled.
+struct ReportLevel {
+  double value = 0, low = 0, high = 0;  ///< the median; four fifths of the values lie from `low` to `high`
+  std::int64_t n = 0;                   ///< values behind the warm-up
+};
+
 struct ReportSeries {
   std::string id, metric, kind, label;
   std::optional<int> rank, device;
@@ -127,7 +133,8 @@ struct ReportSeries {
   std::optional<double> first_step, last_step;
   double first_value = 0, last_value = 0, max_value = 0, quantum = 0;
   ReportTrend trend;
-  std::vector<ReportPoint> points;  ///< thinned by min-max
+  std::optional<ReportLevel> steady;  ///< absent where values are few, or grow without a bound
+  std::vector<ReportPoint> points;    ///< thinned by min-max
   Location first, last;
 };
 
@@ -205,15 +212,23 @@ struct ReportCoverage {
   std::map<std::string, std::int64_t> by_parser;
 };
 
+/// What the run was set to, as the log printed it last.
+struct ReportSetting {
+  std::string name, value;
+  Location location;
+};
+
 struct Report {
   std::string tool_version;
   std::vector<ReportInput> inputs;
+  std::vector<ReportSetting> settings;  ///< by name
   Verdict verdict;
   std::vector<ReportIncident> incidents;
   std::int64_t more_incidents = 0;
   std::vector<ReportSeries> series;
-  std::int64_t more_series = 0;   ///< of very many ranks; they are in `ranks` alone
-  std::vector<ReportRank> ranks;  ///< by number; empty where fewer than two are known
+  std::int64_t more_series = 0;             ///< of very many ranks; they are in `ranks` alone
+  std::vector<ReportSeries> input_lengths;  ///< of the batches, where the log prints them; no memory
+  std::vector<ReportRank> ranks;            ///< by number; empty where fewer than two are known
   std::vector<ReportCause> causes;
   std::vector<ReportFix> fixes;
   std::optional<ReportPlan> plan;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/core.h>
 
+#include "analysis/steady.h"
 #include "report/grades.h"
 
 namespace oomdoctor {
@@ -22,11 +23,14 @@ class Assembler {
     Report r;
     for (const Input& i : story_.inputs)
       r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
+    for (const auto& [name, setting] : story_.settings)
+      r.settings.push_back({name, setting.value, location(setting.evidence)});
     for (std::size_t i = 0; i < story_.incidents.size(); ++i) r.incidents.push_back(incident(i));
     r.more_incidents = story_.more_incidents;
     for (std::size_t i = 0; i < story_.series.size(); ++i) {
-      if (story_.series[i].metric == Metric::input_length) continue;
-      if (story_.series[i].followed())
+      if (story_.series[i].metric == Metric::input_length)
+        r.input_lengths.push_back(series(i));
+      else if (story_.series[i].followed())
         r.series.push_back(series(i));
       else
         ++r.more_series;
@@ -214,6 +218,8 @@ class Assembler {
     r.last_value = s.last_value;
     r.max_value = s.max_value;
     r.quantum = s.quantum;
+    if (!t.leak)
+      if (const auto level = steady_level(s)) r.steady = ReportLevel{level->value, level->low, level->high, level->n};
     r.points = thinned(s);
     r.first = location(s.first_evidence);
     r.last = location(s.last_evidence);

@@ -169,6 +169,11 @@ Json series(const ReportSeries& of) {
   object["first_location"] = location(of.first);
   object["last_location"] = location(of.last);
   object["trend"] = trend(of.trend, whole);
+  if (of.steady)
+    object["steady"] = {{"value", number(of.steady->value, whole)},
+                        {"low", number(of.steady->low, whole)},
+                        {"high", number(of.steady->high, whole)},
+                        {"n", of.steady->n}};
   object["points"] = list(of.points, [&](const ReportPoint& p) {
     return Json::array({step(p.x), number(p.y, whole)});
   });
@@ -245,11 +250,16 @@ Json document(const Report& report) {
   Json object = {{"schema_version", report_schema_version}};
   object["tool"] = {{"name", "oomdoctor"}, {"version", report.tool_version}};
   object["inputs"] = list(report.inputs, input);
+  if (!report.settings.empty())
+    object["settings"] = list(report.settings, [](const ReportSetting& s) {
+      return Json{{"name", s.name}, {"value", s.value}, {"location", location(s.location)}};
+    });
   object["verdict"] = verdict(report.verdict);
   object["incidents"] = list(report.incidents, incident);
   if (report.more_incidents > 0) object["more_incidents"] = report.more_incidents;
   object["series"] = list(report.series, series);
   if (report.more_series > 0) object["more_series"] = report.more_series;
+  if (!report.input_lengths.empty()) object["input_lengths"] = list(report.input_lengths, series);
   if (!report.ranks.empty()) object["ranks"] = list(report.ranks, rank);
   object["causes"] = list(report.causes, cause);
   object["fixes"] = list(report.fixes, fix);

@@ -18,6 +18,19 @@ std::string_view report_schema() {
       "required": ["name", "version"]
     },
     "inputs": {"type": "array", "items": {"$ref": "#/$defs/input"}},
+    "settings": {
+      "type": "array",
+      "description": "what the run was set to, as the log printed it last; by name",
+      "items": {
+        "type": "object",
+        "properties": {
+          "name": {"type": "string"},
+          "value": {"type": "string"},
+          "location": {"$ref": "#/$defs/location"}
+        },
+        "required": ["name", "value", "location"]
+      }
+    },
     "verdict": {"$ref": "#/$defs/verdict"},
     "incidents": {
       "type": "array",
@@ -27,6 +40,11 @@ std::string_view report_schema() {
     "more_incidents": {"type": "integer", "minimum": 1},
     "series": {"type": "array", "items": {"$ref": "#/$defs/series"}},
     "more_series": {"type": "integer", "minimum": 1, "description": "of very many ranks; ranks has their figures"},
+    "input_lengths": {
+      "type": "array",
+      "description": "lengths of the batches' inputs, where the log prints them; no memory",
+      "items": {"$ref": "#/$defs/series"}
+    },
     "ranks": {
       "type": "array",
       "description": "the ranks beside each other, by number; there where two are known",
@@ -303,6 +321,17 @@ std::string_view report_schema() {
         "first_location": {"$ref": "#/$defs/location"},
         "last_location": {"$ref": "#/$defs/location"},
         "trend": {"$ref": "#/$defs/trend"},
+        "steady": {
+          "type": "object",
+          "description": "the level behind the warm-up: its median, the tenths of the values, and how many they are; absent where values are few or grow without a bound",
+          "properties": {
+            "value": {"type": ["number", "null"]},
+            "low": {"type": ["number", "null"]},
+            "high": {"type": ["number", "null"]},
+            "n": {"type": "integer"}
+          },
+          "required": ["value", "low", "high", "n"]
+        },
         "points": {
           "type": "array",
           "description": "step and value, thinned",

@@ -1,0 +1,64 @@
+// Where the warm-up ends is told by the marginal standard error rule (White 1997): values are left out from the front
+// as long as that makes the mean of the rest more certain, and never more than half of them. It needs no model of the
+// warm-up and leaves a series alone that has none. The level is then a median with tenths, because a step of evaluation
+// or a checkpoint must not move it.
+//
+// Of a very long series the values are the means of its buckets: their spread is that of the level, not of a step.
+#include "analysis/steady.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analysis/samples.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr i64 fewest_values = 5;
+
+std::size_t end_of_warmup(const Points& points) {
+  const std::size_t n = points.size();
+  double weight = 0, mean = 0, squares = 0, least = 0;
+  std::size_t best = n;
+  for (std::size_t i = n; i-- > 0;) {
+    weight += points.weight[i];
+    const double step = points.y[i] - mean;
+    mean += step * points.weight[i] / weight;
+    squares += points.weight[i] * step * (points.y[i] - mean);
+    if (i > n / 2) continue;
+    const double error = squares / (weight * weight);
+    if (best == n || error <= least) best = i, least = error;
+  }
+  return best;
+}
+
+/// The value below which a share of the weight lies; halfway where it ends between two values.
+double weighted_quantile(const std::vector<std::pair<double, double>>& sorted, double weight, double share) {
+  double below = 0;
+  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
+    below += sorted[i].second;
+    if (below == share * weight) return (sorted[i].first + sorted[i + 1].first) / 2;
+    if (below > share * weight) return sorted[i].first;
+  }
+  return sorted.back().first;
+}
+
+}  // namespace
+
+std::optional<Level> steady_level(const Series& series) {
+  const Samples samples = samples_of(series, std::nullopt);
+  const Points& points = samples.points;
+  std::vector<std::pair<double, double>> values;
+  double weight = 0;
+  for (std::size_t i = end_of_warmup(points); i < points.size(); ++i) {
+    values.emplace_back(samples.counts_down ? -points.y[i] : points.y[i], points.weight[i]);
+    weight += points.weight[i];
+  }
+  if (weight < static_cast<double>(fewest_values)) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) { return weighted_quantile(values, weight, share); };
+  return Level{at(0.5), at(0.1), at(0.9), whole_number(weight)};
+}
+
+}  // namespace oomdoctor
