@@ -2,20 +2,12 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/estimate_options.h"
 
 namespace oomdoctor::cli {
 namespace {
-
-bool wants_json(const Arguments& arguments) {
-  const std::string format = arguments.value_or("format", "terminal");
-  if (format != "terminal" && format != "json")
-    throw Error("estimate has no format '" + format + "'", "", "it is one of: terminal, json");
-  return format == "json";
-}
 
 const Term* optimizer_of(const Budget& budget) {
   for (const Term& term : budget.terms)
@@ -58,7 +50,7 @@ MemoryEstimate estimate_of(const EstimateRequest& request) {
 
 int run_estimate(const Arguments& arguments) {
   const TerminalView view = view_of(arguments);
-  const bool json = wants_json(arguments);
+  const bool json = arguments.value("format") == "json";
   const MemoryEstimate estimate = estimate_of(estimate_request_of(arguments));
   print(json ? estimate_json(estimate) : estimate_screen(estimate, view));
   return estimate.capacity && !fits(estimate.budget, *estimate.capacity) ? 1 : 0;

@@ -52,18 +52,19 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// Without regard to letter case: people write adamw and AdamW.
+template <class T>
+std::vector<std::string> names_of(const Choices<T>& choices) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) names.emplace_back(choice.first);
+  return names;
+}
+
+/// What was typed is one of the names: the parser has seen to it.
 template <class T>
 std::optional<T> choice(const Arguments& arguments, std::string_view option, const Choices<T>& choices) {
-  const auto typed = arguments.value(option);
-  if (!typed) return std::nullopt;
-  std::vector<std::string> names;
-  for (const auto& [name, meaning] : choices) {
-    if (lower(name) == lower(*typed)) return meaning;
-    names.emplace_back(name);
-  }
-  const std::string near = suggestion(*typed, names), all = fmt::format("it is one of: {}", fmt::join(names, ", "));
-  throw Error(fmt::format("--{} cannot be '{}'", option, *typed), "", near.empty() ? all : near + " " + all);
+  for (const auto& [name, meaning] : choices)
+    if (arguments.value(option) == name) return meaning;
+  return std::nullopt;
 }
 
 /// "7B", "6.74e9", "350M", "6,738,415,616", "4096"; nullopt for anything else.
@@ -252,48 +253,53 @@ void read_card(const Arguments& arguments, MemoryEstimate& said) {
 
 }  // namespace
 
-const std::vector<OptionSpec>& estimate_option_table() {
-  static const std::vector<OptionSpec> table = {
-      {"config", 0, "FILE", "config.json of a Hugging Face model; an option beside it has the last word"},
-      {"params", 0, "N", "parameters: 7B, 6.74e9; without it they are counted from the sizes below"},
-      {"trainable", 0, "N", "of these, when some are frozen"},
-      {"layers", 0, "N", "layers of the decoder"},
-      {"hidden", 0, "N", "hidden size"},
-      {"heads", 0, "N", "attention heads"},
-      {"kv-heads", 0, "N", "heads of keys and values, where they are fewer (GQA)"},
-      {"head-size", 0, "N", "of one head, where it is not hidden ÷ heads"},
-      {"intermediate", 0, "N", "width of the MLP (default: 4 × hidden)"},
-      {"vocab", 0, "N", "tokens of the vocabulary"},
-      {"gated", 0, "", "the MLP has a gate (Llama, Mistral, Qwen, Gemma)"},
-      {"tied", 0, "", "the head shares the table of the input"},
-      {"task", 0, "TASK", "train (default), evaluate, generate"},
-      {"batch", 0, "N", "samples in one pass on one device (default 1)"},
-      {"seq", 0, "N", "tokens of a sample"},
-      {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
-      {"accumulation", 0, "N", "passes before an optimizer step"},
-      {"precision", 0, "NAME",
-       "fp32; amp (autocast, fp32 weights); mixed (default: 16-bit weights and\n"
-       "                            gradients, fp32 master weights); mixed-fp32-grads (Megatron);\n"
-       "                            mixed-two-grads (gradients in both); bf16 (all of it)"},
-      {"optimizer", 0, "NAME", "AdamW (default), AdamW-8bit, SGD, SGD-momentum, Lion, Adafactor, Adafactor-momentum"},
-      {"checkpointing", 0, "HOW", "of activations: none (default), selective, full"},
-      {"attention", 0, "HOW", "sdpa or flash (default), eager"},
-      {"loss", 0, "HOW", "plain (default), fused (compiled or in place), chunked (Liger, Cut Cross-Entropy)"},
-      {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too"},
-      {"dp", 0, "N", "data-parallel ranks"},
-      {"tp", 0, "N", "tensor-parallel ranks"},
-      {"pp", 0, "N", "stages of the pipeline"},
-      {"cp", 0, "N", "context-parallel ranks"},
-      {"sequence-parallel", 0, "", "Megatron's, over the tensor-parallel ranks"},
-      {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"},
-      {"gradient-bucket-view", 0, "", "DDP's gradient_as_bucket_view=True"},
-      {"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)"},
-      {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
-      {"lora-targets", 0, "WHICH", "all-linear (default), query-value"},
-      {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)"},
-      {"card", 0, "CARD", "a size (80GiB) or a name (A100-80GB, H100, RTX-4090, ...)"},
+const std::vector<OptionGroup>& estimate_option_groups() {
+  static const std::vector<OptionGroup> groups = {
+      {"The model",
+       {{"config", 0, "FILE", "config.json of a Hugging Face model; an option beside it has the last word"},
+        {"params", 0, "N", "parameters: 7B, 6.74e9; else counted from the sizes"}},
+       {{"layers", 0, "N", "layers of the decoder"},
+        {"hidden", 0, "N", "hidden size"},
+        {"heads", 0, "N", "attention heads"},
+        {"vocab", 0, "N", "tokens of the vocabulary"},
+        {"trainable", 0, "N", "parameters that are trained, where some are frozen"},
+        {"kv-heads", 0, "N", "heads of keys and values, where they are fewer (GQA)"},
+        {"head-size", 0, "N", "of one head, where it is not hidden ÷ heads"},
+        {"intermediate", 0, "N", "width of the MLP (default: 4 × hidden)"},
+        {"gated", 0, "", "the MLP has a gate (Llama, Mistral, Qwen, Gemma)"},
+        {"tied", 0, "", "the head shares the table of the input"}}},
+      {"The run",
+       {{"batch", 0, "N", "samples in one pass on one device (default 1)"},
+        {"seq", 0, "N", "tokens of a sample"},
+        {"precision", 0, "NAME",
+         "fp32; amp (autocast, fp32 weights); mixed (default: 16-bit, fp32 master weights); mixed-fp32-grads "
+         "(Megatron); mixed-two-grads; bf16 (all of it)",
+         names_of(precisions)},
+        {"optimizer", 0, "NAME", "AdamW (default), AdamW-8bit, SGD, SGD-momentum, Lion, Adafactor, Adafactor-momentum",
+         names_of(optimizers)},
+        {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", names_of(checkpointings)}},
+       {{"task", 0, "TASK", "train (default), evaluate, generate", names_of(works)},
+        {"attention", 0, "HOW", "sdpa or flash (default), eager", names_of(attentions)},
+        {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
+        {"accumulation", 0, "N", "passes before an optimizer step"},
+        {"loss", 0, "HOW", "plain (default), fused (compiled or in place), chunked (Liger, Cut Cross-Entropy)",
+         names_of(losses)},
+        {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
+        {"lora-targets", 0, "WHICH", "all-linear (default), query-value", names_of(targets)},
+        {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)", names_of(quantisations)},
+        {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"}}},
+      {"The devices",
+       {{"card", 0, "CARD", "a size (80GiB) or a name (A100-80GB, H100, RTX-4090, ...)"},
+        {"dp", 0, "N", "data-parallel ranks"},
+        {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", names_of(zero_stages)}},
+       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", names_of(offloads)},
+        {"tp", 0, "N", "tensor-parallel ranks"},
+        {"pp", 0, "N", "stages of the pipeline"},
+        {"cp", 0, "N", "context-parallel ranks"},
+        {"sequence-parallel", 0, "", "Megatron's, over the tensor-parallel ranks"},
+        {"gradient-bucket-view", 0, "", "DDP's gradient_as_bucket_view=True"}}},
   };
-  return table;
+  return groups;
 }
 
 // What torch prints as the total capacity of the card; the least where drivers differ. Vendors' names count otherwise.

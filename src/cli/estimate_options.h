@@ -1,4 +1,4 @@
-// The options of oomdoctor estimate: their table, and what they say about a model, a run and a card.
+// The options of oomdoctor estimate: their groups, and what they say about a model, a run and a card.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace oomdoctor::cli {
 
 /// Options that estimate alone has.
-const std::vector<OptionSpec>& estimate_option_table();
+const std::vector<OptionGroup>& estimate_option_groups();
 
 struct EstimateRequest {
   ModelShape model;

@@ -2,13 +2,13 @@
 // heart.
 #include <algorithm>
 
-#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/formats.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "parse/user_formats.h"
+#include "report/comparison.h"
 #include "report/layout.h"
 #include "report/partial.h"
 #include "report/schema.h"
@@ -47,13 +47,6 @@ std::string markdown_of(const std::vector<Row>& rows) {
   std::string text = "| id | says |\n|---|---|\n";
   for (const auto& row : rows) text += "| " + markdown_code(row.id) + " | " + markdown_inline(row.says) + " |\n";
   return text;
-}
-
-bool wants_markdown(const Arguments& arguments) {
-  const std::string format = arguments.value_or("format", "terminal");
-  if (format != "terminal" && format != "markdown")
-    throw Error("list has no format '" + format + "'", "", "it is one of: terminal, markdown");
-  return format == "markdown";
 }
 
 void add_rows(Page& page, const std::vector<Row>& rows) {
@@ -101,7 +94,7 @@ std::vector<FormatInfo> formats_of(const Arguments& arguments) {
 
 int run_list(const Arguments& arguments) {
   const TerminalView view = view_of(arguments);
-  const bool markdown = wants_markdown(arguments);
+  const bool markdown = arguments.value("format") == "markdown";
   Page page(view.width, Paint{view.color});
   if (arguments.words.front() == "formats") {
     const auto families = families_of(formats_of(arguments));
@@ -118,7 +111,10 @@ int run_list(const Arguments& arguments) {
 
 int run_schema(const Arguments& arguments) {
   const std::string& of = arguments.words.front();
-  print(of == "partial" ? partial_schema() : of == "jsonl" ? jsonl_schema() : report_schema());
+  print(of == "partial"      ? partial_schema()
+        : of == "jsonl"      ? jsonl_schema()
+        : of == "comparison" ? comparison_schema()
+                             : report_schema());
   return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/console.h"
+#include "cli/help.h"
 #include "cli/options.h"
 #include "oomdoctor/report.h"
 #include "oomdoctor/version.h"

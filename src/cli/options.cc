@@ -16,11 +16,6 @@ namespace po = boost::program_options;
 /// Under this name the parser collects all that is no option.
 constexpr const char* words = "words";
 
-const OptionSpec& find_option(std::string_view name) {
-  const auto& table = option_table();
-  return *std::find_if(table.begin(), table.end(), [&](const OptionSpec& option) { return option.name == name; });
-}
-
 /// Every option with an argument may be repeated; who reads it takes the last value or all.
 po::options_description description_of(const CommandSpec& command) {
   po::options_description description;
@@ -47,11 +42,19 @@ std::string see_help(const CommandSpec& command) { return fmt::format("see oomdo
               near.empty() ? see_help(command) : near);
 }
 
-void check_choice(const OptionSpec& option, const std::string& value) {
-  if (option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
-    return;
-  const std::string near = suggestion(value, option.choices);
-  const std::string all = fmt::format("it is one of: {}", fmt::join(option.choices, ", "));
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// The value in the spelling of the table.
+std::string checked_value(const CommandSpec& command, const OptionSpec& option, const std::string& value) {
+  const auto& choices = choices_of(command, option);
+  if (choices.empty()) return value;
+  for (const auto& choice : choices)
+    if (same_letters(choice, value)) return choice;
+  const std::string near = suggestion(value, choices);
+  const std::string all = fmt::format("it is one of: {}", fmt::join(choices, ", "));
   throw Error(fmt::format("--{} cannot be '{}'", option.name, value), "", near.empty() ? all : near + " " + all);
 }
 
@@ -86,21 +89,16 @@ po::parsed_options parse(const CommandSpec& command, const po::options_descripti
   }
 }
 
-/// Two columns; an option that is too long for its column has the text below.
-std::string option_rows(const std::vector<std::string_view>& names) {
-  std::string text;
-  for (const auto name : names) {
-    const OptionSpec& option = find_option(name);
-    std::string left =
-        option.letter ? fmt::format("  -{}, --{}", option.letter, option.name) : fmt::format("      --{}", option.name);
-    if (!option.argument.empty()) left += fmt::format(" {}", option.argument);
-    text += left.size() > 27 ? fmt::format("{}\n{:28}", left, "") : fmt::format("{:<28}", left);
-    text += fmt::format("{}\n", option.says);
-  }
-  return text;
+}  // namespace
+
+const OptionSpec& find_option(std::string_view name) {
+  const auto& table = option_table();
+  return *std::find_if(table.begin(), table.end(), [&](const OptionSpec& option) { return option.name == name; });
 }
 
-}  // namespace
+const std::vector<std::string>& choices_of(const CommandSpec& command, const OptionSpec& option) {
+  return option.name == "format" && !command.formats.empty() ? command.formats : option.choices;
+}
 
 std::optional<std::string> Arguments::value(std::string_view option) const {
   const auto found = values_.find(option);
@@ -144,29 +142,10 @@ Arguments parse_arguments(const CommandSpec& command, const std::vector<std::str
     }
     const OptionSpec& spec = find_option(option.string_key);
     const std::string value = option.value.empty() ? "" : option.value.front();
-    if (!spec.argument.empty()) check_choice(spec, value);
-    arguments.add(spec.name, value);
+    arguments.add(spec.name, spec.argument.empty() ? value : checked_value(command, spec, value));
   }
   if (!arguments.has("help")) check_words(command, arguments.words);
   return arguments;
-}
-
-std::string general_help() {
-  std::string text = "oomdoctor tells why a training job ran out of memory, and what to do.\n\n";
-  for (const auto& command : command_table())
-    text += fmt::format("  oomdoctor {:<41}  {}\n", fmt::format("{} {}", command.name, command.usage), command.says);
-  text +=
-      "\nEach command has its own --help; oomdoctor --version names the version.\n"
-      "\nExit status: 0 read, and nothing found that --fail-on asks about; 1 found; 2 the work could not be done.\n";
-  return text;
-}
-
-std::string command_help(const CommandSpec& command) {
-  std::string says(command.says);
-  if (says.front() >= 'a' && says.front() <= 'z') says.front() = static_cast<char>(says.front() - 'a' + 'A');
-  std::string text = fmt::format("oomdoctor {} {}\n\n{}.\n", command.name, command.usage, says);
-  if (!command.more.empty()) text += fmt::format("\n{}\n", command.more);
-  return text + "\nOptions:\n" + option_rows(command.options);
 }
 
 }  // namespace oomdoctor::cli

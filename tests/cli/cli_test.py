@@ -166,7 +166,7 @@ class Messages(Case):
                             "did you mean 'causes'? it is one of: causes, fixes, myths, facts, formats")
         self.assert_refused(["list", "fixes", "x"], "'list' takes one word, and 'x' is a second")
         self.assert_refused(["schema", "reprot"], "'schema' knows no 'reprot'",
-                "did you mean 'report'? it is one of: report, jsonl, partial")
+                "did you mean 'report'? it is one of: report, jsonl, partial, comparison")
         self.assert_refused(["explain"], "'explain' takes an id, and a log to see its numbers in")
 
     def test_ids(self):
@@ -619,7 +619,7 @@ class Estimate(Case):
                 (["--params", "7B", "--zero", "2"], "--zero needs ranks to shard over", "say how many: --dp 8"),
                 (["--params", "7B", "--offload", "all"], "--offload all needs --zero 3", ""),
                 (["--params", "7B", "--bits", "4"], "quantised weights cannot be trained", ""),
-                (["--params", "7B", "--format", "github"], "estimate has no format 'github'", "it is one of: terminal, json"),
+                (["--params", "7B", "--format", "github"], "--format cannot be 'github'", "it is one of: terminal, json"),
                 (["model.json"], "'estimate' takes options only, and 'model.json' is none", "")):
             self.assert_refused(["estimate", *words], message, advice)
 
@@ -645,9 +645,7 @@ class Estimate(Case):
 class Knowledge(Case):
     def test_help_names_every_command_and_each_command_its_options(self):
         text = run("--help").stdout
-        for name in ("sarif", "junit", "gitlab", "jsonl", "k8s", "prometheus", "partial"):
-            self.assertRegex(run("analyze", "--help").stdout, rf"(?m)^ +{name}  +\w")
-        for command in ("analyze", "ci", "estimate", "explain", "list", "schema"):
+        for command in ("analyze", "ci", "compare", "estimate", "explain", "list", "schema"):
             self.assertIn(f"oomdoctor {command} ", text)
             done = run(command, "--help")
             self.assertEqual((done.returncode, done.stdout), (0, run("help", command).stdout))
@@ -683,7 +681,7 @@ class Knowledge(Case):
         self.assertIn("\n| [megatron](#megatron) | ", page)
         self.assertIn("\n## megatron\n", page)
         self.assertTrue(run("list", "causes", "--format", "markdown").stdout.startswith("| id | says |\n|---|---|\n| "))
-        self.assert_refused(["list", "formats", "--format", "json"], "list has no format 'json'",
+        self.assert_refused(["list", "formats", "--format", "json"], "--format cannot be 'json'",
                 "it is one of: terminal, markdown")
 
     def test_a_cause_is_explained_with_its_signs_and_fixes(self):
@@ -691,6 +689,86 @@ class Knowledge(Case):
         self.assertIn("\nSigns\n", text)
         self.assertIn("\nFixes\n", text)
         self.assertRegex(text, r"(?m)^ +if .*oom\.")
+
+
+class Compare(Case):
+    def setUp(self):
+        super().setUp()
+        for name, batch, base in (("before", 8, 10.0), ("after", 12, 14.0), ("noisy", 8, 10.02)):
+            rows = [f"Namespace(batch_size={batch}, precision='bf16')"]
+            rows += [f"step {i} loss 2.1 allocated {base + (i % 3) / 100:.2f} GiB" for i in range(1, 31)]
+            (self.folder / f"{name}.log").write_text("\n".join(rows) + "\n")
+
+    def compare(self, *words):
+        done = self.run_here("compare", *words, "--format", "json")
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def test_growth_and_the_setting_that_explains_it(self):
+        told = self.compare("before.log", "after.log")
+        self.assertEqual((told["verdict"]["grew"], told["verdict"]["explanation"]), (True, "setting"))
+        self.assertEqual([(s["name"], s["good"]["value"], s["bad"]["value"], s["need"], s["at_most_times"])
+                          for s in told["settings"]], [("batch_size", "8", "12", "more", 1.5)])
+        self.assertEqual(told["same_settings"], 1)
+        screen = self.run_here("compare", "before.log", "after.log").stdout.splitlines()
+        self.assertEqual(screen[-3], "GREW  allocated reaches 14.02 GiB instead of 10.02 GiB (+40 %); the one printed "
+                         "difference that")
+
+    def test_limits_decide_the_exit_status(self):
+        for limits, status in (((), 0), (("peak+5%",), 1), (("peak+50%",), 0), (("steady+3GiB",), 1),
+                               (("steady+5GiB",), 0), (("peak+50%", "steady+1%"), 1), (("slope+0%",), 0)):
+            words = [word for limit in limits for word in ("--fail-if", limit)]
+            self.assertEqual(self.run_here("compare", "before.log", "after.log", *words).returncode, status, limits)
+            self.assertEqual(self.run_here("compare", "after.log", "before.log", *words).returncode, 0, limits)
+
+    def test_what_scatters_is_no_growth(self):
+        self.assertEqual(self.run_here("compare", "before.log", "noisy.log", "--fail-if", "peak+0%").returncode, 0)
+        self.assertFalse(self.compare("before.log", "noisy.log")["verdict"]["grew"])
+
+    def test_a_failure_of_the_bad_run_alone_is_beyond_every_limit(self):
+        (self.folder / "died.log").write_text((self.folder / "before.log").read_text() + FAILED)
+        self.assertEqual(self.run_here("compare", "before.log", "died.log").returncode, 0)
+        self.assertEqual(self.run_here("compare", "before.log", "died.log", "--fail-if", "peak+90%").returncode, 1)
+        self.assertEqual(self.run_here("compare", "died.log", "died.log", "--fail-if", "peak+90%").returncode, 0)
+
+    def test_a_run_may_be_a_folder(self):
+        for run_name in ("good", "bad"):
+            (self.folder / run_name).mkdir()
+            (self.folder / run_name / "rank0.log").write_text((self.folder / "before.log").read_text())
+        self.assertEqual([s.get("rank") for s in self.compare("good", "bad")["series"]], [0])
+
+    def test_every_format_shows_the_limits(self):
+        words = ["compare", "before.log", "after.log", "--fail-if", "peak+5%", "--format"]
+        self.assertIn("  peak+5%  exceeded by allocated\n", self.run_here(*words, "terminal").stdout)
+        self.assertIn("- `peak+5%`: exceeded by allocated\n", self.run_here(*words, "markdown").stdout)
+        self.assertEqual(json.loads(self.run_here(*words, "json").stdout)["limits"],
+                         [{"limit": "peak+5%", "told": True, "beyond": [0]}])
+
+    def test_what_cannot_be_compared(self):
+        self.assert_refused(["compare", "before.log"], "compare takes two runs, and 1 is named",
+                "name a good one and a bad one: oomdoctor compare good.log bad.log")
+        self.assert_refused(["compare", "-", "-"], "standard input cannot be both runs")
+        self.assert_refused(["compare", "before.log", "nowhere.log"], "there is no file nowhere.log")
+        for limit in ("peak", "peak+", "peak+5", "peek+5%", "peak+5%%", "peak-5%", "peak+ten%", "peak+5 parsecs"):
+            self.assert_refused(["compare", "before.log", "after.log", "--fail-if", limit],
+                    f"--fail-if cannot be '{limit}'",
+                    "it is peak, steady or slope, and what is allowed, as in peak+5% or steady+500MiB")
+        done = self.run_here("compare", "fine.log", "after.log", "--fail-if", "peak+5%")
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]),
+                         (2, "oomdoctor: --fail-if peak+5% cannot be judged: no series of both runs tells"))
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_comparisons_keep_their_schema_and_it_names_every_field(self):
+        schema = json.loads(run("schema", "comparison").stdout)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        strict = jsonschema.Draft202012Validator(close(copy.deepcopy(schema)))
+        for words in (("before.log", "after.log"), ("before.log", "train.log"), ("fine.log", "train.log"),
+                      ("before.log", "noisy.log", "--fail-if", "peak+5%")):
+            strict.validate(self.compare(*words))
+        approved = sorted(APPROVED.glob("comparison-*.json"))
+        self.assertGreater(len(approved), 2)
+        for path in approved:
+            strict.validate(json.loads(path.read_text()))
 
 
 class Schema(Case):
@@ -703,7 +781,8 @@ class Schema(Case):
         schema = json.loads(run("schema", "report").stdout)
         jsonschema.Draft202012Validator.check_schema(schema)
         strict = close(copy.deepcopy(schema))
-        reports = [json.loads(path.read_text()) for path in sorted(APPROVED.glob("*.json"))]
+        reports = [json.loads(path.read_text()) for path in sorted(APPROVED.glob("*.json"))
+                   if not path.name.startswith("comparison-")]
         reports += [json.loads(self.run_here("analyze", "--format", "json", "--trace",
                 name).stdout) for name in ("train.log", "fine.log")]
         self.assertGreater(len(reports), 5)

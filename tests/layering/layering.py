@@ -48,6 +48,7 @@ ORDINARY_WORDS = {
     ("src/report/schema.cc", "masked"): "the same kind, in the schema",
     ("src/report/schema.cc", "leak"): "a field of a trend in the report's contract",
     ("src/report/json.cc", "leak"): "the same field",
+    ("src/report/setting_effects.cc", "lora"): "a setting that logs print",
     ("src/parse/label.cc", "leak"): "a word of printed labels",
     ("src/parse/label.cc", "fragmentation"): "a word of printed labels",
     ("parsers/model.cc", "lora"): "a setting that logs print",

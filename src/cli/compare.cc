@@ -1,0 +1,57 @@
+// oomdoctor compare: two runs in, what grew out.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/analysis.h"
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/inputs.h"
+#include "report/comparison.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+std::vector<GrowthLimit> limits_of(const Arguments& arguments) {
+  std::vector<GrowthLimit> limits;
+  for (const std::string& text : arguments.all("fail-if")) {
+    const auto limit = read_growth_limit(text);
+    if (!limit)
+      throw Error(fmt::format("--fail-if cannot be '{}'", text), "",
+                  "it is peak, steady or slope, and what is allowed, as in peak+5% or steady+500MiB");
+    limits.push_back(*limit);
+  }
+  return limits;
+}
+
+std::string text_of(const Comparison& comparison, const std::string& format, const TerminalView& view) {
+  if (format == "json") return comparison_json(comparison);
+  return format == "markdown" ? comparison_markdown(comparison) : comparison_screen(comparison, view);
+}
+
+}  // namespace
+
+int run_compare(const Arguments& arguments) {
+  const TerminalView view = view_of(arguments);
+  const auto limits = limits_of(arguments);
+  if (arguments.words.size() != 2)
+    throw Error(fmt::format("compare takes two runs, and {} {} named", arguments.words.size(),
+                            arguments.words.size() == 1 ? "is" : "are"),
+                "", "name a good one and a bad one: oomdoctor compare good.log bad.log");
+  if (arguments.words[0] == "-" && arguments.words[1] == "-") throw Error("standard input cannot be both runs");
+  const Options options = diagnose_options(arguments);
+  const auto good = inputs_of({arguments.words[0]}), bad = inputs_of({arguments.words[1]});
+  Comparison comparison = compare(diagnose(good, options), diagnose(bad, options));
+  for (const GrowthLimit& limit : limits) check_limit(comparison, limit);
+  print(text_of(comparison, arguments.value_or("format", "terminal"), view));
+  if (limits.empty()) return 0;
+  bool fails = only_bad_failed(comparison);
+  for (const CheckedLimit& limit : comparison.limits) fails = fails || !limit.beyond.empty();
+  if (fails) return 1;
+  for (const CheckedLimit& limit : comparison.limits)
+    if (!limit.told)
+      throw Error(fmt::format("--fail-if {} cannot be judged: no series of both runs tells", limit.text), "",
+                  "--format json shows what each of them has");
+  return 0;
+}
+
+}  // namespace oomdoctor::cli

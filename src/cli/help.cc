@@ -1,0 +1,93 @@
+#include "cli/help.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/layout.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+constexpr int width = 80, option_column = 28, command_column = 34;
+
+/// Two columns; what is too long for the left one has the text below.
+void add_row(Page& page, const std::string& left, std::string_view says, int column) {
+  const bool fits = static_cast<int>(left.size()) < column;
+  if (!fits) page.line(left);
+  page.text(pad(fits ? left : "", column), says);
+}
+
+std::string spelling_of(const OptionSpec& option) {
+  return option.argument.empty() ? fmt::format("--{}", option.name)
+                                 : fmt::format("--{} {}", option.name, option.argument);
+}
+
+void add_options(Page& page, const CommandSpec& command) {
+  const auto options = options_of(command);
+  std::vector<std::string> rare;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const OptionSpec& option = *options[i];
+    if (i == 0 || option.group != options[i - 1]->group) page.line(fmt::format("{}:", option.group));
+    if (option.rare)
+      rare.push_back(spelling_of(option));
+    else
+      add_row(page,
+              fmt::format("  {:<4}{}", option.letter ? fmt::format("-{},", option.letter) : "", spelling_of(option)),
+              says_of(command, option), option_column);
+    const bool ends = i + 1 == options.size() || option.group != options[i + 1]->group;
+    if (ends && !rare.empty()) page.text("      ", fmt::format("and {}", fmt::join(rare, ", ")));
+    if (ends) rare.clear();
+  }
+}
+
+}  // namespace
+
+std::string says_of(const CommandSpec& command, const OptionSpec& option) {
+  if (option.name != "format") return std::string(option.says);
+  std::vector<std::string> formats = choices_of(command, option);
+  formats.front() += " (default)";
+  return fmt::format("{}: {}", option.says, fmt::join(formats, ", "));
+}
+
+std::vector<const OptionSpec*> options_of(const CommandSpec& command) {
+  std::vector<const OptionSpec*> options;
+  for (const OptionSpec& option : option_table())
+    if (std::find(command.options.begin(), command.options.end(), option.name) != command.options.end())
+      options.push_back(&option);
+  return options;
+}
+
+std::string general_help() {
+  Page page(width, {});
+  page.text("", "oomdoctor tells why a training job ran out of memory, and what to do.");
+  page.blank();
+  for (const auto& command : command_table())
+    add_row(page, fmt::format("  oomdoctor {} {}", command.name, command.usage), command.says, command_column);
+  page.blank();
+  page.text("", "Each command has its own --help; oomdoctor --version names the version.");
+  page.blank();
+  page.text("",
+            "Exit status: 0 read, and nothing found that --fail-on or --fail-if asks about; 1 found; 2 the work could "
+            "not be done.");
+  return page.str();
+}
+
+std::string command_help(const CommandSpec& command) {
+  std::string says(command.says);
+  says.front() =
+      static_cast<char>(says.front() >= 'a' && says.front() <= 'z' ? says.front() - 'a' + 'A' : says.front());
+  Page page(width, {});
+  page.text("", fmt::format("oomdoctor {} {}", command.name, command.usage));
+  page.blank();
+  page.text("", says + ".");
+  if (!command.more.empty()) page.text("", command.more);
+  page.blank();
+  add_options(page, command);
+  const auto options = options_of(command);
+  if (std::any_of(options.begin(), options.end(), [](const auto* option) { return option->rare; }))
+    page.text("", "What the options without a line of their own do: oomdoctor man | man -l -");
+  return page.str();
+}
+
+}  // namespace oomdoctor::cli

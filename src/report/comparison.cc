@@ -1,0 +1,265 @@
+// Series are matched by what they measure, who measures it and what the log calls it; what is left over is matched
+// where only one series of a metric is left on each side, since a run may get another device.
+#include "report/comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "analysis/analysis.h"
+#include "base/bytes.h"
+#include "report/setting_effects.h"
+#include "report/words.h"
+
+namespace oomdoctor {
+namespace {
+
+bool measures_rest(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
+bool is_host(const ReportSeries& of) { return of.metric.starts_with("host"); }
+
+/// Half a unit of the last printed digit on each side.
+double print_slack(const ReportSeries& a, const ReportSeries& b) { return (a.quantum + b.quantum) / 2; }
+
+double scatter_of(const ReportSeries& of) { return of.steady ? of.steady->high - of.steady->low : 0; }
+
+Change change_of(double difference, double slack) {
+  return std::fabs(difference) <= slack ? Change::same : difference > 0 ? Change::more : Change::less;
+}
+
+/// Settled levels differ where four fifths of the one's values lie beyond those of the other.
+Figure steady_figure(const ReportSeries& good, const ReportSeries& bad) {
+  Figure figure;
+  if (good.steady) figure.good = good.steady->value;
+  if (bad.steady) figure.bad = bad.steady->value;
+  if (!good.steady || !bad.steady) return figure;
+  const double slack = print_slack(good, bad);
+  figure.change = bad.steady->low - good.steady->high > slack   ? Change::more
+                  : good.steady->low - bad.steady->high > slack ? Change::less
+                                                                : Change::same;
+  return figure;
+}
+
+/// Growth that lasts: a warm-up or a sawtooth has none.
+ReportEstimate lasting_slope(const ReportSeries& of) { return of.trend.leak ? of.trend.slope : ReportEstimate{}; }
+
+/// Slopes differ where their intervals do, and where that makes a difference that can be printed.
+Figure slope_figure(const ReportSeries& good, const ReportSeries& bad) {
+  Figure figure;
+  const ReportEstimate a = lasting_slope(good), b = lasting_slope(bad);
+  if (good.trend.shape != "too_short") figure.good = a.value;
+  if (bad.trend.shape != "too_short") figure.bad = b.value;
+  if (!figure.good || !figure.bad || good.x_unit != bad.x_unit) return figure;
+  const double window = bad.last_step.value_or(0) - bad.first_step.value_or(0);
+  const bool visible = std::fabs(figure.difference()) * window > print_slack(good, bad);
+  figure.change = !visible || (b.low <= a.high && a.low <= b.high) ? Change::same
+                  : b.value > a.value                              ? Change::more
+                                                                   : Change::less;
+  return figure;
+}
+
+SeriesComparison compared(const ReportSeries& good, const ReportSeries& bad) {
+  SeriesComparison out{{}, good, bad, {}, steady_figure(good, bad), slope_figure(good, bad)};
+  if (measures_rest(good)) return out;
+  out.peak = {good.max_value, bad.max_value, Change::unknown};
+  out.peak.change =
+      change_of(out.peak.difference(), print_slack(good, bad) + std::max(scatter_of(good), scatter_of(bad)));
+  return out;
+}
+
+struct Pairs {
+  std::vector<SeriesComparison> both;
+  std::vector<std::string> only_good, only_bad;
+};
+
+Pairs pairs_of(const std::vector<ReportSeries>& good, const std::vector<ReportSeries>& bad) {
+  std::vector<const ReportSeries*> left, right;
+  for (const auto& s : good) left.push_back(&s);
+  for (const auto& s : bad) right.push_back(&s);
+  Pairs pairs;
+  const auto take = [&](auto same, bool only_where_alone) {
+    for (auto a = left.begin(); a != left.end();) {
+      const auto matches = [&](const ReportSeries* b) { return same(**a, *b); };
+      const auto b = std::find_if(right.begin(), right.end(), matches);
+      const auto alike = std::count_if(left.begin(), left.end(), matches);
+      if (b == right.end() ||
+          (only_where_alone && (alike > 1 || std::count_if(right.begin(), right.end(), matches) > 1))) {
+        ++a;
+        continue;
+      }
+      pairs.both.push_back(compared(**a, **b));
+      right.erase(b);
+      a = left.erase(a);
+    }
+  };
+  const auto same_thing = [](const ReportSeries& a, const ReportSeries& b) {
+    return a.metric == b.metric && (a.unit == "%") == (b.unit == "%");
+  };
+  take(
+      [&](const auto& a, const auto& b) {
+        return same_thing(a, b) && a.rank == b.rank && a.device == b.device && a.label == b.label;
+      },
+      false);
+  take(same_thing, true);
+  for (const auto* s : left) pairs.only_good.push_back(series_name(*s));
+  for (const auto* s : right) pairs.only_bad.push_back(series_name(*s));
+  return pairs;
+}
+
+void set_titles(std::vector<SeriesComparison>& series) {
+  for (SeriesComparison& of : series) {
+    const std::string name = series_name(of.good);
+    const auto alike = std::count_if(series.begin(), series.end(),
+                                     [&](const SeriesComparison& other) { return series_name(other.good) == name; });
+    const std::string& label = of.good.label;
+    if (of.good.metric == "memory" && !label.empty())
+      of.title = label + name.substr(of.good.metric.size());
+    else
+      of.title = alike > 1 && !label.empty() ? name + ", " + label : name;
+  }
+}
+
+/// What the program itself counts says more than what the device shows.
+int distance_from_tensors(const ReportSeries& of) {
+  constexpr auto order = std::to_array<std::string_view>(
+      {"allocated", "max_allocated", "active", "memory", "reserved", "max_reserved", "used"});
+  return static_cast<int>(std::find(order.begin(), order.end(), of.metric) - order.begin());
+}
+
+bool is_share(const SeriesComparison& of) { return of.good.unit == "%"; }
+
+/// What grew most comes first, but tensors where they make at least half of that: a cache and a device grow with them.
+void sort_by_growth(std::vector<SeriesComparison>& series) {
+  std::stable_sort(series.begin(), series.end(), [](const SeriesComparison& a, const SeriesComparison& b) {
+    return is_share(a) != is_share(b) ? is_share(b) : growth_of(a) > growth_of(b);
+  });
+  auto first = series.begin();
+  for (auto it = series.begin(); it != series.end(); ++it)
+    if (2 * growth_of(*it) >= growth_of(series.front()) && is_share(*it) == is_share(series.front()) &&
+        distance_from_tensors(it->good) < distance_from_tensors(first->good))
+      first = it;
+  if (first != series.end()) std::rotate(series.begin(), first, first + 1);
+}
+
+std::optional<i64> capacity_of(const Report& report) {
+  for (const auto& incident : report.incidents)
+    if (incident.kind == "device" && incident.capacity_bytes) return incident.capacity_bytes;
+  for (const auto& setting : report.settings)
+    if (setting.name == "capacity") return read_capacity(setting.value);
+  return std::nullopt;
+}
+
+void compare_settings(Comparison& all) {
+  auto a = all.good.settings.begin(), b = all.bad.settings.begin();
+  const MemoryPlace place = all.grew && is_host(all.series.front().good) ? MemoryPlace::host : MemoryPlace::device;
+  while (a != all.good.settings.end() || b != all.bad.settings.end()) {
+    const bool left = b == all.bad.settings.end() || (a != all.good.settings.end() && a->name <= b->name);
+    const bool right = a == all.good.settings.end() || (b != all.bad.settings.end() && b->name <= a->name);
+    SettingComparison row{left ? a->name : b->name, {}, {}, Change::unknown, {}};
+    if (left) row.good = *a++;
+    if (right) row.bad = *b++;
+    if (left && right && row.good->value == row.bad->value) {
+      ++all.same_settings;
+      continue;
+    }
+    if (left && right)
+      if (const auto effect = effect_of(row.name, row.good->value, row.bad->value, place)) {
+        row.need = effect->direction > 0 ? Change::more : effect->direction < 0 ? Change::less : Change::same;
+        row.factor = effect->factor;
+      }
+    all.settings.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Change change) {
+  constexpr std::array<std::string_view, 4> names = {"unknown", "same", "more", "less"};
+  return names[static_cast<std::size_t>(change)];
+}
+
+std::string value_text(const ReportSeries& of, double value) {
+  return of.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(whole_number(value));
+}
+
+std::string relative_text(const Figure& figure) {
+  const double percent = 100 * (*figure.bad / *figure.good - 1);
+  return fmt::format("{:+.{}f} %", percent, std::fabs(percent) < 10 ? 1 : 0);
+}
+
+std::string change_text(const SettingComparison& of) {
+  const auto text = [](const std::optional<ReportSetting>& s) { return s ? s->value : std::string("(not printed)"); };
+  return fmt::format("{} {} → {}", of.name, text(of.good), text(of.bad));
+}
+
+double growth_of(const SeriesComparison& of) {
+  if (of.peak.change == Change::more) return of.peak.difference();
+  if (of.steady.change == (measures_rest(of.good) ? Change::less : Change::more))
+    return std::fabs(of.steady.difference());
+  // Growth that has just begun does not show in a peak.
+  return of.slope.change == Change::more && of.bad.trend.leak ? of.bad.last_value - of.bad.first_value : 0;
+}
+
+Comparison compare(Report good, Report bad) {
+  Comparison all;
+  Pairs pairs = pairs_of(good.series, bad.series);
+  all.series = std::move(pairs.both);
+  all.only_good = std::move(pairs.only_good);
+  all.only_bad = std::move(pairs.only_bad);
+  set_titles(all.series);
+  sort_by_growth(all.series);
+  all.grew = !all.series.empty() && growth_of(all.series.front()) > 0;
+  all.input_lengths = pairs_of(good.input_lengths, bad.input_lengths).both;
+  all.good_capacity = capacity_of(good);
+  all.bad_capacity = capacity_of(bad);
+  all.good = std::move(good);
+  all.bad = std::move(bad);
+  compare_settings(all);
+  explain(all);
+  return all;
+}
+
+bool only_bad_failed(const Comparison& comparison) {
+  return comparison.bad.verdict.outcome == "oom" && comparison.good.verdict.outcome != "oom";
+}
+
+std::optional<GrowthLimit> read_growth_limit(std::string_view text) {
+  GrowthLimit limit;
+  limit.text = std::string(text);
+  const auto plus = text.find('+');
+  if (plus == std::string_view::npos) return std::nullopt;
+  const std::string_view of = text.substr(0, plus), amount = text.substr(plus + 1);
+  if (of != "peak" && of != "steady" && of != "slope") return std::nullopt;
+  limit.of = of == "peak" ? GrowthLimit::Of::peak : of == "steady" ? GrowthLimit::Of::steady : GrowthLimit::Of::slope;
+  const auto unit = std::min(amount.find_first_not_of("0123456789."), amount.size());
+  if (amount.substr(unit) == "%") {
+    const auto share = read_bytes(amount.substr(0, unit), "GiB");  // any unit: the number counts
+    if (!share) return std::nullopt;
+    limit.share = static_cast<double>(share->count) / static_cast<double>(GiB) / 100;
+    return limit;
+  }
+  const auto size = read_bytes(amount.substr(0, unit), amount.substr(unit));
+  if (!size) return std::nullopt;
+  limit.bytes = static_cast<double>(size->count);
+  return limit;
+}
+
+void check_limit(Comparison& comparison, const GrowthLimit& limit) {
+  CheckedLimit checked{limit.text, {}, false};
+  for (std::size_t i = 0; i < comparison.series.size(); ++i) {
+    const SeriesComparison& series = comparison.series[i];
+    const Figure& figure = limit.of == GrowthLimit::Of::peak     ? series.peak
+                           : limit.of == GrowthLimit::Of::steady ? series.steady
+                                                                 : series.slope;
+    if (measures_rest(series.good) || figure.change == Change::unknown) continue;
+    if (limit.bytes > 0 && series.good.unit == "%") continue;
+    checked.told = true;
+    const double allowed = limit.share * std::fabs(*figure.good) + limit.bytes;
+    if (figure.change == Change::more && figure.difference() > allowed) checked.beyond.push_back(i);
+  }
+  comparison.limits.push_back(std::move(checked));
+}
+
+}  // namespace oomdoctor
