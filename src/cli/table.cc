@@ -155,6 +155,15 @@ const std::vector<CommandSpec>& command_table() {
        {"help"},
        {"report", "jsonl", "partial", "comparison"},
        run_schema},
+      {"completions",
+       "bash|zsh|fish",
+       "print the completions for a shell",
+       "bash: source <(oomdoctor completions bash). zsh: write it to a file _oomdoctor in a folder of $fpath. fish: "
+       "oomdoctor completions fish | source. An installed oomdoctor brings them along.",
+       {"help"},
+       {"bash", "zsh", "fish"},
+       run_completions},
+      {"man", "", "print the manual page", "To read it: oomdoctor man | man -l -", {"help"}, {}, run_man},
   };
   return table;
 }

@@ -1,0 +1,249 @@
+// oomdoctor completions: what the tables say as a script for a shell. Each script asks oomdoctor itself for the ids of
+// causes, fixes, myths and facts, so that it knows those of a newer version, too.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/help.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+/// What stands where an argument is expected.
+enum class Kind { choices, file, folder, report, anything };
+
+Kind kind_of(const CommandSpec& command, const OptionSpec& option) {
+  if (!choices_of(command, option).empty()) return Kind::choices;
+  if (option.argument == "FILE") return Kind::file;
+  if (option.argument == "DIR") return Kind::folder;
+  return option.argument == "FORMAT=PATH" ? Kind::report : Kind::anything;
+}
+
+bool takes_ids(const CommandSpec& command) { return command.usage.starts_with("ID"); }
+bool takes_files(const CommandSpec& command) {
+  return command.words.empty() && !command.usage.empty() && !command.usage.starts_with("[-");
+}
+
+/// "json=", "markdown=": of --output.
+std::string report_words() {
+  std::string words;
+  for (const std::string& format : find_option("format").choices)
+    if (format != "partial") words += (words.empty() ? "" : " ") + format + "=";
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+std::string option_words(const CommandSpec& command) {
+  std::string words;
+  for (const OptionSpec* option : options_of(command)) {
+    words += fmt::format("{}--{}", words.empty() ? "" : " ", option->name);
+    if (option->letter) words += fmt::format(" -{}", option->letter);
+  }
+  return words;
+}
+
+std::string command_words() {
+  std::string words;
+  for (const CommandSpec& command : command_table()) words += std::string(command.name) + ' ';
+  return words + "help --help --version";
+}
+
+constexpr std::string_view list_ids =
+    "for kind in causes fixes myths facts; do oomdoctor list \"$kind\" --format markdown; done 2>/dev/null |\n"
+    "    sed -n 's/^| `\\([^`]*\\)`.*/\\1/p'";
+
+// --- bash
+// -------------------------------------------------------------------------------------------------------------
+
+/// The branches of one command: first its options' arguments, then its own words.
+std::string bash_branches(const CommandSpec& command) {
+  std::string text;
+  for (const OptionSpec* option : options_of(command)) {
+    if (option->argument.empty()) continue;
+    const std::string label = fmt::format("    '{} --{}')", command.name, option->name);
+    switch (kind_of(command, *option)) {
+      case Kind::choices:
+        text += fmt::format("{} words='{}' ;;\n", label, joined(choices_of(command, *option)));
+        break;
+      case Kind::file:
+        text += fmt::format("{} files=-f ;;\n", label);
+        break;
+      case Kind::folder:
+        text += fmt::format("{} files=-d ;;\n", label);
+        break;
+      case Kind::report:
+        text += fmt::format("{} words='{}' ;;\n", label, report_words());
+        break;
+      case Kind::anything:
+        text += fmt::format("{} ;;\n", label);
+    }
+  }
+  std::string own = takes_files(command) ? "files=-f" : fmt::format("words='{}'", joined(command.words));
+  if (takes_ids(command)) own = "words=$(_oomdoctor_ids) files=-f";
+  return text + fmt::format("    '{} '*)\n      {}\n      [[ $word == -* ]] && words='{}' files= ;;\n", command.name,
+                            own, option_words(command));
+}
+
+std::string bash_script() {
+  std::string text = fmt::format(
+      "# bash completion of oomdoctor, made by: oomdoctor completions bash\n\n_oomdoctor_ids() {{\n  {}\n}}\n\n",
+      list_ids);
+  // bash breaks "--format=json" into three words.
+  text +=
+      "_oomdoctor() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words= files=\n"
+      "  if [[ $word == = ]]; then\n    word=\n"
+      "  elif [[ $before == = ]]; then\n    before=${COMP_WORDS[COMP_CWORD - 2]}\n  fi\n"
+      "  [[ $before == --* ]] || before=\n"
+      "  ((COMP_CWORD > 1)) || before=command\n"
+      "  case \"${COMP_WORDS[1]} $before\" in\n";
+  text += fmt::format("    *' command') words='{}' ;;\n", command_words());
+  for (const CommandSpec& command : command_table()) text += bash_branches(command);
+  text += "    'help '*) words='";
+  for (const CommandSpec& command : command_table())
+    text += fmt::format("{}{}", &command == &command_table().front() ? "" : " ", command.name);
+  text +=
+      "' ;;\n  esac\n"
+      "  mapfile -t COMPREPLY < <(\n"
+      "    [[ -z $words ]] || compgen -W \"$words\" -- \"$word\"\n"
+      "    [[ -z $files ]] || compgen $files -- \"$word\")\n"
+      "  [[ -z $files ]] || compopt -o filenames 2>/dev/null\n"
+      "  [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null\n"
+      "}\n\ncomplete -F _oomdoctor oomdoctor\n";
+  return text;
+}
+
+// --- zsh
+// --------------------------------------------------------------------------------------------------------------
+
+std::string replaced(std::string_view text, std::string_view these, std::string_view before) {
+  std::string out;
+  for (const char c : text) {
+    if (these.find(c) != std::string_view::npos) out += before;
+    out += c;
+  }
+  return out;
+}
+
+/// Text within quotes of zsh and fish.
+std::string zsh_quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+/// One spec of _arguments.
+std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
+  const std::string says = replaced(option.says, "[]:\\", "\\");
+  std::string spec = fmt::format("*--{}{}[{}]", option.name, option.argument.empty() ? "" : "=", says);
+  const std::string message = option.argument.empty() ? "" : fmt::format(":{}", option.argument);
+  spec += message;
+  switch (kind_of(command, option)) {
+    case Kind::choices:
+      spec += fmt::format(":({})", joined(choices_of(command, option)));
+      break;
+    case Kind::file:
+      spec += ":_files";
+      break;
+    case Kind::folder:
+      spec += ":_files -/";
+      break;
+    case Kind::report:
+      spec += ":_oomdoctor_output";
+      break;
+    case Kind::anything:
+      spec += option.argument.empty() ? "" : ": ";
+  }
+  if (!option.letter) return zsh_quoted(spec);
+  return fmt::format("{} {}", zsh_quoted(spec), zsh_quoted(fmt::format("*-{}[{}]", option.letter, says)));
+}
+
+std::string zsh_script() {
+  std::string text = fmt::format(
+      "#compdef oomdoctor\n# zsh completion of oomdoctor, made by: oomdoctor completions zsh\n\n"
+      "_oomdoctor_ids() {{\n  local -a ids=(${{(f)\"$({})\"}})\n  compadd -a ids\n}}\n\n"
+      "_oomdoctor_output() {{\n  if compset -P '*='; then _files; else compadd -S '' {}; fi\n}}\n\n"
+      "_oomdoctor() {{\n  local -a commands=(\n",
+      list_ids, report_words());
+  for (const CommandSpec& command : command_table())
+    text +=
+        fmt::format("    {}\n", zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.says, ":\\", "\\"))));
+  text +=
+      "    'help:tell about a command'\n  )\n"
+      "  if ((CURRENT == 2)); then\n"
+      "    _describe -t commands command commands\n    compadd -- --help --version\n    return\n  fi\n"
+      "  local chosen=$words[2]\n  shift words\n  ((CURRENT--))\n  case $chosen in\n";
+  for (const CommandSpec& command : command_table()) {
+    text += fmt::format("    {})\n      _arguments", command.name);
+    for (const OptionSpec* option : options_of(command)) text += " \\\n        " + zsh_spec(command, *option);
+    if (takes_ids(command)) text += " \\\n        '1:ID:_oomdoctor_ids'";
+    if (!command.words.empty()) text += fmt::format(" \\\n        '1:word:({})'", joined(command.words));
+    if (takes_files(command)) text += " \\\n        '*:PATH:_files'";
+    text += "\n      ;;\n";
+  }
+  return text +
+         "    help)\n      _describe -t commands command commands\n      ;;\n  esac\n}\n\n"
+         "if [[ $funcstack[1] == _oomdoctor ]]; then\n  _oomdoctor \"$@\"\nelse\n  compdef _oomdoctor oomdoctor\nfi\n";
+}
+
+// --- fish
+// -------------------------------------------------------------------------------------------------------------
+
+std::string fish_quoted(std::string_view text) { return "'" + replaced(text, "'\\", "\\") + "'"; }
+
+/// One line for an option of one command.
+std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
+  std::string line =
+      fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}' -l {}", command.name, option.name);
+  if (option.letter) line += fmt::format(" -s {}", option.letter);
+  switch (kind_of(command, option)) {
+    case Kind::choices:
+      line += fmt::format(" -x -a {}", fish_quoted(joined(choices_of(command, option))));
+      break;
+    case Kind::file:
+      line += " -r -F";
+      break;
+    case Kind::folder:
+      line += " -x -a '(__fish_complete_directories)'";
+      break;
+    case Kind::report:
+      line += fmt::format(" -r -F -a {}", fish_quoted(report_words()));
+      break;
+    case Kind::anything:
+      line += option.argument.empty() ? "" : " -x";
+  }
+  return fmt::format("{} -d {}\n", line, fish_quoted(option.says));
+}
+
+std::string fish_script() {
+  std::string text = fmt::format(
+      "# fish completion of oomdoctor, made by: oomdoctor completions fish\n\n"
+      "function __oomdoctor_ids\n  sh -c {}\nend\n\ncomplete -c oomdoctor -f\n"
+      "complete -c oomdoctor -n __fish_use_subcommand -l help -s h -d 'tell about all commands'\n"
+      "complete -c oomdoctor -n __fish_use_subcommand -a help -d 'tell about a command'\n"
+      "complete -c oomdoctor -n __fish_use_subcommand -l version -d 'print the version'\n",
+      fish_quoted(list_ids));
+  for (const CommandSpec& command : command_table()) {
+    for (const char* place : {"__fish_use_subcommand", "'__fish_seen_subcommand_from help'"})
+      text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", place, command.name, fish_quoted(command.says));
+    const std::string here = fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}'", command.name);
+    if (takes_files(command)) text += here + " -F\n";
+    if (takes_ids(command)) text += here + " -a '(__oomdoctor_ids)'\n";
+    if (!command.words.empty()) text += fmt::format("{} -a {}\n", here, fish_quoted(joined(command.words)));
+    for (const OptionSpec* option : options_of(command)) text += fish_option(command, *option);
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_completions(const Arguments& arguments) {
+  const std::string& shell = arguments.words.front();
+  print(shell == "bash" ? bash_script() : shell == "zsh" ? zsh_script() : fish_script());
+  return 0;
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,151 @@
+// The manual page: man(7) macros, the tables' own words. What both groff and mandoc take without a warning.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/help.h"
+#include "oomdoctor/version.h"
+#include "report/layout.h"
+#include "report/utf8.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+constexpr const char* written = "2026-11-21";  ///< when the page said something new, as a manual page's date has it
+
+/// Text in roff: no character of it is a request or an escape, wherever its line begins, and all of it is ASCII.
+std::string roff(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Utf8Char c = first_character(text);
+    if (c.code == '\\')
+      out += "\\e";
+    else if (c.code == '-')
+      out += "\\-";
+    else if ((c.code == '.' || c.code == '\'') && (out.empty() || out.back() == ' '))
+      out += "\\&" + std::string(text.substr(0, 1));
+    else if (c.code >= 0x80)
+      out += fmt::format("\\[u{:04X}]", static_cast<unsigned>(c.code));
+    else
+      out += text.substr(0, c.size);
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+/// The same in lines that are no longer than mandoc likes.
+std::string paragraph(std::string_view text) {
+  constexpr int width = 79;
+  return fmt::format("{}\n", fmt::join(wrap("", roff(text), width), "\n"));
+}
+
+/// What a table says of a command stands behind its name there, and so begins in lower case.
+std::string sentence(std::string_view says) {
+  std::string text(says);
+  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text + '.';
+}
+
+std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
+std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
+
+/// An argument of a macro with blanks in it; a quote would end it.
+std::string quoted(std::string text) {
+  for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2))
+    text.replace(at, 1, "\"\"");
+  return '"' + text + '"';
+}
+
+struct Entry {
+  std::string_view term, says;
+};
+
+void add_entries(std::string& page, std::string_view title, const std::vector<Entry>& entries) {
+  page += fmt::format(".SH {}\n", quoted(std::string(title)));
+  for (const Entry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.says));
+}
+
+std::string spelling_of(const OptionSpec& option) {
+  std::string text = option.letter ? bold(fmt::format("-{}", option.letter)) + ", " : "";
+  text += bold(fmt::format("--{}", option.name));
+  if (!option.argument.empty()) text += " " + italic(option.argument);
+  return text;
+}
+
+/// "analyze [PATH...|-]".
+std::string usage_of(const CommandSpec& command) {
+  return command.usage.empty() ? std::string(command.name) : fmt::format("{} {}", command.name, command.usage);
+}
+
+void add_commands(std::string& page) {
+  page += ".SH COMMANDS\n";
+  for (const CommandSpec& command : command_table()) {
+    page += fmt::format(".SS {}\n{}", quoted(roff(usage_of(command))), paragraph(sentence(command.says)));
+    if (!command.more.empty()) page += ".PP\n" + paragraph(command.more);
+    std::vector<std::string> names;
+    for (const OptionSpec* option : options_of(command)) names.push_back(fmt::format("--{}", option->name));
+    page += ".PP\n" + paragraph(fmt::format("Options: {}.", fmt::join(names, ", ")));
+  }
+}
+
+void add_options(std::string& page) {
+  page += ".SH OPTIONS\n";
+  std::string_view group;
+  for (const OptionSpec& option : option_table()) {
+    if (option.group != group) page += fmt::format(".SS {}\n", quoted(roff(option.group)));
+    group = option.group;
+    // The choices of all others are in what they say.
+    const std::string choices =
+        option.name == "format" ? fmt::format(": {}", fmt::join(option.choices, ", ")) : std::string();
+    page += fmt::format(".TP\n{}\n{}", spelling_of(option), paragraph(std::string(option.says) + choices));
+  }
+}
+
+}  // namespace
+
+std::string manual_page() {
+  std::string page = fmt::format(
+      ".TH OOMDOCTOR 1 {} \"oomdoctor {}\" \"User Commands\"\n"
+      ".SH NAME\noomdoctor \\- tell why a training job ran out of memory, and what to do\n.SH SYNOPSIS\n",
+      written, roff(version));
+  for (const CommandSpec& command : command_table())
+    page +=
+        fmt::format("{}oomdoctor {}\n", &command == &command_table().front() ? "" : ".br\n", roff(usage_of(command)));
+  page += ".SH DESCRIPTION\n" +
+          paragraph(
+              "oomdoctor reads the logs that a training job left behind, says what held the memory, names the cause "
+              "with the lines that prove it, and prescribes fixes with numbers computed from these logs. It needs no "
+              "GPU and no network.");
+  add_commands(page);
+  add_options(page);
+  std::vector<Entry> formats;
+  for (const OutputFormat& format : output_formats()) formats.push_back({format.name, format.says});
+  add_entries(page, "OUTPUT FORMATS", formats);
+  add_entries(page, "EXIT STATUS",
+              {{"0", "The work is done, and nothing was found that --fail-on or --fail-if asks about."},
+               {"1", "It is done, and something was found."},
+               {"2",
+                "It could not be done: a file is missing, or an option or a rule is wrong. The reason is on "
+                "standard error."}});
+  add_entries(page, "ENVIRONMENT",
+              {{"COLUMNS", "Width of the terminal report, where --width does not say it."},
+               {"NO_COLOR", "No colours, unless --color always is given."},
+               {"GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
+                "Set by GitHub; ci then annotates lines and adds to the job "
+                "summary."}});
+  add_entries(page, "FILES",
+              {{".oomdoctor.toml", "Your own line formats, read in the working directory."},
+               {"oomdoctor-out/", "Where ci writes its reports."}});
+  add_entries(page, "EXAMPLES",
+              {{"oomdoctor analyze train.log", "Why did it die?"},
+               {"oomdoctor compare good.log bad.log --fail-if peak+5%", "What grew, and does it matter?"},
+               {"oomdoctor estimate --config config.json --batch 4 --seq 4096 --card H100", "Will it fit?"}});
+  return page;
+}
+
+int run_man(const Arguments&) {
+  print(manual_page());
+  return 0;
+}
+
+}  // namespace oomdoctor::cli
