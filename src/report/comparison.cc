@@ -60,7 +60,30 @@ Figure slope_figure(const ReportSeries& good, const ReportSeries& bad) {
   return figure;
 }
 
-SeriesComparison compared(const ReportSeries& good, const ReportSeries& bad) {
+void scale(ReportSeries& series, double factor) {
+  const auto scale_all = [&](auto&... values) { ((values *= factor), ...); };
+  ReportTrend& trend = series.trend;
+  scale_all(series.first_value, series.last_value, series.max_value, series.quantum);
+  scale_all(trend.slope.value, trend.slope.low, trend.slope.high);
+  scale_all(trend.acceleration.value, trend.acceleration.low, trend.acceleration.high);
+  if (series.steady) scale_all(series.steady->value, series.steady->low, series.steady->high);
+  for (ReportPoint& point : series.points) point.y *= factor;
+}
+
+/// Where "GB" leaves open whether it is 10^9 or 2^30, each report takes what fits its own run. One program means one of
+/// them: the smaller, because some value would not fit otherwise. The print step tells which was taken.
+void read_alike(ReportSeries& good, ReportSeries& bad) {
+  if (good.unit != bad.unit || good.quantum <= 0 || bad.quantum <= 0) return;
+  double ratio = bad.quantum / good.quantum;
+  ratio /= std::pow(10, std::round(std::log10(ratio)));  // more digits may be printed
+  for (const double factor : {0x1p10 / 1e3, 0x1p20 / 1e6, 0x1p30 / 1e9, 0x1p40 / 1e12}) {
+    if (std::fabs(ratio / factor - 1) < 1e-6) scale(bad, 1 / factor);
+    if (std::fabs(ratio * factor - 1) < 1e-6) scale(good, 1 / factor);
+  }
+}
+
+SeriesComparison compared(ReportSeries good, ReportSeries bad) {
+  read_alike(good, bad);
   SeriesComparison out{{}, good, bad, {}, steady_figure(good, bad), slope_figure(good, bad)};
   if (measures_rest(good)) return out;
   out.peak = {good.max_value, bad.max_value, Change::unknown};

@@ -96,6 +96,14 @@ std::string locations_of(const SettingComparison& setting) {
   return fmt::format("{}", fmt::join(at, ", "));
 }
 
+/// Of thousands of ranks a few.
+std::string some_of(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), series_shown);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+  return shown == names.size() ? text : text + fmt::format("; and {} more", names.size() - shown);
+}
+
 /// Differences that are no settings.
 std::vector<std::string> other_differences(const Comparison& all) {
   std::vector<std::string> lines;
@@ -105,8 +113,8 @@ std::vector<std::string> other_differences(const Comparison& all) {
   if (all.good_capacity && all.bad_capacity && *all.good_capacity != *all.bad_capacity)
     lines.push_back(
         fmt::format("device memory {} → {}", bytes_text(*all.good_capacity), bytes_text(*all.bad_capacity)));
-  if (!all.only_good.empty()) lines.push_back(fmt::format("only GOOD prints {}", fmt::join(all.only_good, "; ")));
-  if (!all.only_bad.empty()) lines.push_back(fmt::format("only BAD prints {}", fmt::join(all.only_bad, "; ")));
+  if (!all.only_good.empty()) lines.push_back("only GOOD prints " + some_of(all.only_good));
+  if (!all.only_bad.empty()) lines.push_back("only BAD prints " + some_of(all.only_bad));
   return lines;
 }
 
@@ -119,11 +127,8 @@ std::string limit_text(const Comparison& all, const CheckedLimit& limit) {
   if (!limit.told) return "no series of both runs tells";
   if (limit.beyond.empty()) return "kept";
   std::vector<std::string> names;
-  for (const std::size_t i : limit.beyond)
-    if (names.size() < series_shown) names.push_back(all.series[i].title);
-  if (limit.beyond.size() > names.size())
-    names.push_back(plural(static_cast<i64>(limit.beyond.size() - names.size()), "more series", "more series"));
-  return fmt::format("exceeded by {}", fmt::join(names, "; "));
+  for (const std::size_t i : limit.beyond) names.push_back(all.series[i].title);
+  return "exceeded by " + some_of(names);
 }
 
 void add_series(Page& page, const Comparison& all, bool whole) {

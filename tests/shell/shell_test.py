@@ -73,7 +73,7 @@ class Bash(Shell):
             self.assertEqual(self.offers(line), [word], line)
 
     def test_all_words(self):
-        self.assertEqual(self.offers("oomdoctor schema "), ["report", "partial", "comparison"])
+        self.assertEqual(self.offers("oomdoctor schema "), ["report", "jsonl", "partial", "comparison"])
         self.assertEqual(self.offers("oomdoctor analyze --fail-on="), ["error", "warning", "never"])
         self.assertEqual(self.offers("oomdoctor analyze --fail-on=warn"), ["warning"])
         self.assertEqual(self.offers("oomdoctor estimate --format "), ["terminal", "json"])

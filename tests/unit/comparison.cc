@@ -180,6 +180,21 @@ TEST_CASE("comparison: nothing in common is no growth and no health", "[comparis
   CHECK(all.headline == "there is nothing to compare");
 }
 
+TEST_CASE("comparison: GB is the same in both, whichever each run took it for", "[comparison]") {
+  ReportSeries good = level_series(10), bad = level_series(10);
+  good.unit = bad.unit = "GB";
+  good.quantum = 0.1 * static_cast<double>(GiB);
+  const double decimal = 1e9 / static_cast<double>(GiB);
+  for (double* value : {&bad.quantum, &bad.max_value, &bad.steady->value, &bad.steady->low, &bad.steady->high})
+    *value *= decimal;
+  for (const bool swapped : {false, true}) {
+    const Comparison all = swapped ? compare(run_of({bad}), run_of({good})) : compare(run_of({good}), run_of({bad}));
+    CHECK(all.series[0].peak.change == Change::same);
+    CHECK(all.series[0].good.max_value == Approx(10e9));
+    CHECK(all.series[0].bad.max_value == Approx(10e9));
+  }
+}
+
 TEST_CASE("comparison: what is left is no use", "[comparison]") {
   const Comparison all = compare(run_of({level_series(10, "free")}), run_of({level_series(4, "free")}));
   REQUIRE(all.grew);

@@ -1,0 +1,25 @@
+// A law over all samples: a run beside itself has not grown.
+#include "catch.h"
+#include "oomdoctor/diagnose.h"
+#include "report/comparison.h"
+#include "samples.h"
+
+namespace oomdoctor {
+
+TEST_CASE("a run beside itself has not grown, and nothing differs", "[law]") {
+  for (const auto& path : testing::sample_logs()) {
+    CAPTURE(testing::sample_name(path));
+    const Report run = diagnose({{"sample", testing::read_file(path)}});
+    const Comparison all = compare(run, run);
+    CHECK_FALSE(all.grew);
+    CHECK(all.series.size() == run.series.size());
+    CHECK(all.settings.empty());
+    for (const SeriesComparison& series : all.series) {
+      CHECK(series.peak.difference() == 0);
+      CHECK(series.steady.difference() == 0);
+      CHECK(series.slope.difference() == 0);
+    }
+  }
+}
+
+}  // namespace oomdoctor
