@@ -203,10 +203,6 @@ std::string_view to_string(Change change) {
   return names[static_cast<std::size_t>(change)];
 }
 
-std::string value_text(const ReportSeries& of, double value) {
-  return of.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(whole_number(value));
-}
-
 std::string relative_text(const Figure& figure) {
   const double percent = 100 * (*figure.bad / *figure.good - 1);
   return fmt::format("{:+.{}f} %", percent, std::fabs(percent) < 10 ? 1 : 0);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "report/comparison.h"
+#include "report/series_words.h"
 #include "report/words.h"
 
 namespace oomdoctor {

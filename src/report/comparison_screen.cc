@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "report/comparison.h"
 #include "report/layout.h"
+#include "report/series_words.h"
 #include "report/sink.h"
 #include "report/words.h"
 
