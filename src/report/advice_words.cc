@@ -42,8 +42,8 @@ std::string still_growing_words(const Report& report) {
   if (found == report.series.end()) return {};
   std::string when = forecast_words(*found);
   if (when.empty()) {
-    when = "how much memory there is, the log does not say";
-    if (!found->metric.starts_with("host_")) when += ": --capacity 80GiB, say, tells when it is full";
+    when = "how much there is, the log does not say";
+    if (!found->metric.starts_with("host_")) when += ": --capacity 80GiB would tell when it is full";
   }
   return fmt::format("{} grows by {}; {}", series_title(report, *found), growth_words(*found), when);
 }
