@@ -11,6 +11,7 @@
 
 #include "analysis/analysis.h"
 #include "base/bytes.h"
+#include "report/series_words.h"
 #include "report/setting_effects.h"
 #include "report/words.h"
 
@@ -131,19 +132,6 @@ Pairs pairs_of(const std::vector<ReportSeries>& good, const std::vector<ReportSe
   return pairs;
 }
 
-void set_titles(std::vector<SeriesComparison>& series) {
-  for (SeriesComparison& of : series) {
-    const std::string name = series_name(of.good);
-    const auto alike = std::count_if(series.begin(), series.end(),
-                                     [&](const SeriesComparison& other) { return series_name(other.good) == name; });
-    const std::string& label = of.good.label;
-    if (of.good.metric == "memory" && !label.empty())
-      of.title = label + name.substr(of.good.metric.size());
-    else
-      of.title = alike > 1 && !label.empty() ? name + ", " + label : name;
-  }
-}
-
 /// What the program itself counts says more than what the device shows.
 int distance_from_tensors(const ReportSeries& of) {
   constexpr auto order = std::to_array<std::string_view>(
@@ -187,11 +175,11 @@ void compare_settings(Comparison& all) {
       ++all.same_settings;
       continue;
     }
-    if (left && right)
-      if (const auto effect = effect_of(row.name, row.good->value, row.bad->value, place)) {
-        row.need = effect->direction > 0 ? Change::more : effect->direction < 0 ? Change::less : Change::same;
-        row.factor = effect->factor;
-      }
+    const auto value = [](const std::optional<ReportSetting>& side) { return side ? side->value : std::string(); };
+    if (const auto effect = effect_of(row.name, value(row.good), value(row.bad), place)) {
+      row.need = effect->direction > 0 ? Change::more : effect->direction < 0 ? Change::less : Change::same;
+      row.factor = effect->factor;
+    }
     all.settings.push_back(std::move(row));
   }
 }
@@ -227,7 +215,7 @@ Comparison compare(Report good, Report bad) {
   all.series = std::move(pairs.both);
   all.only_good = std::move(pairs.only_good);
   all.only_bad = std::move(pairs.only_bad);
-  set_titles(all.series);
+  for (SeriesComparison& series : all.series) series.title = series_title(good, series.good);
   sort_by_growth(all.series);
   all.grew = !all.series.empty() && growth_of(all.series.front()) > 0;
   all.input_lengths = pairs_of(good.input_lengths, bad.input_lengths).both;

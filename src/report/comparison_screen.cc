@@ -43,14 +43,8 @@ std::string figure_text(const SeriesComparison& series, const Figure& figure) {
   return out;
 }
 
-std::string course_text(const ReportSeries& of) {
-  std::string text = shape_words(of.trend.shape);
-  if (of.trend.leak) text += fmt::format(", by {} a {}", estimate_text(of.trend.slope), of.x_unit);
-  return text;
-}
-
 std::string slope_text(const SeriesComparison& series) {
-  const std::string good = course_text(series.good), bad = course_text(series.bad);
+  const std::string good = course_words(series.good).course, bad = course_words(series.bad).course;
   return good == bad ? good + " in both" : good + " → " + bad;
 }
 
@@ -85,7 +79,7 @@ std::string effect_text(const SettingComparison& setting) {
     case Change::same:
       return "makes no difference to memory";
     case Change::unknown:
-      return "what that does to memory is not known";
+      return setting.good && setting.bad ? "what that does to memory is not known" : "what the other has is not known";
   }
   return "";
 }
@@ -116,6 +110,8 @@ std::vector<std::string> other_differences(const Comparison& all) {
         fmt::format("device memory {} → {}", bytes_text(*all.good_capacity), bytes_text(*all.bad_capacity)));
   if (!all.only_good.empty()) lines.push_back("only GOOD prints " + some_of(all.only_good));
   if (!all.only_bad.empty()) lines.push_back("only BAD prints " + some_of(all.only_bad));
+  if (const auto more = all.good.more_series + all.bad.more_series; more > 0)
+    lines.push_back(fmt::format("not compared: {} of very many ranks", plural(more, "series", "series")));
   return lines;
 }
 

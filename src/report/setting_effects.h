@@ -13,7 +13,8 @@ struct SettingEffect {
   std::optional<double> factor;  ///< by which the need grows at most, where there is a bound
 };
 
-/// nullopt where it cannot be said: an unknown setting, a value that is not understood, an effect either way.
+/// nullopt where it cannot be said: an unknown setting, one that was not printed (""), a value that is not understood,
+/// an effect either way.
 std::optional<SettingEffect> effect_of(std::string_view setting, std::string_view from, std::string_view to,
                                        MemoryPlace place);
 
