@@ -77,11 +77,12 @@ std::string names_of(const std::vector<Raise>& raises) {
 
 /// Why no setting can be named.
 Explanation undetermined(Comparison& all, const std::vector<Raise>& raises, const std::vector<std::string>& unknown) {
-  if (all.good.settings.empty() || all.bad.settings.empty()) all.because.emplace_back("not both logs print settings");
+  const bool silent = all.good.settings.empty() || all.bad.settings.empty();
+  if (silent) all.because.emplace_back("not both logs print settings");
   if (!raises.empty()) all.because.push_back(fmt::format("this needs more memory: {}", names_of(raises)));
   if (!unknown.empty())
     all.because.push_back(fmt::format("what this does to memory is not known: {}", fmt::join(unknown, ", ")));
-  if (raises.empty() && unknown.empty())
+  if (!silent && raises.empty() && unknown.empty())
     all.because.emplace_back("nothing that both logs print differs and needs more");
   return Explanation::undetermined;
 }

@@ -73,11 +73,11 @@ class Bash(Shell):
             self.assertEqual(self.offers(line), [word], line)
 
     def test_all_words(self):
-        self.assertEqual(self.offers("oomdoctor schema "), ["report", "jsonl", "partial", "comparison"])
+        self.assertEqual(self.offers("oomdoctor completions "), ["bash", "zsh", "fish"])
         self.assertEqual(self.offers("oomdoctor analyze --fail-on="), ["error", "warning", "never"])
         self.assertEqual(self.offers("oomdoctor analyze --fail-on=warn"), ["warning"])
         self.assertEqual(self.offers("oomdoctor estimate --format "), ["terminal", "json"])
-        self.assertEqual(self.offers("oomdoctor analyze --output js"), ["json="])
+        self.assertEqual(self.offers("oomdoctor analyze --output mark"), ["markdown="])
         self.assertEqual(self.offers("oomdoctor analyze --output json=one"), ["one_log.txt"])
         self.assertEqual(self.offers("oomdoctor analyze --capacity "), [])
         self.assertIn("compare", self.offers("oomdoctor "))
