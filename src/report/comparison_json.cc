@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "oomdoctor/version.h"
 #include "report/comparison.h"
+#include "report/sink.h"
 
 namespace oomdoctor {
 namespace {
@@ -101,7 +102,7 @@ std::string comparison_json(const Comparison& all) {
   object["limits"] = list(all.limits, [](const CheckedLimit& limit) {
     return Json{{"limit", limit.text}, {"told", limit.told}, {"beyond", limit.beyond}};
   });
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json_visible(object.dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 }  // namespace oomdoctor

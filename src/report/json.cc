@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/sink.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -275,7 +277,9 @@ Json document(const Report& report) {
   return object;
 }
 
-std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string compact(const Json& value) {
+  return json_visible(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 /// Bytes that its compact form takes at least; counts no further than just beyond `enough`.
 std::size_t least_length(const Json& value, std::size_t enough) {

@@ -152,6 +152,8 @@ std::string without_workflow_commands(std::string_view text) {
     if (start != std::string::npos && line.compare(start, 2, "::") == 0) line.insert(start + 1, " ");
     for (const std::string_view command : {"##[", "##vso[", "##teamcity["})
       replace_all(line, command, "# #" + std::string(command.substr(2)));
+    for (const std::string_view header : {"--- ", "+++ ", "~~~ ", "^^^ "})
+      if (line.starts_with(header)) line.insert(0, " ");
     out += line;
   }
   return out;
@@ -196,6 +198,23 @@ std::string xml_text(std::string_view text) {
 }
 
 std::string sarif_message(std::string_view text) { return escaped(plain_block(text), "\\[]"); }
+
+std::string json_visible(std::string json) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) < 0x7F; };
+  if (std::all_of(json.begin(), json.end(), is_plain)) return json;
+  std::string out;
+  for (std::string_view rest = json; !rest.empty();) {
+    const Utf8Char c = first_character(rest);
+    if (c.good && c.code > 0xFFFF && is_deceptive(c.code))
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (c.code >> 10), 0xDC00 + (c.code & 0x3FF));
+    else if (c.good && (is_deceptive(c.code) || (c.code >= 0x7F && c.code < 0xA0)))
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+    else
+      out += rest.substr(0, c.size);
+    rest.remove_prefix(c.size);
+  }
+  return out;
+}
 
 std::string relative_path(std::string_view path, std::string_view folder) {
   if (path == "-") return "stdin";

@@ -29,7 +29,8 @@ std::string html_json(std::string_view json);
 std::string workflow_message(std::string_view text);
 std::string workflow_property(std::string_view text);
 
-/// A whole text that goes to a CI job's log: no line of it can be read as a command ("::error", "##[group]").
+/// A whole text that goes to a CI job's log: no line of it can be read as a command ("::error", "##[group]") or as the
+/// header of a group ("+++ ", "~~~ ").
 std::string without_workflow_commands(std::string_view text);
 
 /// XML 1.0, as content or between quotation marks: what XML cannot hold at all is shown, as in a plain block.
@@ -37,6 +38,9 @@ std::string xml_text(std::string_view text);
 
 /// SARIF: a message, in which "[text](1)" would be a link.
 std::string sarif_message(std::string_view text);
+
+/// JSON that says the same in a terminal: characters that would command it, or that show nothing, as \u202e.
+std::string json_visible(std::string json);
 
 /// A path as a repository knows it: relative to `folder` where it lies below it, else the file's name alone, so that
 /// neither ".." nor an absolute path leads anywhere. Standard input is "stdin".

@@ -301,6 +301,7 @@ inline Report hostile() {
       "31m end\r\n::warning::2nd";
   report.inputs[0].path = evil;
   auto& incident = report.incidents[0];
+  report.series[0].first.path = "../../../etc/passwd";
   incident.location.path = "::set-output name=x::y,z.log";
   incident.location.excerpt = evil;
   incident.location.column = 7;
@@ -310,7 +311,11 @@ inline Report hostile() {
   incident.frame->function = evil;
   incident.frame->code = evil;
   incident.account->shares[0].label = evil;
-  report.verdict.headline = evil;
+  report.verdict.headline =
+      evil +
+      " \x1b]52;c;cHduZWQ=\x07 \xe2\x81\xa6isolated\xe2\x81\xa9 zero\xe2\x80\x8bwidth ]]> </script> <img src=x "
+      "onerror=alert(1)> "
+      "javascript:alert(1) ##vso[task.complete] ${{ secrets.KEY }} $(id) \xc2\x9dosc\n+++ header\n--- header";
   report.verdict.retry.change = evil;
   report.causes[0].title = evil;
   report.causes[0].because[0].text = evil;

@@ -71,6 +71,9 @@ TEST_CASE("workflow commands cannot be smuggled in", "[sink]") {
   CHECK(workflow_property("a:b,c\nd%") == "a%3Ab%2Cc d%25");
   CHECK(without_workflow_commands("  ::error::x\nstd::vector\n") == "  : :error::x\nstd::vector\n");
   CHECK(without_workflow_commands("a ##[x] ##vso[y] #") == "a # #[x] # #vso[y] #");
+  CHECK(json_visible("\"\xe2\x80\xae\xc2\x9d\x7f\xf3\xa0\x80\xa1 \xc3\xa4\"") ==
+        "\"\\u202e\\u009d\\u007f\\udb40\\udc21 \xc3\xa4\"");
+  CHECK(without_workflow_commands("+++ a\nb +++ c\n--- d") == " +++ a\nb +++ c\n --- d");
   CHECK(without_workflow_commands("no line end") == "no line end");
   CHECK(without_workflow_commands("").empty());
 }

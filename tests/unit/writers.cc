@@ -5,6 +5,8 @@
 
 #include "approved.h"
 #include "report/html.h"
+#include "report/sink.h"
+#include "report/utf8.h"
 #include "sample_reports.h"
 
 using namespace oomdoctor;
@@ -84,6 +86,27 @@ TEST_CASE("writers are found by name, and no other name finds one", "[writers]")
   for (const auto& writer : writers()) CHECK(find_writer(writer.name) == &writer);
   CHECK(find_writer("jsno") == nullptr);
   CHECK(find_writer("") == nullptr);
+}
+
+TEST_CASE("what a log says acts in no writer", "[hostile]") {
+  for (const auto& writer : writers()) {
+    CAPTURE(writer.name);
+    const std::string text = writer.write(samples::hostile(), {.verbose = true});
+    std::size_t bad_characters = 0, controls = 0, deceptive = 0;
+    for (std::string_view rest = text; !rest.empty();) {
+      const Utf8Char c = first_character(rest);
+      rest.remove_prefix(c.size);
+      bad_characters += !c.good;
+      controls += c.good && c.code != '\n' && (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0));
+      deceptive += (c.code >= 0x202A && c.code <= 0x202E) || (c.code >= 0x2066 && c.code <= 0x2069) || c.code == 0x200B;
+    }
+    CHECK(bad_characters == 0);
+    CHECK(controls == 0);
+    CHECK(deceptive == 0);
+    const std::string lines = "\n" + without_workflow_commands(text);
+    for (const std::string_view command : {"\n::", "##[", "##vso[", "\n+++ ", "\n--- "})
+      CHECK(lines.find(command) == std::string::npos);
+  }
 }
 
 TEST_CASE("annotations: one for each root cause, at most nine, and the rest is counted", "[github]") {
