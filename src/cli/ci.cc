@@ -1,56 +1,149 @@
-// oomdoctor ci: every report that a CI job can use, and an exit status that leaves the job's own result alone.
+// oomdoctor ci: every report that a CI job can use, in the places where its system looks for them, and an exit status
+// that leaves the job's own result alone.
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <random>
 
 #include "base/error.h"
 #include "cli/analysis.h"
+#include "cli/ci_system.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/inputs.h"
+#include "cli/log_search.h"
+#include "cli/shared_report.h"
 #include "report/sink.h"
 #include "report/writer.h"
+
+extern char** environ;
 
 namespace oomdoctor::cli {
 namespace {
 
 constexpr const char* folder = "oomdoctor-out";
-/// GitHub refuses a summary of more than 1 MiB as a whole; other steps may have written to the same one.
+/// GitHub refuses a summary of more than 1 MiB as a whole, and Buildkite an annotation; other steps may have written to
+/// the same summary.
 constexpr std::size_t largest_summary = 900 * 1024;
 
-void write_reports(const Report& report) {
+/// The same files on every system, under the names that templates of the systems use.
+struct ReportFile {
+  std::string_view writer;
+  const char* name;
+};
+constexpr std::array<ReportFile, 7> files = {{{"terminal", "report.txt"},
+                                              {"html", "report.html"},
+                                              {"json", "report.json"},
+                                              {"markdown", "report.md"},
+                                              {"sarif", "oomdoctor.sarif"},
+                                              {"junit", "junit.xml"},
+                                              {"gitlab", "gl-code-quality.json"}}};
+
+std::string path_of(std::string_view writer) {
+  for (const auto& file : files)
+    if (file.writer == writer) return fmt::format("{}/{}", folder, file.name);
+  return "";
+}
+
+/// As named, or as found; in the second case it says which.
+std::vector<LogSource> logs_of(const Arguments& arguments) {
+  if (!arguments.words.empty()) return inputs_of(arguments.words);
+  const std::vector<std::string> found = find_logs();
+  const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
+  std::fputs(fmt::format("oomdoctor: no log was named; reading {}{}\n", plain_line(found.front()), more).c_str(),
+             stderr);
+  return inputs_of(found);
+}
+
+void write_reports(SharedReport& report, TerminalView view) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(std::string("cannot make the folder ") + folder + ": " + error.message());
-  TerminalView whole;
-  whole.verbose = true;
-  for (const char* name : {"json", "markdown", "terminal"}) {
-    const Writer* writer = find_writer(name);
-    write_file(std::filesystem::path(folder) / ("report." + std::string(writer->suffix)), writer->write(report, whole));
+  view.color = view.quiet = false;
+  view.verbose = true;
+  for (const auto& file : files) {
+    const Writer& writer = *find_writer(file.writer);
+    write_file(std::filesystem::path(folder) / file.name, writer.write(report.of(writer), view));
   }
 }
 
-void add_to_summary(const Report& report, const std::string& path) {
-  std::string text = find_writer("markdown")->write(report, {});
-  if (text.size() > largest_summary)
-    text = "The memory report is too long for a summary; it is in " + std::string(folder) + "/report.md.\n";
+std::string summary_of(SharedReport& report) {
+  const Writer& writer = *find_writer("markdown");
+  std::string text = writer.write(report.of(writer), {});
+  if (text.size() <= largest_summary) return text;
+  return "The memory report is too long for this place; it is in " + path_of("markdown") + ".\n";
+}
+
+/// Values end at a line that nobody who writes a log can guess.
+void set_outputs(const Report& report, const std::string& path) {
+  std::random_device random;
+  const std::string end = fmt::format("oomdoctor_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+  const std::pair<const char*, std::string> outputs[] = {{"verdict", report.verdict.outcome},
+                                                         {"cause", report.verdict.cause},
+                                                         {"retry", report.verdict.retry.decision},
+                                                         {"sarif", path_of("sarif")},
+                                                         {"html", path_of("html")}};
+  std::string text;
+  for (const auto& [name, value] : outputs) text += fmt::format("{}<<{}\n{}\n{}\n", name, end, plain_line(value), end);
   write_file(path, text, true);
+}
+
+void tell_github(SharedReport& report, const TerminalView& view) {
+  if (const std::string path = environment("GITHUB_STEP_SUMMARY"); !path.empty())
+    write_file(path, summary_of(report), true);
+  const Writer& writer = *find_writer("github");
+  if (const std::string path = environment("GITHUB_OUTPUT"); !path.empty()) set_outputs(report.of(writer), path);
+  print(writer.write(report.of(writer), view));
+}
+
+/// An annotation of the build, by the agent's own program; without it there is none. The same context replaces what an
+/// earlier attempt said.
+void tell_buildkite(SharedReport& report, const Report& whole) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> text(std::tmpfile(), std::fclose);
+  const std::string summary = summary_of(report);
+  if (!text || std::fwrite(summary.data(), 1, summary.size(), text.get()) != summary.size() || std::fflush(text.get()))
+    return;
+  std::rewind(text.get());
+  const std::string& outcome = whole.verdict.outcome;
+  std::string words[] = {"buildkite-agent", "annotate",
+                         "--context",       "oomdoctor",
+                         "--style",         outcome == "oom" ? "error" : outcome == "no_oom" ? "info" : "warning"};
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, fileno(text.get()), 0);
+  pid_t agent = 0;
+  const int error = posix_spawnp(&agent, words[0].c_str(), &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (error == 0)
+    while (waitpid(agent, &status, 0) < 0 && errno == EINTR) continue;
+  if (error != 0 || status != 0) std::fputs("oomdoctor: buildkite-agent made no annotation\n", stderr);
 }
 
 }  // namespace
 
 int run_ci(const Arguments& arguments) {
   TerminalView view = view_of(arguments);
-  const bool on_github = !environment("GITHUB_ACTIONS").empty();
-  const Report report = diagnose(inputs_of(arguments.words), diagnose_options(arguments));
-  write_reports(report);
-  if (const std::string summary = environment("GITHUB_STEP_SUMMARY"); !summary.empty()) add_to_summary(report, summary);
-  if (on_github) {
-    // Its log viewer shows colours although it is no terminal; and it obeys commands wherever a line starts with one.
-    if (arguments.value_or("color", "auto") == "auto") view.color = environment("NO_COLOR").empty();
-    print(find_writer("github")->write(report, view));
-  }
-  const std::string text = terminal_text(report, view);
-  print(on_github ? without_workflow_commands(text) : text);
-  return exit_status(report, arguments.value_or("fail-on", "never"));
+  const CiSystem system = ci_system();
+  if (arguments.value_or("color", "auto") == "auto" && shows_colour(system))
+    view.color = environment("NO_COLOR").empty();
+  const Report whole = diagnose(logs_of(arguments), diagnose_options(arguments));
+  SharedReport report(whole, arguments, true);
+  write_reports(report, view);
+  if (system == CiSystem::github) tell_github(report, view);
+  if (system == CiSystem::buildkite) tell_buildkite(report, whole);
+  const Writer& terminal = *find_writer("terminal");
+  print(without_workflow_commands(terminal.write(report.of(terminal), view)));
+  return exit_status(whole, arguments.value_or("fail-on", "never"));
 }
 
 }  // namespace oomdoctor::cli

@@ -3,9 +3,11 @@
 
 #include "base/error.h"
 #include "cli/analysis.h"
+#include "cli/ci_system.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/inputs.h"
+#include "cli/shared_report.h"
 #include "report/comparison.h"
 
 namespace oomdoctor::cli {
@@ -28,6 +30,12 @@ std::string text_of(const Comparison& comparison, const std::string& format, con
   return format == "markdown" ? comparison_markdown(comparison) : comparison_screen(comparison, view);
 }
 
+/// A run as the format may show it.
+Report shared_run(const std::vector<LogSource>& logs, const Arguments& arguments, const Options& options) {
+  const Report report = diagnose(logs, options);
+  return SharedReport(report, arguments, runs_in_ci()).of(*find_writer(arguments.value_or("format", "terminal")));
+}
+
 }  // namespace
 
 int run_compare(const Arguments& arguments) {
@@ -40,7 +48,7 @@ int run_compare(const Arguments& arguments) {
   if (arguments.words[0] == "-" && arguments.words[1] == "-") throw Error("standard input cannot be both runs");
   const Options options = diagnose_options(arguments);
   const auto good = inputs_of({arguments.words[0]}), bad = inputs_of({arguments.words[1]});
-  Comparison comparison = compare(diagnose(good, options), diagnose(bad, options));
+  Comparison comparison = compare(shared_run(good, arguments, options), shared_run(bad, arguments, options));
   for (const GrowthLimit& limit : limits) check_limit(comparison, limit);
   print(text_of(comparison, arguments.value_or("format", "terminal"), view));
   if (limits.empty()) return 0;

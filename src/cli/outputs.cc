@@ -6,7 +6,10 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "cli/ci_system.h"
 #include "cli/console.h"
+#include "cli/shared_report.h"
+#include "report/sink.h"
 
 namespace oomdoctor::cli {
 
@@ -31,7 +34,7 @@ Outputs::Output Outputs::output_of(const std::string& text, const std::vector<st
 }
 
 Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inputs)
-    : view_(view_of(arguments)), plain_(view_) {
+    : arguments_(arguments), view_(view_of(arguments)), plain_(view_) {
   // A file gets plain text, whatever the terminal can do.
   plain_.color = arguments.value_or("color", "auto") == "always";
   bool prints = false;
@@ -42,14 +45,20 @@ Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inp
   if (!prints) printed_ = find_writer(arguments.value_or("format", "terminal"));
 }
 
-void Outputs::write(const Report& report) const {
+/// In a CI job's log a line that is for people must be no command; the other formats go to programs.
+void Outputs::print_text(const Writer& writer, const std::string& text) {
+  print(writer.name == "terminal" && runs_in_ci() ? without_workflow_commands(text) : text);
+}
+
+void Outputs::write(const Report& whole) const {
+  SharedReport report(whole, arguments_, runs_in_ci());
   for (const auto& output : outputs_) {
     if (output.path == "-")
-      print(output.writer->write(report, view_));
+      print_text(*output.writer, output.writer->write(report.of(*output.writer), view_));
     else
-      write_file(output.path, output.writer->write(report, plain_));
+      write_file(output.path, output.writer->write(report.of(*output.writer), plain_));
   }
-  if (printed_ != nullptr) print(printed_->write(report, view_));
+  if (printed_ != nullptr) print_text(*printed_, printed_->write(report.of(*printed_), view_));
 }
 
 }  // namespace oomdoctor::cli

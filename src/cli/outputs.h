@@ -18,9 +18,11 @@ class Outputs {
   Outputs(const Arguments& arguments, const std::vector<std::string>& inputs);
 
   /// Throws Error and BrokenPipe.
-  void write(const Report& report) const;
+  void write(const Report& whole) const;
 
  private:
+  static void print_text(const Writer& writer, const std::string& text);
+
   /// One --output: a report in a format, to a place.
   struct Output {
     const Writer* writer;
@@ -29,6 +31,7 @@ class Outputs {
 
   static Output output_of(const std::string& text, const std::vector<std::string>& inputs);
 
+  Arguments arguments_;
   TerminalView view_, plain_;
   std::vector<Output> outputs_;
   const Writer* printed_ = nullptr;  ///< on standard output; null where an --output takes its place

@@ -34,6 +34,12 @@ const std::vector<OptionGroup>& common_groups() {
       {"What to print",
        {{"format", 0, "FORMAT", "of standard output", format_names()},
         {"output", 0, "FORMAT=PATH", "also write a report to a file; may be given several times"},
+        {"redact",
+         0,
+         "WHAT",
+         "secrets: without tokens, passwords and keys (default, but not for terminal, json and jsonl outside CI jobs); "
+         "all: names of users, hosts, folders and buckets go, too; off",
+         {"off", "secrets", "all"}},
         {"why-not", 0, "CAUSE", "account for a cause that was not named: every sign for and against it"},
         {"trace", 0, "", "print every fact that was known, with its value and its lines"},
         {"color", 0, "WHEN", "auto (default; NO_COLOR is heeded), always, never", {"auto", "always", "never"}},
@@ -91,8 +97,8 @@ const std::vector<CommandSpec>& command_table() {
        "All paths together are read as the logs of one run. --format partial prints what each log says for itself, to "
        "be "
        "merged later.",
-       {"format", "output", "fail-on", "jobs", "capacity", "rules", "format-file", "why-not", "trace", "color", "width",
-        "quiet", "verbose", "help"},
+       {"format", "output", "fail-on", "jobs", "capacity", "rules", "format-file", "redact", "why-not", "trace",
+        "color", "width", "quiet", "verbose", "help"},
        {},
        run_analyze},
       {"merge",
@@ -100,16 +106,21 @@ const std::vector<CommandSpec>& command_table() {
        "read parts instead of logs: what analyze says of all the logs together",
        "PART is what oomdoctor analyze --format partial printed, on this machine or on others. A log counts once, in "
        "however many parts it is. With --format partial the parts are printed again, each log once and in order.",
-       {"format", "output", "fail-on", "jobs", "capacity", "rules", "why-not", "trace", "color", "width", "quiet",
-        "verbose", "help"},
+       {"format", "output", "fail-on", "jobs", "capacity", "rules", "redact", "why-not", "trace", "color", "width",
+        "quiet", "verbose", "help"},
        {},
        run_merge},
       {"ci",
        "[PATH...]",
        "the same for a CI job: all reports into oomdoctor-out/, exit 0",
-       "Writes oomdoctor-out/report.json, .md and .txt and prints the terminal report. On GitHub it also annotates "
-       "the lines that failed and adds the report to the job summary.",
-       {"fail-on", "jobs", "capacity", "rules", "format-file", "color", "width", "quiet", "verbose", "help"},
+       "Writes report.html, report.txt, report.md, report.json, oomdoctor.sarif, junit.xml and gl-code-quality.json "
+       "into "
+       "oomdoctor-out/ and prints the terminal report. GitHub: also annotations, the job's summary and the outputs "
+       "verdict, cause, retry, sarif and html; Buildkite: an annotation. Without a PATH it reads the newest of *.log, "
+       "*.out "
+       "and *.err here, in log/, logs/, slurm_logs/, lightning_logs/, outputs/, wandb/latest-run/files/ and folders of "
+       "torchrun, with what was written in the ten minutes before.",
+       {"fail-on", "jobs", "capacity", "rules", "format-file", "redact", "color", "width", "quiet", "verbose", "help"},
        {},
        run_ci},
       {"estimate",
@@ -129,7 +140,7 @@ const std::vector<CommandSpec>& command_table() {
        "that shall be no larger. Series are compared by what they measure, rank, device and label. --fail-if also "
        "fails "
        "where BAD alone ran out of memory.",
-       {"format", "fail-if", "jobs", "capacity", "rules", "format-file", "color", "width", "verbose", "help"},
+       {"format", "fail-if", "jobs", "capacity", "rules", "format-file", "redact", "color", "width", "verbose", "help"},
        {},
        run_compare,
        {"terminal", "json", "markdown"}},

@@ -14,9 +14,9 @@ namespace oomdoctor {
 
 const std::vector<Writer>& writers() {
   static const std::vector<Writer> table = {
-      {"terminal", "txt", "for people: details first, the verdict last", terminal_text},
+      {"terminal", "txt", "for people: details first, the verdict last", terminal_text, true},
       {"json", "json", "for programs: see oomdoctor schema report",
-       [](const Report& report, const TerminalView&) { return json_text(report); }},
+       [](const Report& report, const TerminalView&) { return json_text(report); }, true},
       {"markdown", "md", "for issues, chats and job summaries",
        [](const Report& report, const TerminalView&) { return markdown_text(report); }},
       {"html", "html", "a page that opens offline: charts, settings to copy, all evidence",
@@ -30,7 +30,7 @@ const std::vector<Writer>& writers() {
       {"gitlab", "gitlab.json", "a code quality report for GitLab",
        [](const Report& report, const TerminalView& view) { return gitlab_text(report, view.folder); }},
       {"jsonl", "jsonl", "a line for the verdict, each failure, series, cause and fix",
-       [](const Report& report, const TerminalView&) { return jsonl_text(report); }},
+       [](const Report& report, const TerminalView&) { return jsonl_text(report); }, true},
       {"k8s", "k8s.txt", "a termination message of at most 1,024 bytes",
        [](const Report& report, const TerminalView&) { return kubernetes_text(report); }},
       {"prometheus", "prom", "gauges for Prometheus' textfile collector",

@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "model/remark_ids.h"
 #include "parse/scanner.h"
+#include "report/secrets.h"
 
 namespace oomdoctor {
 namespace {
@@ -95,6 +96,14 @@ TEST_CASE("no regex repeats nearly anything without a bound", "[law]") {
       CHECK(what == "");
       CHECK(p.regex.find("[^\\n]") == std::string_view::npos);  // a carriage return ends a line, too
     }
+}
+
+TEST_CASE("nor does one that looks for secrets", "[law]") {
+  for (const std::string_view regex : secret_regexes()) {
+    std::string what;
+    CAPTURE(regex);
+    CHECK_FALSE(unbounded(regex, what));
+  }
 }
 
 TEST_CASE("what says that it begins at its anchor begins there", "[law]") {

@@ -1,0 +1,27 @@
+#include "cli/ci_system.h"
+
+#include "cli/console.h"
+
+namespace oomdoctor::cli {
+
+CiSystem ci_system() {
+  struct Sign {
+    const char* variable;
+    CiSystem system;
+  };
+  constexpr Sign signs[] = {{"GITHUB_ACTIONS", CiSystem::github},
+                            {"GITLAB_CI", CiSystem::gitlab},
+                            {"BUILDKITE", CiSystem::buildkite},
+                            {"JENKINS_URL", CiSystem::jenkins}};
+  for (const Sign& sign : signs)
+    if (!environment(sign.variable).empty()) return sign.system;
+  return CiSystem::none;
+}
+
+bool runs_in_ci() { return ci_system() != CiSystem::none || !environment("CI").empty(); }
+
+bool shows_colour(CiSystem system) {
+  return system == CiSystem::github || system == CiSystem::gitlab || system == CiSystem::buildkite;
+}
+
+}  // namespace oomdoctor::cli

@@ -1,0 +1,113 @@
+#include "cli/log_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/natural_order.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t most_logs = 256, most_entries = 100000;
+constexpr int deepest = 8;
+constexpr auto of_one_run = std::chrono::minutes(10);
+
+struct Candidate {
+  std::string path;
+  fs::file_time_type written;
+};
+
+bool looks_like_log(fs::path name) {
+  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
+  const std::string suffix = name.extension().string();
+  return suffix == ".log" || suffix == ".out" || suffix == ".err";
+}
+
+/// What stands in a folder, by name. One that cannot be read is empty.
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end && entries.size() < most_entries;
+       it.increment(error))
+    entries.push_back(*it);
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+class Search {
+ public:
+  std::vector<Candidate> found;
+
+  void look_into(const fs::path& folder, int depth) {
+    for (const auto& entry : entries_of(folder)) {
+      if (++seen_ > most_entries) return;
+      std::error_code error;
+      if (entry.is_symlink(error) && entry.is_directory(error)) continue;  // may lead anywhere
+      if (entry.is_directory(error) && depth > 0 && entry.path().filename() != "oomdoctor-out")
+        look_into(entry.path(), depth - 1);
+      else if (entry.is_regular_file(error) && looks_like_log(entry.path().filename()))
+        add(entry);
+    }
+  }
+
+ private:
+  void add(const fs::directory_entry& entry) {
+    std::error_code error;
+    const auto written = entry.last_write_time(error);
+    if (!error && entry.file_size(error) > 0) found.push_back({entry.path().lexically_normal().string(), written});
+  }
+
+  std::size_t seen_ = 0;
+};
+
+bool is_attempt(const fs::directory_entry& entry) { return entry.path().filename().string().starts_with("attempt_"); }
+
+/// DIR/attempt_0 or DIR/RUN/attempt_0, as torchrun --log-dir DIR makes them.
+bool is_of_torchrun(const fs::path& folder) {
+  const auto entries = entries_of(folder);
+  if (std::any_of(entries.begin(), entries.end(), is_attempt)) return true;
+  return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
+    std::error_code error;
+    if (entry.is_symlink(error) || !entry.is_directory(error)) return false;
+    const auto below = entries_of(entry.path());
+    return std::any_of(below.begin(), below.end(), is_attempt);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> find_logs() {
+  constexpr const char* usual[] = {"log", "logs", "slurm_logs", "lightning_logs", "outputs", "wandb/latest-run/files"};
+  Search search;
+  search.look_into(".", 0);
+  for (const char* folder : usual)
+    if (std::error_code error; !fs::is_symlink(folder, error)) search.look_into(folder, deepest);
+  for (const auto& entry : entries_of(".")) {
+    const std::string name = entry.path().filename().string();
+    const bool known = std::find(std::begin(usual), std::end(usual), name) != std::end(usual);
+    std::error_code error;
+    if (!known && name.front() != '.' && !entry.is_symlink(error) && entry.is_directory(error) &&
+        is_of_torchrun(entry.path()))
+      search.look_into(entry.path(), deepest);
+  }
+  auto& found = search.found;
+  if (found.empty())
+    throw Error(
+        "there is no log here", "",
+        "looked for *.log, *.out and *.err, in log/, logs/ and folders of torchrun, too; name one, as in oomdoctor ci "
+        "train.log");
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    return a.written != b.written ? a.written > b.written : natural_less(a.path, b.path);
+  });
+  std::vector<std::string> paths;
+  for (const auto& candidate : found)
+    if (candidate.written >= found.front().written - of_one_run && paths.size() < most_logs)
+      paths.push_back(candidate.path);
+  return paths;
+}
+
+}  // namespace oomdoctor::cli

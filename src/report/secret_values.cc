@@ -1,0 +1,113 @@
+#include "report/secret_values.h"
+
+#include <algorithm>
+#include <string>
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t longest_name = 80, shortest_value = 6, longest_value = 4000;
+
+/// Ends of names, in small letters with "_" for "-". `token` alone is a word of language models, too.
+struct Ending {
+  std::string_view word, kind;
+};
+constexpr Ending endings[] = {
+    {"password", "password"}, {"passwd", "password"},    {"passphrase", "password"}, {"_pwd", "password"},
+    {"secret", "secret"},     {"credentials", "secret"}, {"api_key", "key"},         {"apikey", "key"},
+    {"access_key", "key"},    {"accesskey", "key"},      {"access_key_id", "key"},   {"accesskeyid", "key"},
+    {"secret_key", "key"},    {"secretkey", "key"},      {"secretaccesskey", "key"}, {"account_key", "key"},
+    {"accountkey", "key"},    {"private_key", "key"},    {"auth_key", "key"},        {"encryption_key", "key"},
+    {"signing_key", "key"},   {"kaggle_key", "key"},     {"token", "token"},
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_of_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; }
+
+std::string normal(std::string_view name) {
+  std::string out(name);
+  for (char& c : out) c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+const Ending* ending_of(std::string_view name) {
+  // The letters that the endings end with; most words go here.
+  if (std::string_view("desyntDESYNT").find(name.back()) == std::string_view::npos) return nullptr;
+  const std::string small = normal(name);
+  for (const Ending& ending : endings)
+    if (small.ends_with(ending.word)) return &ending;
+  return nullptr;
+}
+
+std::size_t skip_blanks(std::string_view text, std::size_t at) {
+  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+  return at;
+}
+
+bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
+/// Where the value begins behind a name: after "=" or ":", or after a blank where the name is an option.
+std::optional<std::size_t> behind_separator(std::string_view text, std::size_t at, bool option) {
+  if (at < text.size() && is_quote(text[at])) ++at;
+  const std::size_t sign = skip_blanks(text, at);
+  if (sign < text.size() && (text[sign] == '=' || text[sign] == ':'))
+    return skip_blanks(text,
+                       sign + (text.substr(sign).starts_with("=>") || text.substr(sign).starts_with(":=") ? 2 : 1));
+  if (option && sign > at) return sign;
+  return std::nullopt;
+}
+
+/// Between quotation marks, or up to what ends a value in shells, URLs, JSON and Python.
+std::string_view read_value(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return {};
+  const bool quoted = is_quote(text[at]);
+  const std::size_t begin = quoted ? at + 1 : at;
+  const std::string ends = quoted ? std::string{text[at], '\r', '\n'} : std::string(" \t\r\n\"'`,;&)}]>");
+  const std::size_t end = std::min({text.find_first_of(ends, begin), text.size(), begin + longest_value});
+  return text.substr(std::min(begin, end), end - std::min(begin, end));
+}
+
+bool is_number(std::string_view value) {
+  return value.find_first_not_of("0123456789.,_+-eE%") == std::string_view::npos;
+}
+
+/// "args.password", "os.environ[", "get_token(": what a traceback shows of a program.
+bool is_code(std::string_view value) {
+  if (value.find_first_of("([{") != std::string_view::npos) return true;
+  const bool name = std::all_of(value.begin(), value.end(),
+                                [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.'; });
+  const std::size_t point = value.find('.');
+  return name && point != std::string_view::npos && point > 0 && !is_digit(value[0]) && !is_digit(value[point - 1]);
+}
+
+bool is_placeholder(std::string_view value) {
+  return std::string_view("<$*{[%").find(value[0]) != std::string_view::npos || value == "undefined" ||
+         value == "unknown" || value == "default" || value == "required" || value == "disabled";
+}
+
+/// `token` in a language model's log is mostly a word; as a secret it holds letters and digits.
+bool is_random(std::string_view value) {
+  return std::any_of(value.begin(), value.end(), is_digit) && std::any_of(value.begin(), value.end(), is_letter);
+}
+
+}  // namespace
+
+std::optional<Secret> secret_value(std::string_view text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && end - at < longest_name && is_of_name(text[end])) ++end;
+  const std::string_view name = text.substr(at, end - at);
+  const Ending* ending = name.size() < 4 ? nullptr : ending_of(name);
+  if (!ending) return std::nullopt;
+  const auto begin = behind_separator(text, end, at >= 2 && text.substr(at - 2, 2) == "--");
+  if (!begin) return std::nullopt;
+  const std::string_view value = read_value(text, *begin);
+  if (value.size() < shortest_value || is_number(value) || is_placeholder(value)) return std::nullopt;
+  const bool environment = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (!environment && !is_quote(text[*begin]) && is_code(value)) return std::nullopt;
+  if (!environment && ending->word == "token" && !is_random(value)) return std::nullopt;
+  const auto from = static_cast<std::size_t>(value.data() - text.data());
+  return Secret{from, from + value.size(), ending->kind};
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,186 @@
+// Two kinds of shapes. Most tokens are a prefix and a run of letters, and are read as such. The others are regexes that
+// begin at their anchor, so that none is tried where its literal does not stand; each is bounded. Prefixes and lengths
+// are those that the issuers document; lengths are taken generously, for they have grown before.
+#include "report/secrets.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "model/evidence.h"
+#include "report/secret_values.h"
+#include "text/pattern.h"
+
+namespace oomdoctor {
+namespace {
+
+/// What a token consists of behind its prefix.
+enum class Alphabet { letters, dashed, dotted };
+
+struct Token {
+  std::string_view kind, prefix;
+  std::size_t least;  ///< characters behind the prefix
+  Alphabet alphabet = Alphabet::letters;
+};
+
+constexpr Token tokens[] = {
+    {"Hugging Face token", "hf_", 20},
+    {"Hugging Face token", "api_org_", 20},
+    {"Weights & Biases key", "wandb_v1_", 20, Alphabet::dashed},
+    {"GitHub token", "ghp_", 20},
+    {"GitHub token", "gho_", 20},
+    {"GitHub token", "ghu_", 20},
+    {"GitHub token", "ghs_", 20},
+    {"GitHub token", "ghr_", 20},
+    {"GitHub token", "github_pat_", 20, Alphabet::dashed},
+    {"GitLab token", "glpat-", 16, Alphabet::dotted},
+    {"GitLab token", "gldt-", 16, Alphabet::dashed},
+    {"GitLab token", "glrt-", 16, Alphabet::dashed},
+    {"GitLab token", "glcbt-", 16, Alphabet::dashed},
+    {"GitLab token", "glptt-", 16, Alphabet::dashed},
+    {"AWS key", "AKIA", 16},
+    {"AWS key", "ASIA", 16},
+    {"Anthropic key", "sk-ant-", 20, Alphabet::dashed},
+    {"OpenAI key", "sk-proj-", 20, Alphabet::dashed},
+    {"OpenAI key", "sk-svcacct-", 20, Alphabet::dashed},
+    {"OpenAI key", "sk-admin-", 20, Alphabet::dashed},
+    {"API key", "sk-or-v1-", 20},
+    {"API key", "sk-", 32},
+    {"Google key", "AIza", 30, Alphabet::dashed},
+    {"Google key", "ya29.", 20, Alphabet::dashed},
+    {"Google key", "GOCSPX-", 20, Alphabet::dashed},
+    {"NVIDIA key", "nvapi-", 20, Alphabet::dashed},
+    {"npm token", "npm_", 30},
+    {"PyPI token", "pypi-AgE", 20, Alphabet::dashed},
+    {"Docker token", "dckr_pat_", 20, Alphabet::dashed},
+    {"Databricks token", "dapi", 32, Alphabet::dashed},
+    {"Replicate token", "r8_", 30},
+    {"Groq key", "gsk_", 30},
+    {"Vault token", "hvs.", 20, Alphabet::dashed},
+    {"Stripe key", "sk_live_", 16},
+    {"Stripe key", "rk_live_", 16},
+    {"SendGrid key", "SG.", 30, Alphabet::dotted},
+    {"Slack token", "xoxa-", 10, Alphabet::dashed},
+    {"Slack token", "xoxb-", 10, Alphabet::dashed},
+    {"Slack token", "xoxe-", 10, Alphabet::dashed},
+    {"Slack token", "xoxo-", 10, Alphabet::dashed},
+    {"Slack token", "xoxp-", 10, Alphabet::dashed},
+    {"Slack token", "xoxr-", 10, Alphabet::dashed},
+    {"Slack token", "xoxs-", 10, Alphabet::dashed},
+    {"Slack token", "xapp-", 10, Alphabet::dashed},
+    {"JSON web token", "eyJ", 20, Alphabet::dotted},
+};
+
+/// A regex that begins at its anchor. Its group, or all of it where it has none, is the secret.
+struct Shape {
+  std::string_view kind, anchor, regex;
+};
+
+constexpr Shape shapes[] = {
+    {"private key", "-----BEGIN ",
+     R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))"},
+    {"URL password", "://", R"(://[^\s/:@"'<>]{0,120}:([^\s/@"'<>]{1,400})@)"},
+    {"URL password", "://", R"(://([^\s/:@"'<>.]{20,400})@)"},
+    {"authorization header", "uthorization",
+     R"(uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[A-Za-z]{4,12}\s{1,3})?([^\s"',]{6,2000}))"},
+    {"authorization header", "earer ", R"(earer\s{1,3}((?=[^\s"',]{0,200}[0-9])[A-Za-z0-9._~+/=-]{12,2000}))"},
+    {"cookie", "ookie: ", R"(ookie: {1,3}([^\r\n"']{6,2000}))"},
+    {"Weights & Biases key", "wandb", R"(wandb(?: login|\.login\(key)?[ :='"]{1,4}([0-9a-f]{40})(?![0-9a-f]))"},
+    {"signature", "sig=", R"(sig=([A-Za-z0-9%+/=_-]{16,400}))"},
+    {"signature", "Signature=", R"(Signature=([A-Za-z0-9%+/=_-]{16,1200}))"},
+    {"webhook", "hooks.slack.com/", R"(hooks\.slack\.com/([A-Za-z0-9/_-]{10,200}))"},
+    {"webhook", "/api/webhooks/", R"(/api/webhooks/([A-Za-z0-9/_-]{10,200}))"},
+};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+bool belongs(char c, Alphabet alphabet) {
+  if (is_letter(c)) return true;
+  if (alphabet == Alphabet::letters) return false;
+  return c == '_' || c == '-' || (c == '.' && alphabet == Alphabet::dotted);
+}
+
+std::optional<Secret> read_token(std::string_view text, std::size_t at, const Token& token) {
+  if (!text.substr(at).starts_with(token.prefix)) return std::nullopt;
+  const std::size_t begin = at + token.prefix.size();
+  std::size_t end = begin;
+  while (end < text.size() && belongs(text[end], token.alphabet)) ++end;
+  // What an excerpt cuts off is not missed.
+  const bool cut = end == text.size() && text.size() >= Evidence::max_excerpt;
+  if (end - begin < (cut ? std::size_t{1} : token.least)) return std::nullopt;
+  return Secret{at, end, token.kind};
+}
+
+std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Shape& shape, const Regex& regex) {
+  Captures captures;
+  if (!text.substr(at).starts_with(shape.anchor) || regex.match(text, captures, at) != Search::found)
+    return std::nullopt;
+  const std::string_view secret = captures.has(1) ? captures.group[1] : captures.group[0];
+  const auto begin = static_cast<std::size_t>(secret.data() - text.data());
+  if (secret.empty() || secret.starts_with("[redacted")) return std::nullopt;
+  return Secret{begin, begin + secret.size(), shape.kind};
+}
+
+/// Shapes and tokens by their first byte. Made once.
+struct Index {
+  std::array<std::vector<const Token*>, 256> tokens_by_byte;
+  std::array<std::vector<std::size_t>, 256> shapes_by_byte;
+  std::vector<Regex> regexes;
+
+  Index() {
+    for (const Token& token : tokens) tokens_by_byte[static_cast<std::uint8_t>(token.prefix[0])].push_back(&token);
+    for (const Shape& shape : shapes) {
+      shapes_by_byte[static_cast<std::uint8_t>(shape.anchor[0])].push_back(regexes.size());
+      regexes.emplace_back(shape.regex);
+    }
+  }
+};
+
+const Index& index() {
+  static const Index& made = *new Index;
+  return made;
+}
+
+std::optional<Secret> token_at(std::string_view text, std::size_t at) {
+  for (const Token* token : index().tokens_by_byte[static_cast<std::uint8_t>(text[at])])
+    if (const auto secret = read_token(text, at, *token)) return secret;
+  return std::nullopt;
+}
+
+std::optional<Secret> shape_at(std::string_view text, std::size_t at) {
+  for (const std::size_t i : index().shapes_by_byte[static_cast<std::uint8_t>(text[at])])
+    if (const auto secret = read_shape(text, at, shapes[i], index().regexes[i])) return secret;
+  return std::nullopt;
+}
+
+std::optional<Secret> value_at(std::string_view text, std::size_t at) {
+  const auto value = secret_value(text, at);
+  if (!value) return std::nullopt;
+  // What the value itself says is more exact than what its name says.
+  const auto token = token_at(text, value->begin);
+  return Secret{value->begin, std::max(value->end, token ? token->end : 0), token ? token->kind : value->kind};
+}
+
+}  // namespace
+
+std::vector<Secret> find_secrets(std::string_view text) {
+  std::vector<Secret> found;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool starts_word = is_letter(text[at]) && (at == 0 || !(is_letter(text[at - 1]) || text[at - 1] == '_'));
+    auto secret = shape_at(text, at);
+    if (!secret && starts_word) secret = token_at(text, at);
+    if (!secret && starts_word) secret = value_at(text, at);
+    if (secret) found.push_back(*secret);
+    at = secret ? secret->end : at + 1;
+  }
+  return found;
+}
+
+std::vector<std::string_view> secret_regexes() {
+  std::vector<std::string_view> all;
+  for (const Shape& shape : shapes) all.push_back(shape.regex);
+  return all;
+}
+
+}  // namespace oomdoctor
