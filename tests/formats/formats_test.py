@@ -8,18 +8,19 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import jsonschema
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import npm_tools
+
 ROOT = HERE.parents[1]
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", ROOT / "build" / "release" / "oomdoctor"))
-NPM_FOLDER = ROOT / "build" / "npm" / "formats"
-MULTITOOL = NPM_FOLDER / "node_modules" / "@microsoft" / "sarif-multitool-linux"
 
 FORMATS = ("sarif", "junit", "gitlab", "jsonl", "k8s", "prometheus")
 EVIL = "]]> <script>&amp; \x1b[31m\x07 \u202e \ufffe [a](1) {0} \"q\" \\ \u2028 %41 @x #1 ::error::x |`"
@@ -43,16 +44,8 @@ RUNS = {
 }
 
 
-def install_multitool():
-    """Once for each lock file: the tool is large."""
-    lock = (HERE / "package-lock.json").read_bytes()
-    kept = NPM_FOLDER / "package-lock.json"
-    if MULTITOOL.is_dir() and kept.exists() and kept.read_bytes() == lock:
-        return
-    NPM_FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(HERE / name, NPM_FOLDER / name)
-    subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=NPM_FOLDER, check=True, timeout=300)
+def multitool():
+    return npm_tools.install(HERE) / "@microsoft" / "sarif-multitool-linux"
 
 
 class Formats(unittest.TestCase):
@@ -95,8 +88,7 @@ class Formats(unittest.TestCase):
                 path.read_bytes().decode()
 
     def test_sarif_keeps_its_schema_and_the_rules_of_code_scanning(self):
-        install_multitool()
-        schema = json.loads((MULTITOOL / "sarif-2.1.0.json").read_text(encoding="utf-8-sig"))
+        schema = json.loads((multitool() / "sarif-2.1.0.json").read_text(encoding="utf-8-sig"))
         validator = jsonschema.validators.validator_for(schema)(schema)
         for run in RUNS:
             log = json.loads(self.text("sarif", run))
@@ -104,7 +96,6 @@ class Formats(unittest.TestCase):
             self.assertEqual(self.errors_of(self.path("sarif", run)), [], run)
 
     def test_the_judge_of_sarif_sees_what_is_wrong(self):
-        install_multitool()
         log = json.loads(self.text("sarif", "fatal"))
         del log["runs"][0]["tool"]["driver"]["rules"]
         path = self.folder / "broken.sarif"
@@ -114,7 +105,7 @@ class Formats(unittest.TestCase):
     def errors_of(self, path):
         """Its exit status says nothing."""
         judged = path.with_suffix(".judged")
-        subprocess.run([MULTITOOL / "Sarif.Multitool", "validate", path, "--rule-kind", "Gh;Sarif", "-o", judged, "--log",
+        subprocess.run([multitool() / "Sarif.Multitool", "validate", path, "--rule-kind", "Gh;Sarif", "-o", judged, "--log",
                         "ForceOverwrite"], capture_output=True, timeout=120,
                        env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"})
         run = json.loads(judged.read_text(encoding="utf-8-sig"))["runs"][0]

@@ -1,5 +1,5 @@
-"""The scripts of packaging/slurm/: under a real Slurm of one node that this test brings up on the loopback interface,
-and under xargs. What they report is what one run over all logs reports. OOMDOCTOR_BINARY names the program.
+"""The scripts of packaging/slurm/, and the jobs of packaging/ci/README.md: under a real Slurm of one node that this test
+brings up on the loopback interface, and under xargs. What they report is what one run over all logs reports. OOMDOCTOR_BINARY names the program.
 
 munged, slurmctld and slurmd run in the foreground as children of this test, with their own key, ports and folders, and
 end with it. Skipped (status 77) where they are not installed or this is not root, which slurmd has to be.
@@ -17,7 +17,8 @@ import time
 import unittest
 
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
-SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "slurm"
+PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
+SCRIPTS = PACKAGING / "slurm"
 TOOLS = ("munged", "slurmctld", "slurmd", "sbatch", "sinfo", "scontrol", "squeue")
 SKIPPED = 77
 PATIENCE = 60  # seconds, for anything; all together it takes about ten
@@ -45,6 +46,7 @@ ReturnToService=2
 SchedulerParameters=sched_interval=1,batch_sched_delay=0,sched_min_interval=10000
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
+Epilog={folder}/epilog
 {node} State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=00:05:00 State=UP
 """
@@ -93,6 +95,10 @@ class Cluster:
         configuration = self.folder / "slurm.conf"
         configuration.write_text(CONFIGURATION.format(
             folder=self.folder, node=node, controller_port=free_port(), node_port=free_port()))
+        # Slurm gives an epilog no environment but its own.
+        epilog = self.folder / "epilog"
+        epilog.write_text(f"#!/bin/sh\nOOMDOCTOR='{BINARY}' exec '{SCRIPTS}/epilog'\n")
+        epilog.chmod(0o755)
         # Nothing is limited by control groups; slurmd would look for them all the same, and a bare container has none.
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         self.environment = {**os.environ, "SLURM_CONF": str(configuration), "OOMDOCTOR": BINARY}
@@ -196,6 +202,34 @@ class Scripts(unittest.TestCase):
                               timeout=PATIENCE, env=self.cluster.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.folder / "out" / "report.json").read_bytes(), self.expected)
+
+    def batch(self, script):
+        """A job whose commands these are, as the README submits one."""
+        tools = self.folder / "bin"
+        tools.mkdir()
+        (tools / "oomdoctor").symlink_to(BINARY)
+        (self.folder / "train.log").write_text(rank_log(13))
+        (self.folder / "train.sbatch").write_text(f"#!/bin/sh\n{script}\n")
+        text = (PACKAGING / "ci" / "README.md").read_text().split("\n## Slurm\n")[1]
+        command = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1]
+        environment = {**self.cluster.environment, "PATH": f"{tools}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", "-ec", command + "\necho $job"], cwd=self.folder, capture_output=True, text=True,
+                              timeout=PATIENCE, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        wait_for("the jobs", lambda: not self.cluster.ask("squeue", "--noheader").strip())
+        return done.stdout.split()[-1], sorted(path.name for path in self.folder.iterdir() if path.suffix in (".out", ".txt"))
+
+    def test_a_job_that_failed_is_diagnosed_by_its_epilog_and_by_a_job_behind_it(self):
+        job, written = self.batch("cat train.log; exit 1")
+        self.assertEqual(written, [f"oomdoctor-{int(job) + 1}.txt", f"train-{job}.out", f"train-{job}.out.oomdoctor.txt"])
+        texts = [(self.folder / name).read_text() for name in written if name.endswith(".txt")]
+        for text in texts:
+            self.assertIn("OUT OF MEMORY", text)
+        self.assertNotIn("drain", self.cluster.ask("sinfo", "--noheader", "--format=%T"))
+
+    def test_a_job_that_ended_well_is_left_alone(self):
+        job, written = self.batch("echo done")
+        self.assertEqual(written, [f"train-{job}.out"])
 
     def test_what_cannot_be_prepared_is_said(self):
         self.assertEqual(self.script("prepare", "the logs", "out").returncode, 0)
