@@ -25,6 +25,12 @@ std::string_view tone(const Report& report) {
   return clear && !cut && still_growing_words(report).empty() ? "good" : "warn";
 }
 
+/// A headline that goes on behind the outcome elsewhere begins here.
+std::string as_title(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 void add_setting(Document& page, const FixSetting& setting) {
   std::string scope = html_inline(setting.scope);
   if (!setting.from.empty()) scope += fmt::format(" (now {})", html_inline(setting.from));
@@ -108,7 +114,7 @@ void add_verdict(Document& page, const Report& report) {
     return;
   }
   page.add("<p class=\"outcome\">{}</p>\n<h1>{}</h1>\n<dl>\n", outcome_words(report),
-           inline_or(verdict.headline, verdict.cause_title));
+           inline_or(as_title(verdict.headline), verdict.cause_title));
   if (const std::string why = why_words(report); !why.empty()) page.add("<dt>Why</dt><dd>{}</dd>\n", html_inline(why));
   if (!report.fixes.empty()) {
     const ReportFix& fix = report.fixes.front();
