@@ -50,9 +50,10 @@ class Redactor {
     }
     if (how_ == Redaction::all) add_identities(text, pieces);
     if (pieces.empty()) return;
-    if (excerpt_of && excerpt_of->end_column > excerpt_of->column) {
+    if (excerpt_of) {
+      const bool marked = excerpt_of->end_column > excerpt_of->column;
       excerpt_of->column = moved(excerpt_of->column, false, pieces);
-      excerpt_of->end_column = moved(excerpt_of->end_column, true, pieces);
+      excerpt_of->end_column = marked ? moved(excerpt_of->end_column, true, pieces) : excerpt_of->column;
     }
     std::string out;
     std::size_t from = 0;

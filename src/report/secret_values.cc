@@ -58,14 +58,39 @@ std::optional<std::size_t> behind_separator(std::string_view text, std::size_t a
   return std::nullopt;
 }
 
-/// Between quotation marks, or up to what ends a value in shells, URLs, JSON and Python.
+/// What ends a value in shells, URLs, JSON and Python.
+bool ends_value(char c) {
+  switch (c) {
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n':
+    case '"':
+    case '\'':
+    case '`':
+    case ',':
+    case ';':
+    case '&':
+    case ')':
+    case '}':
+    case ']':
+    case '>':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Between quotation marks, or up to what ends it.
 std::string_view read_value(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {};
   const bool quoted = is_quote(text[at]);
   const std::size_t begin = quoted ? at + 1 : at;
-  const std::string ends = quoted ? std::string{text[at], '\r', '\n'} : std::string(" \t\r\n\"'`,;&)}]>");
-  const std::size_t end = std::min({text.find_first_of(ends, begin), text.size(), begin + longest_value});
-  return text.substr(std::min(begin, end), end - std::min(begin, end));
+  std::size_t end = begin;
+  while (end < text.size() && end - begin < longest_value &&
+         (quoted ? text[end] != text[at] && text[end] != '\n' && text[end] != '\r' : !ends_value(text[end])))
+    ++end;
+  return text.substr(begin, end - begin);
 }
 
 bool is_number(std::string_view value) {
