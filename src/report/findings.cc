@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/advice_words.h"
 #include "report/words.h"
 #include "text/digest.h"
 
@@ -117,9 +118,7 @@ std::vector<Finding> findings(const Report& report) {
 std::string diagnosis_text(const Report& report) {
   const Verdict& verdict = report.verdict;
   std::string text = verdict.headline;
-  if (!verdict.cause.empty() && verdict.cause != "undetermined")
-    text += fmt::format("\nWhy: {} ({} sure)", verdict.cause_title.empty() ? verdict.cause : verdict.cause_title,
-                        percent_text(verdict.confidence));
+  if (const std::string why = why_words(report); !why.empty()) text += "\nWhy: " + why;
   if (!report.fixes.empty()) {
     text += "\nTry first: " + report.fixes.front().title;
     if (!report.fixes.front().settings.empty()) text += "\n" + report.fixes.front().settings.front().text;

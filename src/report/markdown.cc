@@ -35,11 +35,7 @@ void add_verdict(Document& out, const Report& report) {
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));
-  if (verdict.cause == "undetermined")
-    out.add("- **Why:** not decided, see below\n");
-  else if (!verdict.cause.empty())
-    out.add("- **Why:** {} ({} sure)\n", inline_or(verdict.cause_title, verdict.cause),
-            percent_text(verdict.confidence));
+  if (const std::string why = why_words(report); !why.empty()) out.add("- **Why:** {}\n", markdown_inline(why));
   if (!report.fixes.empty()) out.add("- **Try first:** {}\n", markdown_inline(report.fixes.front().title));
   if (!verdict.retry.decision.empty()) out.add("- **Run again:** {}\n", markdown_inline(retry_words(verdict.retry)));
   out.add("\n");
