@@ -37,7 +37,7 @@ std::string all_samples(unsigned seed) {
 /// header.
 std::string tables_of_chance(unsigned seed) {
   std::mt19937 engine(seed);
-  const auto below = [&](unsigned n) { return engine() % n; };
+  const auto below = [&](unsigned n) { return static_cast<unsigned>(engine() % n); };
   const std::vector<std::string> headers{
       "timestamp, index, name, memory.used [MiB], memory.total [MiB]",
       "timestamp, index, name, memory.free [MiB], memory.total [MiB]",
