@@ -193,11 +193,8 @@ void add_series(Document& page, const Report& report, const std::vector<Plot>& p
   for (const auto* series : order)
     if (const std::string forecast = forecast_words(*series); !forecast.empty() && order.size() < rows_shown)
       page.add("<p><strong>{}</strong>: {}.</p>\n", title_of(report, *series), html_inline(forecast));
-  add_long_table(
-      page, order.size(),
-      "<th>series</th><th></th><th class=\"n\">first</th><th class=\"n\">last</th><th class=\"n\">most</th><th "
-      "class=\"n\">values</th><th>course</th><th>from</th>",
-      [&](std::size_t i) { add_series_row(page, report, *order[i]); });
+  add_long_table(page, order.size(), titles({"series", "", "#first", "#last", "#most", "#values", "course", "from"}),
+                 [&](std::size_t i) { add_series_row(page, report, *order[i]); });
   if (report.more_series > 0)
     page.add("<p class=\"muted\">{} not listed.</p>\n",
              plural(report.more_series, "more series is", "more series are"));

@@ -243,17 +243,21 @@ class Charts(InABrowser):
 
 
 class Bounds(InABrowser):
-    def test_a_million_values_are_a_small_page_that_is_drawn_at_once(self):
+    def first_paint(self, path):
+        return self.open(path).evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+
+    def test_a_million_values_are_drawn_as_soon_as_a_few(self):
+        usual = self.report_on(STORIES / "fragmentation.log").rename(self.folder / "usual.html")
         path = self.report_on(a_million_values())
         self.assertLess(path.stat().st_size, 200 * 1024)
         page = self.open(path)
         highest = page.evaluate("Math.max(...JSON.parse(document.getElementById('plots').textContent)[0]"
                                 ".lines.map(l => Math.max(...l.y)))")
         self.assertGreater(highest, 50)  # the one peak of all values
-        paints = [self.open(path).evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-                  for _ in range(5)]
-        print(f"{path.stat().st_size} bytes, first paint after {min(paints):.0f} ms")
-        self.assertLess(min(paints), 300)
+        paints = [(self.first_paint(usual), self.first_paint(path)) for _ in range(5)]
+        few, many = (min(times) for times in zip(*paints))
+        print(f"{path.stat().st_size} bytes, first paint after {many:.0f} ms; of a short log after {few:.0f} ms")
+        self.assertLess(many, 3 * few)  # it draws up to a few thousand points more, not a million
         self.assert_quiet(page)
 
 
