@@ -17,12 +17,16 @@ class WordSet {
  public:
   explicit consteval WordSet(std::array<std::string_view, N> words) : words_(words) {
     std::sort(words_.begin(), words_.end());
-    for (const std::string_view word : words_) lengths_[first_of(word)] |= bit(word.size());
+    for (const std::string_view word : words_) {
+      lengths_[first_of(word)] |= bit(word.size());
+      for (std::size_t c = first_of(word) + 1; c < begins_.size(); ++c) ++begins_[c];
+    }
   }
 
   bool contains(std::string_view word) const {
-    return !word.empty() && (lengths_[first_of(word)] & bit(word.size())) != 0 &&
-           std::binary_search(words_.begin(), words_.end(), word);
+    if (word.empty() || (lengths_[first_of(word)] & bit(word.size())) == 0) return false;
+    const auto begin = words_.begin() + begins_[first_of(word)], end = words_.begin() + begins_[first_of(word) + 1];
+    return std::find(begin, end, word) != end;
   }
 
  private:
@@ -30,6 +34,7 @@ class WordSet {
   static constexpr std::uint32_t bit(std::size_t length) { return length < 32 ? std::uint32_t{1} << length : 0; }
 
   std::array<std::string_view, N> words_;     ///< sorted
+  std::array<std::uint8_t, 257> begins_{};    ///< by first letter: where its words begin
   std::array<std::uint32_t, 256> lengths_{};  ///< by first letter: bit n is set where a word has n letters
 };
 
@@ -124,8 +129,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-std::vector<std::string_view> words_of(std::string_view identifier, std::string_view lowered) {
-  std::vector<std::string_view> out;
+Words words_of(std::string_view identifier, std::string_view lowered) {
+  Words out;
   std::size_t begin = 0;
   const auto end_word = [&](std::size_t end) {
     std::string_view word = lowered.substr(begin, end - begin);
@@ -182,22 +187,31 @@ bool computes(std::string_view text, std::size_t at) {
   return text[at] != '/' || last == before.npos || !is_digit(before[last]);
 }
 
-/// True where `piece` stands in `text` with whatever digits.
-bool holds_computation(std::string_view text, std::string_view piece) {
-  const auto alike = [](char a, char b) { return a == b || (is_digit(a) && is_digit(b)); };
-  for (auto at = text.begin();;) {
-    at = std::search(at, text.end(), piece.begin(), piece.end(), alike);
-    if (at == text.end()) return false;
-    if (computes(text, static_cast<std::size_t>(at - text.begin()))) return true;
-    ++at;
-  }
+/// Every number made one digit.
+std::string numbers_alike(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (!is_digit(c))
+      out.push_back(c);
+    else if (out.empty() || out.back() != '0')
+      out.push_back('0');
+  return out;
 }
 
 }  // namespace
 
-bool digits_may_be_program(std::string_view line) {
-  return std::any_of(computed_pieces.begin(), computed_pieces.end(),
-                     [&](std::string_view p) { return holds_computation(line, p); });
+bool numbers_may_be_program(std::string_view line) {
+  static const auto pieces = [] {
+    std::array<std::string, computed_pieces.size()> out;
+    std::transform(computed_pieces.begin(), computed_pieces.end(), out.begin(), numbers_alike);
+    return out;
+  }();
+  const std::string text = numbers_alike(line);
+  return std::any_of(pieces.begin(), pieces.end(), [&](std::string_view piece) {
+    for (std::size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1))
+      if (computes(text, at)) return true;
+    return false;
+  });
 }
 
 namespace {
@@ -218,7 +232,9 @@ const std::bitset<1 << 16> begins_piece = [] {
 
 bool is_foreign_from(std::string_view line, std::size_t at) {
   const std::string_view rest = line.substr(at);
-  const auto begins = [&](std::string_view piece) { return rest.starts_with(piece); };
+  const auto begins = [&](std::string_view piece) {  // the second byte tells nearly always
+    return piece[1] == rest[1] && rest.starts_with(piece);
+  };
   return std::any_of(foreign_pieces.begin(), foreign_pieces.end(), begins) ||
          std::any_of(computed_pieces.begin(), computed_pieces.end(),
                      [&](std::string_view piece) { return begins(piece) && computes(line, at); }) ||
@@ -239,7 +255,7 @@ bool is_no_measurement(std::string_view line) {
   return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);
 }
 
-std::optional<Label> read_label(const std::vector<std::string_view>& words) {
+std::optional<Label> read_label(const Words& words) {
   const auto has = [&](std::initializer_list<std::string_view> any) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
   };

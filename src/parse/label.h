@@ -3,17 +3,19 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
+#include <boost/container/small_vector.hpp>
 
 #include "model/series.h"
 
 namespace oomdoctor {
 
+/// Of a label: seldom more.
+using Words = boost::container::small_vector<std::string_view, 8>;
+
 /// "maxMemAllocated" → max, mem, allocated; "gpu_mem_gb" → gpu, mem, gb. Views into `lowered`, the identifier in lower
 /// case.
-std::vector<std::string_view> words_of(std::string_view identifier, std::string_view lowered);
+Words words_of(std::string_view identifier, std::string_view lowered);
 
 struct Label {
   Metric metric = Metric::memory;
@@ -23,7 +25,7 @@ struct Label {
 };
 
 /// nullopt where the words name no memory that was measured.
-std::optional<Label> read_label(const std::vector<std::string_view>& words);
+std::optional<Label> read_label(const Words& words);
 
 /// The word may stand in a label beside the one that names the metric.
 bool belongs_to_label(std::string_view word);
@@ -46,7 +48,7 @@ bool is_no_place(std::string_view before);
 
 /// Program text, command lines, errors: their numbers are no measurements.
 bool is_no_measurement(std::string_view line);
-/// True where other digits in their places could make `line` program text: "x / 2000" is no measurement as "x / 1024".
-bool digits_may_be_program(std::string_view line);
+/// True where other numbers in their places could make `line` program text: "x / 20" is no measurement as "x / 1024".
+bool numbers_may_be_program(std::string_view line);
 
 }  // namespace oomdoctor

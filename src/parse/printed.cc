@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 
 #include "parse/label.h"
 #include "parse/parser.h"
@@ -18,10 +19,16 @@ constexpr double page = 4096;    ///< bytes: what psutil and the kernel count a 
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// Bytes of the last printed digit.
+double quantum_of(double factor, int decimals) {
+  for (int i = 0; i < decimals; ++i) factor /= 10;
+  return std::max(1.0, factor);
+}
+
 /// The words before a number, up to what separates it from the rest of the line.
 struct Phrase {
-  std::vector<std::string_view> words;  ///< all, lower case, without units
-  std::vector<std::string_view> identifiers;
+  Words words;  ///< all, lower case, without units
+  Words identifiers;
   std::string_view unit;
   std::optional<int> device;
   std::size_t device_at = PrintedValue::none;
@@ -81,9 +88,8 @@ class Reader {
 
   Phrase find_phrase(std::size_t n) const;
   const Phrase& phrase_before(std::size_t n) {
-    if (phrases_.empty()) phrases_.resize(tokens_.size());
-    if (!phrases_[n]) phrases_[n] = find_phrase(n);
-    return *phrases_[n];
+    const auto found = std::find_if(phrases_.begin(), phrases_.end(), [n](const auto& p) { return p.first == n; });
+    return found != phrases_.end() ? found->second : phrases_.emplace_back(n, find_phrase(n)).second;
   }
   void read_bar();
   void read_places();
@@ -102,8 +108,8 @@ class Reader {
 
   std::string_view line_;
   std::string lowered_;
-  std::vector<Token> tokens_;
-  std::vector<std::optional<Phrase>> phrases_;  ///< before each number, found once
+  Tokens tokens_;
+  std::deque<std::pair<std::size_t, Phrase>> phrases_;  ///< before each number, found once
   Printed out_;
   bool about_device_ = false;
   bool digits_matter_ = false;  ///< what was read depends on digits beyond their being a number
@@ -146,8 +152,8 @@ Phrase Reader::find_phrase(std::size_t n) const {
       continue;
     }
     if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // the unit of the number before
-    const std::vector<std::string_view> words = words_of(t.text, t.name);
-    std::vector<std::string_view> kept;
+    const Words words = words_of(t.text, t.name);
+    Words kept;
     for (const std::string_view w : words) {
       if (is_label_unit(w) && w == words.back())
         p.unit = t.text.substr(t.text.size() - w.size());
@@ -176,7 +182,7 @@ void Reader::read_bar() {
   for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
     if (!whole(i) || !is(i + 1, '/') || !whole(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
     if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
-    std::vector<std::string_view> words;
+    Words words;
     std::optional<std::size_t> epoch;
     for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
       if (is_word(k)) words.push_back(tokens_[k].name);
@@ -279,9 +285,7 @@ void Reader::keep(const Phrase& phrase, const Label& label, const GaugeValue& nu
   r.metric = label.metric;
   r.kind = label.kind;
   r.value = number.value * (unit ? unit->bytes : 1);
-  double quantum = unit ? unit->bytes : 1;
-  for (int i = 0; i < number.decimals; ++i) quantum /= 10;
-  r.quantum = std::max(1.0, quantum);
+  r.quantum = quantum_of(unit ? unit->bytes : 1, number.decimals);
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
   if (phrase.begin < phrase.end)
     r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
@@ -353,7 +357,7 @@ void Reader::read_values() {
   });
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n)) continue;
-    Phrase p = phrase_before(n);
+    const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     if (is(n + 1, '%')) {
       if (read_share(p, n, device)) n += 3, digits_matter_ = true;
@@ -374,16 +378,17 @@ void Reader::read_values() {
     std::optional<Unit> unit = unit_at(n, number, of_total);
     if (!unit && !p.unit.empty()) unit = unit_of(p.unit, true);
     if (!is_believed(p, *label, n, of_total)) continue;
-    if (!p.device) p.device = device, p.device_at = device_at;
+    Phrase said = p;
+    if (!said.device) said.device = device, said.device_at = device_at;
     digits_matter_ |= !unit;  // they tell what it is
     if (unit) {
-      keep(p, *label, number, unit);
-    } else if (counts_bytes(p, *label, n)) {
-      keep(p, *label, number, Unit{1, "bytes", false});
+      keep(said, *label, number, unit);
+    } else if (counts_bytes(said, *label, n)) {
+      keep(said, *label, number, Unit{1, "bytes", false});
     } else if (one_of(to_string(label->metric), {"allocated", "reserved", "max_allocated", "max_reserved"}) &&
                !is_word(n + 1)) {
       bare_.emplace_back(out_.values.size(), n);
-      keep(p, *label, number, std::nullopt);
+      keep(said, *label, number, std::nullopt);
     }
     if (of_total) n += is_number(n + 2) ? std::size_t{2} : std::size_t{3};
   }
@@ -429,7 +434,7 @@ void Reader::settle_bare() {
     }
     Reading& r = out_.values[it->first].reading;
     r.value *= unit->bytes;
-    r.quantum = std::max(1.0, unit->bytes / std::pow(10, tokens_[it->second].number.decimals));
+    r.quantum = quantum_of(unit->bytes, tokens_[it->second].number.decimals);
     r.ambiguous_unit = unit->ambiguous;
   }
 }
@@ -453,16 +458,15 @@ std::optional<Unit> Reader::unit_of_digits() const {
 }  // namespace
 
 Printed read_printed(std::string_view line) {
-  bool by_time = false;
-  const std::string_view said = without_log_head(line, &by_time);
-  Printed out = Reader(said).read();
-  const auto head = static_cast<std::size_t>(said.data() - line.data());
-  for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head;
+  const LogHead head = log_head(line);
+  Printed out = Reader(line.substr(head.length)).read();
+  for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
   for (PrintedValue& value : out.values) {
-    value.number_at += head;
-    if (value.device_at != PrintedValue::none) value.device_at += head;
+    value.number_at += head.length;
+    if (value.device_at != PrintedValue::none) value.device_at += head.length;
   }
-  out.repeatable &= !by_time;
+  out.repeatable &= !head.by_time;
+  out.looked_at = head.looked_at;
   return out;
 }
 
@@ -571,7 +575,8 @@ void take_numbers(std::span<const GaugeValue> numbers, Printed& form) {
   form.total = place.total;
   form.epoch = place.epoch;
   for (PrintedValue& v : form.values) {
-    v.reading.value = (next++)->value * v.factor;
+    v.reading.value = next->value * v.factor;
+    v.reading.quantum = quantum_of(v.factor, (next++)->decimals);
     if (v.device_at != PrintedValue::none) v.device = index_number((next++)->value);
   }
 }

@@ -43,8 +43,9 @@ struct Printed {
   bool over_epochs = false;  ///< `step` is the place in the epoch and `total` for each epoch before
   double first_epoch = 0;
   /// Another line that differs in digits only is read in the same way: the digits are numbers here and nothing else.
-  /// What makes a line program text is not told here but by digits_may_be_program().
+  /// What makes a line program text is not told here but by numbers_may_be_program().
   bool repeatable = true;
+  std::size_t looked_at = 0;  ///< bytes at the front in which something was told by its column
 };
 
 Printed read_printed(std::string_view line);

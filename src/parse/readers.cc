@@ -19,11 +19,17 @@ constexpr std::size_t sniffed_lines = 6;
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
 
-/// Whether what a pattern finds on a line depends on digits as numbers alone. Of one that reads the line as people
-/// print it, Printed::repeatable says the rest.
-bool takes_digits_alike(const Pattern& p) {
-  return p.reach == Reach::line && (p.takes == nullptr || p.digits_are_numbers) && digits_are_numbers(p.regex) &&
-         !has_digit(p.anchor) && !has_digit(p.second_anchor);
+/// A regex counts characters. Of a pattern that reads the line as people print it, Printed says more.
+Reader::Digits digits_of(const Pattern& p) {
+  const bool alike = p.reach == Reach::line && (p.takes == nullptr || p.digits_are_numbers) &&
+                     digits_are_numbers(p.regex) && !has_digit(p.anchor) && !has_digit(p.second_anchor);
+  if (!alike) return Reader::Digits::text;
+  return p.regex.empty() ? Reader::Digits::numbers : Reader::Digits::columns;
+}
+
+Reader::Digits digits_of(const GaugeForm& form) {
+  if (!form.digits_are_numbers() || has_digit(form.gauge().anchor)) return Reader::Digits::text;
+  return form.gauge().regex.empty() ? Reader::Digits::numbers : Reader::Digits::columns;
 }
 
 /// True where the line holds a number whose exponent may be beyond all doubles, as other digits in its place would not.
@@ -65,24 +71,17 @@ Parts parts_of(const Captures& captures, std::string_view text) {
   return parts;
 }
 
-/// What a line that differs in its digits only from that of `take` says in its place; false where it has no numbers
+/// What a line that differs in its numbers only from that of `take` says in its place; false where it has no numbers
 /// there.
-bool read_values(const Take& take, std::string_view line, std::vector<GaugeValue>& out) {
-  for (const GaugeValue& known : take.values) {
-    std::size_t at = known.at;
+bool read_values(const Take& take, std::string_view line, const DigitRuns& runs, std::vector<GaugeValue>& out) {
+  for (const TakenNumber& known : take.numbers) {
+    std::size_t at = runs.at(known.place);
     const auto read = read_number(line, at);
     if (!read) return false;
     out.push_back(*read);
     out.back().number = known.number;
   }
   return true;
-}
-
-std::vector<GaugeValue> values_at(std::span<const std::size_t> places, std::string_view line) {
-  std::vector<GaugeValue> values;
-  for (std::size_t at : places)
-    if (const auto read = read_number(line, at)) values.push_back(*read);
-  return values;
 }
 
 bool is_step(const Found& found) { return found.by->tells_step && found.printed->step; }
@@ -125,14 +124,14 @@ void join_steps(Findings& out) {
 }
 
 /// A line of steps alone in a log of steps: nothing is made of it but numbers.
-bool extend_again(const LineShape& shape, const Line& line, Findings& out) {
+bool extend_again(const LineShape& shape, const Line& line, const DigitRuns& runs, Findings& out) {
   if (shape.takes.size() != 1) return false;
   const Take& take = shape.takes[0];
   if (!take.reader->tells_step || !take.printed->step) return false;
   StepRun* run = open_run(*take.reader, line, out);
   if (run == nullptr) return false;
   const std::size_t first = out.values.size();
-  const bool read = read_values(take, line.text, out.values);
+  const bool read = read_values(take, line.text, runs, out.values);
   if (read) {
     const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
     extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
@@ -142,17 +141,17 @@ bool extend_again(const LineShape& shape, const Line& line, Findings& out) {
 }
 
 /// The findings of one line of a known shape; false where its digits make something else of it.
-bool read_again(const LineShape& shape, Line& line, Findings& out) {
+bool read_again(const LineShape& shape, Line& line, const DigitRuns& runs, Findings& out) {
   const auto prefix = read_prefix(shape.prefix, line.text);
   if (!prefix) return false;
   line.prefix = *prefix;
-  if (extend_again(shape, line, out)) return true;
+  if (extend_again(shape, line, runs, out)) return true;
   const std::size_t first = out.all.size();
   for (const Take& take : shape.takes) {
     Found& found = out.all.emplace_back(found_on(line, *take.reader));
     found.again = take.again;
     found.values_begin = out.values.size();
-    if (!read_values(take, line.text, out.values)) return out.all.resize(first), false;
+    if (!read_values(take, line.text, runs, out.values)) return out.all.resize(first), false;
     found.values_end = out.values.size();
     found.printed = take.printed.get();
     if (!take.parts.empty()) found.parts = &take.parts;
@@ -162,18 +161,17 @@ bool read_again(const LineShape& shape, Line& line, Findings& out) {
   return true;
 }
 
-LineShape shape_of(const Line& line, std::span<const Found> found, const Findings& all) {
+LineShape shape_of(const Line& line, std::span<const Found> found, const Findings& all, const DigitRuns& runs) {
   LineShape shape;
   shape.prefix = line.prefix;
   for (const Found& f : found) {
     Take& take = shape.takes.emplace_back();
     take.reader = f.by;
     take.again = f.again;
-    const auto values = all.values_of(f);
-    take.values.assign(values.begin(), values.end());
+    for (const GaugeValue& value : all.values_of(f)) take.numbers.push_back({value.number, runs.place_of(value.at)});
     if (f.printed != nullptr) {
       take.printed = std::make_unique<Printed>(*f.printed);
-      take.values = values_at(places_of_numbers(*f.printed), line.text);
+      for (const std::size_t at : places_of_numbers(*f.printed)) take.numbers.push_back({0, runs.place_of(at)});
     }
     if (f.parts != nullptr) take.parts = *f.parts;
   }
@@ -238,7 +236,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
       reader->fallback = p.fallback;
       reader->message = p.reach == Reach::message;
       reader->tells_step = p.emit == tell_step;
-      reader->digits_are_numbers = takes_digits_alike(p);
+      reader->digits = digits_of(p);
       add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.near});
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.near});
       reader->order = readers_.size();
@@ -249,7 +247,7 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
       reader->parser = parser;
       reader->name = g.name;
       reader->form = std::make_unique<GaugeForm>(g);
-      reader->digits_are_numbers = reader->form->digits_are_numbers() && !has_digit(g.anchor);
+      reader->digits = digits_of(*reader->form);
       add_anchor(g.anchor, false, {reader.get(), nullptr, nullptr});
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
@@ -392,6 +390,16 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
   return true;
 }
 
+/// Columns are told apart in front of the first free number only.
+Lengths ReaderTable::lengths_of(const Line& line, std::span<const Reader* const> wanted, const Views& views,
+                                const DigitRuns& runs) {
+  const bool in_front =
+      line.prefix.looked_at <= runs.first_free() && (!views.printed || views.printed->looked_at <= runs.first_free());
+  const bool numbers =
+      std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits == Reader::Digits::numbers; });
+  return in_front && numbers ? Lengths::alike : Lengths::differ;
+}
+
 void ReaderTable::read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted,
                             LineMemo* memo, Findings& out) {
   const std::size_t first = out.all.size();
@@ -402,8 +410,10 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
       if (r->fallback == fallback && !(fallback && taken))
         taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->aside);
   const bool alike = memo != nullptr && memo->wanted() && !line.prefix.strange_time && !has_long_exponent(line.text) &&
-                     !(views.printed && (!views.printed->repeatable || digits_may_be_program(line.text)));
-  if (alike) memo->keep(shape_of(line, std::span(out.all).subspan(first), out));
+                     !(views.printed && (!views.printed->repeatable || numbers_may_be_program(line.text)));
+  if (alike)
+    memo->keep(shape_of(line, std::span(out.all).subspan(first), out, memo->runs()),
+               lengths_of(line, wanted, views, memo->runs()));
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
 }
 
@@ -443,7 +453,7 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, s
     counted = first;
     Line line = window.unpeeled(bounds, first, number);
     const LineShape* shape = plain ? memo.find(line.text) : nullptr;
-    if (shape != nullptr && read_again(*shape, line, out)) continue;
+    if (shape != nullptr && read_again(*shape, line, memo.runs(), out)) continue;
     if (!rows.is_open() && find_header(window, line, here, out)) {  // a header's words are column names
       rows.go_to(line);
       rows.pass();
@@ -451,8 +461,9 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, s
       continue;
     }
     if (!few) find_wanted(window, here, wanted);
-    const bool alike = plain && shape == nullptr &&
-                       std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits_are_numbers; });
+    const bool alike = plain && shape == nullptr && std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) {
+                         return r->digits != Reader::Digits::text;
+                       });
     line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
     read_line(window, line, wanted, alike ? &memo : nullptr, out);

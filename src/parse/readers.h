@@ -25,9 +25,15 @@ struct Reader {
   const Pattern* pattern = nullptr;
   std::unique_ptr<GaugeForm> form;
   bool fallback = false;
-  bool message = false;             ///< looks at several lines
-  bool tells_step = false;          ///< how far the run is, and nothing else
-  bool digits_are_numbers = false;  ///< what it finds may be kept in a LineMemo
+  bool message = false;     ///< looks at several lines
+  bool tells_step = false;  ///< how far the run is, and nothing else
+  /// What the digits of a line are to it.
+  enum class Digits {
+    text,     ///< others make something else of the line
+    columns,  ///< nothing but numbers, but how many there are may tell where something stands
+    numbers,  ///< nothing but numbers
+  };
+  Digits digits = Digits::text;
   std::string_view name;
   std::size_t order = 0;  ///< parsers by name, their patterns as listed
 
@@ -155,6 +161,8 @@ class ReaderTable {
   static bool try_reader(const Reader& reader, const Window& window, const Line& line, Views& views, Findings& out);
   static bool try_gauge(const Reader& reader, const Line& line, Findings& out);
   static bool try_message(const Reader& reader, const Window& window, const Line& line, Views& views, Findings& out);
+  static Lengths lengths_of(const Line& line, std::span<const Reader* const> wanted, const Views& views,
+                            const DigitRuns& runs);
   static void read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
                         Findings& out);
 

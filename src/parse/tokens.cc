@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "text/digit_runs.h"
 #include "text/lines.h"
 
 namespace oomdoctor {
@@ -14,9 +15,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 }  // namespace
 
-std::vector<Token> tokens_of(std::string_view line, std::string_view lowered) {
-  std::vector<Token> out;
-  out.reserve(64);
+Tokens tokens_of(std::string_view line, std::string_view lowered) {
+  Tokens out;
   for (std::size_t i = 0; i < line.size() && out.size() < max_tokens;) {
     const std::size_t begin = i;
     Token t;
@@ -65,33 +65,44 @@ std::optional<Unit> unit_of(std::string_view word, bool glued) {
   return Unit{static_cast<double>(*bytes), word, *bytes > 1 && w.find('i') == w.npos};
 }
 
-std::string_view without_log_head(std::string_view line, bool* by_time) {
-  line.remove_prefix(std::min(peel_prefix(line).length, line.size()));
-  const auto skip = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t-:|,"), line.size())); };
+LogHead log_head(std::string_view line) {
+  constexpr std::size_t window = 80, longest_time = 40;
+  const LinePrefix prefix = peel_prefix(line);
+  LogHead head{.length = std::min(prefix.length, line.size()), .looked_at = prefix.looked_at};
+  std::string_view rest = line.substr(head.length);
+  const auto pass = [&](std::size_t size) {
+    rest.remove_prefix(std::min(size, rest.size()));
+    head.length = line.size() - rest.size();
+  };
+  const auto look = [&](std::size_t most) { head.looked_at = std::max(head.looked_at, head.length + most); };
+  const auto skip = [&] { pass(rest.find_first_not_of(" \t-:|,")); };
   for (int i = 0; i < 6; ++i) {
     skip();
-    if (line.starts_with('[')) {
-      const std::size_t close = line.substr(0, 80).find(']');
-      const std::string inside = lower(line.substr(0, close));
-      if (close == line.npos || inside.find("step") != inside.npos || inside.find("epoch") != inside.npos ||
+    look(!rest.empty() && is_digit(rest[0]) ? longest_time : 1);
+    if (rest.starts_with('[')) {
+      const std::size_t close = rest.substr(0, window).find(']');
+      look(close == rest.npos ? window : close + 1);
+      const std::string inside = lower(rest.substr(0, close));
+      if (close == rest.npos || inside.find("step") != inside.npos || inside.find("epoch") != inside.npos ||
           inside.find("iter") != inside.npos || (inside.find('/') != inside.npos && inside.find(':') == inside.npos))
         break;
-      line.remove_prefix(close + 1);
-    } else if (has_form_of_time(line)) {
-      if (by_time != nullptr) *by_time = true;
-      const auto time = read_time(line);
+      pass(close + 1);
+    } else if (has_form_of_time(rest)) {
+      head.by_time = true;
+      const auto time = read_time(rest);
       if (!time) break;
-      line.remove_prefix(time->length);
+      pass(time->length);
     } else {
       break;
     }
   }
-  const std::size_t level = line.substr(0, 80).find("INFO");
-  if (level == line.npos) return line;
-  const std::size_t dash = line.substr(level, 80).find(" - ");
-  line.remove_prefix(level + (dash == line.npos ? 4 : dash + 3));
+  const std::string_view front = line.substr(0, line_front);
+  const std::size_t level = front.find("INFO", head.length);
+  if (level == front.npos) return head;
+  const std::size_t dash = front.find(" - ", level);
+  pass((dash == front.npos ? level + 4 : dash + 3) - head.length);
   skip();
-  return line;
+  return head;
 }
 
 }  // namespace oomdoctor

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <boost/container/small_vector.hpp>
 
 #include "parse/gauge.h"
 
@@ -21,8 +21,10 @@ struct Token {
   bool is(char c) const { return kind == Kind::mark && text[0] == c; }
 };
 
+using Tokens = boost::container::small_vector<Token, 48>;  ///< as many as most lines have
+
 /// `lowered` is lower(line).
-std::vector<Token> tokens_of(std::string_view line, std::string_view lowered);
+Tokens tokens_of(std::string_view line, std::string_view lowered);
 
 /// A unit behind a number, and whether its letters leave open what it means.
 struct Unit {
@@ -34,10 +36,13 @@ struct Unit {
 /// `glued`: it stands right behind the digits, as single letters must ("10.5G").
 std::optional<Unit> unit_of(std::string_view word, bool glued);
 
-/// The line without what loggers put in front: "[titan] 2025-01-01 10:00:00,000 - root - INFO - ", "[…] [INFO]
-/// [x.py:3:f] ".
-/// `by_time`: set where a time stamp in the middle of it was told from other numbers by its digits.
-std::string_view without_log_head(std::string_view line, bool* by_time = nullptr);
+/// What loggers put in front of a line: "[titan] 2025-01-01 10:00:00,000 - root - INFO - ", "[…] [INFO] [x.py:3:f] ".
+struct LogHead {
+  std::size_t length = 0;     ///< bytes
+  bool by_time = false;       ///< a time stamp in the middle of it was told from other numbers by its digits
+  std::size_t looked_at = 0;  ///< bytes; whatever stands behind them changes nothing
+};
+LogHead log_head(std::string_view line);
 
 std::string lower(std::string_view text);
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <chrono>
 
+#include "text/digit_runs.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -51,6 +53,13 @@ std::optional<int> read_int(std::string_view s, std::size_t& at) {
 /// The first byte tells nearly always.
 bool starts(std::string_view s, std::size_t at, std::string_view what) {
   return at < s.size() && s[at] == what[0] && s.substr(at).starts_with(what);
+}
+
+/// Where `what` stands among the `most` bytes behind `at`.
+std::size_t find_near(std::string_view s, std::size_t at, std::size_t most, std::string_view what, LinePrefix& prefix) {
+  const std::size_t found = s.substr(0, std::min(s.size(), at + most)).find(what, at);
+  prefix.looked_at = std::max(prefix.looked_at, found == s.npos ? at + most : found + what.size());
+  return found;
 }
 
 /// "[rank3]:", "[default3]:", "[RANK 03]", "default3:", "[1,3]<stderr>:", "3: ". Moves `at` behind it.
@@ -100,7 +109,7 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
 /// "(RayTrainWorker pid=77, ip=…)", "(EngineCore_DP0 pid=413)", "(VllmWorker TP0 pid=9)".
 bool peel_actor(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   if (at >= s.size() || s[at] != '(') return false;
-  const std::size_t close = s.substr(0, std::min(s.size(), at + 100)).find(')', at);
+  const std::size_t close = find_near(s, at, 100, ")", prefix);
   const std::size_t key = close == s.npos ? s.npos : s.substr(0, close).find("pid=", at);
   if (key == s.npos) return false;
   i64 pid = 0;
@@ -112,9 +121,9 @@ bool peel_actor(std::string_view s, std::size_t& at, LinePrefix& prefix) {
 }
 
 /// "service-1  | " as container tools print it.
-bool peel_container(std::string_view s, std::size_t& at) {
+bool peel_container(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   constexpr std::size_t longest_name = 48, blanks = 16;
-  if (at != 0 || s.substr(0, longest_name + blanks).find('|') == s.npos) return false;
+  if (at != 0 || find_near(s, 0, longest_name + blanks, "|", prefix) == s.npos) return false;
   std::size_t i = 0;
   bool dashed = false;
   while (i < s.size() && i < longest_name && (is_word(s[i]) || s[i] == '-' || s[i] == '.')) dashed |= s[i++] == '-';
@@ -133,6 +142,8 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     prefix.time_length = stamp.length;
   };
   const auto read = [&](std::size_t place) {
+    constexpr std::size_t longest_time = 40;
+    if (place < s.size() && is_digit(s[place])) prefix.looked_at = std::max(prefix.looked_at, place + longest_time);
     const auto stamp = read_time(s.substr(place));
     prefix.strange_time |= !stamp && has_form_of_time(s.substr(place));
     return stamp;
@@ -158,7 +169,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   for (const auto level : levels)
     if (starts(s, at, level) && fixed_number(s, at + level.size() + 1, 2) >= 0 &&
         starts(s, at + level.size() + 3, "-")) {
-      const std::size_t space = s.find(' ', at + level.size() + 1);
+      const std::size_t space = find_near(s, at + level.size() + 1, 40, " ", prefix);
       if (space == s.npos) return false;
       const auto stamp = read(space + 1);
       if (!stamp) return false;
@@ -169,7 +180,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   if (s.size() > at + 6 && std::string_view("IWEF").find(s[at]) != std::string_view::npos &&
       fixed_number(s, at + 1, 4) >= 0 && s[at + 5] == ' ') {
     const auto stamp = read(at + 6);
-    const std::size_t close = s.substr(0, std::min(s.size(), at + 120)).find("] ", at);
+    const std::size_t close = find_near(s, at, 120, "] ", prefix);
     if (stamp && close != s.npos) {
       keep(*stamp, at + 6);
       at = close + 1;
@@ -180,10 +191,10 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
 }
 
 /// "[INFO]", "[launch.py:319:sigkill_handler]", "W ": what a logger puts behind its time stamp.
-bool peel_logger(std::string_view s, std::size_t& at, bool behind_time) {
+bool peel_logger(std::string_view s, std::size_t& at, LinePrefix& prefix, bool behind_time) {
   if (!behind_time || at >= s.size()) return false;
   if (s[at] == '[') {
-    const std::size_t close = s.substr(0, std::min(s.size(), at + 90)).find(']', at);
+    const std::size_t close = find_near(s, at, 90, "]", prefix);
     if (close == s.npos) return false;
     const std::string_view inside = s.substr(at + 1, close - at - 1);
     const bool place = inside.find(".py:") != inside.npos || inside.find("ms") != inside.npos;
@@ -280,8 +291,7 @@ bool has_form_of_time(std::string_view s) {
 /// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ".
 bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   static constexpr std::string_view open = "[rank";
-  static constexpr std::size_t farthest = 80;
-  const std::size_t found = s.substr(0, std::min(s.size(), at + farthest)).find(open, at);
+  const std::size_t found = s.substr(0, line_front).find(open, at);
   if (prefix.rank || found == s.npos) return false;
   std::size_t i = found + open.size();
   const auto rank = read_int(s, i);
@@ -298,16 +308,18 @@ LinePrefix peel_prefix(std::string_view line) {
   bool timed = false;
   for (int round = 0; round < 8; ++round) {
     const std::size_t before = at;
-    if (peel_rank(line, at, prefix) || peel_actor(line, at, prefix) || peel_container(line, at)) {
+    if (peel_rank(line, at, prefix) || peel_actor(line, at, prefix) || peel_container(line, at, prefix)) {
     } else if (peel_time(line, at, prefix)) {
       timed = true;
-    } else if (!peel_logger(line, at, timed)) {
+    } else if (!peel_logger(line, at, prefix, timed)) {
       break;
     }
     if (at < line.size() && line[at] == ' ' && at > before) ++at;  // one blank; more is indentation of the message
   }
   if (find_rank(line, at, prefix) && at < line.size() && line[at] == ' ') ++at;
+  constexpr std::size_t longest_opening = 16;  // of a tag that might have begun there
   prefix.length = at;
+  prefix.looked_at = std::max(prefix.looked_at, at + longest_opening);
   return prefix;
 }
 

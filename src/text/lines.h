@@ -24,6 +24,7 @@ struct LinePrefix {
   std::optional<double> time;  ///< seconds since 1970, or since midnight where no date is printed
   std::size_t rank_at = 0, pid_at = 0, time_at = 0, time_length = 0;  ///< where they are printed
   bool strange_time = false;  ///< there is something of the form of a time that is none: 31:00:00
+  std::size_t looked_at = 0;  ///< bytes; whatever stands behind them changes nothing
 };
 
 LinePrefix peel_prefix(std::string_view line);
