@@ -36,8 +36,8 @@ void add_cause(Page& page, const Report& report, const ReportCause& cause, std::
   const std::string title = plain_line(cause.title.empty() ? cause.cause : cause.title);
   page.text(first, (rank == 0 ? page.paint.bold(title) : title) + page.paint.dim("  (" + plain_line(cause.cause) + ")"),
             drop);
-  add_reasons(page, report, cause.because, "because", rank == 0 ? 2 : 1, rank == 0 ? 0 : 8);
-  add_reasons(page, report, cause.against, "but", rank == 0 ? 1 : 0, 5);
+  add_reasons(page, report, cause.because, "because", rank == 0 ? 2 : 1, rank == 0 ? 0 : std::max(drop, 8));
+  add_reasons(page, report, cause.against, "but", rank == 0 ? 1 : 0, std::max(drop, 5));
 }
 
 /// "saves 4.20 to 6.00 GiB, enough on its own, costs nothing"

@@ -49,7 +49,7 @@ std::string plain_title(const ReportIncident& of) {
   if (of.kind == "pool") return "A memory pool of fixed size was too small";
   const std::string device = memory_name(of);
   if (of.kind == "masked") return fmt::format("A library call on {} failed as it does when memory is short", device);
-  return fmt::format("{} ran out of memory", device == "the GPU" ? "The GPU" : device);
+  return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
 }
 
 /// Rounds the exact shares down and hands what is missing to the largest remainders: the sum is kept.
@@ -160,7 +160,8 @@ std::string series_name(const ReportSeries& series) {
 std::string memory_name(const ReportIncident& of) {
   if (of.kind == "host") return "the host";
   if (of.kind == "shared_memory") return "shared memory";
-  return of.device ? fmt::format("GPU {}", *of.device) : "the GPU";
+  const std::string_view name = of.framework == "xla-tpu" ? "TPU" : "GPU";
+  return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
 }
 
 std::string incident_title(const ReportIncident& of) {

@@ -66,6 +66,26 @@ TEST_CASE("the verdict comes last, with the command to try first on a line of it
   CHECK(verdict.front().starts_with("OUT OF MEMORY  "));
 }
 
+TEST_CASE("a cause that is not shown gives no reasons", "[terminal]") {
+  Report report = samples::fatal();
+  report.causes.resize(1);
+  for (const char* name : {"second", "third", "fourth", "fifth", "sixth"}) {
+    ReportCause& cause = report.causes.emplace_back(report.causes.front());
+    cause.cause = cause.title = name;
+    cause.probability = 0.05;
+    cause.because.resize(1);
+    cause.because[0].text = std::string("reason of the ") + name;
+    cause.against = cause.because;
+  }
+  for (const bool verbose : {false, true}) {
+    const std::string text = terminal_text(report, view(100, false, verbose));
+    for (const char* name : {"fourth", "fifth", "sixth"}) {
+      CHECK(contains(text, std::string("(") + name + ")") == verbose);
+      CHECK(contains(text, std::string("reason of the ") + name) == verbose);
+    }
+  }
+}
+
 TEST_CASE("the caret stands under the number, behind text of any width", "[terminal]") {
   Report report = samples::fatal();
   report.incidents[0].location =
