@@ -79,6 +79,49 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
 }
 
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool shows_pytorch(const Incident& incident) {
+  const Oom& oom = incident.oom;
+  return is_one_of(oom.framework, {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference"}) ||
+         std::any_of(oom.frames.begin(), oom.frames.end(),
+                     [](const Frame& f) { return f.file.find("/torch") != std::string::npos; });
+}
+
+/// A framework is known not to be in use only where the allocator of another failed and nothing in the log is of the
+/// one. XLA serves several.
+void settle_frameworks(const Case& story, const Incident* incident, Facts& facts) {
+  const auto is_read = [&](std::string_view parser) { return story.coverage.by_parser.contains(parser); };
+  if (story.settings.contains("torch") || is_read("torch_oom") || is_read("memory_summary") ||
+      facts.is_true("framework.deepspeed") || facts.is_true("framework.megatron") ||
+      facts.is_true("framework.lightning") ||
+      std::any_of(story.incidents.begin(), story.incidents.end(), shows_pytorch))
+    facts.set("framework.pytorch", Value{true});
+  if (incident == nullptr) return;
+  const Oom& oom = incident->oom;
+  if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
+  if (oom.framework == "tensorflow") facts.set("framework.tensorflow", Value{true});
+  if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
+  for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
+    if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
+}
+
+/// False only where an engine that serves models failed and nothing in the log is of a training.
+void set_training(const Case& story, const Incident* incident, Facts& facts) {
+  const bool serves =
+      facts.is_true("framework.serving") ||
+      (incident != nullptr &&
+       is_one_of(incident->oom.framework, {"vllm", "sglang", "text-generation-inference", "ollama", "llama.cpp", "ggml",
+                                           "metal", "ctranslate2", "tensorrt", "onnxruntime"}));
+  if (story.first_step || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
+      facts.is_true("trace.optimizer"))
+    facts.set("run.trains", Value{true});
+  else if (serves)
+    facts.set("run.trains", Value{false});
+}
+
 }  // namespace
 
 std::optional<i64> read_capacity(std::string_view text) {
@@ -116,6 +159,7 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
       facts.set(spec->name, Value{Number{*value, 0}}, here);
     }
   }
+  facts.set("platform.torch", Value{std::string("cuda")});  // what nearly all logs are of
   if (incident != nullptr) {
     const Agent agent = incident->oom.agent;
     const std::vector<Evidence> here{incident->evidence};
@@ -123,8 +167,11 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     if (device)
       facts.set("platform.cuda", Value{agent == Agent::cuda_allocator || agent == Agent::cuda_malloc_async}, here);
     if (device) facts.set("platform.rocm", Value{agent == Agent::hip_allocator}, here);
-    if (device) facts.set("platform.mps", Value{agent == Agent::mps_allocator}, here);
-    if (device) facts.set("framework.pytorch", Value{incident->oom.framework == "pytorch"}, here);
+    const bool apple = agent == Agent::mps_allocator || is_one_of(incident->oom.framework, {"metal", "mlx"});
+    if (device) facts.set("platform.mps", Value{apple}, here);
+    const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
+    if (device) facts.set("platform.other", Value{npu || xpu || incident->oom.framework == "xla-tpu"}, here);
+    if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
     if (incident->oom.sizes_not_available) facts.set("platform.windows", Value{true}, here);
     const auto& frames = incident->oom.frames;
     if (std::any_of(frames.begin(), frames.end(),
@@ -140,6 +187,8 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
       facts.set("settings.torch", Value{Number{2.09, 0}}, here);
   }
   set_frameworks(story, incident, facts);
+  settle_frameworks(story, incident, facts);
+  set_training(story, incident, facts);
 }
 
 }  // namespace oomdoctor

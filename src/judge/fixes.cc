@@ -4,6 +4,7 @@
 #include "judge/fixes.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -122,11 +123,33 @@ std::vector<Candidate> chosen(std::vector<Candidate> all) {
   return list;
 }
 
+/// Places that only a program on PyTorch has.
+constexpr auto pytorch_places =
+    std::to_array<std::string_view>({"plain PyTorch", "HF Trainer", "HF Transformers", "HF accelerate", "HF generate",
+                                     "HF peft", "HF TRL", "TRL", "accelerate", "Lightning", "DeepSpeed", "Megatron",
+                                     "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
+
+bool is_for_other_framework(const SettingRule& setting, const Facts& facts) {
+  return facts.find("framework.pytorch") != nullptr && !facts.is_true("framework.pytorch") &&
+         std::find(pytorch_places.begin(), pytorch_places.end(), setting.scope) != pytorch_places.end();
+}
+
+bool may_apply(const SettingRule& setting, const Facts& facts) {
+  return !is_for_other_framework(setting, facts) && !(setting.when && setting.when->truth(facts) == Truth::no);
+}
+
+/// The fix means something to this program, and there is a place to carry it out.
+bool has_meaning(const FixRule& rule, const Facts& facts) {
+  return !(rule.needs && rule.needs->truth(facts) == Truth::no) &&
+         std::any_of(rule.settings.begin(), rule.settings.end(),
+                     [&](const SettingRule& setting) { return may_apply(setting, facts); });
+}
+
 std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts) {
   std::vector<FixSettingText> shown, doubtful;
   for (const auto& setting : rule.settings) {
+    if (!may_apply(setting, facts)) continue;
     const Truth applies = setting.when ? setting.when->truth(facts) : Truth::yes;
-    if (applies == Truth::no) continue;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
     auto& list = applies == Truth::yes ? shown : doubtful;
@@ -278,6 +301,7 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   const double margin = facts.number("account.margin").value_or(0);
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
+    if (!has_meaning(rule, facts)) continue;
     const bool helps = rule.when.truth(facts) != Truth::no;
     const bool done = helps && rule.already && rule.already->truth(facts) == Truth::yes;
     if (helps && !done) {

@@ -89,6 +89,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   if (fix.causes.empty()) table.fail("for", "a fix names the causes that it is for", "write for = [\"…\"]");
   fix.kind = read_kind(table);
   fix.when = table.need_condition("when");
+  fix.needs = table.condition("needs");
   fix.held_back = table.phrase("held_back");
   fix.already = table.condition("already");
   fix.saves = table.size("saves");

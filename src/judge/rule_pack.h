@@ -62,6 +62,7 @@ struct FixRule {
   FixKind kind = FixKind::code;
   Expr when;                       ///< the fix helps here
   Phrase held_back;                ///< the reason to print where `when` is false; "" keeps silent about it
+  std::optional<Expr> needs;       ///< where this is false the fix has no meaning: not offered, nothing is said of it
   std::optional<Expr> already;     ///< it is in force: nothing left to do. Unknown: offered "if not already set"
   std::optional<Expr> saves;       ///< bytes
   std::optional<Expr> saves_low;   ///< bytes; when absent, half of `saves`

@@ -196,7 +196,10 @@ TEST_CASE("golden messages name their cause first") {
        {gib(3.81), gib(1.67), gib(1.92), mib(102.4), gib(2.00), {}, {}, {}},
        "oversized_step"},
       {"hardly anything live", {gib(8.00), Bytes{0, 0}, mib(203.44), gib(6.24), mib(2), {}, {}, {}}, "fragmentation"},
-      {"two hundred free", {gib(287.98), gib(203.49), gib(68.63), gib(14.93), mib(2), {}, {}, {}}, "oversubscription", "hip_allocator"},
+      {"two hundred free",
+       {gib(287.98), gib(203.49), gib(68.63), gib(14.93), mib(2), {}, {}, {}},
+       "oversubscription",
+       "hip_allocator"},
       {"a cap of one", {gib(255.98), gib(244.65), mib(1017.01), mib(54.99), mib(2), {}, gib(1.05), {}}, "memory_limit"},
       {"a cap of 2.63", {gib(8.00), gib(6.10), mib(954), Bytes{0, 0}, gib(2.13), {}, gib(2.63), {}}, "memory_limit"},
       {"a cap of 2.25, nothing held",
@@ -476,6 +479,37 @@ TEST_CASE("a known batch gets numbers, an unknown one none") {
   CHECK(with.fixes[0].settings[0].from == "32");
   CHECK(with.fixes[0].settings[0].to == "24");
   CHECK(with.fixes[0].enough);
+}
+
+TEST_CASE("what belongs to another framework, or to a training, is not offered to a program without it") {
+  Facts facts = full_device();
+  facts.set("platform.torch", text("cuda"));
+  const auto has_place = [](const Diagnosis& d, std::string_view place) {
+    return std::any_of(d.fixes.begin(), d.fixes.end(), [&](const RankedFix& fix) {
+      return std::any_of(fix.settings.begin(), fix.settings.end(), [&](const auto& s) { return s.scope == place; });
+    });
+  };
+  const Diagnosis open = judge(pack(), facts);
+  CHECK(has_place(open, "plain PyTorch"));
+  REQUIRE(find_fix(open, "activation-checkpointing"));
+
+  Facts other = facts;
+  for (const char* name : {"framework.pytorch", "framework.tensorflow", "framework.jax"}) other.set(name, false);
+  const Diagnosis without = judge(pack(), other);
+  REQUIRE_FALSE(without.fixes.empty());
+  for (const char* place : {"plain PyTorch", "HF Trainer", "TensorFlow", "JAX"}) CHECK_FALSE(has_place(without, place));
+  CHECK_FALSE(find_fix(without, "activation-checkpointing"));  // every place for it is one of PyTorch
+  CHECK(find_fix(without, "smaller-batch"));
+  for (const RankedFix& fix : without.fixes) CHECK_FALSE(fix.settings.empty());
+
+  Facts served = facts;
+  served.set("framework.serving", true);
+  served.set("run.trains", false);
+  const Diagnosis serving = judge(pack(), served);
+  CHECK_FALSE(find_fix(serving, "smaller-batch"));
+  CHECK_FALSE(find_fix(serving, "memory-series"));
+  CHECK(find_fix(serving, "engine-headroom"));
+  CHECK_FALSE(find_fix(serving, "cache-share"));  // the cache took too much, not too little
 }
 
 TEST_CASE("one share of memory is not saved twice") {

@@ -96,4 +96,71 @@ TEST_CASE("platform and versions told by the failure itself", "[settings_facts]"
   CHECK(printed.number("settings.torch").value() == Approx(2.11));  // what is printed counts more
 }
 
+TEST_CASE("frameworks that are not in use", "[settings_facts]") {
+  Case story;
+  Incident incident;
+  incident.oom.agent = Agent::driver;
+  const auto facts_with = [&](const char* framework) {
+    incident.oom.framework = framework;
+    Facts facts;
+    setting_facts(story, &incident, facts);
+    return facts;
+  };
+  const auto is_false = [](const Facts& facts, std::string_view name) {
+    return facts.find(name) != nullptr && !facts.is_true(name);
+  };
+  CHECK(is_false(facts_with("paddle"), "framework.pytorch"));
+  CHECK(is_false(facts_with("paddle"), "framework.jax"));
+  CHECK(facts_with("tensorflow").is_true("framework.tensorflow"));
+  CHECK(is_false(facts_with("tensorflow"), "framework.pytorch"));
+  CHECK(facts_with("vllm").is_true("framework.pytorch"));
+  CHECK(facts_with("").find("framework.pytorch") == nullptr);         // the driver's message is anybody's
+  CHECK(facts_with("xla-gpu").find("framework.pytorch") == nullptr);  // it may be PyTorch/XLA
+  incident.oom.frames = {{"/opt/lib/python3.11/site-packages/torch/nn/modules/module.py", 1, "f", "", true}};
+  CHECK(facts_with("warp").is_true("framework.pytorch"));
+  incident.oom.frames.clear();
+  story.coverage.by_parser["torch_oom"] = 1;
+  CHECK(facts_with("warp").is_true("framework.pytorch"));
+}
+
+TEST_CASE("an engine that only serves a model trains none", "[settings_facts]") {
+  Case story;
+  Incident incident;
+  const auto trains = [&](const char* framework) -> std::optional<bool> {
+    incident.oom.framework = framework;
+    Facts facts;
+    setting_facts(story, &incident, facts);
+    return facts.find("run.trains") == nullptr ? std::nullopt : std::optional(facts.is_true("run.trains"));
+  };
+  CHECK(trains("vllm") == false);
+  CHECK(trains("llama.cpp") == false);
+  CHECK_FALSE(trains("pytorch"));
+  incident.oom.frames = {{"/x/vllm/worker/worker.py", 2, "g", "", true}};
+  CHECK(trains("pytorch") == false);
+  story.first_step = 1;  // of the training beside it
+  CHECK(trains("pytorch") == true);
+}
+
+TEST_CASE("Apple's own frameworks run on its devices", "[settings_facts]") {
+  Incident incident;
+  incident.oom.agent = Agent::driver;
+  incident.oom.framework = "mlx";
+  Facts facts;
+  setting_facts(Case{}, &incident, facts);
+  CHECK(facts.is_true("platform.mps"));
+}
+
+TEST_CASE("how PyTorch names the device", "[settings_facts]") {
+  for (const auto& [agent, name, other] :
+       {std::tuple{Agent::cuda_allocator, "cuda", false}, std::tuple{Agent::hip_allocator, "cuda", false},
+        std::tuple{Agent::npu_allocator, "npu", true}, std::tuple{Agent::xpu_allocator, "xpu", true}}) {
+    Incident incident;
+    incident.oom.agent = agent;
+    Facts facts;
+    setting_facts(Case{}, &incident, facts);
+    CHECK(std::get<std::string>(facts.find("platform.torch")->value) == name);
+    CHECK(facts.is_true("platform.other") == other);
+  }
+}
+
 }  // namespace oomdoctor
