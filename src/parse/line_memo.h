@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,8 @@ using Parts = std::vector<Part>;  ///< the whole match first
 /// One number that a reader takes.
 struct TakenNumber {
   std::uint32_t number = 0;  ///< which of the reader's
-  FormPlace place;
+  std::uint32_t at = 0;      ///< where it is printed, in lines whose numbers are as long as those of the first
+  FormPlace place;           ///< the same in all lines of its form
 };
 
 /// What one reader took from a line.
@@ -49,16 +51,25 @@ struct LineShape {
 /// Whether the lengths of the free numbers of a line (see DigitRuns) mean something to what was found on it.
 enum class Lengths { alike, differ };
 
-/// Bounded: where it is full, lines of new shapes are read as if there was no memo. A shape is kept when it is met for
-/// the second time, because a log of prose is made of lines that come once. One thread uses it.
+/// A shape that is known, for one line.
+struct KnownShape {
+  const LineShape* shape = nullptr;
+  const DigitRuns* runs = nullptr;  ///< of the line; null where its numbers are as long as those of the first
+
+  std::size_t at(const TakenNumber& number) const { return runs != nullptr ? runs->at(number.place) : number.at; }
+};
+
+/// Bounded: where it is full, lines of new shapes are read as if there was no memo. A shape is kept when it is met
+/// again, and forms are looked at where a line's front is, because a log of prose is made of lines that come once. One
+/// thread uses it.
 class LineMemo {
  public:
-  /// The shape of `line`, where it is known; nullptr else. Remembers which line was asked for: it must stay.
-  const LineShape* find(std::string_view line);
-  /// Of the line asked for.
-  const DigitRuns& runs() const { return runs_; }
+  /// The shape of `line`, where it is known. Remembers which line was asked for: it must stay.
+  KnownShape find(std::string_view line);
   /// Whether keep() would keep it.
   bool wanted() const { return wanted_; }
+  /// Of the line asked for; null where lines with numbers of other lengths are not of its shape.
+  const DigitRuns* runs() const { return form_ ? &runs_ : nullptr; }
   /// Makes known what the line holds that was last asked for.
   void keep(LineShape shape, Lengths lengths);
 
@@ -66,19 +77,24 @@ class LineMemo {
   struct Slot {
     LineHash hash;
     const LineShape* shape = nullptr;
-    bool by_length = false;  ///< the lines of this form have shapes of their own for all lengths of their numbers
+    bool by_form = false;  ///< of another line of this one's form
   };
   Slot& slot(const LineHash& hash);
-  LineHash hash_by_length() const;
+  void fill(const LineHash& hash, const LineShape* shape, bool by_form);
+  bool has_room() const;
+  bool met_before(const LineHash& hash);
+  std::optional<LineHash> form_of(std::string_view line);
 
-  std::string_view line_;  ///< asked for
   DigitRuns runs_;
-  LineHash hash_;
+  LineHash hash_;                 ///< of the line asked for
+  std::optional<LineHash> form_;  ///< of its form, where lines of other lengths have the same
   bool wanted_ = false;
-  std::vector<std::uint64_t> met_;  ///< by hash: the rest of the hash of the last line met
+  std::vector<std::uint64_t> met_;  ///< by hash: the rest of the hash of the last one met
+  std::size_t front_ = 0;           ///< of the line asked for: a number for its first bytes
+  std::vector<bool> fronts_;        ///< by that number: a form is known of a line with such a front
   std::vector<Slot> slots_;         ///< made when the first line is asked for
+  std::size_t used_ = 0;            ///< of them
   std::deque<LineShape> shapes_;
-  std::size_t used_ = 0;  ///< slots
 };
 
 }  // namespace oomdoctor

@@ -71,15 +71,14 @@ Parts parts_of(const Captures& captures, std::string_view text) {
   return parts;
 }
 
-/// What a line that differs in its numbers only from that of `take` says in its place; false where it has no numbers
-/// there.
-bool read_values(const Take& take, std::string_view line, const DigitRuns& runs, std::vector<GaugeValue>& out) {
-  for (const TakenNumber& known : take.numbers) {
-    std::size_t at = runs.at(known.place);
+/// What a line of the known shape says in the places of `take`; false where it has no numbers there.
+bool read_values(const KnownShape& known, const Take& take, std::string_view line, std::vector<GaugeValue>& out) {
+  for (const TakenNumber& number : take.numbers) {
+    std::size_t at = known.at(number);
     const auto read = read_number(line, at);
     if (!read) return false;
     out.push_back(*read);
-    out.back().number = known.number;
+    out.back().number = number.number;
   }
   return true;
 }
@@ -124,14 +123,14 @@ void join_steps(Findings& out) {
 }
 
 /// A line of steps alone in a log of steps: nothing is made of it but numbers.
-bool extend_again(const LineShape& shape, const Line& line, const DigitRuns& runs, Findings& out) {
-  if (shape.takes.size() != 1) return false;
-  const Take& take = shape.takes[0];
+bool extend_again(const KnownShape& known, const Line& line, Findings& out) {
+  if (known.shape->takes.size() != 1) return false;
+  const Take& take = known.shape->takes[0];
   if (!take.reader->tells_step || !take.printed->step) return false;
   StepRun* run = open_run(*take.reader, line, out);
   if (run == nullptr) return false;
   const std::size_t first = out.values.size();
-  const bool read = read_values(take, line.text, runs, out.values);
+  const bool read = read_values(known, take, line.text, out.values);
   if (read) {
     const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
     extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
@@ -141,17 +140,17 @@ bool extend_again(const LineShape& shape, const Line& line, const DigitRuns& run
 }
 
 /// The findings of one line of a known shape; false where its digits make something else of it.
-bool read_again(const LineShape& shape, Line& line, const DigitRuns& runs, Findings& out) {
-  const auto prefix = read_prefix(shape.prefix, line.text);
+bool read_again(const KnownShape& known, Line& line, Findings& out) {
+  const auto prefix = read_prefix(known.shape->prefix, line.text);
   if (!prefix) return false;
   line.prefix = *prefix;
-  if (extend_again(shape, line, runs, out)) return true;
+  if (extend_again(known, line, out)) return true;
   const std::size_t first = out.all.size();
-  for (const Take& take : shape.takes) {
+  for (const Take& take : known.shape->takes) {
     Found& found = out.all.emplace_back(found_on(line, *take.reader));
     found.again = take.again;
     found.values_begin = out.values.size();
-    if (!read_values(take, line.text, runs, out.values)) return out.all.resize(first), false;
+    if (!read_values(known, take, line.text, out.values)) return out.all.resize(first), false;
     found.values_end = out.values.size();
     found.printed = take.printed.get();
     if (!take.parts.empty()) found.parts = &take.parts;
@@ -161,17 +160,21 @@ bool read_again(const LineShape& shape, Line& line, const DigitRuns& runs, Findi
   return true;
 }
 
-LineShape shape_of(const Line& line, std::span<const Found> found, const Findings& all, const DigitRuns& runs) {
+LineShape shape_of(const Line& line, std::span<const Found> found, const Findings& all, const DigitRuns* runs) {
   LineShape shape;
   shape.prefix = line.prefix;
   for (const Found& f : found) {
     Take& take = shape.takes.emplace_back();
     take.reader = f.by;
     take.again = f.again;
-    for (const GaugeValue& value : all.values_of(f)) take.numbers.push_back({value.number, runs.place_of(value.at)});
+    const auto add_number = [&](std::uint32_t number, std::size_t at) {
+      take.numbers.push_back(
+          {number, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
+    };
+    for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
     if (f.printed != nullptr) {
       take.printed = std::make_unique<Printed>(*f.printed);
-      for (const std::size_t at : places_of_numbers(*f.printed)) take.numbers.push_back({0, runs.place_of(at)});
+      for (const std::size_t at : places_of_numbers(*f.printed)) add_number(0, at);
     }
     if (f.parts != nullptr) take.parts = *f.parts;
   }
@@ -392,9 +395,10 @@ bool ReaderTable::try_reader(const Reader& reader, const Window& window, const L
 
 /// Columns are told apart in front of the first free number only.
 Lengths ReaderTable::lengths_of(const Line& line, std::span<const Reader* const> wanted, const Views& views,
-                                const DigitRuns& runs) {
-  const bool in_front =
-      line.prefix.looked_at <= runs.first_free() && (!views.printed || views.printed->looked_at <= runs.first_free());
+                                const DigitRuns* runs) {
+  if (runs == nullptr) return Lengths::differ;
+  const std::size_t free = runs->first_free();
+  const bool in_front = line.prefix.looked_at <= free && (!views.printed || views.printed->looked_at <= free);
   const bool numbers =
       std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits == Reader::Digits::numbers; });
   return in_front && numbers ? Lengths::alike : Lengths::differ;
@@ -452,8 +456,8 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, s
     number += window.line_ends(counted, first);
     counted = first;
     Line line = window.unpeeled(bounds, first, number);
-    const LineShape* shape = plain ? memo.find(line.text) : nullptr;
-    if (shape != nullptr && read_again(*shape, line, memo.runs(), out)) continue;
+    const KnownShape known = plain ? memo.find(line.text) : KnownShape{};
+    if (known.shape != nullptr && read_again(known, line, out)) continue;
     if (!rows.is_open() && find_header(window, line, here, out)) {  // a header's words are column names
       rows.go_to(line);
       rows.pass();
@@ -461,9 +465,9 @@ i64 ReaderTable::map(const Window& window, std::size_t begin, std::size_t end, s
       continue;
     }
     if (!few) find_wanted(window, here, wanted);
-    const bool alike = plain && shape == nullptr && std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) {
-                         return r->digits != Reader::Digits::text;
-                       });
+    const bool alike =
+        plain && known.shape == nullptr &&
+        std::all_of(wanted.begin(), wanted.end(), [](const Reader* r) { return r->digits != Reader::Digits::text; });
     line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
     read_line(window, line, wanted, alike ? &memo : nullptr, out);

@@ -162,7 +162,7 @@ class ReaderTable {
   static bool try_gauge(const Reader& reader, const Line& line, Findings& out);
   static bool try_message(const Reader& reader, const Window& window, const Line& line, Views& views, Findings& out);
   static Lengths lengths_of(const Line& line, std::span<const Reader* const> wanted, const Views& views,
-                            const DigitRuns& runs);
+                            const DigitRuns* runs);
   static void read_line(const Window& window, const Line& line, std::span<const Reader* const> wanted, LineMemo* memo,
                         Findings& out);
 

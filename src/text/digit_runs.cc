@@ -71,23 +71,23 @@ bool DigitRuns::find(std::string_view line) {
   line_ = line;
   if (line.size() > longest_line) return false;
   HWY_DYNAMIC_DISPATCH(mark_digits)(line.data(), line.size(), digits_.data());
-  // Where two, four, eight, sixteen digits begin, each from the ones before: in this word, and in the one behind it.
-  std::array<std::uint64_t, 4> behind{};
-  std::uint64_t sixteen = 0;
+  // Where 2, 4, 8, 16 and 20 digits begin, each from the ones before: in this word, and in the one behind it.
+  constexpr std::array<unsigned, 5> more{1, 2, 4, 8, 4};
+  std::array<std::uint64_t, more.size()> behind{};
+  std::uint64_t twenty = 0;
   for (std::size_t w = line.size() / 64 + 1; w-- > 0;) {
     const std::uint64_t digits = digits_[w], shifted = digits << 1 | (w > 0 ? digits_[w - 1] >> 63 : 0);
     begins_[w] = digits & ~shifted;
     ends_[w] = shifted & ~digits;
     std::uint64_t some = digits;
-    for (unsigned i = 0; i < behind.size(); ++i) {
-      const unsigned by = 1u << i;
-      const std::uint64_t twice = some & (some >> by | behind[i] << (64 - by));
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      const std::uint64_t longer = some & (some >> more[i] | behind[i] << (64 - more[i]));
       behind[i] = some;
-      some = twice;
+      some = longer;
     }
-    sixteen |= some;
+    twenty |= some;
   }
-  return sixteen == 0;
+  return twenty == 0;
 }
 
 bool DigitRuns::is_free(std::size_t begin) const {
@@ -95,9 +95,12 @@ bool DigitRuns::is_free(std::size_t begin) const {
 }
 
 std::size_t DigitRuns::first_free() const {
-  std::size_t at = line_front;
-  while (at < line_.size() && !((begins_[at / 64] >> at % 64 & 1) != 0 && is_free(at))) ++at;
-  return std::min(at, line_.size());
+  for (std::size_t w = line_front / 64; w <= line_.size() / 64; ++w)
+    for (std::uint64_t runs = begins_[w]; runs != 0; runs &= runs - 1) {
+      const std::size_t begin = w * 64 + static_cast<std::size_t>(std::countr_zero(runs));
+      if (is_free(begin)) return begin;
+    }
+  return line_.size();
 }
 
 LineHash DigitRuns::form_hash() const {

@@ -26,8 +26,8 @@ class DigitRuns {
  public:
   static constexpr std::size_t longest_line = 1024;  ///< a longer one is likely to be the only one of its form
 
-  /// False where the line is too long, or has so long a run that it is no number any more; then there is nothing to be
-  /// asked for. The line must stay where it is.
+  /// False where the line is too long, or has a run of twenty digits: two of them with a point between may be read as
+  /// more than one number. Then there is nothing to be asked for. The line must stay where it is.
   bool find(std::string_view line);
 
   /// The same for all lines of one form.
