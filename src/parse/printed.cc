@@ -495,6 +495,12 @@ bool joins_label(std::string_view part) {
          word.starts_with("cpu") || word.starts_with("cuda");
 }
 
+constexpr auto joins_phrase = [] {
+  std::array<bool, 256> out{};
+  for (const char c : std::string_view(" \t:=([{'\"~#-/.)]")) out[static_cast<unsigned char>(c)] = true;
+  return out;
+}();
+
 /// Whether a number follows the word at `at`, behind marks and `joins` words.
 template <typename Joins>
 bool number_follows(std::string_view block, std::size_t at, const Joins& joins) {
@@ -514,7 +520,7 @@ bool number_follows(std::string_view block, std::size_t at, const Joins& joins) 
           return false;
       const std::string_view word = text.substr(begin, i - begin);
       if (!joins(word.substr(word.rfind('_') + 1))) return false;
-    } else if (c == '\n' || c == '\r' || std::string_view(" \t:=([{'\"~#-/.)]").find(c) == std::string_view::npos) {
+    } else if (!joins_phrase[static_cast<unsigned char>(c)]) {
       return false;
     } else {
       ++i;
