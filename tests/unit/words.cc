@@ -80,7 +80,7 @@ TEST_CASE("an incident's title says what, when and in which phase", "[words]") {
   incident.device.reset();
   incident.phase = "load";
   CHECK(incident_title(incident) == "The GPU ran out of memory while the model was loaded");
-  incident.framework = "xla-tpu";
+  incident.message_format = "xla-tpu";
   CHECK(incident_title(incident) == "The TPU ran out of memory while the model was loaded");
   incident.kind = "host";
   incident.agent = "kernel";
