@@ -58,8 +58,8 @@ void fields(Archive& archive, SettingRule& setting) {
 
 template <typename Archive>
 void fields(Archive& archive, FixRule& fix) {
-  archive(fix.id, fix.title, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back, fix.already, fix.saves,
-          fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk, fix.rank, fix.why,
+  archive(fix.id, fix.title, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back, fix.already,
+          fix.saves, fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk, fix.rank, fix.why,
           fix.settings, fix.not_with, fix.verify);
 }
 
