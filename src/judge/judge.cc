@@ -81,6 +81,21 @@ std::vector<Open> open_questions(const std::vector<Doubt>& doubts, const Facts& 
   return ranked;
 }
 
+// NVIDIA's tool knows NVIDIA's devices only.
+std::string command_here(std::string_view command, const Facts& facts) {
+  if (!command.starts_with("nvidia-smi")) return std::string(command);
+  const Fact* agent = facts.find("oom.agent");
+  const auto is_agent = [&](std::string_view name) {
+    const std::string* text = agent != nullptr ? std::get_if<std::string>(&agent->value) : nullptr;
+    return text != nullptr && *text == name;
+  };
+  if (facts.is_true("platform.rocm")) return "rocm-smi --showmeminfo vram --showpids";
+  if (facts.is_true("platform.mps")) return "the GPU History of Activity Monitor";
+  if (is_agent("npu_allocator")) return "npu-smi info";
+  if (is_agent("xpu_allocator")) return "xpu-smi ps";
+  return facts.is_true("platform.other") ? "the monitor of the accelerator" : std::string(command);
+}
+
 std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const Facts& facts) {
   std::vector<OpenQuestion> questions;
   for (const auto& open : open_questions(doubts, facts)) {
@@ -89,7 +104,7 @@ std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const F
                                     ? "The log does not tell whether " + std::string(open.fact->says)
                                     : "Not in the log: " + std::string(open.source->says);
     questions.push_back({std::string(open.source->name), missing + ". It matters for: " + open.about,
-                         std::string(open.source->how_to_get)});
+                         command_here(open.source->how_to_get, facts)});
   }
   return questions;
 }

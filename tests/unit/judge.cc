@@ -512,6 +512,25 @@ TEST_CASE("what belongs to another framework, or to a training, is not offered t
   CHECK_FALSE(find_fix(serving, "cache-share"));  // the cache took too much, not too little
 }
 
+TEST_CASE("a question is settled by the tool of the device's maker") {
+  Facts facts;
+  facts.set("oom.kind", text("device"));
+  facts.set("oom.agent", text("driver"));
+  const auto tools = [](const Facts& known) {
+    std::string all;
+    for (const auto& question : judge(pack(), known).questions) all += question.command + "\n";
+    return all;
+  };
+  CHECK(tools(facts).find("nvidia-smi") != std::string::npos);
+  Facts amd = facts;
+  amd.set("platform.rocm", true);
+  CHECK(tools(amd).find("rocm-smi") != std::string::npos);
+  Facts apple = facts;
+  apple.set("platform.mps", true);
+  CHECK(tools(apple).find("Activity Monitor") != std::string::npos);
+  for (const Facts& other : {amd, apple}) CHECK(tools(other).find("nvidia-smi") == std::string::npos);
+}
+
 TEST_CASE("one share of memory is not saved twice") {
   Facts facts = full_device();
   set_phase(facts, "first_step");
