@@ -100,10 +100,12 @@ std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const F
   std::vector<OpenQuestion> questions;
   for (const auto& open : open_questions(doubts, facts)) {
     if (questions.size() == most_questions || open.gain < least_gain) break;
+    // Settings are printed one by one; what is computed from a series or a traceback is missing with it.
+    const FactSpec& lacking = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;
     const std::string missing = open.fact->unit == FactUnit::truth
                                     ? "The log does not tell whether " + std::string(open.fact->says)
-                                    : "Not in the log: " + std::string(open.source->says);
-    questions.push_back({std::string(open.source->name), missing + ". It matters for: " + open.about,
+                                    : "Not in the log: " + std::string(lacking.says);
+    questions.push_back({std::string(lacking.name), missing + ". It matters for: " + open.about,
                          command_here(open.source->how_to_get, facts)});
   }
   return questions;

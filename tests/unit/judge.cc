@@ -531,6 +531,20 @@ TEST_CASE("a question is settled by the tool of the device's maker") {
   for (const Facts& other : {amd, apple}) CHECK(tools(other).find("nvidia-smi") == std::string::npos);
 }
 
+TEST_CASE("a question asks for the setting that is missing") {
+  Facts facts;
+  facts.set("oom.kind", text("host"));
+  facts.set("host.kernel_kill", true);
+  facts.set("phase.known", true);
+  facts.set("phase.load", false);
+  const Diagnosis d = judge(pack(), facts);
+  const auto asked = std::find_if(d.questions.begin(), d.questions.end(),
+                                  [](const auto& question) { return question.missing == "settings.world_size"; });
+  REQUIRE(asked != d.questions.end());
+  CHECK(asked->text.find("ranks of the job") != std::string::npos);
+  CHECK(asked->command.find("print(args)") != std::string::npos);
+}
+
 TEST_CASE("one share of memory is not saved twice") {
   Facts facts = full_device();
   set_phase(facts, "first_step");
