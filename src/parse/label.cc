@@ -129,27 +129,28 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-Words words_of(std::string_view identifier, std::string_view lowered) {
-  Words out;
-  std::size_t begin = 0;
-  const auto end_word = [&](std::size_t end) {
-    std::string_view word = lowered.substr(begin, end - begin);
-    while (!word.empty() && is_digit(word.back()) && !is_digit(word.front())) word.remove_suffix(1);  // gpu0
-    if (one_of(word, {"gpumem", "gpumemory", "cpumem"}))
-      out.push_back(word.substr(0, 3)), out.emplace_back("mem");
-    else if (!word.empty())
-      out.push_back(word);
-  };
-  for (std::size_t i = 0; i < identifier.size(); ++i) {
-    const char c = identifier[i];
-    const bool inside = is_lower(c) || is_upper(c) || is_digit(c) || c == '\'';
-    const bool humps = is_upper(c) && i > 0 && is_lower(identifier[i - 1]) && c != 'B';  // GiB is one word
-    if (inside && !humps) continue;
-    end_word(i);
-    begin = inside ? i : i + 1;
+/// Up to what separates it from the next, which is passed.
+std::string_view IdentifierWords::cut() {
+  const std::size_t begin = at_;
+  for (; at_ < identifier_.size(); ++at_) {
+    const char c = identifier_[at_];
+    if (!(is_lower(c) || is_upper(c) || is_digit(c) || c == '\'')) return lowered_.substr(begin, at_++ - begin);
+    const bool humps = is_upper(c) && at_ > begin && is_lower(identifier_[at_ - 1]) && c != 'B';  // GiB is one word
+    if (humps) break;
   }
-  end_word(identifier.size());
-  return out;
+  return lowered_.substr(begin, at_ - begin);
+}
+
+std::optional<std::string_view> IdentifierWords::next() {
+  if (mem_) return mem_ = false, "mem";
+  while (at_ < identifier_.size()) {
+    std::string_view word = cut();
+    while (!word.empty() && is_digit(word.back()) && !is_digit(word.front())) word.remove_suffix(1);  // gpu0
+    if (word.empty()) continue;
+    mem_ = one_of(word, {"gpumem", "gpumemory", "cpumem"});
+    return mem_ ? word.substr(0, 3) : word;
+  }
+  return std::nullopt;
 }
 
 bool belongs_to_label(std::string_view word) { return label_words.contains(word); }
@@ -255,7 +256,7 @@ bool is_no_measurement(std::string_view line) {
   return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);
 }
 
-std::optional<Label> read_label(const Words& words) {
+std::optional<Label> read_label(std::span<const std::string_view> words) {
   const auto has = [&](std::initializer_list<std::string_view> any) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
   };

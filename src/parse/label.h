@@ -3,19 +3,29 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
-#include <boost/container/small_vector.hpp>
 
 #include "model/series.h"
 
 namespace oomdoctor {
 
-/// Of a label: seldom more.
-using Words = boost::container::small_vector<std::string_view, 8>;
+/// The words of an identifier, one after the other: "maxMemAllocated" → max, mem, allocated; "gpu_mem_gb" → gpu, mem,
+/// gb. Views into `lowered`, the identifier in lower case.
+class IdentifierWords {
+ public:
+  IdentifierWords(std::string_view identifier, std::string_view lowered) : identifier_(identifier), lowered_(lowered) {}
 
-/// "maxMemAllocated" → max, mem, allocated; "gpu_mem_gb" → gpu, mem, gb. Views into `lowered`, the identifier in lower
-/// case.
-Words words_of(std::string_view identifier, std::string_view lowered);
+  /// nullopt behind the last.
+  std::optional<std::string_view> next();
+
+ private:
+  std::string_view cut();
+
+  std::string_view identifier_, lowered_;
+  std::size_t at_ = 0;
+  bool mem_ = false;  ///< "mem" follows, of "gpumem"
+};
 
 struct Label {
   Metric metric = Metric::memory;
@@ -25,7 +35,7 @@ struct Label {
 };
 
 /// nullopt where the words name no memory that was measured.
-std::optional<Label> read_label(const Words& words);
+std::optional<Label> read_label(std::span<const std::string_view> words);
 
 /// The word may stand in a label beside the one that names the metric.
 bool belongs_to_label(std::string_view word);

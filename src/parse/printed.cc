@@ -19,6 +19,9 @@ constexpr double page = 4096;    ///< bytes: what psutil and the kernel count a 
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+using Words = std::vector<std::string_view>;
+constexpr std::size_t usual_words = 8, usual_tokens = 64;  ///< of a label and of a line: seldom more
+
 /// Bytes of the last printed digit.
 double quantum_of(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
@@ -40,7 +43,11 @@ struct Phrase {
 
 class Reader {
  public:
-  explicit Reader(std::string_view line) : line_(line), lowered_(lower(line)), tokens_(tokens_of(line, lowered_)) {}
+  explicit Reader(std::string_view line) : line_(line), lowered_(lower(line)) {
+    tokens_.reserve(usual_tokens);
+    TokenReader tokens(line_, lowered_);
+    while (const auto token = tokens.next()) tokens_.push_back(*token);
+  }
 
   Printed read() {
     read_bar();
@@ -108,7 +115,7 @@ class Reader {
 
   std::string_view line_;
   std::string lowered_;
-  Tokens tokens_;
+  std::vector<Token> tokens_;
   std::deque<std::pair<std::size_t, Phrase>> phrases_;  ///< before each number, found once
   Printed out_;
   bool about_device_ = false;
@@ -135,6 +142,9 @@ Phrase Reader::find_phrase(std::size_t n) const {
   }
   if (i > 0 && tokens_[i - 1].is('-') && i < n && tokens_[i].begin > tokens_[i - 1].end) --i;  // "Memory - 18.2GB"
   p.first_token = i;
+  p.words.reserve(usual_words), p.identifiers.reserve(usual_words);
+  Words words, kept;  // of one identifier
+  words.reserve(usual_words), kept.reserve(usual_words);
   bool outside = false;
   while (i > 0 && p.identifiers.size() < max_label_words) {
     const Token& t = tokens_[i - 1];
@@ -152,8 +162,9 @@ Phrase Reader::find_phrase(std::size_t n) const {
       continue;
     }
     if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // the unit of the number before
-    const Words words = words_of(t.text, t.name);
-    Words kept;
+    words.clear(), kept.clear();
+    IdentifierWords identifier(t.text, t.name);
+    while (const auto word = identifier.next()) words.push_back(*word);
     for (const std::string_view w : words) {
       if (is_label_unit(w) && w == words.back())
         p.unit = t.text.substr(t.text.size() - w.size());

@@ -15,32 +15,25 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 
 }  // namespace
 
-Tokens tokens_of(std::string_view line, std::string_view lowered) {
-  Tokens out;
-  for (std::size_t i = 0; i < line.size() && out.size() < max_tokens;) {
-    const std::size_t begin = i;
-    Token t;
-    if (is_letter(line[i])) {
-      while (i < line.size() && (is_letter(line[i]) || is_digit(line[i]))) ++i;
-      t.kind = Token::Kind::word;
-    } else if (is_digit(line[i])) {
-      if (auto n = read_number(line, i))
-        t.kind = Token::Kind::number, t.number = *n;
-      else
-        ++i;
-    } else if (line[i] == ' ' || line[i] == '\t') {
-      ++i;
-      continue;
-    } else {
-      ++i;
-    }
-    t.text = line.substr(begin, i - begin);
-    t.name = lowered.substr(begin, i - begin);
-    t.begin = begin;
-    t.end = i;
-    out.push_back(t);
+std::optional<Token> TokenReader::next() {
+  while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t')) ++at_;
+  if (at_ == line_.size() || read_ == max_tokens) return std::nullopt;
+  ++read_;
+  Token t;
+  t.begin = at_;
+  if (is_letter(line_[at_])) {
+    while (at_ < line_.size() && (is_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
+    t.kind = Token::Kind::word;
+  } else if (const auto number = is_digit(line_[at_]) ? read_number(line_, at_) : std::nullopt) {
+    t.kind = Token::Kind::number;
+    t.number = *number;
+  } else {
+    ++at_;
   }
-  return out;
+  t.end = at_;
+  t.text = line_.substr(t.begin, t.end - t.begin);
+  t.name = lowered_.substr(t.begin, t.end - t.begin);
+  return t;
 }
 
 std::string lower(std::string_view s) {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <boost/container/small_vector.hpp>
 
 #include "parse/gauge.h"
 
@@ -21,10 +20,19 @@ struct Token {
   bool is(char c) const { return kind == Kind::mark && text[0] == c; }
 };
 
-using Tokens = boost::container::small_vector<Token, 48>;  ///< as many as most lines have
+/// The tokens of a line, one after the other.
+class TokenReader {
+ public:
+  /// `lowered` is lower(line).
+  TokenReader(std::string_view line, std::string_view lowered) : line_(line), lowered_(lowered) {}
 
-/// `lowered` is lower(line).
-Tokens tokens_of(std::string_view line, std::string_view lowered);
+  /// nullopt behind the last, and behind as many as no line of measurements has.
+  std::optional<Token> next();
+
+ private:
+  std::string_view line_, lowered_;
+  std::size_t at_ = 0, read_ = 0;
+};
 
 /// A unit behind a number, and whether its letters leave open what it means.
 struct Unit {
