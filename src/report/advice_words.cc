@@ -40,7 +40,7 @@ std::string still_growing_words(const Report& report) {
   };
   const auto found = std::find_if(report.series.begin(), report.series.end(), grows);
   if (found == report.series.end()) return {};
-  std::string when = forecast_words(*found);
+  std::string when = forecast_words(report, *found);
   if (when.empty()) {
     when = "how much there is, the log does not say";
     if (!found->metric.starts_with("host_")) when += ": --capacity 80GiB would tell when it is full";

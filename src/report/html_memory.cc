@@ -191,7 +191,7 @@ void add_series(Document& page, const Report& report, const std::vector<Plot>& p
   }
   const auto order = by_weight(report);
   for (const auto* series : order)
-    if (const std::string forecast = forecast_words(*series); !forecast.empty() && order.size() < rows_shown)
+    if (const std::string forecast = forecast_words(report, *series); !forecast.empty() && order.size() < rows_shown)
       page.add("<p><strong>{}</strong>: {}.</p>\n", title_of(report, *series), html_inline(forecast));
   add_long_table(page, order.size(), titles({"series", "", "#first", "#last", "#most", "#values", "course", "from"}),
                  [&](std::size_t i) { add_series_row(page, report, *order[i]); });

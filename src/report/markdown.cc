@@ -8,6 +8,7 @@
 #include "report/advice_words.h"
 #include "report/chart.h"
 #include "report/document.h"
+#include "report/series_words.h"
 #include "report/sink.h"
 #include "report/words.h"
 
@@ -92,9 +93,7 @@ void add_series(Document& out, const Report& report) {
     };
     std::string shape = shape_words(series.trend.shape);
     if (series.trend.leak) shape += ": " + estimate_text(series.trend.slope) + " a " + series.x_unit;
-    if (series.trend.forecast)
-      shape += fmt::format("; {} are full at {} {}", bytes_text(series.trend.forecast->capacity_bytes), series.x_unit,
-                           step_text(series.trend.forecast->step));
+    if (series.trend.forecast) shape += "; " + full_words(report, series);
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
             sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),
             count_text(series.n), markdown_inline(shape));

@@ -48,15 +48,21 @@ CourseWords course_words(const ReportSeries& of) {
   const std::string shape = shape_words(trend.shape);
   if (is_growth(trend)) return {shape + ": " + growth_words(of), ""};
   if (trend.shape == "too_short" || trend.why.empty() || trend.why.starts_with(trend.shape)) return {shape, ""};
-  if (trend.shape == "step") return {trend.why, ""};
+  if (trend.shape == "step" || trend.shape == "warmup") return {trend.why, ""};  // they say by how much
   return {shape, trend.why};
 }
 
-std::string forecast_words(const ReportSeries& of) {
+std::string full_words(const Report& report, const ReportSeries& of) {
   if (!of.trend.forecast) return {};
   const ReportForecast& full = *of.trend.forecast;
-  std::string text = fmt::format("at this pace {} are full at {} {}", bytes_text(full.capacity_bytes), of.x_unit,
-                                 step_text(full.step));
+  return fmt::format("{} {} full at {} {}", bytes_text(full.capacity_bytes),
+                     report.verdict.outcome == "oom" ? "would have been" : "are", of.x_unit, step_text(full.step));
+}
+
+std::string forecast_words(const Report& report, const ReportSeries& of) {
+  if (!of.trend.forecast) return {};
+  const ReportForecast& full = *of.trend.forecast;
+  std::string text = "at this pace " + full_words(report, of);
   text += full.step_high ? fmt::format(" (90 %: {} to {})", step_text(full.step_low), step_text(*full.step_high))
                          : fmt::format(" (90 %: not before {})", step_text(full.step_low));
   if (full.beyond_data) text += "; that is further ahead than the log is long";

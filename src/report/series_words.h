@@ -23,8 +23,10 @@ struct CourseWords {
 CourseWords course_words(const ReportSeries& of);
 /// "7.59 ± 0.44 MiB a step, rising by 14.6 ± 1.0 KiB each step, since step 200".
 std::string growth_words(const ReportSeries& of);
+/// "23.69 GiB are full at step 1003", "would have been" where the run is over; "" without a forecast.
+std::string full_words(const Report& report, const ReportSeries& of);
 /// "at this pace 23.69 GiB are full at step 1003 (90 %: 990 to 1016)"; "" without a forecast.
-std::string forecast_words(const ReportSeries& of);
+std::string forecast_words(const Report& report, const ReportSeries& of);
 
 /// A slope is worth printing only where its interval excludes none.
 bool is_growth(const ReportTrend& trend);
