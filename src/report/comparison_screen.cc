@@ -44,6 +44,9 @@ std::string figure_text(const SeriesComparison& series, const Figure& figure) {
 }
 
 std::string slope_text(const SeriesComparison& series) {
+  const ReportTrend &before = series.good.trend, &after = series.bad.trend;
+  if (before.shape == after.shape && !is_growth(before) && !is_growth(after))
+    return shape_words(before.shape) + " in both";  // by how much, the figures above say
   const std::string good = course_words(series.good).course, bad = course_words(series.bad).course;
   return good == bad ? good + " in both" : good + " → " + bad;
 }
