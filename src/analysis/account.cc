@@ -112,6 +112,17 @@ std::optional<Account> account_of(const Incident& incident) {
   return account;
 }
 
+/// A bound that somebody set, and not the device's own end, refused. Where TensorFlow, XLA or a Mac print one, it is
+/// what the allocator may have of the device by default, unless it is clearly less than there is.
+bool is_capped(const Oom& oom, const Facts& facts) {
+  constexpr double clearly_less = 0.8;
+  if (!oom.limit || !(facts.is_true("account.limit_reached") || facts.is_true("account.free_beyond_request")))
+    return false;
+  const bool by_default = oom.agent == Agent::tf_bfc || oom.agent == Agent::xla || oom.agent == Agent::mps_allocator;
+  return !by_default || (oom.capacity && static_cast<double>(oom.limit->count) <
+                                             clearly_less * static_cast<double>(oom.capacity->count));
+}
+
 void message_facts(const Incident& incident, Facts& facts) {
   const Oom& oom = incident.oom;
   const std::vector<Evidence> here{incident.evidence};
@@ -179,14 +190,15 @@ void message_facts(const Incident& incident, Facts& facts) {
     const Bytes over = *held + *oom.request - *oom.limit;
     set_true("account.limit_reached", saturated_sum(over.count, over.slack) >= 0);
   }
-  if (!oom.request) return;
-  if (oom.free) {
+  if (oom.request && oom.free) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
     const i64 clear = std::max<i64>(unusable_free, oom.request->count / 20);
     set_true("account.free_beyond_request", oom.free->count >= saturated_sum(oom.request->count, clear));
     if (oom.unallocated)
       facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
   }
+  set_true("account.capped", is_capped(oom, facts));
+  if (!oom.request) return;
   const auto room = oom.capacity ? oom.capacity : oom.limit;
   if (room) {
     const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};

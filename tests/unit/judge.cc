@@ -47,7 +47,9 @@ void set_need(Facts& facts, const Message& m, const std::optional<Bytes>& reserv
   if (m.unallocated) facts.set("account.after_compaction", std::optional(*m.free + *m.unallocated - *m.request));
   if (m.limit && reserved) {
     const Bytes over = *reserved + *m.request - *m.limit;
-    facts.set("account.limit_reached", over.count + over.slack >= 0);
+    const bool reached = over.count + over.slack >= 0;
+    facts.set("account.limit_reached", reached);
+    facts.set("account.capped", reached);  // no cap of these is a default
     facts.set("account.need", std::optional(floored(over) + margin));
   } else {
     facts.set("account.need", std::optional(floored(*m.request - *m.free) + margin));
