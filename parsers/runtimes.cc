@@ -13,10 +13,11 @@ void bare(const Match& m, Sink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
+/// Only an arena with a limit (gpu_mem_limit) says so: what is "available" is left of that limit, not of the device.
 void arena(const Match& m, Sink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
-  oom.free = read_size(m[1]);
-  oom.request = read_size(m[2]);
+  oom.message_format = "onnxruntime-arena";
+  oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }
 
@@ -52,8 +53,8 @@ constexpr Pattern patterns[] = {
     checked({.name = "runtimes/onnxruntime_arena",
              .anchor = "than requested bytes of",
              .second_anchor = "Available memory of",
-             .regex = R"(Availablememoryof(\d{1,18})issmallerthanrequestedbytesof(\d{1,18}))",
-             .captures = 2,
+             .regex = R"(Availablememoryof\d{1,18}issmallerthanrequestedbytesof(\d{1,18}))",
+             .captures = 1,
              .reach = Reach::message,
              .example = "bfc_arena.cc:368 onnxruntime::BFCArena::AllocateRawInternal Available memory of 10485760 is "
                         "smaller than requested bytes of 17179869184",

@@ -116,8 +116,9 @@ std::optional<Account> account_of(const Incident& incident) {
 /// what the allocator may have of the device by default, unless it is clearly less than there is.
 bool is_capped(const Oom& oom, const Facts& facts) {
   constexpr double clearly_less = 0.8;
-  if (!oom.limit || !(facts.is_true("account.limit_reached") || facts.is_true("account.free_beyond_request")))
-    return false;
+  if (oom.message_format == "onnxruntime-arena") return true;  // prints no limit, but speaks only where one is set
+  const bool counted = facts.find("account.limit_reached") != nullptr;  // otherwise nothing says what was held
+  if (!oom.limit || !facts.is_true(counted ? "account.limit_reached" : "account.free_beyond_request")) return false;
   const bool by_default = oom.agent == Agent::tf_bfc || oom.agent == Agent::xla || oom.agent == Agent::mps_allocator;
   return !by_default || (oom.capacity && static_cast<double>(oom.limit->count) <
                                              clearly_less * static_cast<double>(oom.capacity->count));

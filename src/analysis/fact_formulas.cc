@@ -25,7 +25,8 @@ constexpr Formula formulas[] = {
     {"account.need", "request − free + margin; under a cap request − (limit − reserved) + margin"},
     {"account.limit_reached", "reserved + request ≥ limit, within the printed digits"},
     {"account.capped",
-     "limit_reached or free_beyond_request under a printed limit; the bound that TensorFlow, XLA and a Mac set by "
+     "limit_reached, or free_beyond_request under a printed limit where nothing says what was held; the bound that "
+     "TensorFlow, XLA and a Mac set by "
      "themselves counts only under 80 % of the capacity"},
     {"account.oversubscribed", "allocated > capacity, beyond the printed digits"},
     {"oom.reserved", "printed, or allocated + unallocated"},

@@ -59,7 +59,8 @@ void add_verdict(Page& page, const Report& report) {
     const std::string scope = fix.settings.empty() ? "" : plain_line(fix.settings.front().scope);
     page.text("  try first  ", plain_line(fix.title) + (fix.if_not_already ? ", if not already done" : "") +
                                    (verdict.retry.decision == "retry_with_change" ? ", then run again" : "") +
-                                   (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")) + ":");
+                                   (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")) +
+                                   (fix.settings.empty() ? "" : ":"));
     if (!fix.settings.empty()) add_setting(page, fix.settings.front(), 4);
   }
   // A change that the first fix names needs no second line.
