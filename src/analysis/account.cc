@@ -47,6 +47,9 @@ std::optional<Bytes> own_other_of(const Oom& oom) {
   return std::nullopt;
 }
 
+/// What lies outside the framework is known, but not whose it is: the message counts no process, not even this one.
+bool is_ownerless(const Oom& oom) { return !oom.process && sum_of(oom.others).count == 0; }
+
 /// Memory of other processes: printed, or what capacity, free and this process leave.
 std::optional<Bytes> external_of(const Oom& oom) {
   const Bytes named = sum_of(oom.others);
@@ -161,6 +164,10 @@ void message_facts(const Incident& incident, Facts& facts) {
   const auto external = external_of(oom);
   facts.set("account.own_other", own, here);
   facts.set("account.external", external, here);
+  if (external) {
+    set_true("account.ownerless", is_ownerless(oom));
+    text("account.holders", is_ownerless(oom) ? "other processes, or libraries of this one" : "other processes");
+  }
   const auto largest = std::max_element(oom.others.begin(), oom.others.end(),
                                         [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
   if (largest != oom.others.end() && largest->pid != 0)
@@ -200,14 +207,18 @@ void message_facts(const Incident& incident, Facts& facts) {
   }
   set_true("account.capped", is_capped(oom, facts));
   if (!oom.request) return;
-  const auto room = oom.capacity ? oom.capacity : oom.limit;
-  if (room) {
-    const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};
-    facts.set("account.margin", std::optional(margin), here);
-    const bool capped = oom.limit && held && (*held + *oom.request).count > oom.limit->count;
-    const std::optional<Bytes> left = capped ? std::optional(zero_floor(*oom.limit - *held)) : oom.free;
-    if (left) facts.set("account.need", std::optional(zero_floor(*oom.request - *left) + margin), here);
-  }
+  if (held && oom.capacity && !oom.free) share("account.demand_share", *held + *oom.request, oom.capacity);
+  const bool capped = oom.limit && held && (*held + *oom.request).count > oom.limit->count;
+  const auto room = capped || !oom.capacity ? oom.limit : oom.capacity;
+  if (!room) return;
+  const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};
+  facts.set("account.margin", std::optional(margin), here);
+  std::optional<Bytes> left = oom.free;
+  if (capped) left = *oom.limit - *held;
+  if (facts.is_true("account.oversubscribed")) left = *oom.capacity - *oom.allocated;
+  if (!left) return;
+  const Bytes missing = *oom.request - *left;
+  if (missing.count > 0) facts.set("account.need", std::optional(missing + margin), here);
 }
 
 }  // namespace oomdoctor

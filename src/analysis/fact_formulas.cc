@@ -20,9 +20,13 @@ constexpr Formula formulas[] = {
     {"account.after_compaction", "free + unallocated − request"},
     {"account.allocated_share", "(allocated − private pools) ÷ capacity"},
     {"account.request_share", "request ÷ capacity"},
+    {"account.demand_share", "(reserved + request) ÷ capacity"},
     {"account.unexplained", "capacity − all printed shares"},
-    {"account.margin", "5 % of the capacity"},
-    {"account.need", "request − free + margin; under a cap request − (limit − reserved) + margin"},
+    {"account.margin", "5 % of the capacity, or of the cap that refused"},
+    {"account.need",
+     "request − free + margin; under a cap request − (limit − reserved) + margin; where more is allocated than there "
+     "is "
+     "request − (capacity − allocated) + margin; unknown where the request was free"},
     {"account.limit_reached", "reserved + request ≥ limit, within the printed digits"},
     {"account.capped",
      "limit_reached, or free_beyond_request under a printed limit where nothing says what was held; the bound that "

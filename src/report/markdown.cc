@@ -56,8 +56,8 @@ void add_account(Document& out, const ReportIncident& of) {
     const double share =
         account.capacity_bytes > 0 ? static_cast<double>(sizes[i]) / static_cast<double>(account.capacity_bytes) : 0;
     out.add("| {} | {} | {} | {} |\n",
-            i < account.shares.size() ? markdown_inline(account.shares[i].label) : "unexplained", text.numbers[i],
-            text.percents[i], bar(share, 20));
+            i < account.shares.size() ? markdown_inline(account.shares[i].label) : unexplained_label(account),
+            text.numbers[i], text.percents[i], bar(share, 20));
   }
   out.add("| **capacity** | **{}** | 100 % | |\n\n", text.total);
 }

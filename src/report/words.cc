@@ -169,7 +169,7 @@ std::string incident_title(const ReportIncident& of) {
   if (of.step)
     title += fmt::format(" at step {}", *of.step);
   else if (of.epoch)
-    title += fmt::format(" in epoch {:.2g}", *of.epoch);
+    title += " in epoch " + epoch_text(*of.epoch);
   if (!of.phase.empty()) title += (of.step || of.epoch ? ", " : " ") + phase_words(of.phase);
   if (of.handled) title += "; the program went on";
   return title;
@@ -212,6 +212,11 @@ std::string step_text(double step) {
   const double rounded = std::round(step);
   if (std::fabs(step) >= 100 || step == rounded) return std::to_string(whole_number(rounded));
   return fmt::format("{:.1f}", step);
+}
+
+std::string epoch_text(double epoch) {
+  const double rounded = std::round(100 * epoch) / 100;
+  return std::fabs(epoch) < 1 && rounded == 0 ? fmt::format("{:.2g}", epoch) : fmt::format("{}", rounded);
 }
 
 std::string percent_text(double share) {
@@ -270,6 +275,7 @@ std::string account_title(const ReportIncident& of) {
 }
 
 std::string unexplained_label(const ReportAccount& account) {
+  if (account.unexplained_bytes < -account.slack_bytes) return "beyond the capacity";
   const bool rounding = std::abs(account.unexplained_bytes) <= account.slack_bytes;
   return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
 }

@@ -27,6 +27,7 @@ std::string memory_name(const ReportIncident& of);
 std::string count_text(std::int64_t count);                                           ///< "128,008"
 std::string plural(std::int64_t count, std::string_view one, std::string_view many);  ///< "1 line", "2,000 lines"
 std::string step_text(double step);                                      ///< "1000", as logs print it; "12.5"
+std::string epoch_text(double epoch);                                    ///< "0.32", "2999"
 std::string percent_text(double share);                                  ///< "92 %", "under 1 %"
 std::string place(const Location& at);                                   ///< "train.log:2001"
 std::string places(const std::vector<Location>& all, std::size_t most);  ///< "train.log:12, 92 and 3 more"

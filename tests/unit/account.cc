@@ -161,6 +161,66 @@ TEST_CASE("contexts of a job's other ranks are alike", "[account]") {
   CHECK(facts_of(incident).number("account.stray_contexts") == 0);
 }
 
+TEST_CASE("what must be freed is unknown where the request was free", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("2.00");
+  incident.oom.capacity = gib("24.00");
+  incident.oom.free = gib("1.50");
+  CHECK(near(facts_of(incident).number("account.need"), 0.5 + 0.05 * 24, 1e-6));
+  incident.oom.free = gib("9.00");
+  CHECK_FALSE(facts_of(incident).number("account.need"));
+}
+
+TEST_CASE("what the driver lent is missing, too", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("1.00");
+  incident.oom.capacity = gib("8.00");
+  incident.oom.free = Bytes{};
+  incident.oom.allocated = gib("20.00");
+  const Facts facts = facts_of(incident);
+  CHECK(facts.is_true("account.oversubscribed"));
+  CHECK(near(facts.number("account.need"), 13 + 0.05 * 8, 1e-6));  // 20 + 1 - 8, and the margin
+}
+
+TEST_CASE("where no process is counted, nobody says whose the rest is", "[account]") {
+  Incident incident;
+  incident.oom.capacity = gib("16.00");
+  incident.oom.free = gib("0.50");
+  incident.oom.allocated = gib("4.00");
+  CHECK(near(facts_of(incident).number("account.external"), 16 - 0.5 - 4 - 1.5, 1e-6));  // a usual context is own
+  CHECK(facts_of(incident).is_true("account.ownerless"));
+  incident.oom.others = {{77, {10 * GiB, 0}}};
+  CHECK_FALSE(facts_of(incident).is_true("account.ownerless"));
+  incident.oom.others.clear();
+  incident.oom.process = gib("4.40");
+  CHECK_FALSE(facts_of(incident).is_true("account.ownerless"));
+}
+
+TEST_CASE("where nothing says what was free, the demand is weighed against the device", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("8.00");
+  incident.oom.capacity = gib("16.00");
+  incident.oom.allocated = gib("2.00");
+  CHECK(facts_of(incident).number("account.demand_share").value_or(0) == 0.625);
+  incident.oom.free = gib("1.00");
+  CHECK_FALSE(facts_of(incident).number("account.demand_share"));
+}
+
+TEST_CASE("a cap that was not reached is none", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("8.11");
+  incident.oom.capacity = gib("16.54");
+  incident.oom.free = gib("16.54");
+  incident.oom.allocated = Bytes{};
+  incident.oom.limit = gib("8.27");
+  CHECK_FALSE(facts_of(incident).is_true("account.capped"));
+  incident.oom.limit = gib("8.00");
+  CHECK(facts_of(incident).is_true("account.capped"));
+  incident.oom.agent = Agent::mps_allocator;  // its guard is there by default, and all that it prints
+  incident.oom.capacity.reset();
+  CHECK_FALSE(facts_of(incident).is_true("account.capped"));
+}
+
 TEST_CASE("a cap is told from a full device", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");
@@ -172,7 +232,7 @@ TEST_CASE("a cap is told from a full device", "[account]") {
   Facts facts = facts_of(incident);
   CHECK(facts.is_true("account.limit_reached"));  // 11 + 2 > 12
   CHECK(facts.is_true("account.free_beyond_request"));
-  CHECK(near(facts.number("account.need"), 1.0 + 0.05 * 24, 1e-6));  // 2 - (12 - 11), and the margin
+  CHECK(near(facts.number("account.need"), 1.0 + 0.05 * 12, 1e-6));  // 2 - (12 - 11), and the margin of the cap
   incident.oom.limit = gib("20.00");
   facts = facts_of(incident);
   REQUIRE(facts.find("account.limit_reached") != nullptr);

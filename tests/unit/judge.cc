@@ -244,6 +244,24 @@ TEST_CASE("what the message proves is decided") {
   CHECK(bogus.causes[0].probability <= 0.99);
 }
 
+TEST_CASE("a small request in the loss is no huge tensor") {
+  Facts facts = full_device();
+  facts.set("trace.loss", true);
+  CHECK(first(judge(pack(), facts)) == "logits_spike");  // 346 MiB
+  facts.set("oom.request", mib(2));
+  CHECK(first(judge(pack(), facts)) != "logits_spike");
+}
+
+TEST_CASE("memory outside the framework may be anybody's where no process is counted") {
+  Facts facts = facts_of({gib(16.00), mib(68), gib(4.15), mib(10.24), mib(984), {}, {}, {}});
+  const double named = probability(judge(pack(), facts), "other_process");
+  facts.set("account.ownerless", true);
+  facts.set("account.holders", text("other processes, or libraries of this one"));
+  const Diagnosis open = judge(pack(), facts);
+  CHECK(probability(open, "other_process") < named);
+  CHECK(probability(open, "library_memory") > 0.02);
+}
+
 TEST_CASE("a late failure with a full device and nothing else stays undetermined, and asks for a series") {
   Facts facts = full_device();
   facts.set("run.steps", count(400));
