@@ -96,6 +96,18 @@ bool Facts::is_true(std::string_view name) const {
   return truth && *truth;
 }
 
+bool Facts::is_false(std::string_view name) const {
+  const Fact* fact = find(name);
+  const bool* truth = fact != nullptr ? std::get_if<bool>(&fact->value) : nullptr;
+  return truth != nullptr && !*truth;
+}
+
+std::optional<std::string> Facts::text(std::string_view name) const {
+  const Fact* fact = find(name);
+  const auto* said = fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
+  return said != nullptr ? std::optional(*said) : std::nullopt;
+}
+
 const FactSpec* find_fact_spec(std::string_view name) {
   const auto found = specs_by_name().find(name);
   return found == specs_by_name().end() ? nullptr : found->second;

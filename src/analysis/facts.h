@@ -34,6 +34,8 @@ class Facts {
   /// The number or a fallback; for analyses that build on earlier facts.
   std::optional<double> number(std::string_view name) const;
   bool is_true(std::string_view name) const;
+  bool is_false(std::string_view name) const;  ///< known, and not so
+  std::optional<std::string> text(std::string_view name) const;
   const std::map<std::string, Fact, std::less<>>& all() const { return facts_; }
 
  private:

@@ -48,6 +48,35 @@ std::optional<double> version_in(std::string_view text) {
   return major + minor / 100.0;
 }
 
+/// The version is printed nowhere, but the words of the message are those of one range of versions. Of an old range it
+/// is the newest, so that nothing is known to be there that came later.
+std::optional<double> version_of_words(std::string_view message_format) {
+  struct Words {
+    std::string_view message_format;
+    double version;
+  };
+  for (const auto& [format, version] : {Words{"torch-0.4", 0.04}, Words{"torch-1.0", 1.03}, Words{"torch-1.4", 1.1},
+                                        Words{"torch-1.11", 2.0}, Words{"torch-2.1", 2.01}, Words{"torch-2.9", 2.09}})
+    if (format == message_format) return version;
+  return std::nullopt;
+}
+
+/// The variable that PyTorch's allocator for this device reads. There is one for all devices since 2.9.
+void set_alloc_conf(const Incident* incident, Facts& facts) {
+  const Agent agent = incident != nullptr ? incident->oom.agent : Agent::cuda_allocator;
+  const auto version = facts.number("settings.torch");
+  std::string name = "PYTORCH_CUDA_ALLOC_CONF";
+  if (agent == Agent::npu_allocator)
+    name = "PYTORCH_NPU_ALLOC_CONF";
+  else if (facts.is_true("platform.rocm"))
+    name = "PYTORCH_HIP_ALLOC_CONF";
+  else if (version && *version >= 2.09)
+    name = "PYTORCH_ALLOC_CONF";
+  else if (agent == Agent::xpu_allocator)
+    return;
+  facts.set("platform.alloc_conf", Value{std::move(name)});
+}
+
 void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   struct Mark {
     std::string_view fact, file;
@@ -59,12 +88,19 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
                                                      {"framework.megatron", "megatron"},
                                                      {"framework.serving", "/vllm/"},
                                                      {"framework.serving", "/sglang/"},
+                                                     {"framework.comfyui", "comfy/"},
+                                                     {"framework.comfyui", "ComfyUI"},
+                                                     {"framework.webui", "stable-diffusion-webui"},
+                                                     {"framework.diffusers", "/diffusers/pipelines/"},
                                                      {"framework.tensorflow", "/tensorflow/"},
                                                      {"framework.jax", "/jax/"}});
   if (incident != nullptr)
-    for (const Frame& f : incident->oom.frames)
+    for (const Frame& f : incident->oom.frames) {
+      std::string file = f.file;
+      std::replace(file.begin(), file.end(), '\\', '/');
       for (const Mark& m : marks)
-        if (f.file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
+        if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
+    }
   const auto parsed = [&](std::string_view fact, std::string_view parser) {
     if (story.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
   };
@@ -108,17 +144,29 @@ void settle_frameworks(const Case& story, const Incident* incident, Facts& facts
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
 }
 
-/// False only where an engine that serves models failed and nothing in the log is of a training.
+/// Programs and libraries that have no training steps: a smaller batch or gradient accumulation means nothing to them.
+constexpr auto without_steps =
+    std::to_array<std::string_view>({"vllm",         "sglang",      "text-generation-inference",
+                                     "ollama",       "llama.cpp",   "ggml",
+                                     "metal",        "ctranslate2", "tensorrt",
+                                     "tensorrt_llm", "lmdeploy",    "triton",
+                                     "openvino",     "onnxruntime", "xgboost",
+                                     "lightgbm",     "catboost",    "rapids",
+                                     "faiss",        "blender",     "optix",
+                                     "miner"});
+
+/// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
+/// steps, too: those of the sampler.
 void set_training(const Case& story, const Incident* incident, Facts& facts) {
-  const bool serves =
-      facts.is_true("framework.serving") ||
-      (incident != nullptr &&
-       is_one_of(incident->oom.framework, {"vllm", "sglang", "text-generation-inference", "ollama", "llama.cpp", "ggml",
-                                           "metal", "ctranslate2", "tensorrt", "onnxruntime"}));
-  if (story.first_step || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
-      facts.is_true("trace.optimizer"))
+  const bool pictures = facts.is_true("framework.comfyui") || facts.is_true("framework.webui");
+  const bool steps = story.first_step && !pictures;
+  const bool engine = facts.is_true("framework.serving") || pictures || facts.is_true("framework.diffusers") ||
+                      facts.is_true("phase.generation") ||
+                      (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
+                                                        incident->oom.framework) != without_steps.end());
+  if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") || facts.is_true("trace.optimizer"))
     facts.set("run.trains", Value{true});
-  else if (serves)
+  else if (engine)
     facts.set("run.trains", Value{false});
 }
 
@@ -180,12 +228,10 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
       facts.set("settings.cuda_graphs", Value{true}, here);
-    // The version is printed nowhere, but the words of the message are those of one range of versions.
-    if (!facts.find("settings.torch") && incident->oom.message_format == "torch-2.1")
-      facts.set("settings.torch", Value{Number{2.01, 0}}, here);
-    if (!facts.find("settings.torch") && incident->oom.message_format == "torch-2.9")
-      facts.set("settings.torch", Value{Number{2.09, 0}}, here);
+    if (const auto version = version_of_words(incident->oom.message_format); version && !facts.find("settings.torch"))
+      facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }
+  set_alloc_conf(incident, facts);
   set_frameworks(story, incident, facts);
   settle_frameworks(story, incident, facts);
   set_training(story, incident, facts);

@@ -130,7 +130,7 @@ constexpr auto pytorch_places =
                                      "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
 
 bool is_for_other_framework(const SettingRule& setting, const Facts& facts) {
-  return facts.find("framework.pytorch") != nullptr && !facts.is_true("framework.pytorch") &&
+  return facts.is_false("framework.pytorch") &&
          std::find(pytorch_places.begin(), pytorch_places.end(), setting.scope) != pytorch_places.end();
 }
 

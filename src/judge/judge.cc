@@ -81,19 +81,34 @@ std::vector<Open> open_questions(const std::vector<Doubt>& doubts, const Facts& 
   return ranked;
 }
 
-// NVIDIA's tool knows NVIDIA's devices only.
-std::string command_here(std::string_view command, const Facts& facts) {
-  if (!command.starts_with("nvidia-smi")) return std::string(command);
-  const Fact* agent = facts.find("oom.agent");
-  const auto is_agent = [&](std::string_view name) {
-    const std::string* text = agent != nullptr ? std::get_if<std::string>(&agent->value) : nullptr;
-    return text != nullptr && *text == name;
-  };
+std::string device_command(std::string_view command, const Facts& facts) {
+  const auto is_agent = [&](std::string_view name) { return facts.text("oom.agent") == name; };
   if (facts.is_true("platform.rocm")) return "rocm-smi --showmeminfo vram --showpids";
   if (facts.is_true("platform.mps")) return "the GPU History of Activity Monitor";
   if (is_agent("npu_allocator")) return "npu-smi info";
   if (is_agent("xpu_allocator")) return "xpu-smi ps";
   return facts.is_true("platform.other") ? "the monitor of the accelerator" : std::string(command);
+}
+
+std::string series_command(std::string_view command, const Facts& facts) {
+  if (facts.is_true("framework.jax")) return "print(step, jax.local_devices()[0].memory_stats())   # once a step";
+  if (facts.is_true("framework.tensorflow"))
+    return "print(step, tf.config.experimental.get_memory_info(\"GPU:0\"))   # once a step";
+  if (facts.is_false("framework.pytorch") || facts.is_false("run.trains"))
+    return "the memory in use, printed every now and then";
+  if (facts.is_true("platform.mps")) return "print(step, torch.mps.driver_allocated_memory())   # once a step";
+  const std::string device = facts.text("platform.torch").value_or("cuda");
+  return device == "cuda" ? std::string(command)
+                          : "print(step, torch." + device + ".memory_allocated())   # once a step";
+}
+
+/// What settles a question, in the words of this program and this device.
+std::string command_here(std::string_view command, const Facts& facts) {
+  if (command.starts_with("nvidia-smi")) return device_command(command, facts);
+  if (command.starts_with("print(step, torch.cuda")) return series_command(command, facts);
+  if (command.starts_with("python train.py") && facts.is_false("run.trains"))
+    return "the whole output of the program: COMMAND 2>&1 | tee job.log";
+  return std::string(command);
 }
 
 std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const Facts& facts) {

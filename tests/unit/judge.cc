@@ -63,6 +63,7 @@ Facts facts_of(const Message& m) {
   facts.set("oom.agent", std::string("cuda_allocator"));
   facts.set("oom.has_numbers", true);
   facts.set("oom.beyond_exabyte", false);
+  facts.set("platform.alloc_conf", std::string("PYTORCH_CUDA_ALLOC_CONF"));
   facts.set("oom.capacity", m.capacity);
   facts.set("oom.free", m.free);
   facts.set("oom.allocated", m.allocated);
@@ -242,6 +243,22 @@ TEST_CASE("what the message proves is decided") {
   CHECK(bogus.cause == "bogus_request");
   CHECK(bogus.causes[0].probability > 0.9);
   CHECK(bogus.causes[0].probability <= 0.99);
+}
+
+TEST_CASE("a question is asked in the words of the program") {
+  const auto command = [](const char* fact, auto value) {
+    Facts facts = full_device();
+    facts.set("run.steps", count(400));
+    facts.set(fact, value);
+    for (const auto& q : judge(pack(), facts).questions)
+      if (q.missing == "trend.points") return q.command;
+    return std::string();
+  };
+  CHECK(command("framework.jax", true).find("jax.local_devices()") != std::string::npos);
+  CHECK(command("framework.tensorflow", true).find("tf.config") != std::string::npos);
+  CHECK(command("platform.torch", text("npu")).find("torch.npu.memory_allocated()") != std::string::npos);
+  CHECK(command("run.started", true).find("torch.cuda.memory_allocated()") != std::string::npos);
+  CHECK(command("framework.pytorch", false).find("torch") == std::string::npos);
 }
 
 TEST_CASE("a small request in the loss is no huge tensor") {
@@ -445,8 +462,11 @@ TEST_CASE("fragmentation is fixed with growing segments first") {
   // need = 6.64 - 6.22 GiB and 5 % of 19.92 GiB
   CHECK(double(d.plan->need) == Approx(1.416 * double(GiB)).epsilon(0.001));
 
-  facts.set("settings.torch", Number{2.10, 0});
+  facts.set("platform.alloc_conf", text("PYTORCH_ALLOC_CONF"));
   CHECK(judge(pack(), facts).fixes[0].settings[0].text == "export PYTORCH_ALLOC_CONF=expandable_segments:True");
+  facts.set("settings.torch", Number{1.10, 0});  // it came with 2.1
+  CHECK_FALSE(find_fix(judge(pack(), facts), "expandable-segments"));
+  facts.set("settings.torch", Number{2.10, 0});
   facts.set("settings.expandable_segments", true);
   CHECK_FALSE(find_fix(judge(pack(), facts), "expandable-segments"));
 }

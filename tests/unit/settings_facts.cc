@@ -163,4 +163,49 @@ TEST_CASE("how PyTorch names the device", "[settings_facts]") {
   }
 }
 
+TEST_CASE("the allocator's variable is that of the device and the version", "[settings_facts]") {
+  const auto variable = [](Agent agent, const char* message_format) {
+    Incident incident;
+    incident.oom.agent = agent;
+    incident.oom.message_format = message_format;
+    Facts facts;
+    setting_facts({}, &incident, facts);
+    return facts.text("platform.alloc_conf").value_or("");
+  };
+  CHECK(variable(Agent::cuda_allocator, "torch-2.2") == "PYTORCH_CUDA_ALLOC_CONF");
+  CHECK(variable(Agent::cuda_allocator, "torch-2.9") == "PYTORCH_ALLOC_CONF");
+  CHECK(variable(Agent::hip_allocator, "torch-2.2") == "PYTORCH_HIP_ALLOC_CONF");
+  CHECK(variable(Agent::npu_allocator, "torch-2.1") == "PYTORCH_NPU_ALLOC_CONF");
+  CHECK(variable(Agent::xpu_allocator, "torch-2.2").empty());
+}
+
+TEST_CASE("old words are those of an old version", "[settings_facts]") {
+  const auto version = [](const char* message_format) {
+    Incident incident;
+    incident.oom.message_format = message_format;
+    Facts facts;
+    setting_facts({}, &incident, facts);
+    return facts.number("settings.torch").value_or(0);
+  };
+  CHECK(version("torch-1.0") == 1.03);
+  CHECK(version("torch-1.4") == 1.1);
+  CHECK(version("torch-2.1") == 2.01);
+  CHECK(version("torch-2.4") == 0);
+}
+
+TEST_CASE("a program that makes pictures trains nothing, though its sampler prints steps", "[settings_facts]") {
+  Case story;
+  story.first_step = 4;
+  Incident incident;
+  incident.oom.frames = {{"C:\\ComfyUI\\execution.py", 328, "execute", "", false}};
+  Facts facts;
+  setting_facts(story, &incident, facts);
+  CHECK(facts.is_true("framework.comfyui"));
+  CHECK(facts.is_false("run.trains"));
+  incident.oom.frames = {{"/home/user/project/train.py", 12, "main", "", false}};
+  Facts training;
+  setting_facts(story, &incident, training);
+  CHECK(training.is_true("run.trains"));
+}
+
 }  // namespace oomdoctor
