@@ -84,8 +84,20 @@ bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
          contains(f.function, ".forward");
 }
+bool names(char c) {
+  return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+/// "model.to(device)", "self.base_model.to(", and not what a model returned: "model(x).to(device)".
+bool moves_model(std::string_view code) {
+  for (std::size_t at = code.find(".to("); at != code.npos; at = code.find(".to(", at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && names(code[begin - 1])) --begin;
+    if (contains(code.substr(begin, at - begin), "model")) return true;
+  }
+  return false;
+}
 bool loads(const Frame& f) {
-  if (contains(f.code, ".to(") && f.library == false && contains(f.code, "model")) return true;
+  if (!f.library && moves_model(f.code)) return true;
   if (contains(f.code, "model.cuda(")) return true;
   return std::find(load_functions.begin(), load_functions.end(), f.function) != load_functions.end();
 }

@@ -228,7 +228,9 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
       facts.set("settings.cuda_graphs", Value{true}, here);
-    if (const auto version = version_of_words(incident->oom.message_format); version && !facts.find("settings.torch"))
+    const bool same_words = agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // others kept old ones
+    if (const auto version = version_of_words(incident->oom.message_format);
+        version && same_words && !facts.find("settings.torch"))
       facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }
   set_alloc_conf(incident, facts);

@@ -70,6 +70,14 @@ TEST_CASE("a traceback tells the phase", "[phases]") {
   CHECK(phase_in(Case{}, {user, forward}) == "forward");  // the log may begin anywhere
 }
 
+TEST_CASE("what a model returned may be moved without the model", "[phases]") {
+  const auto phase = [](const char* code) { return phase_in(run_of(0), {{"train.py", 3, "main", code, false}}); };
+  CHECK(phase("model.to(device)") == "load");
+  CHECK(phase("self.base_model.to(args.device, dtype)") == "load");
+  CHECK(phase("out = model(x).to(device)") != "load");
+  CHECK(phase("image = self.process(self.first_model.decode(z).to(device).float())") != "load");
+}
+
 TEST_CASE("without a traceback the last marker of the rank counts", "[phases]") {
   Case story = run_of(50);
   story.remarks = {marker("phase/load", 10), marker("phase/evaluation", 500), marker("phase/generation", 2000)};
