@@ -186,6 +186,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.deepspeed", truth, "DeepSpeed is in use"},
       {"framework.megatron", truth, "Megatron is in use"},
       {"framework.serving", truth, "vLLM, SGLang or another serving engine"},
+      {"framework.engine", text, "the engine that serves the model: vLLM, SGLang, TGI, …"},
       {"framework.comfyui", truth, "ComfyUI makes pictures"},
       {"framework.webui", truth, "the web interface of Stable Diffusion makes pictures"},
       {"framework.diffusers", truth, "a pipeline of diffusers makes pictures"},

@@ -115,6 +115,25 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
 }
 
+/// Which engine served the model: by its own message, or by its files in the traceback.
+void set_engine(const Incident& incident, Facts& facts) {
+  struct Engine {
+    std::string_view framework, file, name;
+  };
+  static constexpr auto engines = std::to_array<Engine>({{"vllm", "/vllm/", "vLLM"},
+                                                         {"sglang", "/sglang/", "SGLang"},
+                                                         {"text-generation-inference", "text_generation_server", "TGI"},
+                                                         {"tensorrt_llm", "/tensorrt_llm/", "TensorRT-LLM"},
+                                                         {"lmdeploy", "/lmdeploy/", "LMDeploy"},
+                                                         {"ollama", "/ollama/", "ollama"},
+                                                         {"llama.cpp", "/llama.cpp/", "llama.cpp"}});
+  const auto& frames = incident.oom.frames;
+  for (const Engine& e : engines)
+    if (incident.oom.framework == e.framework ||
+        std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.file.find(e.file) != f.file.npos; }))
+      return facts.set("framework.engine", Value{std::string(e.name)}, {incident.evidence});
+}
+
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -235,6 +254,7 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
   }
   set_alloc_conf(incident, facts);
   set_frameworks(story, incident, facts);
+  if (incident != nullptr) set_engine(*incident, facts);
   settle_frameworks(story, incident, facts);
   set_training(story, incident, facts);
 }

@@ -129,13 +129,24 @@ constexpr auto pytorch_places =
                                      "HF peft", "HF TRL", "TRL", "accelerate", "Lightning", "DeepSpeed", "Megatron",
                                      "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
 
+/// Engines that serve models: the switches of one mean nothing to another.
+constexpr auto engines =
+    std::to_array<std::string_view>({"vLLM", "SGLang", "TGI", "TensorRT-LLM", "LMDeploy", "ollama", "llama.cpp"});
+
+bool is_for_other_engine(const SettingRule& setting, const Facts& facts) {
+  const auto engine = facts.text("framework.engine");
+  return engine && *engine != setting.scope &&
+         std::find(engines.begin(), engines.end(), setting.scope) != engines.end();
+}
+
 bool is_for_other_framework(const SettingRule& setting, const Facts& facts) {
   return facts.is_false("framework.pytorch") &&
          std::find(pytorch_places.begin(), pytorch_places.end(), setting.scope) != pytorch_places.end();
 }
 
 bool may_apply(const SettingRule& setting, const Facts& facts) {
-  return !is_for_other_framework(setting, facts) && !(setting.when && setting.when->truth(facts) == Truth::no);
+  return !is_for_other_framework(setting, facts) && !is_for_other_engine(setting, facts) &&
+         !(setting.when && setting.when->truth(facts) == Truth::no);
 }
 
 /// The fix means something to this program, and there is a place to carry it out.

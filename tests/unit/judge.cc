@@ -245,6 +245,20 @@ TEST_CASE("what the message proves is decided") {
   CHECK(bogus.causes[0].probability <= 0.99);
 }
 
+TEST_CASE("an engine gets its own switches only") {
+  Facts facts;
+  facts.set("oom.kind", text("pool"));
+  facts.set("framework.serving", true);
+  for (const char* engine : {"vLLM", "SGLang", "TGI"}) {
+    facts.set("framework.engine", text(engine));
+    const Diagnosis d = judge(pack(), facts);
+    const RankedFix* shorter = find_fix(d, "shorter-context");
+    REQUIRE(shorter);
+    REQUIRE(shorter->settings.size() == 1);
+    CHECK(shorter->settings[0].scope == engine);
+  }
+}
+
 TEST_CASE("a question is asked in the words of the program") {
   const auto command = [](const char* fact, auto value) {
     Facts facts = full_device();

@@ -208,4 +208,19 @@ TEST_CASE("a program that makes pictures trains nothing, though its sampler prin
   CHECK(training.is_true("run.trains"));
 }
 
+TEST_CASE("an engine is known by its message, or by its files", "[settings_facts]") {
+  const auto engine = [](const char* framework, const char* file) {
+    Incident incident;
+    incident.oom.framework = framework;
+    incident.oom.frames = {{file, 1, "main", "", false}};
+    Facts facts;
+    setting_facts({}, &incident, facts);
+    return facts.text("framework.engine").value_or("");
+  };
+  CHECK(engine("sglang", "server.py") == "SGLang");
+  CHECK(engine("pytorch", "/opt/venv/lib/python3.12/site-packages/vllm/worker.py") == "vLLM");
+  CHECK(engine("text-generation-inference", "") == "TGI");
+  CHECK(engine("pytorch", "/home/user/train.py").empty());
+}
+
 }  // namespace oomdoctor
