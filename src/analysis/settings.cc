@@ -86,8 +86,6 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
                                                      {"framework.lightning", "lightning"},
                                                      {"framework.deepspeed", "/deepspeed/"},
                                                      {"framework.megatron", "megatron"},
-                                                     {"framework.serving", "/vllm/"},
-                                                     {"framework.serving", "/sglang/"},
                                                      {"framework.comfyui", "comfy/"},
                                                      {"framework.comfyui", "ComfyUI"},
                                                      {"framework.webui", "stable-diffusion-webui"},
@@ -119,19 +117,24 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
 void set_engine(const Incident& incident, Facts& facts) {
   struct Engine {
     std::string_view framework, file, name;
+    bool serves = true;  ///< requests of many at once, from a cache that it sized at its start
   };
   static constexpr auto engines = std::to_array<Engine>({{"vllm", "/vllm/", "vLLM"},
                                                          {"sglang", "/sglang/", "SGLang"},
                                                          {"text-generation-inference", "text_generation_server", "TGI"},
                                                          {"tensorrt_llm", "/tensorrt_llm/", "TensorRT-LLM"},
                                                          {"lmdeploy", "/lmdeploy/", "LMDeploy"},
-                                                         {"ollama", "/ollama/", "ollama"},
-                                                         {"llama.cpp", "/llama.cpp/", "llama.cpp"}});
+                                                         {"ollama", "/ollama/", "ollama", false},
+                                                         {"llama.cpp", "/llama.cpp/", "llama.cpp", false}});
   const auto& frames = incident.oom.frames;
-  for (const Engine& e : engines)
-    if (incident.oom.framework == e.framework ||
-        std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.file.find(e.file) != f.file.npos; }))
-      return facts.set("framework.engine", Value{std::string(e.name)}, {incident.evidence});
+  for (const Engine& e : engines) {
+    if (incident.oom.framework != e.framework &&
+        std::none_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.file.find(e.file) != f.file.npos; }))
+      continue;
+    facts.set("framework.engine", Value{std::string(e.name)}, {incident.evidence});
+    if (e.serves) facts.set("framework.serving", Value{true}, {incident.evidence});
+    return;
+  }
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
