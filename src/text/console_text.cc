@@ -41,7 +41,26 @@ bool is_drawn(std::string_view line) {
   return (is_wall(line.front()) && is_wall(line.back())) || line.find_first_not_of(line.front(), 1) == line.npos;
 }
 
+/// Some programs print a blank behind their last word.
+bool ends_sentence(std::string_view line) {
+  const std::size_t last = line.find_last_not_of(" \t");
+  return last != line.npos && std::string_view(".!?:").find(line[last]) != std::string_view::npos;
+}
+
 enum class Rest { no, perhaps, yes };
+
+/// What follows the full lines of one form. Rows of a table are now and then followed by something that reads as a
+/// rest.
+struct Followers {
+  std::array<int, 3> count{};  ///< by Rest
+
+  void add(Rest rest) { ++count[static_cast<std::size_t>(rest)]; }
+  Rest verdict() const {
+    const auto [no, perhaps, yes] = count;
+    if (no > perhaps + yes) return Rest::no;
+    return yes > 0 ? Rest::yes : perhaps > 0 ? Rest::perhaps : Rest::no;
+  }
+};
 
 /// Whether `next` is the rest of a full line: cut in a word, in a number or at a blank, it begins as no line of its own
 /// would.
@@ -51,7 +70,7 @@ Rest is_rest(std::string_view line, std::string_view next) {
   const char last = line.back(), first = next.front();
   if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
   if (is(first, isspace)) return next.size() > 1 && is(next[1], isspace) ? Rest::perhaps : Rest::yes;
-  if (is(last, isspace)) return Rest::yes;
+  if (is(last, isspace)) return ends_sentence(line) ? Rest::perhaps : Rest::yes;
   const bool in_word = is(last, isalpha) && is(first, islower), in_number = is(last, isdigit) && is(first, isdigit);
   return in_word || in_number || is(first, ispunct) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
 }
@@ -83,15 +102,14 @@ std::size_t console_width(std::string_view head) {
     at += piece->line.size() + piece->end.size();
   }
   if (width < narrowest) return 0;
-  std::map<std::string, Rest> rests;  ///< by full lines that differ in more than their digits
+  std::map<std::string, Followers> forms;  ///< full lines that differ in more than their digits
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
     const auto& [line, columns] = lines[i];
     if (columns != width || is_drawn(line)) continue;
-    Rest& rest = rests.try_emplace(digits_alike(line), Rest::no).first->second;
-    rest = std::max(rest, is_rest(line, lines[i + 1].first));
+    forms[digits_alike(line)].add(is_rest(line, lines[i + 1].first));
   }
   const auto count = [&](Rest rest) {
-    return std::count_if(rests.begin(), rests.end(), [&](const auto& r) { return r.second == rest; });
+    return std::count_if(forms.begin(), forms.end(), [&](const auto& form) { return form.second.verdict() == rest; });
   };
   const bool usual = std::find(usual_widths.begin(), usual_widths.end(), width) != usual_widths.end();
   if (count(Rest::yes) < (usual ? 1 : enough) ||

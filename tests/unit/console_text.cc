@@ -101,6 +101,19 @@ TEST_CASE("what no console broke stays as it is") {
   }
 }
 
+TEST_CASE("a blank behind a last word and a line between rows are no cuts") {
+  const std::string stopped =
+      "RuntimeError: DataLoader worker (pid 7182) is killed by signal: Killed. \nrun.sh: line 12: stopped\n";
+  const std::string rows =
+      "mem avail:  4120 of 32010 MiB (12 %), swap free:  811 of 2047 MiB (39 %)\n"
+      "mem avail:  4118 of 32010 MiB (12 %), swap free:  810 of 2047 MiB (39 %)\n"
+      "mem avail:  4117 of 32010 MiB (12 %), swap free:  806 of 2047 MiB (39 %)\n";
+  REQUIRE(stopped.find('\n') == 72);
+  REQUIRE(rows.find('\n') == 72);
+  CHECK(console_width(stopped) == 0);
+  CHECK(console_width(rows + "...\n" + rows + "...\n") == 0);
+}
+
 TEST_CASE("a broken text is put together the same in pieces of any size") {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += broken_at(66, "\r\n");
