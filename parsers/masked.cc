@@ -2,58 +2,74 @@
 //
 // cuBLAS, cuDNN, NCCL and their kin allocate outside the framework's pool; on a full card they report a status of their
 // own. NOT_INITIALIZED also follows a kernel's assertion, which poisons the context: where one stands above, the status
-// says nothing. NCCL's multicast buffers (NVLS) are another resource. Xid numbers:
-// https://docs.nvidia.com/deploy/xid-errors.
+// says nothing. Each is called as it is printed. NCCL names the refusal itself; its multicast buffers (NVLS) are
+// another resource. Xid numbers: https://docs.nvidia.com/deploy/xid-errors.
 #include <array>
 
 #include "parse/context.h"
 #include "parse/parser.h"
+#include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
+/// Between the two stands the traceback of the exception.
 bool poisoned(const Cursor& cursor) {
-  return is_near(
-      cursor, 40, 0,
-      {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure", "Xid ("});
+  return is_near(cursor, 120, 0,
+                 {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure",
+                  "Xid (", "] Assertion `"});
 }
 
-void tell(const Match& m, Sink& sink, std::string_view status) {
-  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+Oom masked_by(std::string_view status) {
   Oom oom;
   oom.kind = OomKind::masked;
   oom.agent = Agent::library;
   oom.message_format = std::string(status);
-  sink.oom(std::move(oom));
+  return oom;
 }
 
-void status(const Match& m, Sink& sink) { tell(m, sink, m[1]); }
-void cudnn_algorithm(const Match& m, Sink& sink) { tell(m, sink, "CUDNN_NO_ALGORITHM"); }
+void status(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+  sink.oom(masked_by(m[1]));
+}
 
 /// JAX; the statuses themselves may stand above it.
 void jax_dnn(const Match& m, Sink& sink) {
-  if (!is_near(m.cursor, 40, 0, {"CUDNN_STATUS_", "cudnn handle"})) tell(m, sink, "CUDNN_STATUS_NOT_INITIALIZED");
-}
-/// PyTorch up to 1.0 wrote the statuses out.
-void cublas_words(const Match& m, Sink& sink) {
-  tell(m, sink, m[1][0] == 'r' ? "CUBLAS_STATUS_ALLOC_FAILED" : "CUBLAS_STATUS_NOT_INITIALIZED");
+  if (!is_near(m.cursor, 40, 0, {"CUDNN_STATUS_", "cudnn handle"})) status(m, sink);
 }
 
-void tensorflow_handle(const Match& m, Sink& sink) {
-  tell(m, sink,
-       m.text.find("cudnn") != std::string_view::npos ? "CUDNN_STATUS_NOT_INITIALIZED" : "CUBLAS_STATUS_ALLOC_FAILED");
+/// What the same thread could not get: "Failed to CUDA calloc 6291456 bytes" stands on one of its next lines.
+std::optional<Line> refused_size(const Match& m) {
+  const auto line = find_ahead(m.cursor, 4, "Failed to CUDA ");
+  const std::string_view thread = m.text.substr(0, static_cast<std::size_t>(m[1].end() - m.text.begin()));
+  return line && line->text.starts_with(thread) ? line : std::nullopt;
 }
 
 /// "gpu-04:5120:5188 [3] NCCL WARN …": the device in brackets.
 void nccl(const Match& m, Sink& sink) {
   for (const std::string_view other : {"nvls", "NVLS", "ulticast"})
     if (m.text.find(other) != m.text.npos) return;
+  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+  Oom oom = refusal("nccl", Agent::library);
   if (m.has(1)) {
     Where where;
     where.device = static_cast<int>(leading_integer(m[1]));
     sink.at(where);
+    if (const auto size = refused_size(m)) {
+      oom.request = size_before(size->text, " bytes");
+      sink.claim_through(size->number);
+    }
   }
-  tell(m, sink, "NCCL_CUDA_OUT_OF_MEMORY");
+  sink.oom(std::move(oom));
+}
+
+/// The end of the exception's text may be all that is printed. It does not say why the call failed.
+void nccl_calloc(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+  if (is_near(m.cursor, 200, 0, {"Cuda failure"})) return;
+  Oom oom = masked_by(m[1]);
+  oom.request = Bytes{leading_integer(m[2]), 0};
+  sink.oom(std::move(oom));
 }
 
 void triton(const Match& m, Sink& sink) {
@@ -102,27 +118,28 @@ constexpr Pattern patterns[] = {
          .example = "RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED",
          .emit = status,
          .source = "torch: aten/src/ATen/cudnn/Exceptions.h"}),
-    checked(
-        {.name = "masked/cudnn_algorithm",
-         .anchor = "algorithm",
-         .regex =
-             R"((?:Error: Unable to find a valid cuDNN algorithm to run convolution|Failed to get convolution algorithm\. This is )"
-             R"(probably because cuDNN failed to initialize))",
-         .example = "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
-         .emit = cudnn_algorithm,
-         .source = "torch: aten/src/ATen/native/cudnn/Conv_v8.cpp"}),
+    checked({.name = "masked/cudnn_algorithm",
+             .anchor = "algorithm",
+             .regex =
+                 R"(((?<=Error: )Unable to find a valid cuDNN algorithm(?= to run convolution)|)"
+                 R"(Failed to get convolution algorithm(?=\. This is probably because cuDNN failed to initialize)))",
+             .captures = 1,
+             .example = "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
+             .emit = status,
+             .source = "torch: aten/src/ATen/native/cudnn/Conv_v8.cpp"}),
     checked(
         {.name = "masked/tensorflow_handle",
          .anchor = "handle: ",
-         .regex =
-             R"([Ff]ailed to create (?:cublas|cudnn) handle: (?:the resource allocation failed|cublas error: the resource allocation failed))",
+         .regex = R"([Ff]ailed to create (?:cublas|cudnn) handle: (?:cublas error: )?(the resource allocation failed))",
+         .captures = 1,
          .example = "E tensorflow/stream_executor/cuda/cuda_blas.cc:226] failed to create cublas handle: the resource "
                     "allocation failed",
-         .emit = tensorflow_handle,
+         .emit = status,
          .source = "tensorflow: tensorflow/stream_executor/cuda/cuda_blas.cc"}),
     checked({.name = "masked/jax_dnn",
              .anchor = "DNN library init",
-             .regex = R"(FAILED_PRECONDITION: DNN library initialization failed)",
+             .regex = R"(FAILED_PRECONDITION: (DNN library initialization failed))",
+             .captures = 1,
              .example = "jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: DNN library initialization failed. "
                         "Look at the errors above for more details.",
              .emit = jax_dnn,
@@ -133,8 +150,8 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "RuntimeError: cublas runtime error : resource allocation failed at "
                         "/pytorch/aten/src/THC/THCGeneral.cpp:216",
-             .emit = cublas_words,
-             .source = "torch: aten/src/THC/THCGeneral.cpp"}),
+             .emit = status,
+             .source = "torch 1.0 and older: aten/src/THC/THCGeneral.cpp"}),
     checked(
         {.name = "masked/paddle",
          .anchor = "(External) CU",
@@ -177,6 +194,13 @@ constexpr Pattern patterns[] = {
              .example = "gpu-04:5120:5188 [3] transport/p2p.cc:215 NCCL WARN Cuda failure 2 'out of memory'",
              .emit = nccl,
              .source = "nccl: src/include/checks.h"}),
+    checked({.name = "masked/nccl_calloc",
+             .anchor = "Failed to CUDA ",
+             .regex = R"((Failed to CUDA [cm]alloc(?: async)?) (\d{1,15}) bytes)",
+             .captures = 2,
+             .example = "Failed to CUDA calloc async 3640 bytes",
+             .emit = nccl_calloc,
+             .source = "nccl: src/include/alloc.h"}),
     checked({.name = "masked/triton",
              .anchor = "Triton Error",
              .regex = R"(Triton Error \[(?:CUDA|HIP)\]: out of memory)",
@@ -196,7 +220,7 @@ constexpr Pattern patterns[] = {
          .anchor = "Cuda failure",
          .regex =
              R"(Cuda failure(?: \d{1,3})? '(?:an illegal memory access was encountered|an illegal instruction was encountered|)"
-             R"(unspecified launch failure|misaligned address))",
+             R"(unspecified launch failure|misaligned address|device-side assert triggered))",
          .example = "enqueue.cc:1556 NCCL WARN Cuda failure 700 'an illegal memory access was encountered'",
          .emit = fault,
          .source = "nccl: src/include/checks.h"}),
@@ -209,6 +233,13 @@ constexpr Pattern patterns[] = {
          .example = "RuntimeError: CUDA error: an illegal memory access was encountered",
          .emit = fault,
          .source = "torch: c10/cuda/CUDAException.cpp"}),
+    checked({.name = "masked/assertion",
+             .anchor = "] Assertion `",
+             .regex = R"(block: \[\d{1,10},\d{1,10},\d{1,10}\], thread: \[\d{1,4},\d{1,4},\d{1,4}\] Assertion `)",
+             .example = "../aten/src/ATen/native/cuda/Loss.cu:245: nll_loss_forward: block: [0,0,0], thread: [7,0,0] "
+                        "Assertion `t >= 0 && t < n_classes` failed.",
+             .emit = fault,
+             .source = "CUDA's device runtime: assert() in a kernel"}),
     checked({.name = "masked/hardware",
              .anchor = "uncorrectable ECC",
              .regex = R"(CUDA error: uncorrectable ECC error encountered)",

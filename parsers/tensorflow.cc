@@ -169,7 +169,7 @@ void malloc_async(const Match& m, Sink& sink) {
 
 /// A copy to the device found no room and says so only in this way.
 void destination(const Match&, Sink& sink) {
-  Oom oom = base(Agent::library, "tf-dst-tensor");
+  Oom oom = base(Agent::library, "Dst tensor is not initialized");
   oom.kind = OomKind::masked;
   sink.oom(std::move(oom));
 }
