@@ -1,0 +1,81 @@
+// Failures of a device in few words: the class of an exception, a message cut short, a macro's line. No numbers.
+//
+// The full message may stand near; then that is the report, and these words are a part of it.
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// A traceback lies between the head of an exception and its message.
+bool reported(const Cursor& cursor) {
+  return is_near(cursor, 14, 200,
+                 {"Tried to allocate", "Allocation on device", " error: out of memory", "CUDA_ERROR_OUT_OF_MEMORY"});
+}
+
+Oom torch_oom(std::string_view format, Agent agent = Agent::cuda_allocator) {
+  Oom oom = refusal("pytorch", agent);
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+void class_name(const Match& m, Sink& sink) {
+  if (!reported(m.cursor)) sink.oom(torch_oom("torch-class"));
+}
+
+/// "Allocation on device 0 would exceed …": PyTorch 2.2 and later print the index as a character, and device 0 ends the
+/// text.
+void malloc_async(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 0, 2, {"would exceed"}))
+    sink.oom(torch_oom("torch-cudaMallocAsync", Agent::cuda_malloc_async));
+}
+
+/// ComfyUI says so of every class that means it, below the message.
+void comfyui(const Match& m, Sink& sink) {
+  if (!is_near(m.cursor, 40, 0, {"memory", "Memory", "Allocation on device"})) sink.oom(torch_oom("comfyui"));
+}
+
+/// The macro of many CUDA programs: cudaGetErrorString and the place.
+void error_at_line(const Match& m, Sink& sink) {
+  const bool bitsandbytes = m[1].find("bitsandbytes") != std::string_view::npos;
+  Oom oom = refusal(bitsandbytes ? "pytorch" : "");
+  oom.message_format = "error-at-line";
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "bare_oom/class",
+             .anchor = "OutOfMemoryError: ",
+             .regex = R"((?:^|[:\]|>)!-] )torch\.(?:cuda\.)?OutOfMemoryError: (?!Caught ))",
+             .example = "torch.cuda.OutOfMemoryError: no room for the batch",
+             .emit = class_name,
+             .fallback = true,
+             .source = "torch: torch/csrc/Exceptions.cpp"}),
+    checked({.name = "bare_oom/malloc_async",
+             .anchor = "Allocation on device",
+             .regex = R"((?:^|[:!*] )Allocation on device ?[^ -~]?$)",
+             .example = "torch.OutOfMemoryError: Allocation on device ",
+             .emit = malloc_async,
+             .source = "torch: c10/cuda/CUDAMallocAsyncAllocator.cpp"}),
+    checked({.name = "bare_oom/comfyui",
+             .anchor = "Got an OOM, ",
+             .regex = R"(Got an OOM, unloading all loaded models)",
+             .example = "Got an OOM, unloading all loaded models.",
+             .emit = comfyui,
+             .source = "ComfyUI: execution.py"}),
+    checked({.name = "bare_oom/error_at_line",
+             .anchor = "of memory at line",
+             .regex = R"((?:^|[:\]|>)] )Error out of memory at line \d{1,6} in file ([^\r\n]{1,250}))",
+             .captures = 1,
+             .example = "Error out of memory at line 212 in file /src/bitsandbytes/csrc/pythonInterface.cpp",
+             .emit = error_at_line,
+             .source = "bitsandbytes: csrc/ops.cuh"}),
+};
+
+}  // namespace
+
+extern const Parser bare_oom;
+const Parser bare_oom{
+    .name = "bare_oom", .title = "Out of memory in few words", .source = "real logs", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
