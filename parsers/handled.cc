@@ -3,25 +3,52 @@
 // Most of them stand beside the allocator's own message and then only mark it as handled (remarks handled/…). Where the
 // tool swallowed that message, its text is the only report: an Oom with `caught`. In both cases the run did not die of
 // it.
+#include <algorithm>
+#include <array>
+
 #include "parse/context.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-/// The report itself stands near: fourteen lines are what a program prints between the two.
-bool reported(const Cursor& cursor) {
-  return is_near(cursor, 14, 6, {"Tried to allocate", "would exceed allowed memory"});
+/// The report itself: on the notice's line, or above it; fourteen lines are what a program prints between the two. A
+/// notice in the same words between them had that report.
+bool reported(const Match& m) {
+  static constexpr std::array<std::string_view, 3> messages{"Tried to allocate", "would exceed allowed memory",
+                                                            "THCudaCheck FAIL"};
+  const auto holds_message = [](std::string_view text) {
+    return std::any_of(messages.begin(), messages.end(), [&](auto word) { return text.find(word) != text.npos; });
+  };
+  constexpr std::size_t longest = 20;
+  const std::string_view words = m.text.substr(m.captures.begin, longest);
+  const std::string_view notice = words.substr(0, words.find_first_of("0123456789"));
+  bool found = holds_message(m.text);
+  if (found) return true;
+  m.cursor.backward(14, [&](const Line& line) {
+    found = holds_message(line.text);
+    return !found && line.text.find(notice) == line.text.npos;
+  });
+  return found;
 }
 
-void caught(const Match& m, Sink& sink, std::string_view format, std::string_view remark,
-            std::string_view device = {}) {
+/// Where a logger wrote the notice with its exception, the message is the last line of the traceback that follows.
+std::optional<Line> own_message(const Cursor& cursor) {
+  constexpr int longest_traceback = 120;
+  if (!find_ahead(cursor, 1, "Traceback (most recent call last)")) return std::nullopt;
+  return find_ahead(cursor, longest_traceback, "Tried to allocate");
+}
+
+void caught(const Match& m, Sink& sink, std::string_view format, std::string_view remark, std::string_view device = {},
+            std::optional<double> number = {}) {
   if (is_program_text(m.cursor.line().body())) return;
   Where where;
   if (!device.empty()) where.device = static_cast<int>(leading_integer(device));
   sink.at(where);
-  sink.remark(remark);
-  if (reported(m.cursor)) return;
+  const auto own = own_message(m.cursor);
+  if (own) sink.claim_through(own->number);
+  sink.remark(remark, number);
+  if (own || reported(m)) return;
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = std::string(format);
@@ -32,6 +59,9 @@ void caught(const Match& m, Sink& sink, std::string_view format, std::string_vie
 void smaller(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body()))
     sink.remark("handled/smaller_batch", static_cast<double>(leading_integer(m[1])));
+}
+void lightning(const Match& m, Sink& sink) {
+  caught(m, sink, "lightning-batch-size", "handled/smaller_batch", {}, static_cast<double>(leading_integer(m[1])));
 }
 void skipped(const Match&, Sink& sink) { sink.remark("handled/skipped"); }
 void non_fatal(const Match&, Sink& sink) { sink.remark("handled/non_fatal"); }
@@ -54,6 +84,12 @@ void fairseq_exception(const Match& m, Sink& sink) {
   if (find_ahead(m.cursor, summaries, "attempting to recover from OOM") ||
       find_behind(m.cursor, 6, "attempting to recover from OOM") || find_ahead(m.cursor, summaries, "skipping batch") ||
       find_ahead(m.cursor, summaries, "retrying batch"))
+    sink.remark("handled/skipped");
+}
+
+/// It ends the text of the exception. A traceback behind it says that the process did not go on all the same.
+void fairseq_skipping(const Match& m, Sink& sink) {
+  if (find_behind(m.cursor, 2, "ran out of memory with exception") && !find_ahead(m.cursor, 2, "Traceback (most"))
     sink.remark("handled/skipped");
 }
 
@@ -102,7 +138,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(Batch size \d{1,7} failed, trying batch size (\d{1,7}))",
              .captures = 1,
              .example = "Batch size 64 failed, trying batch size 32",
-             .emit = smaller,
+             .emit = lightning,
              .source = "lightning: src/lightning/pytorch/tuner/batch_size_scaling.py"}),
     checked({.name = "handled/autobatch",
              .anchor = "AutoBatch: ",
@@ -152,6 +188,12 @@ constexpr Pattern patterns[] = {
              "| OOM: Ran out of memory with exception: CUDA out of memory.\n| WARNING: attempting to recover from OOM",
          .emit = fairseq_exception,
          .source = "fairseq: fairseq/trainer.py"}),
+    checked({.name = "handled/fairseq_skipping",
+             .anchor = "Skipping batch",
+             .regex = R"(^ Skipping batch$)",
+             .example = "| WARNING: ran out of memory with exception: no room;\n Skipping batch",
+             .emit = fairseq_skipping,
+             .source = "fairseq: fairseq/trainer.py"}),
     checked(
         {.name = "handled/composer",
          .anchor = "out of memory detected",

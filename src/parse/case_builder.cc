@@ -106,6 +106,8 @@ bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oo
   if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
   if (found != streams_.end() && found->second.advances > trail.advances) return false;
+  const std::string_view test = failed_test(mention_->line.body());
+  if (!test.empty() && !trail.test.empty() && test != trail.test) return false;
   const i64 distance = line() - trail.line;
   if (old.oom.agent == now.agent && comes_in_parts(now.agent) && old.oom.request && now.request)
     return complement(old.oom, now) && distance <= dump_distance;
@@ -174,6 +176,7 @@ void CaseBuilder::oom(Oom oom) {
       if (!old.where.rank) old.where.rank = where_.rank;
       if (!old.where.device) old.where.device = where_.device;
       old.handled |= oom.caught;
+      if (trails_[i].test.empty()) trails_[i].test = failed_test(mention_->line.body());
       trails_[i].line = std::max(line(), claimed_through_);
       return;
     }
@@ -185,7 +188,7 @@ void CaseBuilder::oom(Oom oom) {
   }
   const Event here = event_here();
   Incident incident;
-  if (oom.frames.empty()) oom.frames = read_traceback(*cursor_);
+  if (oom.frames.empty() && !oom.caught) oom.frames = read_traceback(*cursor_);
   incident.handled = oom.caught;
   if (oom.caught) incident.handled_by = evidence();
   incident.oom = std::move(oom);
@@ -193,7 +196,8 @@ void CaseBuilder::oom(Oom oom) {
   incident.where = where_;
   incident.when = here.when;
   case_.incidents.push_back(std::move(incident));
-  trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_)});
+  trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
+                     std::string(failed_test(mention_->line.body()))});
 }
 
 std::size_t CaseBuilder::hash_of(const SeriesId& id) {
@@ -372,7 +376,7 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
   if (name == "run/resumed") end_run();
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
-    signs_.push_back({line(), stream_id(), run_, name, evidence()});
+    signs_.push_back({line(), claimed_through_, stream_id(), run_, name, evidence()});
   i64& count = case_.remark_counts[name];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) {
     // The latest matters most (the phase at the end): it takes the place of the one before it.
@@ -399,7 +403,9 @@ void CaseBuilder::finish() {
     for (const Sign& sign : signs_) {
       if (incident.handled) continue;
       const i64 distance = sign.line - last_line;
-      const bool near = distance >= -3 && distance <= handled_distance && sign.id.starts_with("handled/");
+      // It speaks of what stands above it, or of what it was printed with: never of the next failure.
+      const bool behind = sign.through >= incident.evidence.span.first_line && distance <= handled_distance;
+      const bool near = sign.id.starts_with("handled/") && behind;
       // A launcher may call anything completed: an exception that nobody caught is not undone by it.
       const bool ended_well = sign.id == "run/completed" && distance > 0 && incident.oom.frames.empty() &&
                               (sign.stream == trail.stream || sign.stream == StreamId{});

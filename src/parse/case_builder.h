@@ -76,6 +76,7 @@ class CaseBuilder : public Sink {
     i64 advances = 0;  ///< of the stream, when it failed
     int run = 0;
     i64 line = 0;
+    std::string test;  ///< that failed, where a summary of tests says so
   };
   struct SeriesId {
     Metric metric;
@@ -95,6 +96,7 @@ class CaseBuilder : public Sink {
   };
   struct Sign {
     i64 line;
+    i64 through;  ///< the last line that was read with it
     StreamId stream;
     int run;
     std::string id;

@@ -53,6 +53,14 @@ bool may_be_one_death(const Incident& old, const Oom& now, const Where& where) {
 
 bool same_victim(const Incident& old, const Where& where) { return old.where.pid && old.where.pid == where.pid; }
 
+std::string_view failed_test(std::string_view body) {
+  static constexpr std::string_view word = "FAILED ";
+  const std::size_t end = body.find(" - ");
+  if (!body.starts_with(word) || end == body.npos) return {};
+  const std::string_view test = body.substr(word.size(), end - word.size());
+  return test.find("::") != test.npos ? test : std::string_view();
+}
+
 bool comes_in_parts(Agent agent) { return agent == Agent::tf_bfc || agent == Agent::xla || agent == Agent::driver; }
 
 bool complement(const Oom& a, const Oom& b) {

@@ -19,6 +19,10 @@ bool may_be_one_death(const Incident& old, const Oom& now, const Where& where);
 /// True when both name the same victim.
 bool same_victim(const Incident& old, const Where& where);
 
+/// The test that a line of pytest's summary names, "FAILED tests/a.py::test_b - …"; "" elsewhere. Equal numbers of two
+/// tests are two failures.
+std::string_view failed_test(std::string_view body);
+
 /// True when reports of this agent come in parts: the request, the allocator's state and the operation on lines of
 /// their own.
 bool comes_in_parts(Agent agent);

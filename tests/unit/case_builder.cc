@@ -152,4 +152,32 @@ TEST_CASE("incidents and occurrences are bounded, and counted beyond", "[case_bu
   CHECK(many.incidents.size() < 400);
 }
 
+TEST_CASE("a notice of retrying speaks of what stands above it", "[case_builder]") {
+  const std::string notice = "Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.\n";
+  const Case died = scan_text("Warning: " + notice + "!!! Exception during processing !!! " + torch_message() + "\n");
+  REQUIRE(died.incidents.size() == 2);
+  CHECK(died.incidents[0].handled);
+  CHECK_FALSE(died.incidents[1].handled);
+
+  const Case told = scan_text(torch_message() + "\nWarning: " + notice);
+  REQUIRE(told.incidents.size() == 1);
+  CHECK(told.incidents[0].handled);
+
+  // A logger writes the exception behind its notice.
+  const Case logged = scan_text("WARNING: " + notice + traceback(torch_message()));
+  REQUIRE(logged.incidents.size() == 1);
+  CHECK(logged.incidents[0].handled);
+}
+
+TEST_CASE("each notice in the same words is a failure of its own", "[case_builder]") {
+  const std::string notice = "| WARNING: ran out of memory on GPU #1, skipping batch\n";
+  const Case found =
+      scan_text("THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCStorage.cu line=58 error=2 : out of memory\n" +
+                notice + step(8) + step(9) + notice);
+  REQUIRE(found.incidents.size() == 2);
+  CHECK(found.incidents[0].handled);
+  CHECK(found.incidents[1].handled);
+  CHECK(found.incidents[1].evidence.span.first_line == 5);
+}
+
 }  // namespace oomdoctor

@@ -2,6 +2,7 @@
 
 #include "catch.h"
 #include "parse/scanner.h"
+#include "scans.h"
 
 namespace oomdoctor {
 namespace {
@@ -71,6 +72,16 @@ TEST_CASE("numbers contradict each other only beyond their rounding", "[same_fai
   fill_gaps(a, b);
   CHECK(a.request->count == 512 * MiB);
   CHECK(a.limit->count == 8 * GiB);
+}
+
+TEST_CASE("equal numbers of two tests are two failures", "[same_failure]") {
+  const std::string message = testing::torch_message();
+  const std::string a = "FAILED tests/test_pool.py::test_max[cuda] - " + message + "\n";
+  const std::string b = "FAILED tests/test_pool.py::test_mean[cuda] - " + message + "\n";
+  CHECK(scan_text(a + b).incidents.size() == 2);
+  CHECK(scan_text(a + a).incidents.size() == 1);
+  CHECK(scan_text("E   " + message + "\n" + a).incidents.size() == 1);
+  CHECK(scan_text("E   " + message + "\nE   " + message + "\n" + a + b).incidents.size() == 2);
 }
 
 }  // namespace oomdoctor
