@@ -123,17 +123,37 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
   return found;
 }
 
+/// "torch.OutOfMemoryError: …" is how the interpreter ends a traceback; what follows is another's.
+bool ends_traceback(std::string_view body) {
+  const std::size_t colon = body.find(": ");
+  if (colon == body.npos) return false;
+  const std::string_view name = body.substr(0, colon);
+  const bool word = std::all_of(name.begin(), name.end(), [](char c) {
+    return c == '.' || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  });
+  return word && (name.ends_with("Error") || name.ends_with("Exception"));
+}
+
+/// What pip puts into the folder of programs: torchrun, accelerate, deepspeed and the like.
+bool is_installed_script(std::string_view file) {
+  const std::size_t slash = file.rfind('/');
+  if (slash == file.npos) return file.find("\\Scripts\\") != file.npos;
+  return file.substr(0, slash).ends_with("/bin") && file.find('.', slash) == file.npos;
+}
+
 }  // namespace
 
 bool is_library_file(std::string_view file) {
   static constexpr std::array<std::string_view, 7> marks{"site-packages", "dist-packages", "/lib/python", "<frozen",
                                                          "/torch/",       "<string>",      "/tensorflow/"};
-  return std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
+  return is_installed_script(file) ||
+         std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
 }
 
 std::vector<Frame> read_traceback(const Cursor& cursor) {
   std::vector<Frame> frames = frames_above(cursor);
-  return frames.empty() ? frames_below(cursor) : frames;
+  if (frames.empty() && !ends_traceback(cursor.line().body())) frames = frames_below(cursor);
+  return frames;
 }
 
 }  // namespace oomdoctor

@@ -98,6 +98,12 @@ TEST_CASE("a logger prints the message first", "[traceback]") {
   CHECK(words_of(frames_at(text, "here")) == "a.py:4 f | g()\nb.py:5 g | h()\n");
 }
 
+TEST_CASE("what follows the end of a traceback is another's", "[traceback]") {
+  const std::string other = "Traceback (most recent call last):\n  File \"b.py\", line 7, in g\n    h()\n";
+  CHECK(frames_at("torch.OutOfMemoryError: here\n" + other, "here").empty());
+  CHECK(words_of(frames_at("step 4 failed: here\n" + other, "here")) == "b.py:7 g | h()\n");
+}
+
 TEST_CASE("IPython's frames carry the arrow's line", "[traceback]") {
   const std::string text =
       "/home/u/norm.py in forward(self, x)\n"
@@ -141,9 +147,10 @@ TEST_CASE("a message alone has no frames, and their number is bounded", "[traceb
 
 TEST_CASE("library files", "[traceback]") {
   for (const char* file : {"/x/site-packages/a.py", "/usr/lib/python3/dist-packages/b.py",
-                           "/usr/lib/python3.10/runpy.py", "<frozen runpy>", "/src/torch/nn/module.py"})
+                           "/usr/lib/python3.10/runpy.py", "<frozen runpy>", "/src/torch/nn/module.py",
+                           "/opt/venv/bin/torchrun", "C:\\env\\Scripts\\accelerate.exe\\__main__.py"})
     CHECK(is_library_file(file));
-  for (const char* file : {"train.py", "/home/u/torchmodel/train.py", "/workspace/lib/net.py"})
+  for (const char* file : {"train.py", "/home/u/torchmodel/train.py", "/workspace/lib/net.py", "/home/u/bin/train.py"})
     CHECK_FALSE(is_library_file(file));
 }
 
