@@ -43,7 +43,7 @@ struct Phrase {
 
 class Reader {
  public:
-  explicit Reader(std::string_view line) : line_(line), lowered_(lower(line)) {
+  Reader(std::string_view line, bool fairseq) : line_(line), lowered_(lower(line)), fairseq_(fairseq) {
     tokens_.reserve(usual_tokens);
     TokenReader tokens(line_, lowered_);
     while (const auto token = tokens.next()) tokens_.push_back(*token);
@@ -115,6 +115,7 @@ class Reader {
 
   std::string_view line_;
   std::string lowered_;
+  bool fairseq_;  ///< its bar begins "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
   std::deque<std::pair<std::size_t, Phrase>> phrases_;  ///< before each number, found once
   Printed out_;
@@ -199,7 +200,7 @@ void Reader::read_bar() {
       if (is_word(k)) words.push_back(tokens_[k].name);
       if (!words.empty() && words.back() == "epoch" && whole(k) && !epoch) {
         epoch = k;
-        if (is(k + 1, '/')) out_.first_epoch = 1;
+        if (is(k + 1, '/') || fairseq_) out_.first_epoch = 1;
       }
     }
     const auto says = [&](std::initializer_list<std::string_view> any) {
@@ -470,7 +471,7 @@ std::optional<Unit> Reader::unit_of_digits() const {
 
 Printed read_printed(std::string_view line) {
   const LogHead head = log_head(line);
-  Printed out = Reader(line.substr(head.length)).read();
+  Printed out = Reader(line.substr(head.length), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
   for (PrintedValue& value : out.values) {
     value.number_at += head.length;

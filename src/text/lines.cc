@@ -293,6 +293,9 @@ bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   static constexpr std::string_view open = "[rank";
   const std::size_t found = s.substr(0, line_front).find(open, at);
   if (prefix.rank || found == s.npos) return false;
+  // A bar that was being drawn in front of it is another process's: the tag belongs to what follows.
+  for (const std::string_view bar : {"it/s", "s/it"})
+    if (s.substr(0, found).find(bar, at) != s.npos) return false;
   std::size_t i = found + open.size();
   const auto rank = read_int(s, i);
   if (!rank || !starts(s, i, "]:")) return false;

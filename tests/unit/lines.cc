@@ -135,4 +135,12 @@ TEST_CASE("what is no time is not read as one", "[lines]") {
   CHECK(read_time("2024-02-29 00:00:00"));
 }
 
+TEST_CASE("a tag behind a bar is not the bar's", "[lines]") {
+  CHECK_FALSE(
+      peel_prefix(" 12%|#2  | 12/100 [00:10<01:15,  1.16it/s][rank1]: Traceback (most recent call last):").rank);
+  CHECK_FALSE(peel_prefix("  3%|    | 3/100 [00:10<05:23,  3.33s/it][rank1]: Traceback (most recent call last):").rank);
+  CHECK(peel_prefix("[rank1]:  12%|#2  | 12/100 [00:10<01:15,  1.16it/s]").rank == 1);
+  CHECK(peel_prefix("2024-05-28T07:02:44Z stdout F [rank1]: step 4").rank == 1);
+}
+
 }  // namespace oomdoctor

@@ -93,6 +93,8 @@ TEST_CASE("the device stands before its memory") {
 TEST_CASE("a place inside an epoch goes on over epochs") {
   CHECK(read_printed("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
   CHECK(read_printed("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
+  CHECK(read_printed("| epoch 001:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 100);
+  CHECK(read_printed("| epoch 012:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 22100);
   CHECK(read_printed("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
 }
 
