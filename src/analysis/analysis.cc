@@ -52,6 +52,26 @@ void tell_states(Analysis& analysis) {
   analysis.notes.push_back(std::move(note));
 }
 
+/// Requests that PyTorch's allocator counted as refused and of which the log tells nothing else. PyTorch catches some
+/// of them itself, a program others.
+void tell_refusals(const Case& story, std::vector<Note>& notes) {
+  const Event* last = nullptr;
+  double refused = 0;
+  for (const Event& event : story.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || remark->id != "allocator/failures" || remark->number.value_or(0) <= 0) continue;
+    last = &event;
+    refused = *remark->number;
+  }
+  if (last == nullptr) return;
+  notes.push_back(
+      {Severity::note,
+       fmt::format("PyTorch's allocator had refused {} {} for want of memory when this was printed; the log "
+                   "does not tell what became of {}",
+                   whole_number(refused), refused == 1 ? "request" : "requests", refused == 1 ? "it" : "them"),
+       last->evidence});
+}
+
 }  // namespace
 
 Analysis analyse(Case& story, const AnalysisOptions& options) {
@@ -69,6 +89,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   } else {
     no_phase_facts(out.facts);
     tell_abrupt_end(story, out.notes);
+    tell_refusals(story, out.notes);
   }
   setting_facts(story, primary, out.facts);
   model_facts(out.facts);
