@@ -1,5 +1,4 @@
-// Settings, platform and frameworks as facts. Parsers store settings under canonical names as printed; here they get
-// their type.
+// Settings and platform as facts. Parsers store settings under canonical names as printed; here they get their type.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -77,121 +76,6 @@ void set_alloc_conf(const Incident* incident, Facts& facts) {
   facts.set("platform.alloc_conf", Value{std::move(name)});
 }
 
-void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
-  struct Mark {
-    std::string_view fact, file;
-  };
-  static constexpr auto marks = std::to_array<Mark>({{"framework.huggingface", "/transformers/"},
-                                                     {"framework.huggingface", "/accelerate/"},
-                                                     {"framework.lightning", "lightning"},
-                                                     {"framework.deepspeed", "/deepspeed/"},
-                                                     {"framework.megatron", "megatron"},
-                                                     {"framework.comfyui", "comfy/"},
-                                                     {"framework.comfyui", "ComfyUI"},
-                                                     {"framework.webui", "stable-diffusion-webui"},
-                                                     {"framework.diffusers", "/diffusers/pipelines/"},
-                                                     {"framework.tensorflow", "/tensorflow/"},
-                                                     {"framework.jax", "/jax/"}});
-  if (incident != nullptr)
-    for (const Frame& f : incident->oom.frames) {
-      std::string file = f.file;
-      std::replace(file.begin(), file.end(), '\\', '/');
-      for (const Mark& m : marks)
-        if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
-    }
-  const auto parsed = [&](std::string_view fact, std::string_view parser) {
-    if (story.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
-  };
-  parsed("framework.deepspeed", "deepspeed");
-  parsed("framework.megatron", "megatron");
-  parsed("framework.huggingface", "huggingface");
-  parsed("framework.serving", "serving");
-  parsed("framework.slurm", "slurm");
-  parsed("framework.kubernetes", "kubernetes");
-  parsed("framework.tensorflow", "tensorflow");
-  parsed("framework.jax", "xla");
-  if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
-}
-
-/// Which engine served the model: by its own message, or by its files in the traceback.
-void set_engine(const Incident& incident, Facts& facts) {
-  struct Engine {
-    std::string_view framework, file, name;
-    bool serves = true;  ///< requests of many at once, from a cache that it sized at its start
-  };
-  static constexpr auto engines = std::to_array<Engine>({{"vllm", "/vllm/", "vLLM"},
-                                                         {"sglang", "/sglang/", "SGLang"},
-                                                         {"text-generation-inference", "text_generation_server", "TGI"},
-                                                         {"tensorrt_llm", "/tensorrt_llm/", "TensorRT-LLM"},
-                                                         {"lmdeploy", "/lmdeploy/", "LMDeploy"},
-                                                         {"ollama", "/ollama/", "ollama", false},
-                                                         {"llama.cpp", "/llama.cpp/", "llama.cpp", false}});
-  const auto& frames = incident.oom.frames;
-  for (const Engine& e : engines) {
-    if (incident.oom.framework != e.framework &&
-        std::none_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.file.find(e.file) != f.file.npos; }))
-      continue;
-    facts.set("framework.engine", Value{std::string(e.name)}, {incident.evidence});
-    if (e.serves) facts.set("framework.serving", Value{true}, {incident.evidence});
-    return;
-  }
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool shows_pytorch(const Incident& incident) {
-  const Oom& oom = incident.oom;
-  return is_one_of(oom.framework, {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference"}) ||
-         std::any_of(oom.frames.begin(), oom.frames.end(),
-                     [](const Frame& f) { return f.file.find("/torch") != std::string::npos; });
-}
-
-/// A framework is known not to be in use only where the allocator of another failed and nothing in the log is of the
-/// one. XLA serves several.
-void settle_frameworks(const Case& story, const Incident* incident, Facts& facts) {
-  const auto is_read = [&](std::string_view parser) { return story.coverage.by_parser.contains(parser); };
-  if (story.settings.contains("torch") || is_read("torch_oom") || is_read("memory_summary") ||
-      facts.is_true("framework.deepspeed") || facts.is_true("framework.megatron") ||
-      facts.is_true("framework.lightning") ||
-      std::any_of(story.incidents.begin(), story.incidents.end(), shows_pytorch))
-    facts.set("framework.pytorch", Value{true});
-  if (incident == nullptr) return;
-  const Oom& oom = incident->oom;
-  if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
-  if (oom.framework == "tensorflow") facts.set("framework.tensorflow", Value{true});
-  if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
-  for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
-    if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
-}
-
-/// Programs and libraries that have no training steps: a smaller batch or gradient accumulation means nothing to them.
-constexpr auto without_steps =
-    std::to_array<std::string_view>({"vllm",         "sglang",      "text-generation-inference",
-                                     "ollama",       "llama.cpp",   "ggml",
-                                     "metal",        "ctranslate2", "tensorrt",
-                                     "tensorrt_llm", "lmdeploy",    "triton",
-                                     "openvino",     "onnxruntime", "xgboost",
-                                     "lightgbm",     "catboost",    "rapids",
-                                     "faiss",        "blender",     "optix",
-                                     "miner"});
-
-/// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
-/// steps, too: those of the sampler.
-void set_training(const Case& story, const Incident* incident, Facts& facts) {
-  const bool pictures = facts.is_true("framework.comfyui") || facts.is_true("framework.webui");
-  const bool steps = story.first_step && !pictures;
-  const bool engine = facts.is_true("framework.serving") || pictures || facts.is_true("framework.diffusers") ||
-                      facts.is_true("phase.generation") ||
-                      (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
-                                                        incident->oom.framework) != without_steps.end());
-  if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") || facts.is_true("trace.optimizer"))
-    facts.set("run.trains", Value{true});
-  else if (engine)
-    facts.set("run.trains", Value{false});
-}
-
 }  // namespace
 
 std::optional<i64> read_capacity(std::string_view text) {
@@ -237,7 +121,8 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     if (device)
       facts.set("platform.cuda", Value{agent == Agent::cuda_allocator || agent == Agent::cuda_malloc_async}, here);
     if (device) facts.set("platform.rocm", Value{agent == Agent::hip_allocator}, here);
-    const bool apple = agent == Agent::mps_allocator || is_one_of(incident->oom.framework, {"metal", "mlx"});
+    const bool apple =
+        agent == Agent::mps_allocator || incident->oom.framework == "metal" || incident->oom.framework == "mlx";
     if (device) facts.set("platform.mps", Value{apple}, here);
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
     if (device) facts.set("platform.other", Value{npu || xpu || incident->oom.message_format == "xla-tpu"}, here);
@@ -256,10 +141,7 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
       facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }
   set_alloc_conf(incident, facts);
-  set_frameworks(story, incident, facts);
-  if (incident != nullptr) set_engine(*incident, facts);
-  settle_frameworks(story, incident, facts);
-  set_training(story, incident, facts);
+  framework_facts(story, incident, facts);
 }
 
 }  // namespace oomdoctor

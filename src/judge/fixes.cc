@@ -129,9 +129,9 @@ constexpr auto pytorch_places =
                                      "HF peft", "HF TRL", "TRL", "accelerate", "Lightning", "DeepSpeed", "Megatron",
                                      "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
 
-/// Engines that serve models: the switches of one mean nothing to another.
-constexpr auto engines =
-    std::to_array<std::string_view>({"vLLM", "SGLang", "TGI", "TensorRT-LLM", "LMDeploy", "ollama", "llama.cpp"});
+/// Programs that use models: the switches of one mean nothing to another.
+constexpr auto engines = std::to_array<std::string_view>(
+    {"vLLM", "SGLang", "TGI", "TensorRT-LLM", "LMDeploy", "ollama", "llama.cpp", "ComfyUI", "Stable Diffusion web UI"});
 
 bool is_for_other_engine(const SettingRule& setting, const Facts& facts) {
   const auto engine = facts.text("framework.engine");

@@ -200,7 +200,7 @@ TEST_CASE("a program that makes pictures trains nothing, though its sampler prin
   incident.oom.frames = {{"C:\\ComfyUI\\execution.py", 328, "execute", "", false}};
   Facts facts;
   setting_facts(story, &incident, facts);
-  CHECK(facts.is_true("framework.comfyui"));
+  CHECK(facts.text("framework.engine") == "ComfyUI");
   CHECK(facts.is_false("run.trains"));
   incident.oom.frames = {{"/home/user/project/train.py", 12, "main", "", false}};
   Facts training;
