@@ -46,7 +46,7 @@ void error_at_line(const Match& m, Sink& sink) {
 constexpr Pattern patterns[] = {
     checked({.name = "bare_oom/class",
              .anchor = "OutOfMemoryError: ",
-             .regex = R"((?:^|[:\]|>)!-] )torch\.(?:cuda\.)?OutOfMemoryError: (?!Caught ))",
+             .regex = R"((?:^(?:E {1,7})?|[:\]|>)!-] )torch\.(?:cuda\.)?OutOfMemoryError: (?!Caught ))",
              .example = "torch.cuda.OutOfMemoryError: no room for the batch",
              .emit = class_name,
              .fallback = true,

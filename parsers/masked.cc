@@ -17,7 +17,7 @@ namespace {
 bool poisoned(const Cursor& cursor) {
   return is_near(cursor, 120, 0,
                  {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure",
-                  "Xid (", "] Assertion `"});
+                  "Xid (", "] Assertion `", "Device-side assertion `"});
 }
 
 Oom masked_by(std::string_view status) {
@@ -50,7 +50,9 @@ void nccl(const Match& m, Sink& sink) {
   for (const std::string_view other : {"nvls", "NVLS", "ulticast"})
     if (m.text.find(other) != m.text.npos) return;
   if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
-  Oom oom = refusal("nccl", Agent::library);
+  Oom oom;
+  oom.agent = Agent::library;
+  oom.message_format = "nccl";
   if (m.has(1)) {
     Where where;
     where.device = static_cast<int>(leading_integer(m[1]));

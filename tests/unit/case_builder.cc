@@ -180,4 +180,14 @@ TEST_CASE("each notice in the same words is a failure of its own", "[case_builde
   CHECK(found.incidents[1].evidence.span.first_line == 5);
 }
 
+TEST_CASE("the head of an exception whose message stands near is no failure of its own", "[case_builder]") {
+  const Case replica = scan_text("torch.OutOfMemoryError: no room left\n" + traceback(torch_message()));
+  REQUIRE(replica.incidents.size() == 1);
+  CHECK(replica.incidents[0].evidence.span.first_line == 5);
+  CHECK(scan_text("torch.OutOfMemoryError: no room left\n").incidents.size() == 1);
+  CHECK(scan_text("E   torch.OutOfMemoryError: CUDA out of memory.\n").incidents.size() == 1);
+  CHECK(scan_text("torch.OutOfMemoryError: Caught OutOfMemoryError in replica 1 on device 1.\n").incidents.empty());
+  CHECK(scan_text("    except torch.cuda.OutOfMemoryError: \n").incidents.empty());
+}
+
 }  // namespace oomdoctor
