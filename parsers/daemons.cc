@@ -1,7 +1,8 @@
 // Daemons that kill before the kernel has to: earlyoom and systemd-oomd, and systemd's word on a unit that was killed.
 //
 // earlyoom also prints its thresholds and the state of the memory every second; only "sending SIG… to process" is a
-// kill.
+// kill. Both watch the whole machine: what the victim held is not what was in use. systemd-oomd names candidates, too;
+// only what it "Killed" or, since 258, "Marked … for killing" is one. Its numbers are bytes.
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -16,8 +17,25 @@ Oom base(std::string_view format) {
   return oom;
 }
 
+/// "mem avail:  2051 of 20537 MiB ( 9.99%)": the last state above the kill, else the size of the machine.
+void set_machine(const Cursor& cursor, Oom& oom) {
+  static constexpr std::string_view available = "mem avail:", of = " of ", total = "mem total:";
+  const auto mebibytes = [](std::string_view text) { return Bytes{leading_integer(trimmed(text)) * MiB, MiB / 2}; };
+  if (const auto line = find_behind(cursor, 4, available)) {
+    const std::string_view text = line->text.substr(line->text.find(available) + available.size());
+    if (const std::size_t at = text.find(of); at != text.npos) {
+      oom.free = mebibytes(text);
+      oom.capacity = mebibytes(text.substr(at + of.size()));
+    }
+  } else if (const auto start = find_behind(cursor, 400, total)) {
+    oom.capacity = mebibytes(start->text.substr(start->text.find(total) + total.size()));
+  }
+  if (oom.capacity && oom.capacity->count == 0) oom.capacity.reset(), oom.free.reset();
+}
+
 void earlyoom(const Match& m, Sink& sink) {
   Oom oom = base("earlyoom");
+  set_machine(m.cursor, oom);
   oom.process_name = std::string(m[2]);
   oom.process = Bytes{leading_integer(m[3]) * MiB, MiB / 2};
   Where where;
@@ -26,7 +44,15 @@ void earlyoom(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void systemd_oomd(const Match&, Sink& sink) { sink.oom(base("systemd-oomd")); }
+void systemd_oomd(const Match& m, Sink& sink) {
+  Oom oom = base("systemd-oomd");
+  if (m.has(1)) {
+    const i64 used = leading_integer(m[1]), total = leading_integer(m[2]);
+    oom.capacity = Bytes{total, 0};
+    if (used <= total) oom.free = Bytes{total - used, 0};
+  }
+  sink.oom(std::move(oom));
+}
 
 void unit(const Match&, Sink& sink) {
   Oom oom = base("systemd");
@@ -46,14 +72,18 @@ constexpr Pattern patterns[] = {
          .example = "earlyoom[231]: sending SIGTERM to process 7378 uid 1000 \"python\": oom_score 156, VmRSS 4962 MiB",
          .emit = earlyoom,
          .source = "earlyoom: kill.c"}),
-    checked({.name = "daemons/systemd_oomd",
-             .anchor = "due to memory",
-             .regex = R"(Killed /[\w./@\\:\-]{1,300} due to memory (?:pressure for|used \())",
-             .example = "systemd-oomd[611]: Killed /user.slice/user-1000.slice/session-4.scope due to memory pressure "
-                        "for /user.slice being "
-                        "85.12% > 50.00% for > 20s with reclaim activity",
-             .emit = systemd_oomd,
-             .source = "systemd: src/oom/oomd-manager.c"}),
+    checked(
+        {.name = "daemons/systemd_oomd",
+         .anchor = "due to memory",
+         .regex =
+             R"((?:Killed /[\w./@\\:\-]{1,300}|Marked /[\w./@\\:\-]{1,300} for killing) due to memory (?:pressure for|)"
+             R"(used \((\d{1,18})\) / total \((\d{1,18})\)))",
+         .captures = 2,
+         .example = "systemd-oomd[611]: Killed /user.slice/user-1000.slice/session-4.scope due to memory pressure "
+                    "for /user.slice being "
+                    "85.12% > 50.00% for > 20s with reclaim activity",
+         .emit = systemd_oomd,
+         .source = "systemd: src/oom/oomd-manager.c"}),
     checked({.name = "daemons/systemd_oomd_unit",
              .anchor = "systemd-oomd killed",
              .regex = R"(: systemd-oomd killed \d{1,6} process\(es\) in this unit)",
@@ -68,10 +98,24 @@ constexpr Pattern patterns[] = {
          .emit = unit}),
 };
 
+constexpr Gauge gauges[] = {
+    checked({.name = "daemons/earlyoom_state",
+             .anchor = "mem avail:",
+             .form = "mem avail: {host_available} of {skip} MiB (~), swap free: {skip} of {skip} MiB",
+             .unit = static_cast<double>(MiB),
+             .unit_name = "MiB",
+             .current = SeriesKind::sampled_gauge,
+             .example = "mem avail: 20051 of 64301 MiB (31.18%), swap free: 2047 of 2047 MiB (100.00%)",
+             .source = "earlyoom: meminfo.c"}),
+};
+
 }  // namespace
 
 extern const Parser daemons;
-const Parser daemons{
-    .name = "daemons", .title = "Out-of-memory daemons", .source = "systemd: src/core/unit.c", .patterns = patterns};
+const Parser daemons{.name = "daemons",
+                     .title = "Out-of-memory daemons",
+                     .source = "systemd: src/core/unit.c",
+                     .patterns = patterns,
+                     .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -1,4 +1,4 @@
-// Allocations of host memory that were refused: PyTorch's CPU allocator, numpy, Python, C++, the JVM and others.
+// Allocations of host memory that were refused: PyTorch's CPU allocator, numpy, Python, C++ and others.
 //
 // Unlike a kill this is an answer to one request, mostly with its size. "std::bad_alloc" is also what RAPIDS throws for
 // device memory; those forms belong to other_gpu. "cannot allocate memory in static TLS block" is the loader's trouble.
@@ -53,7 +53,17 @@ void errno_12(const Match& m, Sink& sink) {
   sink.oom(base("errno-12"));
 }
 
+/// The whole file is to be mapped at once: addresses and a promise of memory, not pages in use.
+void mapping(const Match& m, Sink& sink) {
+  sink.remark("host/overcommit");
+  Oom oom = base("mapping", "pytorch");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
+/// Before 1.4 the message names the error alone: 12 is ENOMEM.
+void tell_memalign(const Match&, Sink& sink) { sink.oom(base("torch-cpu", "pytorch")); }
 void tell_ggml(const Match& m, Sink& sink) {
   Oom oom = base("ggml", "llama.cpp");
   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
@@ -74,7 +84,6 @@ void tell_mxnet(const Match&, Sink& sink) { sink.oom(base("mxnet", "mxnet")); }
 void tell_page_file(const Match& m, Sink& sink) { tell(m, sink, base("winerror-1455")); }
 void tell_numpy_shape(const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }
 void tell_bad_alloc(const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }
-void tell_jvm(const Match& m, Sink& sink) { tell(m, sink, base("jvm", "jvm")); }
 void tell_arrow(const Match& m, Sink& sink) { sized(m, sink, "arrow"); }
 void tell_rust(const Match& m, Sink& sink) { sized(m, sink, "rust"); }
 void tell_opencv(const Match& m, Sink& sink) { sized(m, sink, "opencv"); }
@@ -94,6 +103,14 @@ constexpr Pattern patterns[] = {
                     "allocate 12884901888 bytes. Error code 12 (Cannot allocate memory)",
          .emit = torch,
          .source = "torch: c10/core/impl/alloc_cpu.cpp"}),
+    checked({.name = "host_allocation/memalign",
+             .anchor = "posix_memalign(",
+             .regex = R"(posix_memalign\(&data, gAlignment, nbytes\) == 0\. 12 vs 0)",
+             .example =
+                 "RuntimeError: [enforce fail at CPUAllocator.cpp:64] posix_memalign(&data, gAlignment, nbytes) == "
+                 "0. 12 vs 0",
+             .emit = tell_memalign,
+             .source = "torch: c10/core/CPUAllocator.cpp"}),
     checked({.name = "host_allocation/numpy",
              .anchor = "Unable to allocate",
              .second_anchor = "array with shape",
@@ -131,20 +148,18 @@ constexpr Pattern patterns[] = {
         {.name = "host_allocation/errno_12",
          .anchor = "annot allocate memory",
          .regex =
-             R"((?:\[Errno 12\] Cannot allocate memory|fork: Cannot allocate memory|unable to mmap \d{1,19} bytes from file <[^\r\n]{1,200}>: )"
-             R"(Cannot allocate memory|mmap failed: Cannot allocate memory))",
+             R"((?:\[Errno 12\] Cannot allocate memory|fork: Cannot allocate memory|mmap failed: Cannot allocate memory))",
          .example = "OSError: [Errno 12] Cannot allocate memory",
          .emit = errno_12,
          .source = "CPython: OSError"}),
-    checked(
-        {.name = "host_allocation/jvm",
-         .anchor = "OutOfMemoryError: ",
-         .regex =
-             R"(java\.lang\.OutOfMemoryError: (?:Java heap space|GC overhead limit exceeded|Direct buffer memory|Metaspace|)"
-             R"(Requested array size exceeds VM limit|unable to create (?:new )?native thread))",
-         .example = "java.lang.OutOfMemoryError: Java heap space",
-         .emit = tell_jvm,
-         .source = "OpenJDK: java.lang.OutOfMemoryError"}),
+    checked({.name = "host_allocation/mapping",
+             .anchor = "unable to mmap",
+             .regex = R"(unable to mmap (\d{1,19}) bytes from file <[^\r\n]{1,300}>: Cannot allocate memory)",
+             .captures = 1,
+             .example = "RuntimeError: unable to mmap 18329065000 bytes from file </models/base.safetensors>: Cannot "
+                        "allocate memory (12)",
+             .emit = mapping,
+             .source = "torch: aten/src/ATen/MapAllocator.cpp"}),
     checked({.name = "host_allocation/arrow",
              .anchor = "ArrowMemoryError",
              .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,19}) failed)",

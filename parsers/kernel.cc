@@ -11,7 +11,8 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int block_lines = 700;  ///< the task table in the middle of a block has a row for each process
+constexpr double longest_block = 120;  ///< seconds from the call to the kill, over a slow console, too
+constexpr int block_lines = 700;       ///< the task table in the middle of a block has a row for each process
 
 Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
 
@@ -31,6 +32,27 @@ std::optional<Bytes> group_limit(const Cursor& cursor) {
   return out;
 }
 
+/// Whose group it is, by its path. A container's scope stands below its pod's slice, a step's below its daemon's.
+struct Manager {
+  std::string_view mark, name;
+};
+constexpr Manager managers[] = {{"kubepods", "kubernetes"}, {"/docker/", "docker"}, {"docker-", "docker"},
+                                {"slurm", "slurm"},         {"/pbs", "pbs"},        {"htcondor", "htcondor"},
+                                {"/lsf/", "lsf"},           {"yarn", "yarn"},       {"user.slice", "systemd"},
+                                {"system.slice", "systemd"}};
+
+void tell_manager(std::string_view path, Sink& sink) {
+  for (const Manager& manager : managers)
+    if (path.find(manager.mark) != path.npos) return sink.setting("memory_manager", manager.name);
+}
+
+/// The nodes of memory that the process may use were full, not the host.
+bool on_some_nodes(const Cursor& cursor) {
+  const auto summary = find_behind(cursor, 12, "oom-kill:constraint=");
+  return summary && (summary->text.find("CONSTRAINT_CPUSET") != summary->text.npos ||
+                     summary->text.find("CONSTRAINT_MEMORY_POLICY") != summary->text.npos);
+}
+
 bool in_group(const Match& m) {
   if (m.before().ends_with("Memorycgroupoutofmemory:") || m.before().ends_with("limitexceeded:")) return true;
   if (m.before().ends_with("Outofmemory:")) return false;
@@ -41,7 +63,7 @@ bool in_group(const Match& m) {
 void tell_victim(Sink& sink, Agent agent, std::string_view pid, std::string_view name, Oom oom = {}) {
   oom.kind = OomKind::host;
   oom.agent = agent;
-  oom.message_format = "oom-killer";
+  if (oom.message_format.empty()) oom.message_format = "oom-killer";
   oom.process_name = std::string(name);
   Where where;
   where.pid = leading_integer(pid);
@@ -49,12 +71,16 @@ void tell_victim(Sink& sink, Agent agent, std::string_view pid, std::string_view
   sink.oom(std::move(oom));
 }
 
+/// Pages of its own and shared ones. Those of files are given up before anything is killed.
+Bytes held(const Match& m) { return m.has(4) ? kibibytes(m[3]) + kibibytes(m[4]) : kibibytes(m[3]); }
+
 void killed(const Match& m, Sink& sink) {
   Oom oom;
-  oom.process = kibibytes(m[3]);
-  const bool group = in_group(m);
-  if (group) oom.limit = group_limit(m.cursor);
-  tell_victim(sink, group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
+  oom.process = held(m);
+  const bool of_group = in_group(m);
+  if (!of_group && on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
+  if (of_group) oom.limit = group_limit(m.cursor);
+  tell_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
 }
 
 /// Kernels up to 4.x announce the victim on a line of its own.
@@ -62,21 +88,55 @@ void announced(const Match& m, Sink& sink) {
   tell_victim(sink, m.has(1) && !m[1].empty() ? Agent::cgroup : Agent::kernel, m[2], m[3]);
 }
 
-void summary(const Match& m, Sink& sink) {
-  tell_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2]);
+/// Where the numbers of the victim were cut off.
+void killed_short(const Match& m, Sink& sink) {
+  Oom oom;
+  if (on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
+  tell_victim(sink, m[1].starts_with("Memory") ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
+
+void summary(const Match& m, Sink& sink) {
+  static constexpr std::string_view label = "oom_memcg=";
+  Oom oom;
+  if (m[1] == "CPUSET" || m[1] == "MEMORY") oom.message_format = "oom-killer-nodes";
+  if (const std::size_t at = m[0].find(label); at != std::string_view::npos) {
+    const std::string_view path = m[0].substr(at + label.size());
+    tell_manager(path.substr(0, path.find(',')), sink);
+  }
+  tell_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
+}
+
+/// Kernels up to 4.x name the group on lines of its own. The counters there are the group's, no process's.
+void group(const Match& m, Sink& sink) { tell_manager(m[1], sink); }
 
 void reaped(const Match& m, Sink& sink) { tell_victim(sink, Agent::kernel, m[1], m[2]); }
 
-/// Speaks only where the block was cut off before its victim.
+/// When the line was printed: "[81234.101200]", seconds since the machine started, or the time in front of it.
+std::optional<double> moment_of(const Line& line) {
+  if (line.prefix.time) return line.prefix.time;
+  const std::size_t open = line.text.find('[');
+  if (open == line.text.npos) return std::nullopt;
+  const i64 seconds = leading_integer(trimmed(line.text.substr(open + 1)));
+  return seconds > 0 ? std::optional(static_cast<double>(seconds)) : std::nullopt;
+}
+
+/// Speaks only where the block was cut off before its victim: a victim behind the next call is that one's, and so is
+/// one of much later.
 void invoked(const Match& m, Sink& sink) {
-  if (find_ahead(m.cursor, block_lines, "Killed process") ||
-      find_ahead(m.cursor, block_lines, "oom-kill:constraint=") || find_ahead(m.cursor, block_lines, "Kill process"))
-    return;
+  const auto begin = moment_of(m.cursor.line());
+  bool named = false;
+  m.cursor.forward(block_lines, [&](const Line& line) {
+    const auto now = line.text.find("illed process") == line.text.npos ? std::nullopt : moment_of(line);
+    if (begin && now && *now - *begin > longest_block) return false;
+    for (const std::string_view word : {"Killed process", "oom-kill:constraint=", "Kill process"})
+      named |= line.text.find(word) != line.text.npos;
+    return !named && line.text.find("invoked oom-killer") == line.text.npos;
+  });
+  if (named) return;
   Oom oom;
   oom.kind = OomKind::host;
   oom.agent = Agent::kernel;
-  oom.message_format = "oom-killer";
+  oom.message_format = "oom-killer-invoked";
   sink.oom(std::move(oom));
 }
 
@@ -94,16 +154,26 @@ void group_events(const Match& m, Sink& sink) {
 void nvmap(const Match&, Sink& sink) { sink.remark("host/overcommit"); }
 
 constexpr Pattern patterns[] = {
-    checked({.name = "kernel/killed",
-             .anchor = "anon-rss:",
-             .second_anchor = "total-vm:",
-             .regex = R"(Killedprocess(\d{1,10})(?:,UID\d{1,10},)?\(([^\r\n]{1,40}?)\)(?:,UID:?\d{1,10})?,?)"
-                      R"((?:total-vm|vsz):\d{1,15}kB,anon-rss:(\d{1,15})kB)",
+    checked(
+        {.name = "kernel/killed",
+         .anchor = "anon-rss:",
+         .second_anchor = "total-vm:",
+         .regex =
+             R"(Killedprocess(\d{1,10})(?:,UID\d{1,10},)?\(([^\r\n]{1,40}?)\)(?:,UID:?\d{1,10})?,?)"
+             R"((?:total-vm|vsz):\d{1,15}kB,anon-rss:(\d{1,15})kB(?:,file-rss:\d{1,15}kB)?(?:,shmem-rss:(\d{1,15})kB)?)",
+         .captures = 4,
+         .reach = Reach::message,
+         .example = "[81234.567] Memory cgroup out of memory: Killed process 28914 (python) total-vm:2418296kB, "
+                    "anon-rss:2048512kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:4832kB oom_score_adj:998",
+         .emit = killed}),
+    checked({.name = "kernel/killed_short",
+             .anchor = "Killed process",
+             .regex =
+                 R"((Memory cgroup out of memory|Out of memory(?: \([^()\r\n]{1,40}\))?): Killed process (\d{1,10}) )"
+                 R"(\(([^\r\n]{1,40}?)\)\s{0,4}$)",
              .captures = 3,
-             .reach = Reach::message,
-             .example = "[81234.567] Memory cgroup out of memory: Killed process 28914 (python) total-vm:2418296kB, "
-                        "anon-rss:2048512kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:4832kB oom_score_adj:998",
-             .emit = killed}),
+             .example = "Out of memory: Killed process 28914 (python)",
+             .emit = killed_short}),
     checked({.name = "kernel/announced",
              .anchor = "sacrifice child",
              .second_anchor = "Kill process",
@@ -124,6 +194,22 @@ constexpr Pattern patterns[] = {
          .example = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=pod7,mems_allowed=0,oom_memcg=/pods/7,"
                     "task_memcg=/pods/7/a,task=python,pid=28914,uid=0",
          .emit = summary}),
+    checked(
+        {.name = "kernel/group",
+         .anchor = "killed as a result of",
+         .regex = R"(Task in \S{1,300} killed as a result of limit of (/\S{1,300}))",
+         .captures = 1,
+         .example = "Task in /slurm/uid_1004/job_5521/step_0 killed as a result of limit of /slurm/uid_1004/job_5521",
+         .emit = group,
+         .aside = true,
+         .source = "linux: mm/memcontrol.c"}),
+    checked({.name = "kernel/group_counters",
+             .anchor = "Memory cgroup stats",
+             .regex = R"(Memory cgroup stats for (/[^\s:]{0,300}):)",
+             .captures = 1,
+             .example = "Memory cgroup stats for /slurm/uid_1004/job_5521: cache:4KB rss:31648816KB",
+             .emit = group,
+             .source = "linux: mm/memcontrol.c"}),
     checked({.name = "kernel/reaped",
              .anchor = "oom_reaper: reaped",
              .regex = R"(oom_reaper: reaped process (\d{1,10}) \(([^\r\n]{1,40}?)\), now anon-rss:)",

@@ -1,8 +1,8 @@
 // Kubernetes and containers: the state of a container ("OOMKilled"), evictions for memory, docker inspect.
 //
 // kubectl prints the state in three shapes: describe ("Reason: OOMKilled"), the status column of get, YAML or JSON. The
-// limit of the container stands some lines below the state in describe. An eviction for disk space is no failure of
-// memory.
+// limit of the container stands some lines below the state in describe. An eviction names what the node had left, not a
+// limit: none was reached. An eviction for disk space is no failure of memory. "docker inspect" knows no Kubernetes.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -44,11 +44,18 @@ void reason(const Match& m, Sink& sink) {
 
 void status(const Match&, Sink& sink) { sink.oom(base("oomkilled")); }
 
+void inspect(const Match&, Sink& sink) {
+  Oom oom = base("docker-inspect");
+  oom.agent = Agent::cgroup;
+  sink.oom(std::move(oom));
+}
+
 void evicted(const Match& m, Sink& sink) {
   Oom oom = base("evicted");
-  if (m.has(2)) {
-    oom.process_name = std::string(m[1]);
-    oom.process = quantity(m[2]);
+  if (m.has(1)) oom.free = quantity(m[1]);
+  if (m.has(3)) {
+    oom.process_name = std::string(m[2]);
+    oom.process = quantity(m[3]);
   }
   sink.oom(std::move(oom));
 }
@@ -88,18 +95,20 @@ constexpr Pattern patterns[] = {
              .anchor = "\"OOMKilled\"",
              .regex = R"("OOMKilled": {0,2}true)",
              .example = "            \"OOMKilled\": true,",
-             .emit = status,
+             .emit = inspect,
              .source = "docker inspect: State.OOMKilled"}),
-    checked({.name = "kubernetes/evicted",
-             .anchor = "low on resource",
-             .second_anchor = "resource: memory",
-             .regex = R"(Thenodewaslowonresource:memory\.(?:Thresholdquantity:[\w.]{1,20},available:[\w.]{1,20}\.)?)"
-                      R"((?:Container([\w.\-]{1,80}?)wasusing(\d{1,15}(?:\.\d{1,6})?(?:[KMGT]i?)?),)?)",
-             .captures = 2,
-             .reach = Reach::message,
-             .example = "The node was low on resource: memory. Container trainer was using 1924152Ki, which exceeds "
-                        "its request of 0.",
-             .emit = evicted}),
+    checked(
+        {.name = "kubernetes/evicted",
+         .anchor = "low on resource",
+         .second_anchor = "resource: memory",
+         .regex =
+             R"(Thenodewaslowonresource:memory\.(?:Thresholdquantity:[\w.]{1,20},available:(\d{1,15}(?:[KMGT]i?)?)\.)?)"
+             R"((?:Container([\w.\-]{1,80}?)wasusing(\d{1,15}(?:\.\d{1,6})?(?:[KMGT]i?)?),)?)",
+         .captures = 3,
+         .reach = Reach::message,
+         .example = "The node was low on resource: memory. Container trainer was using 1924152Ki, which exceeds "
+                    "its request of 0.",
+         .emit = evicted}),
     checked(
         {.name = "kubernetes/shm_volume",
          .anchor = "EmptyDir volume",

@@ -12,10 +12,10 @@ namespace {
 
 /// Somebody who kills for other reasons spoke near this line.
 bool killed_on_purpose(const Cursor& cursor) {
-  return is_near(
-      cursor, 15, 6,
-      {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated", "preempted",
-       "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM"});
+  return is_near(cursor, 15, 6,
+                 {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated",
+                  "preempted", "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM",
+                  "liveness probe, will be restarted", "startup probe, will be restarted"});
 }
 
 void tell(const Match& m, Sink& sink) {

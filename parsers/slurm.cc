@@ -3,6 +3,8 @@
 //
 // slurmstepd counts the kills of the step's cgroup ("oom-kill event(s)", since 20.11 "oom_kill event"); before 17.11 it
 // polled the job and compared with its limit in KiB. A cancelled job, also one out of time, is no failure of memory.
+#include <algorithm>
+
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -20,13 +22,50 @@ Oom base(std::string_view format) {
 
 void oom_event(const Match&, Sink& sink) { sink.oom(base("slurm-oom-kill")); }
 void task(const Match&, Sink& sink) { sink.oom(base("slurm-task")); }
-void row(const Match&, Sink& sink) { sink.oom(base("slurm-state")); }
+
+/// The cell of a row of sacct under `name`: columns stand at the rules of dashes below the header, or between bars.
+std::string_view cell(const Line& header, std::string_view rules, std::string_view row, std::string_view name) {
+  const std::size_t at = header.text.find(name);
+  if (at == header.text.npos) return {};
+  const std::string_view before = header.text.substr(0, at);
+  if (const auto bars = std::count(before.begin(), before.end(), '|'); header.text.find('|') != header.text.npos) {
+    for (auto i = bars; i > 0; --i) {
+      const std::size_t bar = row.find('|');
+      if (bar == row.npos) return {};
+      row.remove_prefix(bar + 1);
+    }
+    return row.substr(0, row.find('|'));
+  }
+  const std::size_t last = at + name.size() - 1;  // names end where their column does, or before it
+  if (last >= rules.size() || last >= row.size() || rules[last] != '-') return {};
+  const std::size_t blank = rules.rfind(' ', last);
+  const std::size_t begin = blank == rules.npos ? 0 : blank + 1;
+  return trimmed(row.substr(begin, rules.find(' ', last) - begin));
+}
+
+/// A state at full length is a word of other programs, too: an exit code behind it or the header above makes it a row.
+void row(const Match& m, Sink& sink) {
+  constexpr int most_rows = 60;
+  const auto header = find_behind(m.cursor, most_rows, "JobID");
+  const bool cut = m[1].ends_with('+');
+  if (!cut && !m.has(2) && !header) return;
+  Oom oom = base("slurm-state");
+  if (header) {
+    const auto rules = find_behind(m.cursor, most_rows, "---");
+    const std::string_view below = rules ? rules->text : std::string_view{};
+    const std::string_view used = cell(*header, below, m.text, "MaxRSS");
+    const std::string_view asked = cell(*header, below, m.text, "ReqMem");
+    if (!used.empty()) oom.process = read_size(used);
+    if (!asked.empty() && !asked.ends_with('c')) oom.limit = read_size(asked);  // "4Gc": of each core
+  }
+  sink.oom(std::move(oom));
+}
 
 /// "(8485688 > 8388608)": KiB; since 18.08 bytes. A limit is whole MiB, so that numbers from 2^30 on are bytes: as KiB
 /// they would be a terabyte and more.
 void over_limit(const Match& m, Sink& sink) {
-  Oom oom = base("slurm-limit");
-  const i64 used = leading_integer(m[1]), limit = leading_integer(m[2]);
+  Oom oom = base(m.has(1) ? "slurm-virtual" : "slurm-limit");
+  const i64 used = leading_integer(m[2]), limit = leading_integer(m[3]);
   const i64 unit = limit >= GiB ? 1 : KiB;
   oom.process = Bytes{used * unit, 0};
   oom.limit = Bytes{limit * unit, 0};
@@ -101,8 +140,8 @@ constexpr Pattern patterns[] = {
          .anchor = "memory limit (",
          .second_anchor = "being killed",
          .regex =
-             R"((?:Step|StepId=|Job|JobId=)[\w.=]{1,40}exceeded(?:virtual)?memorylimit\((\d{1,15})>(\d{1,15})\),beingkilled)",
-         .captures = 2,
+             R"((?:Step|StepId=|Job|JobId=)[\w.=]{1,40}exceeded(virtual)?memorylimit\((\d{1,15})>(\d{1,15})\),beingkilled)",
+         .captures = 3,
          .reach = Reach::message,
          .example = "slurmstepd: error: Step 71422.0 exceeded memory limit (8485688 > 8388608), being killed",
          .emit = over_limit,
@@ -131,7 +170,8 @@ constexpr Pattern patterns[] = {
         {.name = "slurm/accounting",
          .anchor = "OUT_OF_ME",
          .regex =
-             R"(^ {0,8}\d{1,12}[\w+.\-\[\]]{0,24}[ |][^\r\n]{0,300}[ |]OUT_OF_ME(?:MORY|M?O?R?\+)[ |]{1,40}\d{1,3}:\d{1,3})",
+             R"(^ {0,8}\d{1,12}[\w+.\-\[\]]{0,24}[ |](?:[^\r\n]{0,300}[ |])?(OUT_OF_ME(?:MORY|M?O?R?\+))(?:[ |]{1,40}(\d{1,3}:\d{1,3})|[ |]|$))",
+         .captures = 2,
          .example = "71422          train     normal      group          4 OUT_OF_ME+    0:125",
          .emit = row,
          .near = is_state,

@@ -78,6 +78,12 @@ int stray_contexts(const std::vector<OtherProcess>& others) {
   return most >= 2 ? most : 0;
 }
 
+/// Batch systems count the whole job, kernels one process of it.
+std::string host_share(const Oom& oom) {
+  if (!oom.process_name.empty()) return "process " + oom.process_name;
+  return oom.agent == Agent::scheduler || oom.agent == Agent::slurm ? "the job" : "the killed process";
+}
+
 }  // namespace
 
 std::optional<Account> account_of(const Incident& incident) {
@@ -92,7 +98,14 @@ std::optional<Account> account_of(const Incident& incident) {
     if (size && size->count > 0) account.shares.push_back({std::move(label), *size});
   };
   if (oom.kind == OomKind::host) {
-    add("process " + (oom.process_name.empty() ? "killed" : oom.process_name), oom.process);
+    // A whole that was gone beyond has no parts to be drawn.
+    if (oom.process && oom.process->count > saturated_sum(account.capacity.count, account.capacity.slack))
+      return std::nullopt;
+    add(host_share(oom), oom.process);
+    if (oom.capacity && oom.free) {
+      add("other processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
+      add("free", oom.free);
+    }
   } else {
     if (oom.allocated) add("live tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("free blocks of CUDA-graph pools", oom.private_pools);

@@ -76,10 +76,13 @@ void advice_facts(Facts& facts) {
         set("advice.fraction_to", std::min(1.0, round_up(to / *capacity, 0.01)), {"oom.limit", "oom.capacity"});
     }
   }
-  const auto used = get("host.used"), limit = get("host.limit");
-  if (used || limit)
-    set("advice.host_to", round_up(std::max(used.value_or(0), limit.value_or(0)) * host_room, static_cast<double>(GiB)),
-        {"host.used", "host.limit"});
+  // What one process held says nothing about what the whole needs: only a bound that was reached does, and of an
+  // evicted pod its use.
+  const auto used = get("host.used");
+  const auto bound = get("host.limit") ? get("host.limit") : get("host.capacity");
+  if (bound || (used && facts.is_true("host.evicted")))
+    set("advice.host_to", round_up(std::max(used.value_or(0), bound.value_or(0)) * host_room, static_cast<double>(GiB)),
+        {"host.used", "host.limit", "host.capacity"});
   if (facts.is_true("host.bus_error")) set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
     set("advice.workers_to", std::max(0.0, std::floor(*workers / 2)), {"settings.num_workers"});

@@ -85,7 +85,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   if (primary != nullptr) {
     message_facts(*primary, out.facts);
     phase_facts(story, *primary, out.phases[*out.primary], out.facts);
-    host_facts(*primary, out.facts);
+    host_facts(story, *primary, out.facts);
   } else {
     no_phase_facts(out.facts);
     tell_abrupt_end(story, out.notes);

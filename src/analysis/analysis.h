@@ -68,8 +68,9 @@ void no_phase_facts(Facts& facts);  // phases.cc: nothing has failed, in no phas
 void setting_facts(const Case& story, const Incident* incident,
                    Facts& facts);  // settings.cc: settings.*, platform.*
 void framework_facts(const Case& story, const Incident* incident,
-                     Facts& facts);                      // frameworks.cc: framework.*, run.trains
-void host_facts(const Incident& primary, Facts& facts);  // host.cc: host.*, masked.*, pool.*
+                     Facts& facts);  // frameworks.cc: framework.*, run.trains
+void host_facts(const Case& story, const Incident& primary,
+                Facts& facts);  // host.cc: host.*, masked.*, pool.*
 /// A notebook whose log stops at a progress line: host memory is suspected, with low confidence.
 void tell_abrupt_end(const Case& story, std::vector<Note>& notes);                  // host.cc
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*

@@ -62,7 +62,9 @@ constexpr Formula formulas[] = {
     {"advice.sequence_to", "failing length × (activations − need) ÷ activations, down to a multiple of 16"},
     {"advice.limit_to", "limit + need, up to a quarter of a GiB"},
     {"advice.fraction_to", "limit_to ÷ capacity, up to a hundredth"},
-    {"advice.host_to", "1.2 × the greater of used and limit, up to a GiB"},
+    {"advice.host_to",
+     "1.2 × the greater of used and limit (of the machine, where it has none), up to a GiB; 1.2 × used of an evicted "
+     "pod"},
     {"advice.workers_to", "half of the workers"},
     {"advice.restart_every", "0.7 × (lower bound of the forecast − first step)"},
     {"advice.optimizer_states", "8 bytes × trained parameters"},

@@ -1,12 +1,60 @@
 // Host memory, shared memory, masked library statuses and pools: what kind of failure the words stand for. The order of
 // trust is kernel or scheduler line, allocator message, library status, bare signal.
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 
 #include "analysis/analysis.h"
 
 namespace oomdoctor {
+namespace {
 
-void host_facts(const Incident& primary, Facts& facts) {
+struct Manager {
+  std::string_view form, name;
+};
+/// Whose messages these are, by the beginning of their forms.
+constexpr Manager managers[] = {{"slurm", "slurm"},
+                                {"oomkilled", "kubernetes"},
+                                {"evicted", "kubernetes"},
+                                {"docker", "docker"},
+                                {"lsf", "lsf"},
+                                {"pbs", "pbs"},
+                                {"torque", "torque"},
+                                {"moab", "torque"},
+                                {"grid-engine", "grid_engine"},
+                                {"htcondor", "htcondor"},
+                                {"yarn", "yarn"},
+                                {"ray", "ray"},
+                                {"dask", "dask"},
+                                {"flux", "flux"}};
+
+/// Who sets the limit: the message says it, else the path of the control group, else whoever speaks in the log.
+std::string_view manager_of(const Case& story, const Oom& oom) {
+  for (const Manager& manager : managers)
+    if (oom.message_format.starts_with(manager.form)) return manager.name;
+  if (const auto group = story.settings.find("memory_manager");
+      group != story.settings.end() && oom.agent == Agent::cgroup)
+    return group->second.value;
+  for (const std::string_view parser : {"slurm", "kubernetes"})
+    if (story.coverage.by_parser.contains(parser)) return parser;
+  return {};
+}
+
+bool is_heap(std::string_view form) {
+  return form == "java-heap" || form == "java-direct" || form == "java-classes" || form == "javascript-heap";
+}
+
+/// Names under which Python programs and their helpers run.
+bool is_python(std::string_view process) {
+  constexpr std::array<std::string_view, 8> names = {"python",  "pt_",      "ray::",      "jupyter",
+                                                     "ipython", "torchrun", "accelerate", "deepspeed"};
+  return process.ends_with(".py") ||
+         std::any_of(names.begin(), names.end(), [&](std::string_view name) { return process.starts_with(name); });
+}
+
+}  // namespace
+
+void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   const Oom& oom = primary.oom;
   const std::vector<Evidence> here{primary.evidence};
   const auto set_true = [&](std::string_view name, bool yes) { facts.set(name, Value{yes}, here); };
@@ -14,20 +62,33 @@ void host_facts(const Incident& primary, Facts& facts) {
   const auto by = [&](std::initializer_list<Agent> agents) {
     return host && std::find(agents.begin(), agents.end(), oom.agent) != agents.end();
   };
+  const bool evicted = host && oom.message_format == "evicted";
+  const bool of_node = evicted || (host && oom.message_format == "ray");
   set_true("host.kernel_kill",
            by({Agent::kernel, Agent::cgroup, Agent::slurm, Agent::kubernetes, Agent::scheduler, Agent::daemon}));
-  set_true("host.limit_kill", by({Agent::cgroup, Agent::slurm, Agent::scheduler}) || (host && oom.limit.has_value()) ||
-                                  (oom.agent == Agent::kubernetes && oom.message_format != "evicted"));
+  set_true("host.limit_kill", !of_node && (by({Agent::cgroup, Agent::slurm, Agent::scheduler, Agent::kubernetes}) ||
+                                           (host && oom.limit.has_value())));
+  set_true("host.evicted", evicted);
+  set_true("host.some_nodes", host && oom.message_format == "oom-killer-nodes");
+  set_true("host.virtual_limit", host && oom.message_format.ends_with("-virtual"));
+  set_true("host.mapping_refused", host && oom.message_format == "mapping");
   set_true("host.sigkill_only", by({Agent::signal}));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);
   const bool pinned = host && oom.message_format.starts_with("pinned");
+  const bool heap = host && is_heap(oom.message_format);
   set_true("host.pinned_failed", pinned);
-  set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned);
+  set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
+  if (heap) facts.set("host.heap", Value{oom.message_format}, here);
+  if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())
+    facts.set("host.manager", Value{std::string(manager)}, here);
   if (host && !oom.process_name.empty()) facts.set("host.victim", Value{oom.process_name}, here);
+  if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
+    set_true("host.python", !heap && is_python(oom.process_name));
   if (host) {
     facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
+    facts.set("host.capacity", oom.capacity, here);
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
   set_true("pool.kv_cache", oom.kind == OomKind::pool && oom.message_format.find("free-memory") == std::string::npos &&

@@ -46,6 +46,9 @@ int death_authority(const Oom& report) {
 bool may_be_one_death(const Incident& old, const Oom& now, const Where& where) {
   const int a = death_authority(old.oom), b = death_authority(now);
   if (a == 0 || b == 0 || old.oom.kind != now.kind) return false;
+  // A call of the kernel's killer speaks where its own victim is missing: none that is named is its.
+  const auto called = [](const Oom& report) { return report.message_format == "oom-killer-invoked"; };
+  if (a >= 4 && b >= 4 && (called(old.oom) || called(now))) return false;
   // Shell and kernel may name different processes of one tree; two kernel lines with two processes are two deaths.
   const bool same_reporter = a == b || (a >= 4 && b >= 4);
   return !same_reporter || !old.where.pid || !where.pid || old.where.pid == where.pid;

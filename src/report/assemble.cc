@@ -6,6 +6,7 @@
 
 #include "analysis/steady.h"
 #include "report/grades.h"
+#include "report/host_words.h"
 
 namespace oomdoctor {
 namespace {
@@ -291,6 +292,8 @@ class Assembler {
     const auto text = [](const Bytes& b) { return bytes_text(b.count); };
     const Location at = location(in.evidence);
     const std::string where = place_of(at);
+    if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty())
+      return fmt::format("{} ({})", host, where);
     if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
       return fmt::format("{} asked for with {} held of the {} allowed ({})", text(*oom.request),
                          text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit), where);
@@ -358,12 +361,25 @@ class Assembler {
     return fmt::format("{}: {}", title, deciding(in));
   }
 
+  /// Something ended the run that has nothing to do with memory.
+  bool ended_otherwise() const {
+    static constexpr auto ends = std::to_array<std::string_view>(
+        {"run/time_limit", "run/cancelled", "device/fault", "device/hardware", "device/busy", "exit"});
+    return std::any_of(ends.begin(), ends.end(),
+                       [&](std::string_view id) { return story_.remark_counts.contains(std::string(id)); });
+  }
+
   Retry retry(const Verdict& v) const {
+    if (v.outcome == "no_oom" && ended_otherwise()) return {"", ""};
     if (v.outcome == "no_oom" || v.outcome == "handled_oom" || (v.outcome == "at_risk" && !is_growing_risk()))
       return {"retry_unchanged", ""};
     if (analysis_.facts.is_true("account.free_beyond_request") &&
         analysis_.facts.number("oom.others_count").value_or(0) > 0)
       return {"retry_unchanged", ""};
+    // Of the host, what is to be found out first comes before any change, which would be a guess.
+    if (analysis_.primary && story_.incidents[*analysis_.primary].oom.kind == OomKind::host &&
+        !diagnosis_.fixes.empty() && diagnosis_.fixes.front().diagnostic)
+      return {"retry_with_change", diagnosis_.fixes.front().title};
     for (const RankedFix& f : diagnosis_.fixes)
       for (const FixSettingText& s : f.settings)
         if (!s.text.empty() && !f.diagnostic) return {"retry_with_change", f.title};

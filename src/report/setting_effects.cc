@@ -44,7 +44,7 @@ constexpr auto host_switches = std::to_array<Switch>({{"pin_memory", 1}});
 /// These change nothing on the device.
 constexpr auto host_alone = std::to_array<std::string_view>({"num_workers", "prefetch_factor", "pin_memory"});
 /// These change the room that there is, or how a step is put together, and not what a pass needs.
-constexpr auto neither = std::to_array<std::string_view>({"capacity", "notebook", "accumulation"});
+constexpr auto neither = std::to_array<std::string_view>({"capacity", "notebook", "accumulation", "memory_manager"});
 
 std::optional<double> number_in(std::string_view text) {
   std::string digits;

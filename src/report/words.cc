@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "report/host_words.h"
 
 namespace oomdoctor {
 namespace {
@@ -25,26 +26,9 @@ std::string look_up(const auto& table, std::string_view id) {
   return own;
 }
 
-std::string host_title(std::string_view agent) {
-  constexpr std::array<Words, 9> titles = {{
-      {"kernel", "The Linux kernel killed a process because the host was out of memory"},
-      {"cgroup", "A process was killed at the memory limit of its container or job"},
-      {"slurm", "Slurm ended the job at its memory limit"},
-      {"kubernetes", "Kubernetes ended the container at its memory limit"},
-      {"scheduler", "The scheduler ended the job at its memory limit"},
-      {"daemon", "A low-memory daemon killed a process"},
-      {"signal", "A process was killed, and the log does not say by whom"},
-      {"worker", "A data-loading worker died"},
-      {"cpu_allocator", "The host had no memory left to give"},
-  }};
-  for (const Words& title : titles)
-    if (title.first == agent) return std::string(title.second);
-  return "The host ran out of memory";
-}
-
 /// What happened, without when.
 std::string plain_title(const ReportIncident& of) {
-  if (of.kind == "host") return host_title(of.agent);
+  if (of.kind == "host") return host_title(of.agent, of.message_format);
   if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
   if (of.kind == "pool") return "A memory pool of fixed size was too small";
   const std::string device = memory_name(of);
@@ -133,7 +117,7 @@ std::string shape_words(std::string_view shape) {
 
 std::string retry_words(const Retry& retry) {
   if (retry.decision == "stop") return "no: the same run would fail again";
-  if (retry.decision == "retry_unchanged") return "yes, unchanged";
+  if (retry.decision == "retry_unchanged") return "unchanged, as far as memory goes";
   return retry.change.empty() ? "yes, after a change" : "yes, after a change: " + retry.change;
 }
 
@@ -268,7 +252,9 @@ std::string estimate_text(const ReportEstimate& of) {
 
 std::string account_title(const ReportIncident& of) {
   const ReportAccount& account = *of.account;
-  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), memory_name(of));
+  const bool of_limit = of.kind == "host" && !of.capacity_bytes;
+  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes),
+                                  of_limit ? "the limit" : memory_name(of));
   if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
     title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
   return title;

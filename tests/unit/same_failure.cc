@@ -48,6 +48,13 @@ TEST_CASE("two victims are two deaths, however equal the words", "[same_failure]
   CHECK(scan_text(kernel("100", "4194304") + kernel("100", "4194304")).incidents.size() == 1);
 }
 
+TEST_CASE("a call of the killer without its victim is a death of its own", "[same_failure]") {
+  const std::string call = "java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n";
+  CHECK(scan_text("[  100.1] " + call + "[  100.2] " + kernel("100", "4194304")).incidents.size() == 1);
+  CHECK(scan_text("[  100.2] " + kernel("100", "4194304") + "[  900.1] " + call).incidents.size() == 2);
+  CHECK(scan_text("[  100.1] " + call + "[ 1900.2] " + kernel("100", "4194304")).incidents.size() == 2);
+}
+
 TEST_CASE("far apart, reports without a victim are two deaths", "[same_failure]") {
   std::string quiet;
   for (int i = 0; i < 70; ++i) quiet += "loss is 1.25 at the moment\n";

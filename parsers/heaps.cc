@@ -1,0 +1,97 @@
+// Heaps of a fixed size inside a process: Java's and JavaScript's. The host may have plenty of memory left when such a
+// heap is full, and more memory for the machine changes nothing: the runtime was told, or chose, how large it may grow.
+//
+// What stands behind "java.lang.OutOfMemoryError: " names the pool. "unable to create native thread" is a limit on
+// threads, and "Requested array size exceeds VM limit" an array that no heap could hold: neither is a want of memory.
+// V8 counts in "MB" of 2^20.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view format, std::string_view framework) {
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::cpu_allocator;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+void java(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  const std::string_view pool = m[1];
+  sink.oom(base(pool.starts_with("Direct")                                     ? "java-direct"
+                : pool.starts_with("Java heap") || pool.starts_with("GC over") ? "java-heap"
+                                                                               : "java-classes",
+                "jvm"));
+}
+
+/// "Mark-Compact 2047.0 (2085.0) -> 2046.8 (2084.0) MB": what lived before and after the collection.
+void javascript(const Match& m, Sink& sink) {
+  Oom oom = base("javascript-heap", "v8");
+  m.cursor.backward(16, [&](const Line& line) {
+    const std::size_t arrow = line.text.find(") -> ");
+    if (arrow == line.text.npos || line.text.find("Mark-") == line.text.npos) return true;
+    const std::string_view after = line.text.substr(arrow + 5);
+    oom.process = read_bytes(after.substr(0, after.find(' ')), "MiB");
+    return false;
+  });
+  sink.oom(std::move(oom));
+}
+
+/// The runtime itself got no memory from the system.
+void java_native(const Match& m, Sink& sink) {
+  Oom oom = base("java-native", "jvm");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked(
+        {.name = "heaps/java",
+         .anchor = "OutOfMemoryError: ",
+         .regex =
+             R"(java\.lang\.OutOfMemoryError: (Java heap space|GC overhead limit exceeded|Direct buffer memory|Metaspace|PermGen space|Compressed class space))",
+         .captures = 1,
+         .example = "java.lang.OutOfMemoryError: Java heap space",
+         .emit = java,
+         .source = "OpenJDK: java.lang.OutOfMemoryError"}),
+    checked(
+        {.name = "heaps/java_native",
+         .anchor = "Native memory allocation",
+         .regex = R"(Native memory allocation \((?:mmap|malloc)\) failed to (?:map|allocate) (\d{1,18}) bytes)",
+         .captures = 1,
+         .example = "# Native memory allocation (mmap) failed to map 12884901888 bytes for committing reserved memory.",
+         .emit = java_native,
+         .source = "OpenJDK: src/hotspot/share/utilities/vmError.cpp"}),
+    checked(
+        {.name = "heaps/java_commit",
+         .anchor = "os::commit_memory(",
+         .regex =
+             R"(os::commit_memory\(0x[0-9a-f]{1,16}, (\d{1,18}), [01]\) failed; error=['"][^'"\r\n]{1,60}['"] \(errno=12\))",
+         .captures = 1,
+         .example =
+             "OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x00000005c0000000, 5637144576, 0) failed; "
+             "error='Cannot allocate memory' (errno=12)",
+         .emit = java_native,
+         .source = "OpenJDK: src/hotspot/os/linux/os_linux.cpp"}),
+    checked({.name = "heaps/javascript",
+             .anchor = "JavaScript heap",
+             .regex = R"(FATAL ERROR: [^\r\n]{1,80} - JavaScript heap out of memory)",
+             .example = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
+             .emit = javascript,
+             .source = "v8: src/execution/isolate.cc; node: src/node_errors.cc"}),
+};
+
+}  // namespace
+
+extern const Parser heaps;
+const Parser heaps{.name = "heaps",
+                   .title = "Heaps of Java and JavaScript",
+                   .source = "OpenJDK; v8: src/heap/heap.cc",
+                   .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,139 @@
+// Ray's memory monitor, which kills a task when its node runs low, and its object store.
+//
+// Three counts stand in one message and are not to be mixed up: what the task held, what was in use on its node, and
+// what the node has. The threshold is a share of the node. "GB" are GiB in all of them. The job may go on: Ray tries a
+// task again.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+Oom base(std::string_view format) {
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::scheduler;
+  oom.message_format = std::string(format);
+  return oom;
+}
+
+/// "28.50GB" of "30.00GB".
+void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
+  oom.capacity = whole;
+  if (used && whole && used->count <= whole->count) oom.free = *whole - *used;
+}
+
+std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  if (at == text.npos) return {};
+  const std::string_view rest = text.substr(at + from.size());
+  const std::size_t end = rest.find(to);
+  return end == rest.npos ? std::string_view{} : rest.substr(0, end);
+}
+
+/// "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
+void killed(const Match& m, Sink& sink) {
+  constexpr std::size_t longest_name = 64;
+  Oom oom = base("ray");
+  const std::string_view text = m.after().substr(0, 1200);
+  oom.process = size_after(text, "memoryused=");
+  if (const auto name = between(text, "name=", ",pid="); name.size() <= longest_name)
+    oom.process_name = std::string(name);
+  const std::string_view node = between(text, "wasrunningwas", "(");
+  if (const std::size_t slash = node.find('/'); slash != node.npos)
+    set_node(oom, read_size(node.substr(0, slash)), read_size(node.substr(slash + 1)));
+  if (const auto pid = leading_integer(between(text, "pid=", ",")); pid > 0) {
+    Where where;
+    where.pid = pid;
+    sink.at(where);
+  }
+  sink.oom(std::move(oom));
+}
+
+/// Before 2.0: "(61.02 / 64.0 GB)".
+void old_monitor(const Match& m, Sink& sink) {
+  Oom oom = base("ray");
+  set_node(oom, read_bytes(m[1], "GB"), read_bytes(m[2], "GB"));
+  sink.oom(std::move(oom));
+}
+
+void raylet(const Match& m, Sink& sink) {
+  Oom oom = base("ray");
+  set_node(oom, read_size(m[1]), read_size(m[2]));
+  oom.process_name = std::string(m[3]);
+  sink.oom(std::move(oom));
+}
+
+void workers(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base("ray"));
+}
+
+/// The store has its own bound: no limit of the host, and nothing was killed.
+void object_store(const Match& m, Sink& sink) {
+  Oom oom = base("ray-object-store");
+  oom.kind = OomKind::shared_memory;
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "ray/killed",
+             .anchor = "running low on memory",
+             .second_anchor = "killed due to the",
+             .regex = R"(Taskwaskilledduetothenoderunninglowonmemory)",
+             .reach = Reach::message,
+             .example = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
+             .emit = killed,
+             .source = "ray: python/ray/exceptions.py"}),
+    checked(
+        {.name = "ray/old_monitor",
+         .anchor = "RayOutOfMemoryError",
+         .regex =
+             R"(RayOutOfMemoryError:Morethan\d{1,3}%ofthememoryonnode\S{1,80}?isused\(([\d.]{1,10})/([\d.]{1,10})GB\))",
+         .captures = 2,
+         .reach = Reach::message,
+         .example = "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node node7 is used "
+                    "(61.02 / 64.0 GB).",
+         .emit = old_monitor,
+         .source = "ray: python/ray/_private/memory_monitor.py"}),
+    checked(
+        {.name = "ray/raylet",
+         .anchor = "System memory low at",
+         .regex =
+             R"(System memory low at node with IP \S{1,64}\. Used memory \(([\d.]{1,10}GB)\) / total capacity )"
+             R"(\(([\d.]{1,10}GB)\) \([\d.]{1,10}\) exceeds threshold [\d.]{1,10}, killing latest task with name (\S{1,64}))",
+         .captures = 3,
+         .example = "(raylet) node_manager.cc:2963: System memory low at node with IP 10.0.0.5. Used memory "
+                    "(30.41GB) / total capacity (32.00GB) (0.950313) exceeds threshold 0.95, killing latest task "
+                    "with name Trainer.fit and actor ID 77bb to avoid running out of memory.",
+         .emit = raylet,
+         .source = "ray: src/ray/raylet/node_manager.cc"}),
+    checked({.name = "ray/workers",
+             .anchor = "memory pressure (OOM)",
+             .regex = R"([1-9]\d{0,5} Workers \(tasks / actors\) killed due to memory pressure \(OOM\))",
+             .example = "2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to "
+                        "other reasons at node",
+             .emit = workers,
+             .source = "ray: src/ray/raylet/node_manager.cc"}),
+    checked(
+        {.name = "ray/object_store",
+         .anchor = "because it is full",
+         .regex =
+             R"(Failed to put object \w{1,80} in object store because it is full\. Object size is (\d{1,18}) bytes)",
+         .captures = 1,
+         .example = "ray.exceptions.ObjectStoreFullError: Failed to put object 00ab in object store because it is "
+                    "full. Object size is 1073741824 bytes.",
+         .emit = object_store,
+         .source = "ray: python/ray/exceptions.py"}),
+};
+
+}  // namespace
+
+extern const Parser ray;
+const Parser ray{.name = "ray",
+                 .title = "Ray's memory monitor",
+                 .source = "ray: src/ray/common/memory_monitor.cc",
+                 .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,85 @@
+#include "report/host_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace oomdoctor {
+namespace {
+
+using Title = std::pair<std::string_view, std::string_view>;
+
+/// Of forms that say more than who speaks.
+constexpr std::array<Title, 16> titles_of_forms = {{
+    {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes that it may use were full"},
+    {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
+    {"docker-inspect", "Docker says that the container was killed for want of memory"},
+    {"ray", "Ray killed a task because its node was short of memory"},
+    {"dask", "Dask ended a worker at its memory limit"},
+    {"yarn", "YARN ended a container at its memory limit"},
+    {"yarn-virtual", "YARN ended a container at its limit of virtual memory"},
+    {"pbs-virtual", "PBS ended the job at its limit of virtual memory"},
+    {"slurm-virtual", "Slurm ended the job at its limit of virtual memory"},
+    {"grid-engine-virtual", "Grid Engine ended the job at its limit of virtual memory"},
+    {"java-heap", "The heap of the Java machine was full"},
+    {"java-direct", "The Java machine's direct buffers were used up"},
+    {"java-classes", "The Java machine's room for classes was full"},
+    {"javascript-heap", "The heap of the JavaScript engine was full"},
+    {"mapping", "A file could not be mapped into memory"},
+    {"winerror-1455", "Windows could promise no more memory: main memory and page file together were full"},
+}};
+
+constexpr std::array<Title, 9> titles_of_agents = {{
+    {"kernel", "The Linux kernel killed a process because the host was out of memory"},
+    {"cgroup", "A process was killed at the memory limit of its container or job"},
+    {"slurm", "Slurm ended the job at its memory limit"},
+    {"kubernetes", "Kubernetes ended the container at its memory limit"},
+    {"scheduler", "The scheduler ended the job at its memory limit"},
+    {"daemon", "A low-memory daemon killed a process"},
+    {"signal", "A process was killed, and the log does not say by whom"},
+    {"worker", "A data-loading worker died"},
+    {"cpu_allocator", "The host had no memory left to give"},
+}};
+
+template <std::size_t n>
+std::string_view look_up(const std::array<Title, n>& titles, std::string_view id) {
+  const auto found = std::find_if(titles.begin(), titles.end(), [&](const Title& title) { return title.first == id; });
+  return found == titles.end() ? std::string_view{} : found->second;
+}
+
+std::string text(const Bytes& bytes) { return bytes_text(bytes.count); }
+
+}  // namespace
+
+std::string host_title(std::string_view agent, std::string_view message_format) {
+  for (const std::string_view title : {look_up(titles_of_forms, message_format), look_up(titles_of_agents, agent)})
+    if (!title.empty()) return std::string(title);
+  return "The host ran out of memory";
+}
+
+std::string host_numbers(const Oom& oom) {
+  const std::string victim =
+      oom.process ? text(*oom.process) + (oom.process_name.empty() ? " in use" : " in " + oom.process_name) : "";
+  const bool of_whole = oom.process && oom.process_name.empty();
+  if (oom.request) return "";
+  // sacct samples: what it saw last may be of long before.
+  const bool sampled = of_whole && oom.message_format == "slurm-state";
+  if (sampled && oom.limit && oom.process->count < oom.limit->count / 2)
+    return fmt::format("the limit of {} was reached", text(*oom.limit));
+  if (sampled && !oom.limit) return fmt::format("{} in the last sample", text(*oom.process));
+  if (oom.limit && of_whole) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
+  if (oom.limit && oom.process) return fmt::format("{}, at the limit of {}", victim, text(*oom.limit));
+  if (oom.limit) return fmt::format("the limit of {} was reached", text(*oom.limit));
+  if (oom.capacity && oom.free)
+    return fmt::format("{} of {} in use{}{}", text(*oom.capacity - *oom.free), text(*oom.capacity),
+                       victim.empty() ? "" : ", ", victim);
+  if (oom.capacity && oom.process) return fmt::format("{}, on a machine with {}", victim, text(*oom.capacity));
+  if (oom.free && oom.process) return fmt::format("{}, {} left on the node", victim, text(*oom.free));
+  return victim;
+}
+
+}  // namespace oomdoctor

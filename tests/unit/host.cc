@@ -1,0 +1,109 @@
+// Host memory: who sets the limit, whose memory a number is, and how it is said.
+#include "analysis/analysis.h"
+#include "catch.h"
+#include "report/host_words.h"
+
+namespace oomdoctor {
+namespace {
+
+Incident death(Agent agent, const std::string& form, const std::string& process = "") {
+  Incident incident;
+  incident.oom.kind = OomKind::host;
+  incident.oom.agent = agent;
+  incident.oom.message_format = form;
+  incident.oom.process_name = process;
+  return incident;
+}
+
+Facts facts_of(const Incident& incident, const Case& story = {}) {
+  Facts facts;
+  host_facts(story, incident, facts);
+  return facts;
+}
+
+std::string text_of(const Facts& facts, std::string_view name) {
+  const Fact* fact = facts.find(name);
+  return fact == nullptr ? "" : std::get<std::string>(fact->value);
+}
+
+std::string numbers(Oom oom, double process, double limit, double capacity = 0, double free = 0) {
+  const auto size = [](double gib) {
+    return gib > 0 ? std::optional(Bytes{static_cast<i64>(gib * static_cast<double>(GiB)), 0}) : std::nullopt;
+  };
+  oom.kind = OomKind::host;
+  oom.process = size(process);
+  oom.limit = size(limit);
+  oom.capacity = size(capacity);
+  oom.free = size(free);
+  return host_numbers(oom);
+}
+
+}  // namespace
+
+TEST_CASE("the message says who sets the limit, or the path of the group does", "[host]") {
+  CHECK(text_of(facts_of(death(Agent::scheduler, "lsf")), "host.manager") == "lsf");
+  CHECK(text_of(facts_of(death(Agent::scheduler, "moab")), "host.manager") == "torque");
+  CHECK(text_of(facts_of(death(Agent::cgroup, "docker-inspect")), "host.manager") == "docker");
+  CHECK(text_of(facts_of(death(Agent::cgroup, "oom-killer")), "host.manager").empty());
+  Case story;
+  story.settings["memory_manager"] = {"kubernetes", {}};
+  CHECK(text_of(facts_of(death(Agent::cgroup, "oom-killer"), story), "host.manager") == "kubernetes");
+  CHECK(text_of(facts_of(death(Agent::kernel, "oom-killer"), story), "host.manager").empty());
+}
+
+TEST_CASE("a node that is short is no limit that was reached", "[host]") {
+  for (const std::string form : {"evicted", "ray"}) {
+    const Facts facts = facts_of(death(form == "ray" ? Agent::scheduler : Agent::kubernetes, form));
+    CHECK(facts.is_true("host.kernel_kill"));
+    CHECK_FALSE(facts.is_true("host.limit_kill"));
+    CHECK(facts.is_true("host.evicted") == (form == "evicted"));
+  }
+  CHECK(facts_of(death(Agent::kubernetes, "oomkilled")).is_true("host.limit_kill"));
+  CHECK(facts_of(death(Agent::kernel, "oom-killer-nodes")).is_true("host.some_nodes"));
+}
+
+TEST_CASE("heaps, addresses and mappings are not the host's memory", "[host]") {
+  const Facts heap = facts_of(death(Agent::cpu_allocator, "java-heap"));
+  CHECK(text_of(heap, "host.heap") == "java-heap");
+  CHECK_FALSE(heap.is_true("host.allocation_failed"));
+  CHECK(facts_of(death(Agent::cpu_allocator, "java-native")).is_true("host.allocation_failed"));
+  CHECK(facts_of(death(Agent::scheduler, "pbs-virtual")).is_true("host.virtual_limit"));
+  CHECK(facts_of(death(Agent::cpu_allocator, "mapping")).is_true("host.mapping_refused"));
+}
+
+TEST_CASE("only the name of a process tells whether it ran Python", "[host]") {
+  for (const std::string name : {"python3.11", "pt_main_thread", "ray::train", "train.py"})
+    CHECK(facts_of(death(Agent::kernel, "oom-killer", name)).is_true("host.python"));
+  const Facts perl = facts_of(death(Agent::kernel, "oom-killer", "perl"));
+  REQUIRE(perl.find("host.python") != nullptr);
+  CHECK_FALSE(perl.is_true("host.python"));
+  CHECK(facts_of(death(Agent::kubernetes, "evicted", "trainer")).find("host.python") == nullptr);
+  CHECK(facts_of(death(Agent::slurm, "slurm-limit")).find("host.python") == nullptr);
+}
+
+TEST_CASE("a number is said with whose it is", "[host]") {
+  Oom victim, job, sampled;
+  victim.process_name = "python";
+  sampled.message_format = "slurm-state";
+  CHECK(numbers(victim, 3, 16) == "3.00 GiB in python, at the limit of 16.00 GiB");
+  CHECK(numbers(victim, 2, 0, 64, 3) == "61.00 GiB of 64.00 GiB in use, 2.00 GiB in python");
+  CHECK(numbers(victim, 2, 0, 64) == "2.00 GiB in python, on a machine with 64.00 GiB");
+  CHECK(numbers(job, 17, 16) == "17.00 GiB used of 16.00 GiB allowed");
+  CHECK(numbers(job, 0, 16) == "the limit of 16.00 GiB was reached");
+  CHECK(numbers(job, 9, 0) == "9.00 GiB in use");
+  CHECK(numbers(job, 0, 0).empty());
+  CHECK(numbers(sampled, 1, 16) == "the limit of 16.00 GiB was reached");
+  CHECK(numbers(sampled, 1, 0) == "1.00 GiB in the last sample");
+}
+
+TEST_CASE("a limit that was exceeded has no chart of its parts", "[host]") {
+  Incident job = death(Agent::scheduler, "pbs");
+  job.oom.limit = Bytes{16 * GiB, 0};
+  job.oom.process = Bytes{17 * GiB, 0};
+  CHECK_FALSE(account_of(job));
+  job.oom.process = Bytes{15 * GiB, 0};
+  REQUIRE(account_of(job));
+  CHECK(account_of(job)->unexplained.count == GiB);
+}
+
+}  // namespace oomdoctor
