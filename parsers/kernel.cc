@@ -3,7 +3,9 @@
 // Printed by mm/oom_kill.c: "invoked oom-killer", tables of memory and tasks, "oom-kill:constraint=…", then one "Killed
 // process" line for each victim. Only that line has the victim's numbers; where it was cut off the others stand in for
 // it. "kB" of the kernel are KiB. The caller of "invoked oom-killer" is not the victim.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "parse/context.h"
 #include "parse/parser.h"
@@ -74,12 +76,68 @@ void tell_victim(Sink& sink, Agent agent, std::string_view pid, std::string_view
 /// Pages of its own and shared ones. Those of files are given up before anything is killed.
 Bytes held(const Match& m) { return m.has(4) ? kibibytes(m[3]) + kibibytes(m[4]) : kibibytes(m[3]); }
 
+/// With the pages of files, as the kernel's table counts.
+i64 resident(const Match& m) {
+  const auto files = m.text.find("file-rss:", m.captures.begin);
+  return held(m).count + (files == m.text.npos ? 0 : kibibytes(m.text.substr(files + 9)).count);
+}
+
+struct Task {
+  i64 pid = 0, pages = 0;
+};
+
+/// "[ 5740]     0  5740      257        1 …": pid, user, thread group, pages mapped, pages resident.
+std::optional<Task> task_in(std::string_view text) {
+  for (std::size_t open = text.find('['); open != text.npos; open = text.find('[', open + 1)) {
+    const std::size_t close = text.find(']', open);
+    if (close == text.npos) return std::nullopt;
+    const std::string_view pid = trimmed(text.substr(open + 1, close - open - 1));
+    if (pid.empty() || pid.find_first_not_of("0123456789") != pid.npos) continue;
+    std::string_view rest = trimmed(text.substr(close + 1));
+    for (int i = 0; i < 3; ++i) rest = trimmed(rest.substr(std::min(rest.size(), rest.find(' '))));
+    const i64 pages = leading_integer(rest);
+    return pages < i64{1} << 40 ? std::optional(Task{leading_integer(pid), pages}) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// The greatest of the other processes in the table above the victim, whose own row tells how large a page is. Shared
+/// pages stand in the row of each that uses them: where the rows hold more than there is, they tell nothing.
+std::vector<OtherProcess> others_above(const Cursor& cursor, i64 victim, i64 victim_bytes, i64 limit) {
+  constexpr std::size_t most = 4;
+  constexpr i64 least_share = 50;  ///< of the limit
+  std::vector<Task> tasks;
+  bool whole = false;
+  cursor.backward(block_lines, [&](const Line& line) {
+    whole = line.text.find("total_vm") != line.text.npos;
+    if (whole || line.text.find("invoked oom-killer") != line.text.npos) return false;
+    if (const auto task = task_in(line.text)) tasks.push_back(*task);
+    return true;
+  });
+  const auto own = std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) { return task.pid == victim; });
+  if (!whole || own == tasks.end() || own->pages <= 0) return {};
+  i64 page = 4 * KiB;
+  while (page < 64 * KiB && page * own->pages * 3 / 2 < victim_bytes) page *= 2;
+  i64 sum = 0;
+  std::vector<OtherProcess> others;
+  for (const Task& task : tasks) {
+    sum = saturated_sum(sum, task.pages * page);
+    if (task.pid != victim && task.pages * page > limit / least_share)
+      others.push_back({task.pid, {task.pages * page, 0}});
+  }
+  if (sum > limit) return {};
+  std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.used.count > b.used.count; });
+  if (others.size() > most) others.resize(most);
+  return others;
+}
+
 void killed(const Match& m, Sink& sink) {
   Oom oom;
   oom.process = held(m);
   const bool of_group = in_group(m);
   if (!of_group && on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
   if (of_group) oom.limit = group_limit(m.cursor);
+  if (oom.limit) oom.others = others_above(m.cursor, leading_integer(m[1]), resident(m), oom.limit->count);
   tell_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
 }
 

@@ -102,6 +102,7 @@ std::optional<Account> account_of(const Incident& incident) {
     if (oom.process && oom.process->count > saturated_sum(account.capacity.count, account.capacity.slack))
       return std::nullopt;
     add(host_share(oom), oom.process);
+    for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     if (oom.capacity && oom.free) {
       add("other processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);
