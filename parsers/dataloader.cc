@@ -47,10 +47,12 @@ void tensor_file(const Match& m, Sink& sink) {
 
 /// Without a path the frames tell: only these modules write to /dev/shm.
 void no_space(const Match& m, Sink& sink) {
-  if (!m.has(1) &&
-      !is_near(m.cursor, 14, 0,
-               {"multiprocessing/shared_memory.py", "multiprocessing/heap.py", "torch/multiprocessing/reductions.py"}))
+  if (!m.has(1) && !is_near(m.cursor, 14, 0,
+                            {"multiprocessing/shared_memory.py", "multiprocessing/heap.py",
+                             "torch/multiprocessing/reductions.py"})) {
+    if (is_near(m.cursor, 4, 0, {"torch/serialization.py"})) sink.remark("disk/full");  // a checkpoint's
     return;
+  }
   sink.oom(shared("errno-28"));
 }
 

@@ -4,6 +4,8 @@
 // Each prints what was used and what was allowed on the line itself, LSF and Torque in the summary below it. Sizes are
 // binary in all of them. A limit on virtual memory counts addresses, of which most are never touched: it has a form of
 // its own. A job that ran out of time is no failure of memory.
+#include <algorithm>
+
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -94,6 +96,23 @@ void yarn(const Match& m, Sink& sink) { used_and_limit(sink, m[3] == "virtual" ?
 
 void yarn_node(const Match& m, Sink& sink) { used_and_limit(sink, "yarn", m[1], m[2]); }
 void yarn_virtual(const Match& m, Sink& sink) { used_and_limit(sink, "yarn-virtual", m[1], m[2]); }
+
+/// A node's monitor, every three seconds and for each container; its processes are told apart by the first one's id.
+void yarn_monitor(const Match& m, Sink& sink) {
+  const auto used = read_size(dense(m[2]));
+  if (!used) return;
+  Where where;
+  where.pid = leading_integer(m[1]);
+  sink.at(where);
+  Reading r;
+  r.metric = Metric::host_rss;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = static_cast<double>(used->count);
+  r.quantum = static_cast<double>(std::max<i64>(1, 2 * used->slack));
+  r.unit = "GB";
+  r.label = "container";
+  sink.reading(r);
+}
 
 /// The peak of the whole shell stands below the line.
 void flux(const Match& m, Sink& sink) {
@@ -205,6 +224,16 @@ constexpr Pattern patterns[] = {
                     "virtual memory used. Killing container.",
          .emit = yarn_virtual,
          .source = "hadoop: ContainersMonitorImpl.java"}),
+    checked({.name = "schedulers/yarn_monitor",
+             .anchor = "Memory usage of ProcessTree",
+             .regex = R"(Memory usage of ProcessTree (\d{1,10}) for container-id \w{1,80}: ([\d.]{1,10} [KMGT]?B) of )"
+                      R"([\d.]{1,10} [KMGT]?B physical memory used)",
+             .captures = 2,
+             .example =
+                 "INFO ContainersMonitorImpl: Memory usage of ProcessTree 28914 for container-id "
+                 "container_17_01_000002: 5.8 GB of 8 GB physical memory used; 8.9 GB of 16.8 GB virtual memory used",
+             .emit = yarn_monitor,
+             .source = "hadoop: ContainersMonitorImpl.java"}),
     checked({.name = "schedulers/flux",
              .anchor = "oom: Memory cgroup",
              .regex = R"(flux-shell\[\d{1,6}\]: ERROR: oom: Memory cgroup out of memory: killed \d{1,6} tasks? on )",

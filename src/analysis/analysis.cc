@@ -88,6 +88,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     host_facts(story, *primary, out.facts);
   } else {
     no_phase_facts(out.facts);
+    if (story.incidents.empty()) tell_other_end(story, out.notes);
     tell_abrupt_end(story, out.notes);
     tell_refusals(story, out.notes);
   }

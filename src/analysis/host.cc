@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "analysis/analysis.h"
+#include "model/remark_ids.h"
 
 namespace oomdoctor {
 namespace {
@@ -96,6 +97,24 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("pool.below_target",
            oom.kind == OomKind::pool && (oom.message_format.find("free-memory") != std::string::npos ||
                                          oom.message_format.find("unbalanced") != std::string::npos));
+}
+
+void tell_other_end(const Case& story, std::vector<Note>& notes) {
+  constexpr auto ends = std::to_array<std::string_view>({"run/time_limit", "limit/threads", "disk/full"});
+  if (story.remark_counts.contains("run/completed")) return;
+  const auto went_on = [&](const Span& span) {
+    return story.last_progress && story.last_progress->span.source == span.source &&
+           story.last_progress->span.first_line > span.first_line;
+  };
+  for (const Event& event : story.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || std::find(ends.begin(), ends.end(), remark->id) == ends.end()) continue;
+    if (went_on(event.evidence.span)) continue;
+    const auto spec = std::find_if(remark_specs.begin(), remark_specs.end(),
+                                   [&](const RemarkSpec& of) { return of.id == remark->id; });
+    notes.push_back({Severity::note, "the log names the end of the run: " + std::string(spec->says), event.evidence});
+    return;
+  }
 }
 
 void tell_abrupt_end(const Case& story, std::vector<Note>& notes) {

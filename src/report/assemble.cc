@@ -363,8 +363,9 @@ class Assembler {
 
   /// Something ended the run that has nothing to do with memory.
   bool ended_otherwise() const {
-    static constexpr auto ends = std::to_array<std::string_view>(
-        {"run/time_limit", "run/cancelled", "device/fault", "device/hardware", "device/busy", "exit"});
+    static constexpr auto ends =
+        std::to_array<std::string_view>({"run/time_limit", "run/cancelled", "device/fault", "device/hardware",
+                                         "device/busy", "limit/threads", "disk/full", "exit"});
     return std::any_of(ends.begin(), ends.end(),
                        [&](std::string_view id) { return story_.remark_counts.contains(std::string(id)); });
   }

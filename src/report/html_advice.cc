@@ -124,7 +124,7 @@ void add_verdict(Document& page, const Report& report) {
     if (!fix.settings.empty()) add_setting(page, fix.settings.front());
     page.add("</dd>\n");
   }
-  if (verdict.retry.decision != "retry_with_change" || report.fixes.empty())
+  if (!verdict.retry.decision.empty() && (verdict.retry.decision != "retry_with_change" || report.fixes.empty()))
     page.add("<dt>Run again</dt><dd>{}</dd>\n", html_inline(retry_words(verdict.retry)));
   page.add("</dl>\n</header>\n");
 }

@@ -1,0 +1,49 @@
+// Ends of a job that look like a want of memory, in words or in code, and are none: limits on threads and time, and
+// disks and quotas that are full.
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void lsf(const Match& m, Sink& sink) {
+  sink.remark(m[1] == "THREAD" || m[1] == "PROCESS" ? "limit/threads" : "run/time_limit");
+}
+
+void no_thread(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.remark("limit/threads");
+}
+
+void quota(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.remark("disk/full");
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "other_ends/lsf",
+             .anchor = "LIMIT: job killed after",
+             .regex = R"(^ {0,8}TERM_(THREAD|PROCESS|RUN|CPU)LIMIT: job killed after reaching LSF )",
+             .captures = 1,
+             .example = "TERM_THREADLIMIT: job killed after reaching LSF thread limit.",
+             .emit = lsf,
+             .source = "IBM Spectrum LSF: its job report"}),
+    checked({.name = "other_ends/java_thread",
+             .anchor = "native thread",
+             .regex = R"(java\.lang\.OutOfMemoryError: unable to create (?:new )?native thread)",
+             .example = "java.lang.OutOfMemoryError: unable to create new native thread",
+             .emit = no_thread,
+             .source = "OpenJDK: src/hotspot/share/prims/jvm.cpp"}),
+    checked({.name = "other_ends/quota",
+             .anchor = "Disk quota exceeded",
+             .regex = R"(\[Errno 122\] Disk quota exceeded)",
+             .example = "OSError: [Errno 122] Disk quota exceeded: '/home/user/project/out/step_4000.pt'",
+             .emit = quota,
+             .source = "CPython: OSError"}),
+};
+
+}  // namespace
+
+extern const Parser other_ends;
+const Parser other_ends{
+    .name = "other_ends", .title = "Ends that are no want of memory", .source = "real logs", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
