@@ -50,6 +50,8 @@ void inspect(const Match&, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+void not_killed(const Match&, Sink& sink) { sink.remark("container/not_killed"); }
+
 void evicted(const Match& m, Sink& sink) {
   Oom oom = base("evicted");
   if (m.has(1)) oom.free = quantity(m[1]);
@@ -96,6 +98,12 @@ constexpr Pattern patterns[] = {
              .regex = R"("OOMKilled": {0,2}true)",
              .example = "            \"OOMKilled\": true,",
              .emit = inspect,
+             .source = "docker inspect: State.OOMKilled"}),
+    checked({.name = "kubernetes/inspect_denies",
+             .anchor = "\"OOMKilled\"",
+             .regex = R"("OOMKilled": {0,2}false)",
+             .example = "            \"OOMKilled\": false,",
+             .emit = not_killed,
              .source = "docker inspect: State.OOMKilled"}),
     checked(
         {.name = "kubernetes/evicted",

@@ -133,6 +133,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.capacity", bytes, "memory of the machine that was short"},
       {"host.manager", text, "who sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, yarn, ray, dask or flux"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
+      {"host.denied", truth, "killed by signal 9, and the container engine says that it was not for want of memory"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
       {"host.virtual_limit", truth, "a limit on virtual memory was reached: addresses, not memory in use"},
       {"host.mapping_refused", truth, "a file could not be mapped into memory"},

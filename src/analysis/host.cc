@@ -36,6 +36,7 @@ std::string_view manager_of(const Case& story, const Oom& oom) {
   if (const auto group = story.settings.find("memory_manager");
       group != story.settings.end() && oom.agent == Agent::cgroup)
     return group->second.value;
+  if (story.remark_counts.contains("container/not_killed")) return "docker";  // it was asked
   for (const std::string_view parser : {"slurm", "kubernetes"})
     if (story.coverage.by_parser.contains(parser)) return parser;
   return {};
@@ -74,6 +75,7 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.virtual_limit", host && oom.message_format.ends_with("-virtual"));
   set_true("host.mapping_refused", host && oom.message_format == "mapping");
   set_true("host.sigkill_only", by({Agent::signal}));
+  set_true("host.denied", by({Agent::signal}) && story.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);
   const bool pinned = host && oom.message_format.starts_with("pinned");

@@ -62,6 +62,14 @@ TEST_CASE("a node that is short is no limit that was reached", "[host]") {
   CHECK(facts_of(death(Agent::kernel, "oom-killer-nodes")).is_true("host.some_nodes"));
 }
 
+TEST_CASE("a container engine's word counts against a bare signal alone", "[host]") {
+  Case story;
+  story.remark_counts["container/not_killed"] = 1;
+  CHECK(facts_of(death(Agent::signal, "sigkill"), story).is_true("host.denied"));
+  CHECK_FALSE(facts_of(death(Agent::kernel, "oom-killer"), story).is_true("host.denied"));
+  CHECK_FALSE(facts_of(death(Agent::signal, "sigkill")).is_true("host.denied"));
+}
+
 TEST_CASE("heaps, addresses and mappings are not the host's memory", "[host]") {
   const Facts heap = facts_of(death(Agent::cpu_allocator, "java-heap"));
   CHECK(text_of(heap, "host.heap") == "java-heap");
