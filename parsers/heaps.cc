@@ -29,6 +29,13 @@ void java(const Match& m, Sink& sink) {
                 "jvm"));
 }
 
+/// Spark's share of the heap for execution.
+void spark(const Match& m, Sink& sink) {
+  Oom oom = base("java-heap", "jvm");
+  oom.request = read_size(m[1]);
+  sink.oom(std::move(oom));
+}
+
 /// "Mark-Compact 2047.0 (2085.0) -> 2046.8 (2084.0) MB": what lived before and after the collection.
 void javascript(const Match& m, Sink& sink) {
   Oom oom = base("javascript-heap", "v8");
@@ -59,6 +66,14 @@ constexpr Pattern patterns[] = {
          .example = "java.lang.OutOfMemoryError: Java heap space",
          .emit = java,
          .source = "OpenJDK: java.lang.OutOfMemoryError"}),
+    checked({.name = "heaps/spark",
+             .anchor = "of memory, got ",
+             .regex =
+                 R"(OutOfMemoryError: (?:\[[\w.]{1,60}\] )?Unable to acquire (\d{1,18}) bytes of memory, got \d{1,18})",
+             .captures = 1,
+             .example = "org.apache.spark.memory.SparkOutOfMemoryError: Unable to acquire 65536 bytes of memory, got 0",
+             .emit = spark,
+             .source = "spark: org/apache/spark/memory/MemoryConsumer.java"}),
     checked(
         {.name = "heaps/java_native",
          .anchor = "Native memory allocation",

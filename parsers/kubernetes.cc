@@ -36,8 +36,11 @@ std::optional<Bytes> container_limit(const Cursor& cursor) {
   return out;
 }
 
+/// With an exit code of 0 the main process ended by itself: another one in the container was killed.
 void reason(const Match& m, Sink& sink) {
-  Oom oom = base("oomkilled");
+  const auto code = find_ahead(m.cursor, 2, "Exit Code:");
+  const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
+  Oom oom = base(ended_well ? "oomkilled-inside" : "oomkilled");
   oom.limit = container_limit(m.cursor);
   sink.oom(std::move(oom));
 }

@@ -14,9 +14,11 @@ namespace {
 using Title = std::pair<std::string_view, std::string_view>;
 
 /// Of forms that say more than who speaks.
-constexpr std::array<Title, 16> titles_of_forms = {{
+constexpr std::array<Title, 17> titles_of_forms = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes that it may use were full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
+    {"oomkilled-inside",
+     "A process in the container was killed at its memory limit; the main process ended by itself, without an error"},
     {"docker-inspect", "Docker says that the container was killed for want of memory"},
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},

@@ -32,7 +32,7 @@ void add_excerpt(Page& page, const ReportIncident& of) {
   page.lines(std::move(rows));
 }
 
-/// "train.log:12, printed again at line 30, 41 and 3 more  (rank 1)"
+/// "train.log:12, printed again at line 30, 41 and 3 more  (rank 1)"; of a killed process "also at line …"
 std::string place_line(const ReportIncident& of) {
   constexpr std::size_t named = 2;
   std::string text = plain_line(place(of.location));
@@ -45,7 +45,8 @@ std::string place_line(const ReportIncident& of) {
     for (auto& at : first) at.path = "line";
   std::string places_text = plain_line(places(first, named));
   if (one_file && !first.empty()) places_text.replace(0, 5, "line ");
-  if (!first.empty()) text += ", printed again at " + places_text;
+  // Of one death kernel, scheduler and shell each speak in their own words.
+  if (!first.empty()) text += (of.kind == "host" ? ", also at " : ", printed again at ") + places_text;
   const auto unnamed = again - static_cast<std::int64_t>(first.size());
   if (unnamed > 0)
     text +=
