@@ -3,6 +3,8 @@
 // earlyoom also prints its thresholds and the state of the memory every second; only "sending SIG… to process" is a
 // kill. Both watch the whole machine: what the victim held is not what was in use. systemd-oomd names candidates, too;
 // only what it "Killed" or, since 258, "Marked … for killing" is one. Its numbers are bytes.
+#include <algorithm>
+
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -19,8 +21,11 @@ Oom base(std::string_view format) {
 
 /// "mem avail:  2051 of 20537 MiB ( 9.99%)": the last state above the kill, else the size of the machine.
 void set_machine(const Cursor& cursor, Oom& oom) {
+  static constexpr i64 most = i64{1} << 40;
   static constexpr std::string_view available = "mem avail:", of = " of ", total = "mem total:";
-  const auto mebibytes = [](std::string_view text) { return Bytes{leading_integer(trimmed(text)) * MiB, MiB / 2}; };
+  const auto mebibytes = [](std::string_view text) {
+    return Bytes{std::clamp<i64>(leading_integer(trimmed(text)), 0, most) * MiB, MiB / 2};
+  };
   if (const auto line = find_behind(cursor, 4, available)) {
     const std::string_view text = line->text.substr(line->text.find(available) + available.size());
     if (const std::size_t at = text.find(of); at != text.npos) {

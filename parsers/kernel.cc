@@ -78,8 +78,9 @@ Bytes held(const Match& m) { return m.has(4) ? kibibytes(m[3]) + kibibytes(m[4])
 
 /// With the pages of files, as the kernel's table counts.
 i64 resident(const Match& m) {
-  const auto files = m.text.find("file-rss:", m.captures.begin);
-  return held(m).count + (files == m.text.npos ? 0 : kibibytes(m.text.substr(files + 9)).count);
+  static constexpr std::string_view label = "file-rss:";
+  const std::size_t files = m[0].find(label);
+  return held(m).count + (files == std::string_view::npos ? 0 : kibibytes(m[0].substr(files + label.size())).count);
 }
 
 struct Task {
@@ -96,7 +97,7 @@ std::optional<Task> task_in(std::string_view text) {
     std::string_view rest = trimmed(text.substr(close + 1));
     for (int i = 0; i < 3; ++i) rest = trimmed(rest.substr(std::min(rest.size(), rest.find(' '))));
     const i64 pages = leading_integer(rest);
-    return pages < i64{1} << 40 ? std::optional(Task{leading_integer(pid), pages}) : std::nullopt;
+    return pages >= 0 && pages < i64{1} << 40 ? std::optional(Task{leading_integer(pid), pages}) : std::nullopt;
   }
   return std::nullopt;
 }
