@@ -150,7 +150,7 @@ TEST_CASE("a folder adds rules and replaces those of the same id") {
 
 TEST_CASE("laws of the shipped rules") {
   const RulePack& pack = shipped();
-  CHECK(pack.causes().size() == 23);
+  CHECK(pack.causes().size() == 21);
   CHECK(pack.fixes().size() >= 45);
   CHECK(pack.myths().size() >= 14);
   double priors = 0;
