@@ -105,7 +105,8 @@ constexpr Pattern patterns[] = {
          .source = "torch: c10/core/impl/alloc_cpu.cpp"}),
     checked({.name = "host_allocation/memalign",
              .anchor = "posix_memalign(",
-             .regex = R"(posix_memalign\(&data, gAlignment, nbytes\) == 0\. 12 vs 0)",
+             .regex = R"(posix_memalign\(&data,gAlignment,nbytes\)==0\.12vs0)",
+             .reach = Reach::message,
              .example =
                  "RuntimeError: [enforce fail at CPUAllocator.cpp:64] posix_memalign(&data, gAlignment, nbytes) == "
                  "0. 12 vs 0",
