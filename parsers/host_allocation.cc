@@ -25,13 +25,13 @@ void tell(const Match& m, Sink& sink, Oom oom) {
 
 void torch(const Match& m, Sink& sink) {
   Oom oom = base("torch-cpu", "pytorch");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 void numpy(const Match& m, Sink& sink) {
   Oom oom = base("numpy");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
@@ -43,7 +43,7 @@ void python(const Match& m, Sink& sink) {
 
 void sized(const Match& m, Sink& sink, std::string_view format) {
   Oom oom = base(format);
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   tell(m, sink, std::move(oom));
 }
 
@@ -71,12 +71,12 @@ void tell_ggml(const Match& m, Sink& sink) {
 }
 void tell_ggml_buffer(const Match& m, Sink& sink) {
   Oom oom = base("ggml", "llama.cpp");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 void tell_paddle(const Match& m, Sink& sink) {
   Oom oom = base("paddle", "paddle");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 void tell_mxnet(const Match&, Sink& sink) { sink.oom(base("mxnet", "mxnet")); }
@@ -95,7 +95,7 @@ constexpr Pattern patterns[] = {
          .anchor = "tried to allocate",
          .second_anchor = "DefaultCPUAlloc",
          .regex =
-             R"((?:DefaultCPUAllocator|\$Torch):(?:can'tallocatememory|notenoughmemory):youtriedtoallocate(\d{1,19}(?:bytes|[KMG]B)))",
+             R"((?:DefaultCPUAllocator|\$Torch):(?:can'tallocatememory|notenoughmemory):youtriedtoallocate(\d{1,20}(?:bytes|[KMG]B)))",
          .captures = 1,
          .reach = Reach::message,
          .example = "RuntimeError: [enforce fail at alloc_cpu.cpp:114] . DefaultCPUAllocator: can't allocate memory: "
@@ -115,7 +115,7 @@ constexpr Pattern patterns[] = {
     checked({.name = "host_allocation/numpy",
              .anchor = "Unable to allocate",
              .second_anchor = "array with shape",
-             .regex = R"(Unabletoallocate(\d{1,6}\.?\d{0,3}(?:[KMGTP]iB|bytes))foranarraywithshape\()",
+             .regex = R"(Unabletoallocate(\d{1,6}\.?\d{0,3}(?:[KMGTPE]iB|bytes))foranarraywithshape\()",
              .captures = 1,
              .reach = Reach::message,
              .example = "numpy.core._exceptions._ArrayMemoryError: Unable to allocate 184. MiB for an array with shape "
@@ -155,7 +155,7 @@ constexpr Pattern patterns[] = {
          .source = "CPython: OSError"}),
     checked({.name = "host_allocation/mapping",
              .anchor = "unable to mmap",
-             .regex = R"(unable to mmap (\d{1,19}) bytes from file <[^\r\n]{1,300}>: Cannot allocate memory)",
+             .regex = R"(unable to mmap (\d{1,20}) bytes from file <[^\r\n]{1,300}>: Cannot allocate memory)",
              .captures = 1,
              .example = "RuntimeError: unable to mmap 18329065000 bytes from file </models/base.safetensors>: Cannot "
                         "allocate memory (12)",
@@ -163,21 +163,21 @@ constexpr Pattern patterns[] = {
              .source = "torch: aten/src/ATen/MapAllocator.cpp"}),
     checked({.name = "host_allocation/arrow",
              .anchor = "ArrowMemoryError",
-             .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,19}) failed)",
+             .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,20}) failed)",
              .captures = 1,
              .example = "pyarrow.lib.ArrowMemoryError: malloc of size 1073741824 failed",
              .emit = tell_arrow,
              .source = "arrow: cpp/src/arrow/memory_pool.cc"}),
     checked({.name = "host_allocation/rust",
              .anchor = "memory allocation of",
-             .regex = R"(^memory allocation of (\d{1,19}) bytes failed)",
+             .regex = R"(^memory allocation of (\d{1,20}) bytes failed)",
              .captures = 1,
              .example = "memory allocation of 8589934592 bytes failed",
              .emit = tell_rust,
              .source = "rust: library/std/src/alloc.rs"}),
     checked({.name = "host_allocation/opencv",
              .anchor = "Insufficient memory)",
-             .regex = R"(\(-4:Insufficient memory\) Failed to allocate (\d{1,19}) bytes)",
+             .regex = R"(\(-4:Insufficient memory\) Failed to allocate (\d{1,20}) bytes)",
              .captures = 1,
              .example = "cv2.error: OpenCV(4.8.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate "
                         "6220800 bytes in "
@@ -199,7 +199,7 @@ constexpr Pattern patterns[] = {
              .source = "ggml: ggml/src/ggml.c"}),
     checked({.name = "host_allocation/ggml_buffer",
              .anchor = "ggml_backend_cpu_buffer",
-             .regex = R"(ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size (\d{1,18}))",
+             .regex = R"(ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size (\d{1,20}))",
              .captures = 1,
              .example = "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 34359738368",
              .emit = tell_ggml_buffer,
@@ -207,7 +207,7 @@ constexpr Pattern patterns[] = {
     checked({.name = "host_allocation/paddle",
              .anchor = "Fail to alloc memory",
              .second_anchor = "ResourceExhausted",
-             .regex = R"(Error:Failtoallocmemoryof(\d{1,18})size,)",
+             .regex = R"(Error:Failtoallocmemoryof(\d{1,20})size,)",
              .captures = 1,
              .reach = Reach::message,
              .example = "ResourceExhaustedError: Fail to alloc memory of 8589934592 size, error code is 12.",

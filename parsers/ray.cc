@@ -73,7 +73,7 @@ void workers(const Match& m, Sink& sink) {
 void object_store(const Match& m, Sink& sink) {
   Oom oom = base("ray-object-store");
   oom.kind = OomKind::shared_memory;
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
@@ -120,7 +120,7 @@ constexpr Pattern patterns[] = {
         {.name = "ray/object_store",
          .anchor = "because it is full",
          .regex =
-             R"(Failed to put object \w{1,80} in object store because it is full\. Object size is (\d{1,18}) bytes)",
+             R"(Failed to put object \w{1,80} in object store because it is full\. Object size is (\d{1,20}) bytes)",
          .captures = 1,
          .example = "ray.exceptions.ObjectStoreFullError: Failed to put object 00ab in object store because it is "
                     "full. Object size is 1073741824 bytes.",

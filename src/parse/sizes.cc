@@ -8,9 +8,11 @@ namespace {
 bool is_number_char(char c) { return (c >= '0' && c <= '9') || c == '.' || c == ','; }
 
 /// Longest first: "GiB" must not be read as "G".
-constexpr std::array<std::string_view, 24> units{"bytes", "Bytes", "byte", "KiB", "MiB", "GiB", "TiB", "kiB",
-                                                 "KB",    "MB",    "GB",   "TB",  "kB",  "Ki",  "Mi",  "Gi",
-                                                 "Ti",    "kb",    "K",    "M",   "G",   "T",   "k",   "B"};
+constexpr std::array<std::string_view, 28> units{
+    "bytes", "Bytes", "byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "kiB", "KB", "MB", "GB", "TB",
+    "PB",    "EB",    "kB",   "Ki",  "Mi",  "Gi",  "Ti",  "kb",  "K",   "M",   "G",  "T",  "k",  "B"};
+
+constexpr i64 exabyte = GiB * GiB;
 
 }  // namespace
 
@@ -28,6 +30,12 @@ std::optional<Bytes> read_size(std::string_view text, std::size_t* length, Radix
     }
   if (length != nullptr) *length = n;
   return read_bytes(text.substr(0, n), "bytes", radix);
+}
+
+void read_request(std::string_view text, Oom& oom) {
+  oom.request = read_size(text);
+  const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  oom.beyond_exabyte |= oom.request ? oom.request->count > exabyte : is_number;
 }
 
 std::optional<Bytes> size_after(std::string_view text, std::string_view label) {

@@ -37,6 +37,27 @@ TEST_CASE("what a driver prints for unknown is no size", "[sizes]") {
   CHECK_FALSE(size_before("17179869184.00GiBmemoryinuse", "memoryinuse"));
 }
 
+TEST_CASE("a size beyond every machine is asked for, never cut", "[sizes]") {
+  const auto asked = [](std::string_view text) {
+    Oom oom;
+    read_request(text, oom);
+    return oom;
+  };
+  CHECK(asked("4294967296").request == Bytes{4 * GiB, 0});
+  CHECK_FALSE(asked("4294967296").beyond_exabyte);
+  CHECK(asked("4611686018427387912").request == Bytes{4611686018427387912, 0});
+  CHECK(asked("4611686018427387912").beyond_exabyte);
+  CHECK_FALSE(asked("18446744073709551615").request);  // 64 bits, where sizes have 63
+  CHECK(asked("18446744073709551615").beyond_exabyte);
+  CHECK(asked("17592186044415.99MiB").beyond_exabyte);
+  CHECK_FALSE(asked("").beyond_exabyte);
+}
+
+TEST_CASE("units up to the largest that a program prints", "[sizes]") {
+  CHECK(read_size("7.28PiB")->count == read_bytes("7.28", "PiB")->count);
+  CHECK(read_size("1.00EiB")->count == GiB * GiB);
+}
+
 TEST_CASE("sizes beside their labels", "[sizes]") {
   const std::string_view text =
       "Triedtoallocate2.00GiB.GPU0hasatotalcapacityof39.39GiBofwhich1.12GiBisfree.36.50GiBisallocatedbyPyTorch,and"
