@@ -30,6 +30,7 @@ Oom base(Agent agent, std::string_view format) {
 
 /// "GPU_0_bfc" is a device's pool; "gpu_host_bfc", "cuda_host_bfc", "mklcpu" and "cpu" are the host's memory.
 void place(std::string_view allocator, Oom& oom, Where& where) {
+  allocator = allocator.substr(0, allocator.find(')'));
   const bool device =
       allocator.starts_with("GPU_") && allocator.size() > 4 && allocator[4] >= '0' && allocator[4] <= '9';
   if (device) where.device = static_cast<int>(leading_integer(allocator.substr(4)));
@@ -54,7 +55,7 @@ void allocator(const Match& m, Sink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
   Where where;
   place(m[1], oom, where);
-  oom.request = read_size(m[2]);
+  read_request(m[2], oom);
   i64 last = 0;
   bool exception = false;  // XLA reports the same request in whole bytes: its report stands for both
   m.cursor.forward(dump_lines, [&](const Line& line) {
@@ -115,11 +116,29 @@ std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) 
   return Bytes{size, 0};
 }
 
+/// Before 1.4 the shape stands alone: behind the dump of the allocator that refused, which is named in its head. Where
+/// that is not near, the next one's may be.
+void shape_alone(const Match& m, Sink& sink, Oom oom) {
+  static constexpr std::string_view label = "Allocator (";
+  static constexpr int short_dump = 100, end_of_dump = 12;
+  Where where;
+  auto dump = find_behind(m.cursor, short_dump, label);
+  if (!dump) dump = find_ahead(m.cursor, 3, label);
+  if (dump) place(std::string_view(dump->text).substr(dump->text.find(label) + label.size()), oom, where);
+  m.cursor.backward(end_of_dump, [&](const Line& line) {
+    if (const auto used = statistic(line.text, "InUse:")) oom.allocated = used;
+    if (const auto limit = statistic(line.text, "Limit:")) oom.limit = limit;
+    return !oom.limit;
+  });
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
 void tensor(const Match& m, Sink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  if (!m.has(2)) return shape_alone(m, sink, std::move(oom));
   Where where;
   if (m.has(4)) place(m[4], oom, where);
-  if (!m.has(2)) return sink.oom(std::move(oom));  // before 1.4: the shape alone
   if (m[3].find("device:CPU") != std::string_view::npos && oom.agent == Agent::tf_bfc) {
     oom.kind = OomKind::host;
     oom.agent = Agent::cpu_allocator;
@@ -150,7 +169,7 @@ void malloc_async(const Match& m, Sink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-malloc-async");
   Where where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
-  oom.request = Bytes{leading_integer(m[2]), 0};
+  read_request(m[2], oom);
   const std::string_view rest = m.after().substr(0, 300);
   static constexpr std::string_view label = "Freememory/Totalmemory:";
   if (const std::size_t at = rest.find(label); at != rest.npos) {
@@ -260,7 +279,7 @@ void refusal(const Match& m, i64 bytes, Sink& sink, Oom oom) {
 /// TensorFlow before 1.0 names no allocator.
 void nameless(const Match& m, Sink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
@@ -330,7 +349,7 @@ constexpr Pattern patterns[] = {
     checked({.name = "tensorflow/malloc_async",
              .anchor = "cuMemAllocAsync failed",
              .second_anchor = "failed to allocate",
-             .regex = R"((?:gpu_async_(\d{1,3}))?cuMemAllocAsyncfailedtoallocate(\d{1,18})(?:bytes)?:)",
+             .regex = R"((?:gpu_async_(\d{1,3}))?cuMemAllocAsyncfailedtoallocate(\d{1,20})(?:bytes)?:)",
              .captures = 2,
              .reach = Reach::message,
              .example = "E tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc:288] gpu_async_0 "
@@ -351,7 +370,7 @@ constexpr Pattern patterns[] = {
          .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
          .second_anchor = "bytes) from",
          .regex =
-             R"(failedtoallocate[\d.,]{1,12}[KMGT]?i?B?\((\d{1,18})bytes\)fromdevice:(?:RESOURCE_EXHAUSTED:)?:?CUDA_ERROR_OUT_OF_MEMORY)",
+             R"(failedtoallocate[\d.,]{1,12}[KMGT]?i?B?\((\d{1,20})bytes\)fromdevice:(?:RESOURCE_EXHAUSTED:)?:?CUDA_ERROR_OUT_OF_MEMORY)",
          .captures = 1,
          .reach = Reach::message,
          .example = "2021-09-20 02:06:38.416188: E tensorflow/stream_executor/cuda/cuda_driver.cc:775] failed to "
@@ -363,7 +382,7 @@ constexpr Pattern patterns[] = {
          .anchor = "pinned host memory",
          .second_anchor = "bytes on host",
          .regex =
-             R"((?:could not allocate pinned host memory of size: \d{1,18}|failed to alloc \d{1,18} bytes on host: CUDA_ERROR_OUT_OF_MEMORY))",
+             R"((?:could not allocate pinned host memory of size: \d{1,20}|failed to alloc \d{1,20} bytes on host: CUDA_ERROR_OUT_OF_MEMORY))",
          .example = "W tensorflow/core/common_runtime/gpu/gpu_host_allocator.h:40] could not allocate pinned host "
                     "memory of size: 17179869184",
          .emit = pinned}),

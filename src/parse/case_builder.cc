@@ -102,16 +102,18 @@ Event CaseBuilder::event_here() {
 }
 
 bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oom& now) const {
-  if (old.oom.kind != now.kind) return false;
+  // TensorFlow's shape of a tensor alone names no place: it is of the pool that was refused.
+  const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !where_.device;
+  if (old.oom.kind != now.kind && !(anywhere && of_tensorflow_pool(old.oom))) return false;
   if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
   if (found != streams_.end() && found->second.advances > trail.advances) return false;
   const std::string_view test = failed_test(mention_->line.body());
   if (!test.empty() && !trail.test.empty() && test != trail.test) return false;
   const i64 distance = line() - trail.line;
-  if (old.oom.agent == now.agent && comes_in_parts(now.agent) && old.oom.request && now.request)
+  if (old.oom.agent == now.agent && comes_in_parts(now) && old.oom.request && now.request)
     return complement(old.oom, now) && distance <= dump_distance;
-  if (old.oom.agent == Agent::tf_bfc && now.agent == Agent::tf_bfc)
+  if (of_tensorflow_pool(old.oom) && of_tensorflow_pool(now))
     return complement(old.oom, now) && distance <= dump_distance;
   if (has_numbers(old.oom) && has_numbers(now)) return equal_numbers(old.oom, now);
   // Requests that wait for cache again and again are one condition of the server.
@@ -170,7 +172,7 @@ void CaseBuilder::oom(Oom oom) {
     if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) continue;
     if (same_failure(old, trails_[i], oom)) {
       if (old.evidence.span.first_line == line()) return;
-      if (comes_in_parts(oom.agent)) fill_gaps(old.oom, oom);
+      if (comes_in_parts(oom)) fill_gaps(old.oom, oom);
       add_occurrence(i, evidence());
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.where.rank) old.where.rank = where_.rank;

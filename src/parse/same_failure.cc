@@ -64,7 +64,9 @@ std::string_view failed_test(std::string_view body) {
   return test.find("::") != test.npos ? test : std::string_view();
 }
 
-bool comes_in_parts(Agent agent) { return agent == Agent::tf_bfc || agent == Agent::xla || agent == Agent::driver; }
+bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.message_format == "tf-bfc"; }
+
+bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
 
 bool complement(const Oom& a, const Oom& b) {
   for (const Number n : numbers)
@@ -74,7 +76,8 @@ bool complement(const Oom& a, const Oom& b) {
 
 void fill_gaps(Oom& into, const Oom& from) {
   for (const Number n : numbers)
-    if (!(into.*n)) into.*n = from.*n;
+    if (!(into.*n) || (from.*n && (from.*n)->slack < (into.*n)->slack && agree(into.*n, from.*n))) into.*n = from.*n;
+  into.beyond_exabyte |= from.beyond_exabyte;
   if (into.process_name.empty()) into.process_name = from.process_name;
   if (into.framework.empty()) into.framework = from.framework;
 }

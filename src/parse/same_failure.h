@@ -23,14 +23,16 @@ bool same_victim(const Incident& old, const Where& where);
 /// tests are two failures.
 std::string_view failed_test(std::string_view body);
 
-/// True when reports of this agent come in parts: the request, the allocator's state and the operation on lines of
-/// their own.
-bool comes_in_parts(Agent agent);
+/// True of TensorFlow's pool allocator, on a device or on the host.
+bool of_tensorflow_pool(const Oom& report);
+
+/// True when such reports come in parts: the request, the allocator's state and the operation on lines of their own.
+bool comes_in_parts(const Oom& report);
 
 /// True when no number that both know differs by more than rounding.
 bool complement(const Oom& a, const Oom& b);
 
-/// Takes from `from` what `into` does not know.
+/// Takes from `from` what `into` does not know, or knows less exactly.
 void fill_gaps(Oom& into, const Oom& from);
 
 }  // namespace oomdoctor

@@ -91,4 +91,25 @@ TEST_CASE("equal numbers of two tests are two failures", "[same_failure]") {
   CHECK(scan_text("E   " + message + "\nE   " + message + "\n" + a + b).incidents.size() == 2);
 }
 
+TEST_CASE("of two numbers of one thing the more exact one stays", "[same_failure]") {
+  Oom a, b;
+  a.request = Bytes{512 * MiB, MiB / 200};
+  b.request = Bytes{512 * MiB - 1000, 0};
+  fill_gaps(a, b);
+  CHECK(a.request == Bytes{512 * MiB - 1000, 0});
+  b.request = Bytes{500 * MiB, 0};
+  fill_gaps(a, b);
+  CHECK(a.request == Bytes{512 * MiB - 1000, 0});
+}
+
+TEST_CASE("the shape of a tensor alone is of the pool that was refused, on the host, too", "[same_failure]") {
+  const Case c = scan_text(
+      "W tensorflow/bfc_allocator.cc:273] Allocator (cuda_host_bfc) ran out of memory trying to allocate 4.00GiB.\n" +
+      std::string(2000, '\n') +
+      "W tensorflow/op_kernel.cc:1192] Resource exhausted: OOM when allocating tensor with shape[512,1024,512,4]\n");
+  REQUIRE(c.incidents.size() == 1);
+  CHECK(c.incidents[0].oom.kind == OomKind::host);
+  CHECK(c.incidents[0].occurrences.size() == 1);
+}
+
 }  // namespace oomdoctor
