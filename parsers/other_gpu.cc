@@ -22,58 +22,31 @@ void bare(const Match& m, Sink& sink, std::string_view framework, Agent agent = 
 
 void requested(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
   Oom oom = refusal(framework, agent);
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 void paddle(const Match& m, Sink& sink) {
   Oom oom = refusal("paddle");
-  oom.request = read_size(m[2]);
+  read_request(m[2], oom);
   if (m.has(3)) oom.allocated = read_size(m[3]);
   oom.free = read_size(m[4]);
   at_device(sink, m[1]);
   sink.oom(std::move(oom));
 }
 
-std::string dense(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (c != ' ' && c != '\t') out.push_back(c);
-  return out;
-}
-
-constexpr i64 max_context = 3 * GiB / 2;  ///< a process holds this much at most beside its pool
-
-/// "Effective GPU memory usage" is of the whole card; where the pool and a context explain it, it is this process.
-void julia(const Match& m, Sink& sink) {
-  Oom oom = refusal("julia");
-  oom.request = read_size(m[1]);
-  std::optional<Bytes> used;
-  m.cursor.forward(6, [&](const Line& line) {
-    const std::string text = dense(line.text);
-    if (text.starts_with("EffectiveGPUmemoryusage:")) {
-      used = size_after(text, "%(");
-      oom.capacity = size_before(text, ")");
-      return true;
-    }
-    if (!text.starts_with("Memorypoolusage:")) return text.starts_with("CUDAallocatorusage:");
-    oom.allocated = size_after(text, "Memorypoolusage:");
-    oom.reserved = size_before(text, "reserved)");
-    if (!oom.reserved) oom.reserved = size_before(text, "allocated,");
-    return false;
-  });
-  if (used && oom.capacity) oom.free = *oom.capacity - *used;
-  if (used && oom.reserved) {
-    const i64 more = used->count - oom.reserved->count;
-    if (more > -64 * MiB && more <= max_context) oom.process = used;
-  }
+/// Up to 0.15 a check in front of the call spoke.
+void paddle_enforce(const Match& m, Sink& sink) {
+  Oom oom = refusal("paddle");
+  read_request(m[1], oom);
+  oom.free = read_size(m[2]);
   sink.oom(std::move(oom));
 }
 
 /// "Memory info: free:15M, used:11160M, total:11175M", and the pool's usage in bytes on the log line above.
 void kaldi(const Match& m, Sink& sink) {
   Oom oom = refusal("kaldi");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   const std::string_view rest = m.after().substr(0, 500);
   oom.free = size_after(rest, "free:");
   oom.capacity = size_after(rest, ",total:");
@@ -88,7 +61,7 @@ void kaldi(const Match& m, Sink& sink) {
 
 void cupy(const Match& m, Sink& sink) {
   Oom oom = refusal("cupy", Agent::library);
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   oom.allocated = read_size(m[2]);
   if (m.has(3)) oom.limit = read_size(m[3]);
   sink.oom(std::move(oom));
@@ -97,7 +70,7 @@ void cupy(const Match& m, Sink& sink) {
 void mindspore(const Match& m, Sink& sink) {
   Oom oom = refusal("mindspore");
   oom.free = read_size(m[1]);
-  oom.request = read_size(m[2]);
+  read_request(m[2], oom);
   if (const auto line = find_ahead(m.cursor, 3, "Device(id:"))
     at_device(sink, std::string_view(line->text).substr(line->text.find("Device(id:") + 10));
   sink.oom(std::move(oom));
@@ -106,7 +79,7 @@ void mindspore(const Match& m, Sink& sink) {
 void mindspore_device(const Match& m, Sink& sink) {
   if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
   Oom oom = refusal("mindspore");
-  if (m.has(2)) oom.request = read_size(m[2]);
+  if (m.has(2)) read_request(m[2], oom);
   at_device(sink, m[1]);
   sink.oom(std::move(oom));
 }
@@ -121,18 +94,7 @@ void warp(const Match& m, Sink& sink) {
   static constexpr std::string_view label = "Failed to allocate ";
   if (const auto line = find_ahead(m.cursor, 20, "bytes on device 'cuda");
       line && line->text.find(label) != line->text.npos)
-    oom.request = read_size(std::string_view(line->text).substr(line->text.find(label) + label.size()));
-  sink.oom(std::move(oom));
-}
-
-void xgboost(const Match& m, Sink& sink) {
-  Oom oom = refusal("xgboost");
-  m.cursor.forward(4, [&](const Line& line) {
-    const std::string text = dense(line.text);
-    if (text.starts_with("-Freememory:")) oom.free = size_after(text, "-Freememory:");
-    if (text.starts_with("-Requestedmemory:")) oom.request = size_after(text, "-Requestedmemory:");
-    return true;
-  });
+    read_request(std::string_view(line->text).substr(line->text.find(label) + label.size()), oom);
   sink.oom(std::move(oom));
 }
 
@@ -145,25 +107,35 @@ void tell_onnxruntime_call(const Match& m, Sink& sink) {
 }
 void tell_faiss(const Match& m, Sink& sink) {
   Oom oom = refusal("faiss", Agent::library);
-  oom.request = read_size(m.has(1) ? m[1] : m[2]);
-  sink.oom(std::move(oom));
-}
-void tell_tensorrt_code(const Match& m, Sink& sink) {
-  Oom oom = refusal("tensorrt");
-  if (m.has(1)) oom.request = read_size(m[1]);
+  read_request(m.has(1) ? m[1] : m[2], oom);
   sink.oom(std::move(oom));
 }
 void tell_caffe(const Match& m, Sink& sink) { bare(m, sink, "caffe"); }
 void tell_ctranslate2(const Match& m, Sink& sink) { bare(m, sink, "ctranslate2"); }
-void tell_onnxruntime(const Match& m, Sink& sink) { requested(m, sink, "onnxruntime", Agent::library); }
+/// The arena is that of any provider. Nodes in blocks of channels are the CPU provider's own.
+void tell_onnxruntime(const Match& m, Sink& sink) {
+  Oom oom = refusal("onnxruntime", Agent::library);
+  read_request(m[1], oom);
+  if (m.before().find("_nchwc'StatusMessage:") != std::string_view::npos) {
+    oom.kind = OomKind::host;
+    oom.agent = Agent::cpu_allocator;
+  }
+  sink.oom(std::move(oom));
+}
 void tell_rmm(const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }
 void tell_rmm_thrown(const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }
 void tell_numba(const Match& m, Sink& sink) { bare(m, sink, "numba"); }
 void tell_pycuda(const Match& m, Sink& sink) { bare(m, sink, "pycuda"); }
-void tell_cupy_old(const Match& m, Sink& sink) { requested(m, sink, "cupy", Agent::library); }
+/// The total is what the pool would hold with the request.
+void tell_cupy_old(const Match& m, Sink& sink) {
+  Oom oom = refusal("cupy", Agent::library);
+  read_request(m[1], oom);
+  if (const auto total = read_size(m[2]); total && oom.request && total->count >= oom.request->count)
+    oom.allocated = *total - *oom.request;
+  sink.oom(std::move(oom));
+}
 void tell_theano(const Match& m, Sink& sink) { requested(m, sink, "theano"); }
 void tell_physx(const Match& m, Sink& sink) { requested(m, sink, "physx"); }
-void tell_tensorrt(const Match& m, Sink& sink) { requested(m, sink, "tensorrt"); }
 void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
 void tell_habana(const Match& m, Sink& sink) { requested(m, sink, "habana"); }
 void tell_neuron(const Match& m, Sink& sink) { requested(m, sink, "neuron"); }
@@ -182,17 +154,16 @@ constexpr Pattern patterns[] = {
                     "been allocated and "
                     "available memory is only 0.000000B.",
          .emit = paddle}),
-    checked({.name = "other_gpu/julia",
-             .anchor = "Out of GPU memory",
-             .regex = R"(OutofGPUmemorytryingtoallocate([\d.]{1,10}(?:bytes|[KMGT]iB)))",
-             .captures = 1,
-             .reach = Reach::message,
-             .example = "ERROR: LoadError: Out of GPU memory trying to allocate 11.921 GiB",
-             .emit = julia}),
+    checked({.name = "other_gpu/paddle_enforce",
+             .anchor = "enforce allocating",
+             .regex = R"(enforce allocating <= available failed, (\d{1,20}) > (\d{1,20}))",
+             .captures = 2,
+             .example = "EnforceNotMet: enforce allocating <= available failed, 9513462067 > 2369702144",
+             .emit = paddle_enforce}),
     checked({.name = "other_gpu/kaldi",
              .anchor = "memory region",
              .second_anchor = "AllocateNewRegion",
-             .regex = R"(Failedtoallocateamemoryregionof(\d{1,18})bytes\.)",
+             .regex = R"(Failedtoallocateamemoryregionof(\d{1,20})bytes\.)",
              .captures = 1,
              .reach = Reach::message,
              .example = "ERROR (nnet3-chain-train[5.5]:AllocateNewRegion():cu-allocator.cc:519) Failed to allocate a "
@@ -216,7 +187,7 @@ constexpr Pattern patterns[] = {
     checked({.name = "other_gpu/onnxruntime",
              .anchor = "for requested buffer",
              .second_anchor = "Failed to allocate mem",
-             .regex = R"(Failedtoallocatememoryforrequestedbufferofsize(\d{1,18}))",
+             .regex = R"(Failedtoallocatememoryforrequestedbufferofsize(\d{1,20}))",
              .captures = 1,
              .reach = Reach::message,
              .example = "bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 17179869184",
@@ -234,6 +205,15 @@ constexpr Pattern patterns[] = {
                         "/rmm/include/rmm/mr/device/cuda_memory_resource.hpp:69: "
                         "cudaErrorMemoryAllocation out of memory",
              .emit = tell_rmm}),
+    checked(
+        {.name = "other_gpu/rmm_old",
+         .anchor = "std::bad_alloc",
+         .regex = R"(std::bad_alloc: (?:CUDA error at: ?[^\r\n]{1,240}: cudaErrorMemoryAllocation|RMM failure at: ?)"
+                  R"([^\r\n]{1,240}: Maximum pool size exceeded))",
+         .example = "MemoryError: std::bad_alloc: CUDA error at: "
+                    "/opt/conda/include/rmm/mr/device/cuda_memory_resource.hpp:69: cudaErrorMemoryAllocation out of "
+                    "memory",
+         .emit = tell_rmm}),
     checked({.name = "other_gpu/rmm_thrown",
              .anchor = "instance of 'rmm::",
              .regex = R"(instance of 'rmm::(?:bad_alloc|out_of_memory)')",
@@ -264,8 +244,9 @@ constexpr Pattern patterns[] = {
     checked(
         {.name = "other_gpu/cupy_old",
          .anchor = "out of memory to allocate",
-         .regex = R"(OutOfMemoryError: out of memory to allocate (\d{1,18}) bytes \(total \d{1,18} bytes\))",
-         .captures = 1,
+         .regex = R"((?:OutOfMemoryError|Exception in main training loop): out of memory to allocate (\d{1,20}) bytes )"
+                  R"(\(total (\d{1,20}) bytes\))",
+         .captures = 2,
          .example =
              "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 5368709120 bytes)",
          .emit = tell_cupy_old}),
@@ -273,7 +254,7 @@ constexpr Pattern patterns[] = {
         {.name = "other_gpu/theano",
          .anchor = "bytes of device memory",
          .regex =
-             R"(Error allocating (\d{1,18}) bytes of device memory \((?:out of memory|CNMEM_STATUS_OUT_OF_MEMORY)\))",
+             R"(Error allocating (\d{1,20}) bytes of device memory \((?:out of memory|CNMEM_STATUS_OUT_OF_MEMORY)\))",
          .captures = 1,
          .example = "MemoryError: Error allocating 419430400 bytes of device memory (out of memory).",
          .emit = tell_theano}),
@@ -281,7 +262,7 @@ constexpr Pattern patterns[] = {
         {.name = "other_gpu/faiss",
          .anchor = "cudaMalloc",
          .regex =
-             R"((?:failed to cudaMalloc (\d{1,18}) bytes \(error 2 out of memory\)|size (\d{1,18}) bytes \(cudaMalloc error out of memory \[2\]\)))",
+             R"((?:failed to cudaMalloc (\d{1,20}) bytes \(error 2 out of memory\)|size (\d{1,20}) bytes \(cudaMalloc error out of memory \[2\]\)))",
          .captures = 2,
          .example = "alloc fail type FlatData dev 0 space Device stream 0x55d0 size 3072000000 bytes (cudaMalloc error "
                     "out of memory [2])",
@@ -295,7 +276,7 @@ constexpr Pattern patterns[] = {
         {.name = "other_gpu/physx",
          .anchor = "memory of size",
          .second_anchor = "Unable to allocate",
-         .regex = R"(\[omni\.physx[\w.]{0,40}\]Unabletoallocatememoryofsize(\d{1,18})for)",
+         .regex = R"(\[omni\.physx[\w.]{0,40}\]Unabletoallocatememoryofsize(\d{1,20})for)",
          .captures = 1,
          .reach = Reach::message,
          .example =
@@ -309,7 +290,7 @@ constexpr Pattern patterns[] = {
     checked({.name = "other_gpu/mindspore",
              .anchor = "Memory not enough",
              .second_anchor = "than required size",
-             .regex = R"(Memorynotenough:currentfreememorysize\[(\d{1,18})\]issmallerthanrequiredsize\[(\d{1,18})B?\])",
+             .regex = R"(Memorynotenough:currentfreememorysize\[(\d{1,20})\]issmallerthanrequiredsize\[(\d{1,20})B?\])",
              .captures = 2,
              .reach = Reach::message,
              .example = "Memory not enough: current free memory size[0] is smaller than required size[241827840B]",
@@ -318,28 +299,11 @@ constexpr Pattern patterns[] = {
         {.name = "other_gpu/mindspore_device",
          .anchor = "isn't enough and alloc",
          .regex =
-             R"(Device\(id:(\d{1,3})\) memory isn't enough and alloc failed(?:[^\r\n]{0,300}?alloc size: (\d{1,18})B)?)",
+             R"(Device\(id:(\d{1,3})\) memory isn't enough and alloc failed(?:[^\r\n]{0,300}?alloc size: (\d{1,20})B)?)",
          .captures = 2,
          .example = "RuntimeError: Device(id:0) memory isn't enough and alloc failed, kernel name: Default/Conv2D-op1, "
                     "alloc size: 241827840B.",
          .emit = mindspore_device}),
-    checked({.name = "other_gpu/tensorrt",
-             .anchor = "amount of GPU memory",
-             .second_anchor = "could not be allocated",
-             .regex = R"(RequestedamountofGPUmemory\((\d{1,18})bytes\)couldnotbeallocated)",
-             .captures = 1,
-             .reach = Reach::message,
-             .example = "Requested amount of GPU memory (811032832 bytes) could not be allocated",
-             .emit = tell_tensorrt}),
-    checked(
-        {.name = "other_gpu/tensorrt_code",
-         .anchor = "Error Code ",
-         .regex =
-             R"(Error Code \d{1,3}: (?:Cuda Runtime \(out of memory\)|OutOfMemory \((?:Requested size was (\d{1,18}) bytes)?))",
-         .captures = 1,
-         .example = "[TRT] [E] 2: [executionContext.cpp::initialize::330] Error Code 2: OutOfMemory (Requested size "
-                    "was 1073741824 bytes.)",
-         .emit = tell_tensorrt_code}),
     checked({.name = "other_gpu/darknet",
              .anchor = "CUDA Error: ",
              .regex = R"(^(?:[\w./ ]{1,60}: )?CUDA Error: out of memory)",
@@ -347,27 +311,24 @@ constexpr Pattern patterns[] = {
              .emit = tell_darknet}),
     checked({.name = "other_gpu/habana",
              .anchor = "PT_DEVMEM",
-             .regex = R"(MODULE:PT_DEVMEM Allocation failed for size::(\d{1,18}))",
+             .regex = R"(MODULE:PT_DEVMEM Allocation failed for size::(\d{1,20}))",
              .captures = 1,
              .example = "RuntimeError: FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::1073741824 (1024)MB",
              .emit = tell_habana}),
     checked({.name = "other_gpu/neuron",
              .anchor = "TDRV:dmem",
-             .regex = R"(TDRV:dmem_alloc\w{0,24} {1,40}Failed to alloc DEVICE memory: (\d{1,18}))",
+             .regex = R"(TDRV:dmem_alloc\w{0,24} {1,40}Failed to alloc DEVICE memory: (\d{1,20}))",
              .captures = 1,
              .example = "ERROR  TDRV:dmem_alloc_internal                     Failed to alloc DEVICE memory: 589824",
              .emit = tell_neuron}),
-    checked({.name = "other_gpu/xgboost",
-             .anchor = "Memory allocation error",
-             .regex = R"(Memory allocation error on worker \d{1,5}: )",
-             .example = "device_helpers.cuh:431: Memory allocation error on worker 0: bad allocation",
-             .emit = xgboost}),
-    checked({.name = "other_gpu/runtime_status",
-             .anchor = "cudaErrorMemoryAlloc",
-             .regex = R"((?:failed: |what\(\): {1,2}|Error: |error: )cudaErrorMemoryAllocation: out of memory)",
-             .example = "RuntimeError: parallel_for failed: cudaErrorMemoryAllocation: out of memory",
-             .emit = tell_bare_cuda,
-             .fallback = true}),
+    checked(
+        {.name = "other_gpu/runtime_status",
+         .anchor = "cudaErrorMemoryAlloc",
+         .regex =
+             R"((?:failed: |what\(\): {1,2}|Error: |error: |std::bad_alloc: )cudaErrorMemoryAllocation: out of memory)",
+         .example = "RuntimeError: parallel_for failed: cudaErrorMemoryAllocation: out of memory",
+         .emit = tell_bare_cuda,
+         .fallback = true}),
 };
 
 }  // namespace
@@ -379,7 +340,7 @@ const Parser other_gpu{.name = "other_gpu",
                            "kaldi: cudamatrix/cu-allocator.cc; caffe: syncedmem.cpp; paddle: fluid/memory/allocation; "
                            "onnxruntime: core/framework/bfc_arena.cc; rmm: cuda_memory_resource.hpp; cupy: "
                            "cuda/memory.pyx; faiss: gpu/StandardGpuResources.cpp; numba: cudadrv/driver.py; "
-                           "tensorrt; mindspore; warp; physx; darknet; habana; neuron; xgboost; real logs",
+                           "mindspore; warp; physx; darknet; habana; neuron; real logs",
                        .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

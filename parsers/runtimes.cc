@@ -1,4 +1,4 @@
-// Further runtimes that ask a device for memory: ONNX Runtime's arena, TensorRT and TensorRT-LLM, Paddle's driver
+// Further runtimes that ask a device for memory: ONNX Runtime's arena, TensorRT-LLM, Paddle's driver
 // calls, MXNet, darknet, the Ascend driver, vLLM's warm-up.
 //
 // Forms that other_gpu does not hold. All numbers are bytes.
@@ -17,13 +17,13 @@ void bare(const Match& m, Sink& sink, std::string_view framework) {
 void arena(const Match& m, Sink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
   oom.message_format = "onnxruntime-arena";
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 void ascend(const Match& m, Sink& sink) {
   Oom oom = refusal("mindspore");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   oom.capacity = read_size(m[3]);
   oom.free = read_size(m[4]);
   Where where;
@@ -34,8 +34,44 @@ void ascend(const Match& m, Sink& sink) {
 
 /// The driver's code below PyTorch's or MindSpore's own report, which has the numbers.
 void ascend_code(const Match& m, Sink& sink) {
-  if (!is_near(m.cursor, 30, 6, {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed"}))
+  if (!is_near(m.cursor, 30, 6,
+               {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed", "Call rtMalloc fail"}))
     bare(m, sink, "ascend");
+}
+
+/// The runtime asks for pages of one size after the other; all but the first are attempts at the same.
+void ascend_malloc(const Match& m, Sink& sink) {
+  static constexpr std::string_view call = "Call rtMalloc fail";
+  if (is_near(m.cursor, 30, 6, {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed"})) return;
+  if (const auto before = find_behind(m.cursor, 2, call); before && before->number < m.cursor.line().number) return;
+  Oom oom = refusal("ascend");
+  read_request(m[1], oom);
+  Where where;
+  where.device = static_cast<int>(leading_integer(m[2]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// Triton's own pool (cuda-memory-pool-byte-size) was full; pinned memory serves as well.
+void triton_pool(const Match& m, Sink& sink) {
+  Oom oom = refusal("triton-server", Agent::library);
+  read_request(m[1], oom);
+  oom.caught = true;
+  Where where;
+  where.device = static_cast<int>(leading_integer(m[2]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+/// MindSpore's queue of batches is pinned memory of the host.
+void pinned_arena(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = Agent::cpu_allocator;
+  oom.framework = "mindspore";
+  oom.message_format = "pinned-host";
+  sink.oom(std::move(oom));
 }
 
 /// PyTorch's report, where it was printed, stands above in the same chain of exceptions.
@@ -53,20 +89,13 @@ constexpr Pattern patterns[] = {
     checked({.name = "runtimes/onnxruntime_arena",
              .anchor = "than requested bytes of",
              .second_anchor = "Available memory of",
-             .regex = R"(Availablememoryof\d{1,18}issmallerthanrequestedbytesof(\d{1,18}))",
+             .regex = R"(Availablememoryof\d{1,20}issmallerthanrequestedbytesof(\d{1,20}))",
              .captures = 1,
              .reach = Reach::message,
              .example = "bfc_arena.cc:368 onnxruntime::BFCArena::AllocateRawInternal Available memory of 10485760 is "
                         "smaller than requested bytes of 17179869184",
              .emit = arena,
              .source = "onnxruntime: core/framework/bfc_arena.cc"}),
-    checked({.name = "runtimes/tensorrt_driver",
-             .anchor = "Cuda Driver (",
-             .regex = R"(Error Code \d{1,3}: Cuda Driver \(out of memory\))",
-             .example = "[TRT] [E] 1: [virtualMemoryBuffer.cpp::resizePhysical::145] Error Code 1: Cuda Driver (out of "
-                        "memory)",
-             .emit = tell_tensorrt,
-             .source = "real logs"}),
     checked({.name = "runtimes/tensorrt_llm",
              .anchor = "CUDA runtime error in",
              .regex = R"(CUDA runtime error in [^\r\n]{1,160}?: out of memory)",
@@ -99,7 +128,7 @@ constexpr Pattern patterns[] = {
          .anchor = "device memory failed",
          .second_anchor = "Malloc device",
          .regex =
-             R"(Mallocdevicememoryfailed,size\[(\d{1,18})\],ret\[\d{1,9}\],Device(\d{1,3})Available(?:HBM|MOC)size:(\d{1,18})freesize:(\d{1,18}))",
+             R"(Mallocdevicememoryfailed,size\[(\d{1,20})\],ret\[\d{1,9}\],Device(\d{1,3})Available(?:HBM|MOC)size:(\d{1,20})freesize:(\d{1,20}))",
          .captures = 4,
          .reach = Reach::message,
          .example = "RuntimeError: Malloc device memory failed, size[33285996544], ret[207001], Device 0 Available HBM "
@@ -108,10 +137,35 @@ constexpr Pattern patterns[] = {
          .source = "mindspore: ccsrc/plugin/device/ascend/hal/device/ascend_memory_adapter.cc"}),
     checked({.name = "runtimes/ascend_code",
              .anchor = "EL0004",
-             .regex = R"(EL0004: (?:\[PID: \d{1,10}\] [\d:.\-]{1,40} )?Failed to allocate memory)",
+             .regex = R"(\bEL0004(?:\))?: (?:\[PID: \d{1,10}\] [\d:.\-]{1,40} )?Failed to allocate memory)",
              .example = "EL0004: Failed to allocate memory.",
              .emit = ascend_code,
              .source = "real logs"}),
+    checked({.name = "runtimes/ascend_malloc",
+             .anchor = "Call rtMalloc fail",
+             .regex = R"(Call rtMalloc fail, [^\r\n]{0,80}?\bsize: ?(\d{1,20}), device_id: ?(\d{1,3})\b)",
+             .captures = 2,
+             .example = "Call rtMalloc fail, purpose: page caching, type = 2, size:4294967296, device_id:0[FUNC:Alloc]",
+             .emit = ascend_malloc,
+             .source = "real logs"}),
+    checked({.name = "runtimes/mindspore_pinned",
+             .anchor = "cudaHostAlloc failed",
+             .regex = R"(cudaHostAlloc failed, ret\[2\], out of memory)",
+             .example =
+                 "[ERROR] MD(2211,python) [ccsrc/minddata/dataset/util/arena.cc:250] Init] cudaHostAlloc failed, "
+                 "ret[2], out of memory",
+             .emit = pinned_arena,
+             .source = "mindspore: ccsrc/minddata/dataset/util/arena.cc"}),
+    checked(
+        {.name = "runtimes/triton_pool",
+         .anchor = "falling back to pinned",
+         .regex =
+             R"(Failed to allocate CUDA memory with byte size (\d{1,20}) on GPU (\d{1,3}): \w{1,40}, falling back to pinned)",
+         .captures = 2,
+         .example = "memory.cc:212] Failed to allocate CUDA memory with byte size 98304000 on GPU 0: "
+                    "CNMEM_STATUS_OUT_OF_MEMORY, falling back to pinned system memory",
+         .emit = triton_pool,
+         .source = "triton-inference-server: backend/src/backend_memory.cc"}),
     checked({.name = "runtimes/vllm_warm_up",
              .anchor = "warming up sampler",
              .regex = R"(Error: CUDA out of memory occurred when warming up sampler with \d{1,7} dummy requests)",

@@ -1,10 +1,12 @@
-// TensorRT's builder and runtime: the memory around each phase.
+// TensorRT's builder and runtime: the memory around each phase, and what the device refused.
 //
 // "now: CPU …" is what the process holds on the host, "GPU …" what is in use on the whole card; only where TensorRT
 // speaks of its own managed allocation are both its own. The differences with a sign say the same twice. That a tactic
-// is skipped for want of memory is no failure: the builder takes another.
+// is skipped for want of memory is no failure, although the allocator calls it an error: the builder takes another.
+#include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -57,7 +59,55 @@ void cache(const Match& m, Sink& sink) {
   sink.reading(r);
 }
 
+constexpr std::string_view requested = "Requested amount of GPU memory";
+
+void refused(const Match& m, Sink& sink) {
+  Oom oom = refusal("tensorrt");
+  read_request(m[1], oom);
+  sink.oom(std::move(oom));
+}
+
+/// The code of the call, once or more; the line that counts the bytes follows where the builder asked.
+void code(const Match& m, Sink& sink) {
+  Oom oom = refusal("tensorrt");
+  if (m.has(1))
+    read_request(m[1], oom);
+  else if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 0, 8, {requested}))
+    return;
+  sink.oom(std::move(oom));
+}
+
+/// The builder goes on while it has another tactic for the node.
+void skipped(const Match& m, Sink& sink) {
+  static constexpr int rest_of_node = 40;
+  if (!find_ahead(m.cursor, rest_of_node, "Could not find any implementation for node"))
+    sink.remark("handled/fallback");
+}
+
 constexpr Pattern patterns[] = {
+    checked({.name = "tensorrt/refused",
+             .anchor = "amount of GPU memory",
+             .second_anchor = "could not be allocated",
+             .regex = R"(RequestedamountofGPUmemory\((\d{1,20})bytes\)couldnotbeallocated)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "Requested amount of GPU memory (811032832 bytes) could not be allocated",
+             .emit = refused}),
+    checked(
+        {.name = "tensorrt/code",
+         .anchor = "Error Code ",
+         .regex =
+             R"(Error Code \d{1,3}: (?:Cuda (?:Runtime|Driver) \(out of memory\)|OutOfMemory \((?:Requested size was (\d{1,20}) bytes)?))",
+         .captures = 1,
+         .example = "[TRT] [E] 2: [executionContext.cpp::initialize::330] Error Code 2: OutOfMemory (Requested size "
+                    "was 1073741824 bytes.)",
+         .emit = code}),
+    checked({.name = "tensorrt/skipped",
+             .anchor = "Skipping tactic",
+             .regex = R"(Skipping tactic \w{1,20} due to insuf{1,2}icient memory)",
+             .example = "[TRT] [W] Skipping tactic 3 due to insufficient memory on requested size of 41472 detected "
+                        "for tactic 0x0000000000000004.",
+             .emit = skipped}),
     checked({.name = "tensorrt/cache",
              .anchor = "in paged KV cache",
              .regex = R"(\[MemUsageChange\] Allocated (\d{1,5}\.\d{1,2}) GiB for max tokens in paged KV cache)",
@@ -101,7 +151,6 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser tensorrt;
-const Parser tensorrt{
-    .name = "tensorrt", .title = "TensorRT's memory around each phase", .source = "real logs", .patterns = patterns};
+const Parser tensorrt{.name = "tensorrt", .title = "TensorRT", .source = "real logs", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,0 +1,84 @@
+// CUDA.jl: the pool of Julia on a device. Sizes are binary.
+//
+// "Effective GPU memory usage" is of the whole card; where the pool and a context explain it, it is this process. What
+// the allocator below the pool holds may be capped. A refusal makes it collect garbage and ask again; only where it
+// says what it tried to allocate was that the end.
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr i64 max_context = 3 * GiB / 2;  ///< a process holds this much at most beside its pool
+
+std::string dense(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c != ' ' && c != '\t') out.push_back(c);
+  return out;
+}
+
+/// "Memory pool usage: 6.902 GiB (7.406 GiB reserved)"; up to CUDA.jl 3.2 the usage counts what is cached, too.
+void pool(std::string_view text, Oom& oom) {
+  const auto usage = size_after(text, "Memorypoolusage:");
+  const auto allocated = size_before(text, "allocated,");
+  oom.allocated = allocated ? allocated : usage;
+  oom.reserved = allocated ? usage : size_before(text, "reserved)");
+}
+
+void refused(const Match& m, Sink& sink) {
+  Oom oom = refusal("julia");
+  read_request(m[1], oom);
+  std::optional<Bytes> used, held;
+  m.cursor.forward(6, [&](const Line& line) {
+    const std::string text = dense(line.text);
+    if (text.starts_with("EffectiveGPUmemoryusage:")) {
+      used = size_after(text, "%(");
+      oom.capacity = size_before(text, ")");
+      return true;
+    }
+    if (text.starts_with("CUDAallocatorusage:")) {
+      held = size_after(text, "CUDAallocatorusage:");
+      oom.limit = size_after(text, "(cappedat");
+      return true;
+    }
+    if (text.starts_with("Memorypoolusage:")) pool(text, oom);
+    return false;
+  });
+  if (used && oom.capacity) oom.free = *oom.capacity - *used;
+  if (!held) held = oom.reserved;
+  if (used && held) {
+    const i64 more = used->count - held->count;
+    if (more > -64 * MiB && more <= max_context) oom.process = used;
+  }
+  sink.oom(std::move(oom));
+}
+
+void retried(const Match&, Sink& sink) {
+  Oom oom = refusal("julia");
+  oom.message_format = "julia-retry";
+  oom.caught = true;
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "julia/refused",
+             .anchor = "Out of GPU memory",
+             .regex = R"(OutofGPUmemorytryingtoallocate([\d.]{1,10}(?:bytes|[KMGT]iB)))",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "ERROR: LoadError: Out of GPU memory trying to allocate 11.921 GiB",
+             .emit = refused}),
+    checked({.name = "julia/retried",
+             .anchor = "memory allocation failed; attempting",
+             .regex = R"(WARNING: CUDA memory allocation failed; attempting to free up memory)",
+             .example = "WARNING: CUDA memory allocation failed; attempting to free up memory...",
+             .emit = retried}),
+};
+
+}  // namespace
+
+extern const Parser julia;
+const Parser julia{.name = "julia", .title = "CUDA.jl", .source = "CUDA.jl: src/pool.jl", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
