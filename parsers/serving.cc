@@ -74,7 +74,36 @@ void sglang_static(const Match& m, Sink& sink) {
 void sglang_prefill(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-prefill"));
 }
-void tgi(const Match&, Sink& sink) { sink.oom(base("text-generation-inference", "tgi-prefill")); }
+/// Rows for requests that run at the same time: their number is fixed at start, whatever memory is free.
+void sglang_requests(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-request-rows"));
+}
+
+/// Its trial of the largest prompt failed before there was any cache.
+void tgi(const Match&, Sink& sink) {
+  Oom oom = base("text-generation-inference", "tgi-prefill");
+  oom.kind = OomKind::device;
+  sink.oom(std::move(oom));
+}
+
+/// TensorRT-LLM says on the lines that follow what was free for the part that it could not make. PyTorch's own report,
+/// where there is one, stands above.
+void executor(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 60, 0, {"Tried to allocate"})) return;
+  Oom oom = base("tensorrt-llm", "trtllm-executor");
+  oom.kind = OomKind::device;
+  m.cursor.forward(6, [&](const Line& line) {
+    const auto behind = [&](std::string_view label) -> std::optional<std::string_view> {
+      const std::size_t at = line.text.find(label);
+      return at == line.text.npos ? std::nullopt : std::optional(trimmed(line.text.substr(at + label.size())));
+    };
+    if (const auto total = behind("Total GPU memory (GiB):")) oom.capacity = gib(*total);
+    const auto left = behind("before component creation attempt (GiB):");
+    if (left) oom.free = gib(*left), sink.claim_through(line.number);
+    return !left;
+  });
+  sink.oom(std::move(oom));
+}
 
 void ollama(const Match& m, Sink& sink) {
   Oom oom = base("ollama", "ollama-system");
@@ -144,16 +173,28 @@ constexpr Pattern patterns[] = {
                  "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: 0.80",
              .emit = sglang_static}),
     checked({.name = "serving/sglang_prefill",
-             .anchor = "refill out of memory",
-             .regex = R"(Prefill out of memory\. Try to lower your batch size)",
-             .example = "Prefill out of memory. Try to lower your batch size.",
+             .anchor = "Try to lower your batch",
+             .regex = R"((?:^|[\s:])(?:(?:Prefill|Decode) out|Out) of memory\. Try to lower your batch size)",
+             .example = "RuntimeError: Decode out of memory. Try to lower your batch size.",
              .emit = sglang_prefill}),
+    checked({.name = "serving/sglang_requests",
+             .anchor = "alloc_req_slots",
+             .regex = R"(alloc_req_slots runs out of memory\. )",
+             .example = "RuntimeError: alloc_req_slots runs out of memory. Please set a smaller number for "
+                        "`--max-running-requests`.",
+             .emit = sglang_requests}),
     checked({.name = "serving/tgi",
              .anchor = "Not enough memory to",
-             .regex = R"(Not enough memory to handle \d{1,9} prefill tokens)",
+             .regex = R"(Not enough memory to handle \d{1,9} (?:prefill tokens|total tokens with))",
              .example =
                  "Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`",
              .emit = tgi}),
+    checked({.name = "serving/executor",
+             .anchor = "Executor creation failed",
+             .regex = R"(Executor creation failed due to insufficient GPU memory)",
+             .example = "RuntimeError: Executor creation failed due to insufficient GPU memory.",
+             .emit = executor,
+             .source = "TensorRT-LLM: tensorrt_llm/_torch/pyexecutor/py_executor_creator.py"}),
     checked(
         {.name = "serving/ollama",
          .anchor = "more system memory",

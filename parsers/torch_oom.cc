@@ -347,7 +347,7 @@ constexpr Pattern patterns[] = {
         {.name = "torch_oom/cuda_error",
          .anchor = "out of memory",
          .regex =
-             R"((?:^|[:\]|>)] {1,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
+             R"((?:^|[:\]|>)%] {0,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
          .example = "torch.AcceleratorError: CUDA error: out of memory",
          .emit = bare,
          .near = follows_colon}),

@@ -53,7 +53,7 @@ void claim_plan(const Cursor& cursor, Sink& sink) {
 
 void gpu(const Match& m, Sink& sink) {
   Oom oom = base("xla-gpu");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   Where where;
   where.device = device_above(m.cursor);
   if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
@@ -64,14 +64,19 @@ void gpu(const Match& m, Sink& sink) {
 
 void hbm(const Match& m, Sink& sink) {
   Oom oom = base("xla-tpu");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   oom.limit = read_size(m[2]);
   sink.oom(std::move(oom));
 }
 
+/// On-chip memory of one core, which the compiler plans: no batch is too large for it, but a kernel's block.
+void vmem(const Match& m, Sink& sink) {
+  if (const auto used = read_size(m[1])) sink.remark("kernel/shared_memory", static_cast<double>(used->count));
+}
+
 void tpu_runtime(const Match& m, Sink& sink) {
   Oom oom = base("xla-tpu");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   oom.free = read_size(m[2]);
   sink.oom(std::move(oom));
 }
@@ -79,7 +84,7 @@ void tpu_runtime(const Match& m, Sink& sink) {
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void tell_constant(const Match& m, Sink& sink) {
   Oom oom = base("xla-gpu");
-  oom.request = read_size(m[1]);
+  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
@@ -119,8 +124,8 @@ constexpr Pattern patterns[] = {
          .anchor = "RESOURCE_EXHAUSTED",
          .second_anchor = "of memory while",
          .regex =
-             R"((?:RESOURCE_EXHAUSTED|Resourceexhausted):(?:Outofmemory(?:whiletryingtoallocate|allocating)|Failedtoallocaterequestfor)(\d{1,18}(?:\.\d{1,3})?(?:bytes|(?:[KMGT]i)?B)))"
-             R"((?:\(\d{1,18}B\)ondeviceordinal(\d{1,3}))?)",
+             R"((?:RESOURCE_EXHAUSTED|Resourceexhausted):(?:Outofmemory(?:whiletryingtoallocate|allocating)|Failedtoallocaterequestfor)(\d{1,20}(?:\.\d{1,3})?(?:bytes|(?:[KMGT]i)?B)))"
+             R"((?:\(\d{1,20}B\)ondeviceordinal(\d{1,3}))?)",
          .captures = 2,
          .reach = Reach::message,
          .example = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
@@ -128,7 +133,7 @@ constexpr Pattern patterns[] = {
          .emit = gpu}),
     checked({.name = "xla/constant",
              .anchor = "for new constant",
-             .regex = R"(Failed to allocate (\d{1,18}) bytes for new constant)",
+             .regex = R"(Failed to allocate (\d{1,20}) bytes for new constant)",
              .captures = 1,
              .example =
                  "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to allocate 1073741824 bytes for new constant",
@@ -142,6 +147,15 @@ constexpr Pattern patterns[] = {
          .reach = Reach::message,
          .example = "Ran out of memory in memory space hbm. Used 21.40G of 15.75G hbm. Exceeded hbm capacity by 5.65G.",
          .emit = hbm}),
+    checked({.name = "xla/vmem",
+             .anchor = "memory space vmem",
+             .second_anchor = "of memory in memory",
+             .regex = R"(Ranoutofmemoryinmemoryspacevmem\.Used([\d.]{1,10}[KMGT]?)of[\d.]{1,10}[KMGT]?vmem\.)",
+             .captures = 1,
+             .reach = Reach::message,
+             .example = "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem. "
+                        "Exceeded vmem capacity by 16.42M.",
+             .emit = vmem}),
     checked(
         {.name = "xla/tpu_runtime",
          .anchor = "was not possible",

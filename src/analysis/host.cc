@@ -95,7 +95,8 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
   set_true("pool.kv_cache", oom.kind == OomKind::pool && oom.message_format.find("free-memory") == std::string::npos &&
-                                oom.message_format.find("unbalanced") == std::string::npos);
+                                oom.message_format.find("unbalanced") == std::string::npos &&
+                                oom.message_format != "sglang-request-rows");
   set_true("pool.below_target",
            oom.kind == OomKind::pool && (oom.message_format.find("free-memory") != std::string::npos ||
                                          oom.message_format.find("unbalanced") != std::string::npos));

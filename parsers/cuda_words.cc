@@ -1,0 +1,91 @@
+// Programs that pass on the words of the CUDA driver and say no more: renderers, miners, bindings of other languages.
+//
+// Where another report with numbers stands beside them, it speaks for both.
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void tell(const Match& m, Sink& sink, std::string_view framework) {
+  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
+}
+
+void code(const Match& m, Sink& sink) {
+  if (!is_near(
+          m.cursor, 8, 4,
+          {"Tried to allocate", "ailed to allocate", "ran out of memory", "RESOURCE_EXHAUSTED", "results in CUDA_"}))
+    tell(m, sink, "cuda");
+}
+
+void tell_lmdeploy(const Match& m, Sink& sink) { tell(m, sink, "lmdeploy"); }
+void tell_miner(const Match& m, Sink& sink) { tell(m, sink, "cuda"); }
+void tell_cycles(const Match& m, Sink& sink) { tell(m, sink, "blender"); }
+void tell_optix(const Match& m, Sink& sink) { tell(m, sink, "optix"); }
+void tell_drjit(const Match& m, Sink& sink) { tell(m, sink, "drjit"); }
+void tell_matlab(const Match& m, Sink& sink) { tell(m, sink, "matlab"); }
+
+constexpr Pattern patterns[] = {
+    checked({.name = "cuda_words/code",
+             .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
+             .regex = R"((?:^|[\s(\]:])CUDA_ERROR_OUT_OF_MEMORY(?:: out of memory|, "out of memory"|\)?\s{0,4}$))",
+             .example = "cupy.cuda.driver.CUDADriverError: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+             .emit = code,
+             .fallback = true,
+             .source = "CUDA: cuGetErrorName, cuGetErrorString"}),
+    checked({.name = "cuda_words/lmdeploy",
+             .anchor = "CUDA runtime error: ",
+             .regex = R"(\[TM\]\[ERROR\] CUDA runtime error: out of memory )",
+             .example = "RuntimeError: [TM][ERROR] CUDA runtime error: out of memory "
+                        "/opt/lmdeploy/src/turbomind/core/allocator.cc:49",
+             .emit = tell_lmdeploy,
+             .source = "lmdeploy: src/turbomind/utils/cuda_utils.h"}),
+    checked({.name = "cuda_words/miner",
+             .anchor = "CUDA error in func",
+             .regex = R"(CUDA error in func [^\r\n]{1,80}? at line \d{1,6} (?:: )?out of memory)",
+             .example = "CUDA error in func 'ethash_cuda_miner::init' at line 240 : out of memory.",
+             .emit = tell_miner,
+             .source = "ethminer: libethash-cuda"}),
+    checked({.name = "cuda_words/cycles_call",
+             .anchor = "Out of memory in cu",
+             .regex = R"(Out of memory in cu[A-Z]\w{2,40}\()",
+             .example = "Out of memory in cuMemAlloc(&device_pointer, size) (/opt/blender/intern/cycles/device/cuda/"
+                        "device_impl.cpp:702)",
+             .emit = tell_cycles,
+             .source = "blender: intern/cycles/device/cuda/util.cpp"}),
+    checked({.name = "cuda_words/cycles",
+             .anchor = "System is out of GPU",
+             .regex = R"(System is out of GPU (?:and shared host )?memory)",
+             .example = "Error: System is out of GPU and shared host memory",
+             .emit = tell_cycles,
+             .source = "blender: intern/cycles/device"}),
+    checked({.name = "cuda_words/optix",
+             .anchor = "OPTIX_ERROR_DEVICE_OUT",
+             .regex = R"(OPTIX_ERROR_DEVICE_OUT_OF_MEMORY\b)",
+             .example = "[error] OPTIX_ERROR_DEVICE_OUT_OF_MEMORY: Device out of memory",
+             .emit = tell_optix,
+             .source = "OptiX: optix_types.h"}),
+    checked({.name = "cuda_words/drjit",
+             .anchor = "cuda_malloc(): out",
+             .regex = R"(cuda_malloc\(\): out of memory)",
+             .example = "Caught a critical exception: cuda_malloc(): out of memory!",
+             .emit = tell_drjit,
+             .source = "enoki: src/cuda/common.cu"}),
+    checked({.name = "cuda_words/matlab",
+             .anchor = "Out of memory on device.",
+             .regex = R"(^Out of memory on device\. )",
+             .example = "Out of memory on device. To view more detail about available memory on the GPU, use "
+                        "'gpuDevice()'.",
+             .emit = tell_matlab,
+             .source = "MATLAB: Parallel Computing Toolbox"}),
+};
+
+}  // namespace
+
+extern const Parser cuda_words;
+const Parser cuda_words{.name = "cuda_words",
+                        .title = "The CUDA driver's words alone",
+                        .source = "CUDA: cuGetErrorName, cuGetErrorString",
+                        .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,87 @@
+// OpenCL, OpenVINO, Level Zero: devices whose driver answers with a code.
+//
+// A code for memory is a report; "out of resources" is what a full device looks like, too, but other things do as well.
+// The largest size of one object is no capacity: it is left unread.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void openvino(const Match& m, Sink& sink) {
+  Oom oom = refusal("openvino");
+  read_request(m[1], oom);
+  sink.oom(std::move(oom));
+}
+
+/// The frameworks above say more than the code.
+bool is_told(const Match& m) {
+  return is_program_text(m.cursor.line().body()) || is_near(m.cursor, 6, 3, {"Tried to allocate", "buffer of size"});
+}
+
+void opencl(const Match& m, Sink& sink) {
+  if (!is_told(m)) sink.oom(refusal("opencl"));
+}
+
+void level_zero(const Match& m, Sink& sink) {
+  if (!is_told(m)) sink.oom(refusal("level-zero"));
+}
+
+void out_of_resources(const Match& m, Sink& sink) {
+  if (is_told(m)) return;
+  Oom oom;
+  oom.kind = OomKind::masked;
+  oom.agent = Agent::library;
+  oom.message_format = m[1];
+  sink.oom(std::move(oom));
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "opencl/openvino",
+             .anchor = "of memory object allocation",
+             .regex = R"(Exceeded max size of memory object allocation: [Rr]equested (\d{1,20}) bytes)",
+             .captures = 1,
+             .example =
+                 "[GPU] Exceeded max size of memory object allocation: requested 6442450944 bytes, but max alloc "
+                 "size supported by device is 4294959104 bytes.Please try to reduce batch size or use lower "
+                 "precision.",
+             .emit = openvino,
+             .source = "openvino: src/plugins/intel_gpu/src/runtime/ocl/ocl_engine.cpp"}),
+    checked(
+        {.name = "opencl/allocation",
+         .anchor = "MEM_OBJECT_ALLOCATION_",
+         .regex = R"((?:failed|[Ee]rror|ERROR|[Ee]xception)\b[^\r\n]{0,120}?\b(?:CL_)?MEM_OBJECT_ALLOCATION_FAILURE\b)",
+         .example = "pyopencl._cl.MemoryError: clCreateBuffer failed: MEM_OBJECT_ALLOCATION_FAILURE",
+         .emit = opencl,
+         .source = "pyopencl: src/wrap_cl.hpp"}),
+    checked({.name = "opencl/boost_compute",
+             .anchor = "Object Allocation Failure",
+             .regex = R"(what\(\): {1,3}Memory Object Allocation Failure)",
+             .example = "  what():  Memory Object Allocation Failure",
+             .emit = opencl,
+             .source = "boost: compute/exception/opencl_error.hpp"}),
+    checked({.name = "opencl/level_zero",
+             .anchor = "ERROR_OUT_OF_DEVICE_MEMORY",
+             .regex = R"(\b(?:UR_RESULT|PI|ZE_RESULT)_ERROR_OUT_OF_DEVICE_MEMORY\b)",
+             .example = "RuntimeError: level_zero backend failed with error: 39 (UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)",
+             .emit = level_zero,
+             .source = "intel/llvm: sycl/source/detail"}),
+    checked({.name = "opencl/resources",
+             .anchor = "_ERROR_OUT_OF_RESOURCES",
+             .regex = R"(\b((?:UR_RESULT|PI)_ERROR_OUT_OF_RESOURCES)\b)",
+             .captures = 1,
+             .example = "RuntimeError: UR backend failed. UR backend returns:40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)",
+             .emit = out_of_resources,
+             .source = "intel/llvm: sycl/source/detail"}),
+};
+
+}  // namespace
+
+extern const Parser opencl;
+const Parser opencl{.name = "opencl",
+                    .title = "OpenCL, OpenVINO and Level Zero",
+                    .source = "openvino; pyopencl; boost; intel/llvm",
+                    .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
