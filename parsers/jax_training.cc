@@ -1,10 +1,26 @@
-// MaxText: bytes in use of each device at named moments, in units of 2^30. The heading may stand without the logger's
-// prefix while its rows have one; each row says all that counts.
+// MaxText: bytes in use of each device at named moments, in units of 2^30. The heading names the moment, a step or
+// another; it may stand without the logger's prefix while its rows have one.
+#include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
+
+/// "Memstats: step 12:", "Memstats: After params initialized:" above the rows.
+void name_moment(const Cursor& cursor, Reading& reading, std::optional<double>& at_step) {
+  static constexpr std::string_view label = "Memstats: ";
+  static constexpr int devices = 64;  // of one host: fewer
+  const auto heading = find_behind(cursor, devices, label);
+  if (!heading) return;
+  const std::string_view moment = trimmed(heading->text.substr(heading->text.find(label) + label.size()));
+  std::size_t at = std::string_view("step ").size();
+  const auto number = moment.starts_with("step ") ? read_number(moment, at) : std::nullopt;
+  if (number)
+    at_step = number->value;
+  else
+    reading.phase = moment.substr(0, moment.find(':'));
+}
 
 void using_memory(const Match& m, Sink& sink) {
   std::size_t at = 0, device_at = 0;
@@ -20,7 +36,9 @@ void using_memory(const Match& m, Sink& sink) {
   r.value = used->value * gibibyte;
   r.quantum = gibibyte / 100;
   r.unit = "GB";
-  sink.reading(r);
+  std::optional<double> at_step;
+  name_moment(m.cursor, r, at_step);
+  sink.reading(r, at_step);
   sink.setting("capacity", std::string(m[2]) + " GiB");
 }
 

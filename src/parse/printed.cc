@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t max_label_words = 9;
 constexpr std::size_t max_values = 16;
-constexpr double granule = 512;  ///< bytes: every size of PyTorch's allocator is a multiple of it
-constexpr double page = 4096;    ///< bytes: what psutil and the kernel count a process in
+constexpr std::size_t longest_line = 512;  ///< bytes; a longer one is a list of many records
+constexpr double granule = 512;            ///< bytes: every size of PyTorch's allocator is a multiple of it
+constexpr double page = 4096;              ///< bytes: what psutil and the kernel count a process in
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -100,6 +101,7 @@ class Reader {
   }
   void read_bar();
   void read_places();
+  bool is_parameter() const;
   std::optional<std::size_t> place_in_epoch(std::size_t n) const;
   void judge_line();
   bool read_length(const Phrase& p, std::size_t n);
@@ -107,6 +109,7 @@ class Reader {
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   void read_values();
   void settle_bare();
+  void drop_twins();
   void keep(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
   void place(std::size_t step, std::optional<std::size_t> total);
   std::optional<Unit> unit_of_digits() const;
@@ -246,9 +249,15 @@ std::optional<std::size_t> Reader::place_in_epoch(std::size_t n) const {
   return at > 0 && whole(at) && is(at + 1, '/') && whole(at + 2) ? std::optional(at) : std::nullopt;
 }
 
+/// "# epoch: 50": of a list of what the run was given; Chainer's examples begin with one.
+bool Reader::is_parameter() const {
+  const std::size_t n = tokens_.size();
+  return n >= 4 && tokens_[0].is('#') && is_word(1) && tokens_[n - 2].is(':') && is_number(n - 1);
+}
+
 /// step, iteration, batch and epoch by their words.
 void Reader::read_places() {
-  if (out_.step || out_.other_work) return;
+  if (out_.step || out_.other_work || is_parameter()) return;
   int best = 0;
   if (out_.epoch) out_.total.reset();  // of a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {
@@ -405,6 +414,20 @@ void Reader::read_values() {
     if (of_total) n += is_number(n + 2) ? std::size_t{2} : std::size_t{3};
   }
   settle_bare();
+  drop_twins();
+}
+
+/// One label twice on a line is of two things, and nothing says which is which: "Mem:2.1G (Peak 3.0G) | … | Mem:1.2G".
+void Reader::drop_twins() {
+  const auto same = [](const PrintedValue& a, const PrintedValue& b) {
+    return a.device_at == PrintedValue::none && b.device_at == PrintedValue::none &&
+           a.reading.metric == b.reading.metric && a.reading.label == b.reading.label;
+  };
+  if (out_.values.size() < 2 || line_.size() > longest_line) return;
+  const std::vector<PrintedValue> all = out_.values;
+  std::erase_if(out_.values, [&](const PrintedValue& value) {
+    return std::count_if(all.begin(), all.end(), [&](const PrintedValue& other) { return same(value, other); }) > 1;
+  });
 }
 
 /// "xpu memory at 45.2% of 11.93GB": a share of a total that stands behind it.

@@ -114,3 +114,14 @@ TEST_CASE("settings, code, prose and failures hold no measurements") {
                            "memory bandwidth 1.2 TB/s", "step 3 memory increased 54.0 MB", "Currently allocated     : 9.43 GiB"})
     check(line, {}, read_printed(line).step);
 }
+
+TEST_CASE("one label twice on a line is of two things, which nothing tells apart") {
+  check("Fra:1 Mem:9120.50M (Peak 11240.25M) | Mem:2310.75M, Peak:2310.75M | Building BVH", {});
+  check("step 4 gpu 0 mem 2.5 GiB gpu 1 mem 3.5 GiB", {{Metric::memory, 2.5 * gib}, {Metric::memory, 3.5 * gib}}, 4);
+}
+
+TEST_CASE("what a run was given is no place in it") {
+  CHECK_FALSE(read_printed("# epoch: 50").epoch);
+  CHECK(read_printed("epoch: 50").epoch == 50.0);
+  CHECK(read_printed("# epoch 3/50").epoch == 3.0);
+}
