@@ -28,7 +28,8 @@ void tell_matlab(const Match& m, Sink& sink) { tell(m, sink, "matlab"); }
 constexpr Pattern patterns[] = {
     checked({.name = "cuda_words/code",
              .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
-             .regex = R"((?:^|[\s(\]:])CUDA_ERROR_OUT_OF_MEMORY(?:: out of memory|, "out of memory"|\)?\s{0,4}$))",
+             .regex = R"((?:^|[\s(\]:])CUDA_ERROR_OUT_OF_MEMORY(?:: out of memory|, "out of memory")|)"
+                      R"((?:[Ee]rror|failed): {1,3}CUDA_ERROR_OUT_OF_MEMORY\b)",
              .example = "cupy.cuda.driver.CUDADriverError: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
              .emit = code,
              .fallback = true,
@@ -61,7 +62,7 @@ constexpr Pattern patterns[] = {
              .source = "blender: intern/cycles/device"}),
     checked({.name = "cuda_words/optix",
              .anchor = "OPTIX_ERROR_DEVICE_OUT",
-             .regex = R"(OPTIX_ERROR_DEVICE_OUT_OF_MEMORY\b)",
+             .regex = R"(OPTIX_ERROR_DEVICE_OUT_OF_MEMORY: )",
              .example = "[error] OPTIX_ERROR_DEVICE_OUT_OF_MEMORY: Device out of memory",
              .emit = tell_optix,
              .source = "OptiX: optix_types.h"}),
