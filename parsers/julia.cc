@@ -3,6 +3,9 @@
 // "Effective GPU memory usage" is of the whole card; where the pool and a context explain it, it is this process. What
 // the allocator below the pool holds may be capped. A refusal makes it collect garbage and ask again; only where it
 // says what it tried to allocate was that the end.
+#include <algorithm>
+
+#include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
@@ -61,7 +64,49 @@ void retried(const Match&, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+void tell(std::string_view size, Metric metric, Sink& sink) {
+  const auto bytes = read_size(dense(size));
+  if (!bytes) return;
+  Reading r;
+  r.metric = metric;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = static_cast<double>(bytes->count);
+  r.quantum = static_cast<double>(std::max<i64>(2 * bytes->slack, 1));
+  r.unit = size.substr(size.rfind(' ') + 1);
+  sink.reading(r);
+}
+
+/// Below a message the status is part of it.
+bool is_told(const Cursor& cursor) { return find_behind(cursor, 3, "Out of GPU memory").has_value(); }
+
+void status(const Match& m, Sink& sink) {
+  if (is_told(m.cursor)) return;
+  tell(m[1], Metric::used, sink);
+  sink.setting("capacity", m[2]);
+}
+
+void pool_status(const Match& m, Sink& sink) {
+  if (is_told(m.cursor)) return;
+  tell(m[1], Metric::allocated, sink);
+  tell(m[2], Metric::reserved, sink);
+}
+
 constexpr Pattern patterns[] = {
+    checked(
+        {.name = "julia/status",
+         .anchor = "Effective GPU memory",
+         .regex =
+             R"(Effective GPU memory usage: [\d.]{1,8}% \(([\d.]{1,12} (?:bytes|[KMGT]iB))/([\d.]{1,12} [KMGT]iB)\))",
+         .captures = 2,
+         .example = "Effective GPU memory usage: 26.88% (2.095 GiB/7.792 GiB)",
+         .emit = status}),
+    checked({.name = "julia/pool",
+             .anchor = "Memory pool usage: ",
+             .regex =
+                 R"(Memory pool usage: ([\d.]{1,12} (?:bytes|[KMGT]iB)) \(([\d.]{1,12} (?:bytes|[KMGT]iB)) reserved\))",
+             .captures = 2,
+             .example = "Memory pool usage: 6.911 GiB (9.812 GiB reserved)",
+             .emit = pool_status}),
     checked({.name = "julia/refused",
              .anchor = "Out of GPU memory",
              .regex = R"(OutofGPUmemorytryingtoallocate([\d.]{1,10}(?:bytes|[KMGT]iB)))",

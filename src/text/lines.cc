@@ -288,21 +288,30 @@ bool has_form_of_time(std::string_view s) {
          fixed_number(s, 6, 2) >= 0;
 }
 
-/// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ".
+/// A bar that was being drawn in front of a tag is another process's: the tag belongs to what follows.
+bool holds_bar(std::string_view s) { return s.find("it/s") != s.npos || s.find("s/it") != s.npos; }
+
+/// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ",
+/// "[07/08/2025-19:47:15] [TRT-LLM] [RANK 1] [E] ".
 bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
-  static constexpr std::string_view open = "[rank";
-  const std::size_t found = s.substr(0, line_front).find(open, at);
-  if (prefix.rank || found == s.npos) return false;
-  // A bar that was being drawn in front of it is another process's: the tag belongs to what follows.
-  for (const std::string_view bar : {"it/s", "s/it"})
-    if (s.substr(0, found).find(bar, at) != s.npos) return false;
-  std::size_t i = found + open.size();
-  const auto rank = read_int(s, i);
-  if (!rank || !starts(s, i, "]:")) return false;
-  prefix.rank = rank;
-  prefix.rank_at = found + open.size();
-  at = i + 2;
-  return true;
+  struct Tag {
+    std::string_view open, close;
+    std::size_t taken;  ///< of `close`
+  };
+  static constexpr std::array<Tag, 2> tags{{{"[rank", "]:", 2}, {"[RANK ", "] [", 1}}};
+  if (prefix.rank) return false;
+  for (const Tag& tag : tags) {
+    const std::size_t found = s.substr(0, line_front).find(tag.open, at);
+    if (found == s.npos || holds_bar(s.substr(at, found - at))) continue;
+    std::size_t i = found + tag.open.size();
+    const auto rank = read_int(s, i);
+    if (!rank || !starts(s, i, tag.close)) continue;
+    prefix.rank = rank;
+    prefix.rank_at = found + tag.open.size();
+    at = i + tag.taken;
+    return true;
+  }
+  return false;
 }
 
 LinePrefix peel_prefix(std::string_view line) {

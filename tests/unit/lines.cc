@@ -93,6 +93,14 @@ TEST_CASE("tags stack in any order", "[lines]") {
   CHECK(other.substr(peel_prefix(other).length) == "x");
 }
 
+TEST_CASE("a rank behind a logger's own tags is told, too", "[lines]") {
+  const std::string_view line = "[07/08/2025-19:47:15] [TRT-LLM] [RANK 3] [E] Failed to initialize executor";
+  const LinePrefix prefix = peel_prefix(line);
+  CHECK(prefix.rank == 3);
+  CHECK(line.substr(prefix.length) == "[E] Failed to initialize executor");
+  CHECK_FALSE(peel_prefix("[07/08/2025-19:47:15] waiting for [RANK 3] to come").rank);
+}
+
 TEST_CASE("loggers' time stamps are peeled", "[lines]") {
   struct Stamped {
     const char* line;
