@@ -18,6 +18,7 @@ void code(const Match& m, Sink& sink) {
     tell(m, sink, "cuda");
 }
 
+void tell_number(const Match& m, Sink& sink) { tell(m, sink, "cuda"); }
 void tell_lmdeploy(const Match& m, Sink& sink) { tell(m, sink, "lmdeploy"); }
 void tell_miner(const Match& m, Sink& sink) { tell(m, sink, "cuda"); }
 void tell_cycles(const Match& m, Sink& sink) { tell(m, sink, "blender"); }
@@ -34,6 +35,12 @@ constexpr Pattern patterns[] = {
              .emit = code,
              .fallback = true,
              .source = "CUDA: cuGetErrorName, cuGetErrorString"}),
+    checked({.name = "cuda_words/number",
+             .anchor = "CUDA error 2: out",
+             .regex = R"(: CUDA error 2: out of memory)",
+             .example = "CatBoostError: catboost/cuda/cuda_lib/cuda_base.h:281: CUDA error 2: out of memory",
+             .emit = tell_number,
+             .source = "catboost: catboost/cuda/cuda_lib/cuda_base.h"}),
     checked({.name = "cuda_words/lmdeploy",
              .anchor = "CUDA runtime error: ",
              .regex = R"(\[TM\]\[ERROR\] CUDA runtime error: out of memory )",

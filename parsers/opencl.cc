@@ -75,6 +75,13 @@ constexpr Pattern patterns[] = {
              .example = "RuntimeError: UR backend failed. UR backend returns:40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)",
              .emit = out_of_resources,
              .source = "intel/llvm: sycl/source/detail"}),
+    checked({.name = "opencl/openvino_resources",
+             .anchor = "CL_OUT_OF_RESOURCES",
+             .regex = R"(\[GPU\] (CL_OUT_OF_RESOURCES)\b)",
+             .captures = 1,
+             .example = "[GPU] CL_OUT_OF_RESOURCES exception",
+             .emit = out_of_resources,
+             .source = "openvino: src/plugins/intel_gpu/src/runtime/ocl/ocl_stream.cpp"}),
 };
 
 }  // namespace

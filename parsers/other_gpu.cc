@@ -136,6 +136,7 @@ void tell_cupy_old(const Match& m, Sink& sink) {
 }
 void tell_theano(const Match& m, Sink& sink) { requested(m, sink, "theano"); }
 void tell_physx(const Match& m, Sink& sink) { requested(m, sink, "physx"); }
+void tell_mindspore_static(const Match& m, Sink& sink) { requested(m, sink, "mindspore"); }
 void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
 void tell_habana(const Match& m, Sink& sink) { requested(m, sink, "habana"); }
 void tell_neuron(const Match& m, Sink& sink) { requested(m, sink, "neuron"); }
@@ -304,6 +305,13 @@ constexpr Pattern patterns[] = {
          .example = "RuntimeError: Device(id:0) memory isn't enough and alloc failed, kernel name: Default/Conv2D-op1, "
                     "alloc size: 241827840B.",
          .emit = mindspore_device}),
+    checked({.name = "other_gpu/mindspore_static",
+             .anchor = "emory!!! total",
+             .regex = R"(Out of [Mm]emory!!! total ?\[\d{1,20}\] ?\([^\r\n]{1,120}?\) ?malloc ?\[(\d{1,20})\] failed)",
+             .captures = 1,
+             .example = "RuntimeError: Out of Memory!!! total[32212254720] (dynamic[0] memory pool[524288000]) "
+                        "malloc[33611480064] failed!",
+             .emit = tell_mindspore_static}),
     checked({.name = "other_gpu/darknet",
              .anchor = "CUDA Error: ",
              .regex = R"(^(?:[\w./ ]{1,60}: )?CUDA Error: out of memory)",

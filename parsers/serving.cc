@@ -79,6 +79,13 @@ void sglang_requests(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-request-rows"));
 }
 
+/// FlashInfer cuts its arrays from one workspace, whose size the engine chose.
+void workspace(const Match& m, Sink& sink) {
+  Oom oom = base("flashinfer", "flashinfer-workspace");
+  read_request(m[1], oom);
+  sink.oom(std::move(oom));
+}
+
 /// Its trial of the largest prompt failed before there was any cache.
 void tgi(const Match&, Sink& sink) {
   Oom oom = base("text-generation-inference", "tgi-prefill");
@@ -189,6 +196,15 @@ constexpr Pattern patterns[] = {
              .example =
                  "Not enough memory to handle 4096 prefill tokens. You need to decrease `--max-batch-prefill-tokens`",
              .emit = tgi}),
+    checked({.name = "serving/workspace",
+             .anchor = "in AlignedAllocator",
+             .regex = R"((?:Failed to allocate memory|Buffer overflow when allocating memory) for \w{1,60} with size )"
+                      R"((\d{1,20}) and alignment \d{1,6} in AlignedAllocator)",
+             .captures = 1,
+             .example = "RuntimeError: Buffer overflow when allocating memory for batch_prefill_tmp_v with size "
+                        "402653184 and alignment 16 in AlignedAllocator",
+             .emit = workspace,
+             .source = "flashinfer: include/flashinfer/allocator.h"}),
     checked({.name = "serving/executor",
              .anchor = "Executor creation failed",
              .regex = R"(Executor creation failed due to insufficient GPU memory)",

@@ -10,6 +10,10 @@
 namespace oomdoctor {
 namespace {
 
+/// Pools of an engine that hold something else than keys and values.
+constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "flashinfer-workspace"};
+
+
 struct Manager {
   std::string_view form, name;
 };
@@ -94,12 +98,12 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
     facts.set("host.capacity", oom.capacity, here);
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
-  set_true("pool.kv_cache", oom.kind == OomKind::pool && oom.message_format.find("free-memory") == std::string::npos &&
-                                oom.message_format.find("unbalanced") == std::string::npos &&
-                                oom.message_format != "sglang-request-rows");
-  set_true("pool.below_target",
-           oom.kind == OomKind::pool && (oom.message_format.find("free-memory") != std::string::npos ||
-                                         oom.message_format.find("unbalanced") != std::string::npos));
+  const bool pool = oom.kind == OomKind::pool;
+  const bool below_target = oom.message_format.find("free-memory") != std::string::npos ||
+                            oom.message_format.find("unbalanced") != std::string::npos;
+  const bool other = std::find(other_pools.begin(), other_pools.end(), oom.message_format) != other_pools.end();
+  set_true("pool.kv_cache", pool && !below_target && !other);
+  set_true("pool.below_target", pool && below_target);
 }
 
 void tell_other_end(const Case& story, std::vector<Note>& notes) {
