@@ -115,7 +115,7 @@ void tell_ctranslate2(const Match& m, Sink& sink) { bare(m, sink, "ctranslate2")
 /// The arena is that of any provider. Nodes in blocks of channels are the CPU provider's own.
 void tell_onnxruntime(const Match& m, Sink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
-  read_request(m[1], oom);
+  read_request(number_on_line(m.cursor.line().text, "requested buffer of size ", m[1]), oom);
   if (m.before().find("_nchwc'StatusMessage:") != std::string_view::npos) {
     oom.kind = OomKind::host;
     oom.agent = Agent::cpu_allocator;

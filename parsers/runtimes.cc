@@ -17,7 +17,7 @@ void bare(const Match& m, Sink& sink, std::string_view framework) {
 void arena(const Match& m, Sink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
   oom.message_format = "onnxruntime-arena";
-  read_request(m[1], oom);
+  read_request(number_on_line(m.cursor.line().text, "requested bytes of ", m[1]), oom);
   sink.oom(std::move(oom));
 }
 
@@ -25,7 +25,7 @@ void ascend(const Match& m, Sink& sink) {
   Oom oom = refusal("mindspore");
   read_request(m[1], oom);
   oom.capacity = read_size(m[3]);
-  oom.free = read_size(m[4]);
+  oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[4]));
   Where where;
   where.device = static_cast<int>(leading_integer(m[2]));
   sink.at(where);

@@ -1,5 +1,6 @@
 #include "parse/context.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -25,6 +26,14 @@ i64 leading_integer(std::string_view text) {
   i64 value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+std::string_view number_on_line(std::string_view line, std::string_view label, std::string_view number) {
+  const std::size_t at = line.find(label);
+  if (at == line.npos) return number;
+  const std::string_view behind = line.substr(at + label.size());
+  const std::size_t length = std::min(behind.find_first_not_of("0123456789"), behind.size());
+  return length > 0 ? number.substr(0, length) : number;
 }
 
 std::string_view trimmed(std::string_view text) {

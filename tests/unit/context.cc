@@ -38,4 +38,11 @@ TEST_CASE("leading numbers and blanks", "[context]") {
   CHECK(trimmed("   ").empty());
 }
 
+TEST_CASE("a number ends where its line does", "[context]") {
+  CHECK(number_on_line("buffer of size 4096", "of size ", "409617") == "4096");
+  CHECK(number_on_line("buffer of size 4096 (again)", "of size ", "4096") == "4096");
+  CHECK(number_on_line("buffer of", "of size ", "4096") == "4096");  // broken in front of it
+  CHECK(number_on_line("buffer of size ", "of size ", "4096") == "4096");
+}
+
 }  // namespace oomdoctor
