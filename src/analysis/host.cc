@@ -13,7 +13,6 @@ namespace {
 /// Pools of an engine that hold something else than keys and values.
 constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "flashinfer-workspace"};
 
-
 struct Manager {
   std::string_view form, name;
 };
