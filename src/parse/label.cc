@@ -242,6 +242,18 @@ bool is_foreign_from(std::string_view line, std::size_t at) {
          (begins(option) && rest.size() > option.size() && is_lower(rest[option.size()]));
 }
 
+/// "Cached:          7107356 kB": the kernel's accounts of the machine and of mappings, in /proc/meminfo and
+/// /proc/PID/smaps. Its cache is of files, no allocator's.
+bool is_kernel_account(std::string_view said) {
+  static constexpr auto keys = std::to_array<std::string_view>({"Cached:", "Active:", "Rss:", "Pss:"});
+  const auto key = std::find_if(keys.begin(), keys.end(), [said](std::string_view k) { return said.starts_with(k); });
+  if (key == keys.end()) return false;
+  const std::size_t number = said.find_first_not_of(" \t", key->size());
+  const std::size_t behind = said.find_first_not_of("0123456789", std::min(number, said.size()));
+  return behind != said.npos && behind > number && said.substr(behind).starts_with(" kB") &&
+         said.find_first_not_of(" \t\r", behind + 3) == said.npos;
+}
+
 }  // namespace
 
 bool is_no_measurement(std::string_view line) {
@@ -251,6 +263,7 @@ bool is_no_measurement(std::string_view line) {
   if (std::any_of(foreign_starts.begin(), foreign_starts.end(),
                   [&](std::string_view s) { return said.starts_with(s); }))
     return true;
+  if (is_kernel_account(said)) return true;
   for (std::size_t at = 0; at + 1 < line.size(); ++at)
     if (begins_piece[pair_at(line, at)] && is_foreign_from(line, at)) return true;
   return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);

@@ -1,0 +1,88 @@
+// Lines of /proc that scripts print: the machine's memory from /proc/meminfo, a process's from /proc/PID/status. Their
+// kB is 1024 bytes.
+//
+// MemAvailable is what programs can still get; MemFree and Cached are no measure of that and stay unread. The number of
+// the process stands 16 lines above its VmRSS where the whole file was printed.
+#include "parse/context.h"
+#include "parse/gauge.h"
+#include "parse/parser.h"
+#include "parse/printed.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void tell(const Match& m, Metric metric, SeriesKind kind, std::string_view label, Sink& sink) {
+  std::size_t at = 0;
+  const auto number = read_number(m[1], at);
+  if (!number) return;
+  const bool mebibytes = m.has(2) && m[2].starts_with('M');
+  const auto unit = static_cast<double>(mebibytes ? MiB : KiB);
+  Reading r;
+  r.metric = metric;
+  r.kind = kind;
+  r.value = number->value * unit;
+  r.quantum = unit;
+  r.unit = mebibytes ? "MiB" : "kB";
+  r.label = std::string(label);
+  sink.reading(r, read_printed(m.text).step);
+}
+
+void available(const Match& m, Sink& sink) {
+  tell(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
+}
+
+/// The process that the file is of.
+void tell_process(const Match& m, Sink& sink) {
+  constexpr int rows = 17;
+  Where where;
+  m.cursor.backward(rows, [&](const Line& line) {
+    if (!line.text.starts_with("Pid:")) return true;
+    where.pid = leading_integer(trimmed(line.text.substr(4)));
+    return false;
+  });
+  if (where.pid && *where.pid > 0) sink.at(where);
+}
+
+void resident(const Match& m, Sink& sink) {
+  tell_process(m, sink);
+  tell(m, Metric::host_rss, SeriesKind::sampled_gauge, "VmRSS", sink);
+}
+
+void most(const Match& m, Sink& sink) {
+  tell_process(m, sink);
+  tell(m, Metric::host_rss, SeriesKind::running_maximum, "VmHWM", sink);
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "procfs/available",
+             .anchor = "MemAvailable:",
+             .regex = R"(^[^\r\n"']{0,60}\bMemAvailable:\s{1,20}(\d{1,15}) kB)",
+             .captures = 1,
+             .example = "MemAvailable:   23947420 kB",
+             .emit = available,
+             .source = "Linux: fs/proc/meminfo.c"}),
+    checked({.name = "procfs/resident",
+             .anchor = "VmRSS",
+             .regex = R"(^[^\r\n"']{0,80}\bVmRSS(?::\s{1,20}|=)(\d{1,15}) (kB|KiB|MiB)\b)",
+             .captures = 2,
+             .example = "VmRSS:\t  555000 kB",
+             .emit = resident,
+             .source = "Linux: fs/proc/task_mmu.c"}),
+    checked({.name = "procfs/most_resident",
+             .anchor = "VmHWM",
+             .regex = R"(^[^\r\n"']{0,80}\bVmHWM(?::\s{1,20}|=)(\d{1,15}) (kB|KiB|MiB)\b)",
+             .captures = 2,
+             .example = "VmHWM:\t  571240 kB",
+             .emit = most,
+             .source = "Linux: fs/proc/task_mmu.c"}),
+};
+
+}  // namespace
+
+extern const Parser procfs;
+const Parser procfs{.name = "procfs",
+                    .title = "/proc/meminfo and /proc/PID/status",
+                    .source = "Linux: fs/proc/meminfo.c, fs/proc/task_mmu.c",
+                    .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
