@@ -2,7 +2,9 @@
 // libraries.
 //
 // Bars and plain lines are fallbacks. Announcements stand beside whatever else the line says ("Evaluating: batch 3/40 |
-// allocated 9.1 GiB"), so that the memory on it is read, too.
+// allocated 9.1 GiB"), so that the memory on it is read, too. A bar may count anything ("1.16batch/s"): it is told by
+// its blocks, or by the unit that most loops give it.
+#include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/printed.h"
 
@@ -43,6 +45,9 @@ consteval Pattern marker(std::string_view name, std::string_view anchor, std::st
       Pattern{.name = name, .anchor = anchor, .regex = regex, .example = example, .emit = emit, .aside = true});
 }
 
+/// A message is printed over the bar that stood on its line: what is left of it has no description.
+void behind_message(const Match& m, Sink& sink) { sink.step({leading_integer(m[1]), leading_integer(m[2]), {}}); }
+
 consteval Pattern resuming(std::string_view name, std::string_view anchor, std::string_view example) {
   return marker(
       name, anchor,
@@ -53,6 +58,18 @@ consteval Pattern resuming(std::string_view name, std::string_view anchor, std::
 constexpr Pattern patterns[] = {
     plain("progress/bar", "it/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16it/s, loss=0.31]", may_end_bar),
     plain("progress/slow_bar", "s/it", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/it, loss=0.31]", may_end_bar),
+    plain("progress/batch_bar", "batch/s", " 12%|#2        | 12/100 [00:10<01:15,  1.16batch/s, loss=0.31]",
+          may_end_bar),
+    plain("progress/slow_batch_bar", "s/batch", " 12%|#2        | 12/100 [00:30<03:45,  2.56s/batch, loss=0.31]",
+          may_end_bar),
+    plain("progress/blocks", "%|\xE2\x96", " 12%|\u2588\u258F        | 12/100 [00:10<01:15,  1.16img/s]", nullptr),
+    checked(Pattern{.name = "progress/behind_message",
+                    .anchor = "of memory",
+                    .regex = R"(\bof memory\b[^|\r\n]{0,400}\| {0,6}(\d{1,9})/(\d{1,9}) \[\d{1,4}:\d\d(?::\d\d)?<)",
+                    .captures = 2,
+                    .example = "WARNING: out of memory in loss                 | 5/2538 [00:01<31:32,  1.34batch/s]",
+                    .emit = behind_message,
+                    .aside = true}),
     plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04", may_name_place),
     plain("progress/iteration", "iter", "iteration 12/1000", may_name_place),
     plain("progress/epoch", "epoch", "Epoch 3/10", may_name_place),

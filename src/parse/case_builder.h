@@ -77,6 +77,7 @@ class CaseBuilder : public Sink {
     int run = 0;
     i64 line = 0;
     std::string test;  ///< that failed, where a summary of tests says so
+    std::string front;  ///< the line up to its first number
   };
   struct SeriesId {
     Metric metric;
@@ -104,6 +105,8 @@ class CaseBuilder : public Sink {
   };
 
   void advance(Stream& stream, i64 times, const Mention& mention);
+  bool stepped_on(const Incident& incident, const Trail& trail) const;
+  void handle_alike();
   void end_run();
   StreamId stream_id() const;
   Stream& stream();
