@@ -178,6 +178,9 @@ GrowthVerdict judge(const Scene& scene) {
     if (doubt_about(scene, fit) == GrowthDoubt::none)
       verdict.growing = &fit, verdict.gap = gap, verdict.doubt = GrowthDoubt::none;
   }
+  const bool sampled = scene.series.kind == SeriesKind::sampled_gauge;
+  if (verdict.doubt == GrowthDoubt::none && sampled && verdict.gap < limits::sampled_evidence)
+    verdict.doubt = GrowthDoubt::undecided;
   verdict.leak = verdict.doubt == GrowthDoubt::none;
   if (verdict.leak) verdict.chosen = verdict.growing;
   return verdict;

@@ -15,6 +15,7 @@ inline constexpr std::size_t most_points = 400;    // longer series are read in 
 inline constexpr double imperfection = 0.002;  // no law of growth holds more exactly than 1/500 of the movement
 inline constexpr double weak_evidence = 2;     // difference of AICc or BIC (Burnham and Anderson 2002)
 inline constexpr double good_evidence = 6;     // the same; asked of everything that bends
+inline constexpr double sampled_evidence = 8;  // of values read at any time; with less, risk_confidence is out of reach
 inline constexpr double slope_p = 0.01;        // one-sided, after the correction for autocorrelation
 inline constexpr double floors_p = 0.05;       // of five floors or more; fewer cannot reach it with a tie
 
@@ -37,7 +38,8 @@ inline constexpr std::size_t most_levels = 5;   // ups and downs beyond describe
 inline constexpr double late_climb = 0.4;       // stairs climb on average in the middle (0.5); early means converging
 inline constexpr double last_stair = 0.6;       // and the last of them is not long ago
 inline constexpr double stalled = 0.35;         // last third against the middle third: below, it levels off
-inline constexpr double speeds_up = 1.5;        // end slope against start slope of an accelerating curve
+inline constexpr double levelled = 0.2;   // end slope against the mean of a rise that may be called level at its end
+inline constexpr double speeds_up = 1.5;  // end slope against start slope of an accelerating curve
 
 // Shapes
 inline constexpr double early = 0.15;             // a rise that is done by then is a warm-up

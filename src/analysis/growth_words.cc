@@ -70,6 +70,18 @@ std::string step_words(const Scene& scene, const Fit& fit) {
   return fmt::format("{} by {} at {} and stays there", up ? "jumps" : "falls", size(std::abs(height)), place);
 }
 
+/// How the rise of a law that grows without a bound nowhere ends: only what is nearly level at its end levels off.
+std::string end_words(const Scene& scene, const GrowthVerdict& verdict) {
+  if (verdict.doubt == GrowthDoubt::noise || verdict.doubt == GrowthDoubt::records ||
+      verdict.doubt == GrowthDoubt::undecided)
+    return "";
+  if (verdict.doubt == GrowthDoubt::levels_off) return " and levels off";
+  const Fit& fit = *verdict.chosen;
+  const double mean = (fit.at(scene.last()) - fit.at(scene.first())) / scene.window();
+  const bool level = fit.slope_at(scene.last()) <= growth_limits::levelled * mean;
+  return level ? " and levels off" : ", ever more slowly";
+}
+
 std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(scene.last()) - fit.at(scene.first());
@@ -94,14 +106,15 @@ std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const 
       return movement(scene, fit.at(scene.last()) - scene.samples.points.y.front()) + " at the start and stays there";
     default:  // what levels off has risen by the law that would have gone on
       return movement(scene, verdict.doubt == GrowthDoubt::levels_off ? rise_of(*verdict.growing, scene).value : way) +
-             " and levels off";
+             end_words(scene, verdict);
   }
 }
 
 std::string doubt_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   switch (verdict.doubt) {
     case GrowthDoubt::undecided:
-      return "; growth describes it about as well: undecided";
+      return trend.shape == Shape::saturating ? "; whether it levels off is undecided"
+                                              : "; growth describes it about as well: undecided";
     case GrowthDoubt::small:
       return fmt::format("; growth of {} is too little to matter", size(rise_of(*verdict.growing, scene).value));
     case GrowthDoubt::noise:
@@ -112,7 +125,9 @@ std::string doubt_words(const Scene& scene, const GrowthVerdict& verdict, const 
     case GrowthDoubt::levels_off:
       return "; the last third hardly grows any more";
     case GrowthDoubt::records:
-      return "; as a maximum that cannot fall it sets no more new records than chance";
+      return scene.series.kind == SeriesKind::running_maximum
+                 ? "; as a maximum that cannot fall it sets no more new records than chance"
+                 : "; it never falls and sets no more new records than chance";
     default:
       return "";
   }

@@ -45,7 +45,8 @@ std::string still_growing_words(const Report& report) {
     when = "how much there is, the log does not say";
     if (!found->metric.starts_with("host_")) when += ": --capacity 80GiB would tell when it is full";
   }
-  return fmt::format("{} grows by {}; {}", series_title(report, *found), growth_words(*found), when);
+  return fmt::format("{} {} by {}; {}", series_title(report, *found), measures_rest(*found) ? "shrinks" : "grows",
+                     growth_words(*found), when);
 }
 
 std::string looked_for_words(const Report& report) {

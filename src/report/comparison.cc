@@ -18,7 +18,6 @@
 namespace oomdoctor {
 namespace {
 
-bool measures_rest(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
 bool is_host(const ReportSeries& of) { return of.metric.starts_with("host"); }
 
 /// Half a unit of the last printed digit on each side.

@@ -91,8 +91,7 @@ void add_series(Document& out, const Report& report) {
     const auto value = [&](double v) {
       return series.unit == "%" ? fmt::format("{:.1f} %", v) : bytes_text(whole_number(v));
     };
-    std::string shape = shape_words(series.trend.shape);
-    if (series.trend.leak) shape += ": " + estimate_text(series.trend.slope) + " a " + series.x_unit;
+    std::string shape = course_words(series).course;
     if (series.trend.forecast) shape += "; " + full_words(report, series);
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
             sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),

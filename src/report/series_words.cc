@@ -4,10 +4,31 @@
 
 #include <algorithm>
 
+#include "analysis/growth_limits.h"
 #include "base/bytes.h"
 #include "report/words.h"
 
 namespace oomdoctor {
+
+namespace {
+
+/// What is left falls as use grows: how much of it is lost.
+ReportEstimate lost_or_gained(const ReportSeries& of, const ReportEstimate& estimate) {
+  if (!measures_rest(of)) return estimate;
+  return {-estimate.value, -estimate.high, -estimate.low};
+}
+
+/// "grows steadily"; of what is left, "shrinks steadily"; neither where the confidence does not carry it.
+std::string growth_title(const ReportSeries& of) {
+  if (of.trend.confidence < growth_limits::risk_confidence)
+    return measures_rest(of) ? "seems to shrink" : "seems to grow";
+  if (!measures_rest(of)) return shape_words(of.trend.shape);
+  return of.trend.shape == "accelerating" ? "shrinks faster and faster" : "shrinks steadily";
+}
+
+}  // namespace
+
+bool measures_rest(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
 
 std::string value_text(const ReportSeries& of, double value) {
   return of.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(whole_number(value));
@@ -36,27 +57,30 @@ std::string range_words(const ReportSeries& of) {
 
 std::string growth_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
-  std::string text = fmt::format("{} a {}", estimate_text(trend.slope), of.x_unit);
-  if (trend.acceleration.low > 0)
-    text += fmt::format(", rising by {} each {}", estimate_text(trend.acceleration), of.x_unit);
+  const ReportEstimate slope = lost_or_gained(of, trend.slope), acceleration = lost_or_gained(of, trend.acceleration);
+  std::string text = fmt::format("{} a {}", estimate_text(slope), of.x_unit);
+  if (acceleration.low > 0) text += fmt::format(", rising by {} each {}", estimate_text(acceleration), of.x_unit);
   if (trend.onset_step) text += fmt::format(", since {} {}", of.x_unit, step_text(*trend.onset_step));
   return text;
 }
 
 CourseWords course_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
+  if (is_growth(trend)) return {growth_title(of) + ": " + growth_words(of), ""};
   const std::string shape = shape_words(trend.shape);
-  if (is_growth(trend)) return {shape + ": " + growth_words(of), ""};
   if (trend.shape == "too_short" || trend.why.empty() || trend.why.starts_with(trend.shape)) return {shape, ""};
-  if (trend.shape == "step" || trend.shape == "warmup") return {trend.why, ""};  // they say by how much
+  if (trend.shape == "step" || trend.shape == "warmup" || trend.shape == "saturating")
+    return {trend.why, ""};  // they say by how much
   return {shape, trend.why};
 }
 
 std::string full_words(const Report& report, const ReportSeries& of) {
   if (!of.trend.forecast) return {};
   const ReportForecast& full = *of.trend.forecast;
-  return fmt::format("{} {} full at {} {}", bytes_text(full.capacity_bytes),
-                     report.verdict.outcome == "oom" ? "would have been" : "are", of.x_unit, step_text(full.step));
+  const bool over = report.verdict.outcome == "oom";
+  const std::string place = fmt::format("at {} {}", of.x_unit, step_text(full.step));
+  if (measures_rest(of)) return fmt::format("nothing {} left {}", over ? "would have been" : "is", place);
+  return fmt::format("{} {} full {}", bytes_text(full.capacity_bytes), over ? "would have been" : "are", place);
 }
 
 std::string forecast_words(const Report& report, const ReportSeries& of) {

@@ -105,7 +105,7 @@ std::string shape_words(std::string_view shape) {
   constexpr std::array<Words, 10> table = {{{"flat", "stays flat"},
                                             {"warmup", "rises in the first steps, then stays flat"},
                                             {"step", "changes its level and stays there"},
-                                            {"saturating", "rises and levels off"},
+                                            {"saturating", "rises ever more slowly"},
                                             {"sawtooth", "rises and falls in turns"},
                                             {"spike", "has single peaks, else stays flat"},
                                             {"noisy", "goes up and down without a trend"},

@@ -39,6 +39,7 @@ ReportSeries leaking_series(double from, double pace, double steps = 40) {
   series.last_step = 1 + steps;
   series.last_value = series.max_value = series.first_value + slope * steps;
   series.trend.leak = true;
+  series.trend.confidence = 0.9;
   series.trend.shape = "linear";
   series.trend.slope = {slope, 0.98 * slope, 1.02 * slope};
   return series;

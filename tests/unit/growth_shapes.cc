@@ -275,6 +275,37 @@ TEST_CASE("shape: a leak that levels off", "[shapes]") {
            .shapes = {Shape::saturating}});
 }
 
+TEST_CASE("only what is nearly level at its end is said to level off", "[shapes]") {
+  const auto why = [](double rate) {
+    return trend_of(
+               40, [=](int, double t) { return 8 + 6 * (1 - std::exp(-rate * t)); }, 0.01)
+        .why;
+  };
+  CHECK(why(8).find("levels off") != std::string::npos);
+  CHECK(why(2.5).find("ever more slowly") != std::string::npos);
+}
+
+TEST_CASE("growth read at any time needs clear evidence", "[shapes]") {
+  // Twelve sizes of a process that waver as they rise.
+  std::vector<double> values;
+  for (const double mb : {602, 655, 671, 690, 702, 741, 712, 773, 748, 829, 781, 838}) values.push_back(1e6 * mb);
+  const auto trend = [&](SeriesKind kind) {
+    return growth_of(series_at(every(values.size(), 1), values, 1e6, Metric::host_rss, kind));
+  };
+  CHECK(trend(SeriesKind::gauge).leak);
+  CHECK_FALSE(trend(SeriesKind::sampled_gauge).leak);
+  CHECK(trend(SeriesKind::sampled_gauge).why.find("undecided") != std::string::npos);
+}
+
+TEST_CASE("a counter that is no maximum is not called one", "[shapes]") {
+  const std::vector<double> stairs{0.1, 0.9, 0.9, 0.9, 1.8, 1.8, 1.8, 2.5, 2.5, 2.5, 3.4, 3.4};
+  std::vector<double> values;
+  for (const double y : stairs) values.push_back(y * GB);
+  const Trend trend = growth_of(series_at(every(values.size(), 1), values, 0.1 * GB, Metric::reserved));
+  CHECK(trend.why.find("maximum") == std::string::npos);
+  CHECK(trend.why.find("levels off") == std::string::npos);
+}
+
 TEST_CASE("shape: the device grows, the process's tensors do not", "[shapes]") {
   const Analysis analysis = trends_before_failure({grown(Metric::allocated, 12, 0), grown(Metric::used, 14, 9)});
   CHECK_FALSE(analysis.trends[0].leak);
