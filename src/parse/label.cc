@@ -47,7 +47,7 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
-     "gmem",     "by",     "consumed", "utilized", "step",      "optim"}));
+     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -151,6 +151,17 @@ std::optional<std::string_view> IdentifierWords::next() {
     return mem_ ? word.substr(0, 3) : word;
   }
   return std::nullopt;
+}
+
+bool names_moment(std::string_view word) { return one_of(word, {"after", "before"}); }
+
+std::string_view moment_of(std::string_view tag) {
+  constexpr std::size_t longest = 48;
+  tag = tag.substr(std::min(tag.find_first_not_of(" \t"), tag.size()));
+  while (!tag.empty() && (tag.back() == ' ' || tag.back() == '\t')) tag.remove_suffix(1);
+  const std::string first = lower(tag.substr(0, tag.find(' ')));
+  const bool moment = names_moment(first) || one_of(first, {"start", "end", "begin", "pre", "post"});
+  return moment && tag.size() <= longest && std::none_of(tag.begin(), tag.end(), is_digit) ? tag : std::string_view{};
 }
 
 bool belongs_to_label(std::string_view word) { return label_words.contains(word); }

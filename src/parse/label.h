@@ -46,6 +46,12 @@ bool belongs_to_prose(std::string_view word);
 /// The word is a unit that may stand in a label: "gb", "mib", "bytes".
 bool is_label_unit(std::string_view word);
 
+/// "after", "before": what follows is the programmer's own name of a moment in the step.
+bool names_moment(std::string_view word);
+/// Of a tag in front of a line, the moment that it names: "before compile"; "" of a logger's name or a level, and of
+/// one with a number, which would be another moment each time.
+std::string_view moment_of(std::string_view tag);
+
 /// A validation, test or prediction pass.
 bool names_evaluation(std::string_view word);
 

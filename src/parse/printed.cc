@@ -38,13 +38,16 @@ struct Phrase {
   std::size_t device_at = PrintedValue::none;
   std::size_t begin = 0, end = 0;  ///< what of the line is the label
   std::size_t first_token = 0;
-  bool firm = true;  ///< nothing strange stands directly before the label
+  std::string_view moment;  ///< "after compiled optim step", in the programmer's own words
+  bool firm = true;         ///< nothing strange stands directly before the label
   bool spoilt = false;
 };
 
 class Reader {
  public:
-  Reader(std::string_view line, bool fairseq) : line_(line), lowered_(lower(line)), fairseq_(fairseq) {
+  /// `moment`: in the step, as a tag in front of the line says; may be empty.
+  Reader(std::string_view line, std::string_view moment, bool fairseq)
+      : line_(line), moment_(moment), lowered_(lower(line)), fairseq_(fairseq) {
     tokens_.reserve(usual_tokens);
     TokenReader tokens(line_, lowered_);
     while (const auto token = tokens.next()) tokens_.push_back(*token);
@@ -66,6 +69,18 @@ class Reader {
   bool is_number(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Kind::number; }
   bool is_word(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Kind::word; }
   bool glued(std::size_t i) const { return i > 0 && i < tokens_.size() && tokens_[i].begin == tokens_[i - 1].end; }
+  /// The device in "torch.cuda.memory_allocated(0)".
+  bool is_argument(std::size_t i) const {
+    return i > 1 && whole(i) && is(i - 1, '(') && is(i + 1, ')') && is_word(i - 2) && glued(i - 1) &&
+           one_of(tokens_[i - 2].name, {"memory_allocated", "memory_reserved", "memory_cached", "max_memory_allocated",
+                                        "max_memory_reserved", "max_memory_cached"});
+  }
+  /// The place in "memory after epoch 3: 5.6 GB".
+  bool ends_moment(std::size_t i) const {
+    return i > 1 && whole(i) && (is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2) && is_word(i - 1) &&
+           (tokens_[i - 1].name == "epoch" || step_rank(tokens_[i - 1].name) > 0) && is_word(i - 2) &&
+           names_moment(tokens_[i - 2].name);
+  }
   bool whole(std::size_t i) const { return is_number(i) && tokens_[i].number.decimals == 0; }
 
   bool is_prose() {
@@ -94,6 +109,7 @@ class Reader {
     return unit_of(tokens_[n + 1].text, glued(n + 1));
   }
 
+  std::optional<std::size_t> free_moment(std::size_t end) const;
   Phrase find_phrase(std::size_t n) const;
   const Phrase& phrase_before(std::size_t n) {
     const auto found = std::find_if(phrases_.begin(), phrases_.end(), [n](const auto& p) { return p.first == n; });
@@ -116,7 +132,7 @@ class Reader {
   bool counts_bytes(const Phrase& p, const Label& label, std::size_t n) const;
   bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
 
-  std::string_view line_;
+  std::string_view line_, moment_;
   std::string lowered_;
   bool fairseq_;  ///< its bar begins "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -128,6 +144,19 @@ class Reader {
   std::vector<std::pair<std::size_t, std::size_t>>
       bare_;  ///< (value in out_, token): allocator counters without a unit
 };
+
+/// "memory after compiled optim step: 12": where the words that end in front of token `end` begin, when they name a
+/// moment that the label does not know.
+std::optional<std::size_t> Reader::free_moment(std::size_t end) const {
+  if (!is(end, ':') && !is(end, '=')) return std::nullopt;
+  if (end > 2 && ends_moment(end - 1)) return end - 3;
+  bool known = true;
+  for (std::size_t i = end; i > 0 && end - i < max_label_words && is_word(i - 1); --i) {
+    if (names_moment(tokens_[i - 1].name)) return known || i == end ? std::nullopt : std::optional(i - 1);
+    known &= belongs_to_label(tokens_[i - 1].name);
+  }
+  return std::nullopt;
+}
 
 Phrase Reader::find_phrase(std::size_t n) const {
   Phrase p;
@@ -145,6 +174,13 @@ Phrase Reader::find_phrase(std::size_t n) const {
     i -= tokens_[i - 3].kind == Kind::mark ? std::size_t{3} : std::size_t{2};
   }
   if (i > 0 && tokens_[i - 1].is('-') && i < n && tokens_[i].begin > tokens_[i - 1].end) --i;  // "Memory - 18.2GB"
+  if (const auto moment = free_moment(i)) {
+    const std::size_t last = is_number(i - 1) ? i - 2 : i - 1;
+    p.moment = line_.substr(tokens_[*moment].begin, tokens_[last].end - tokens_[*moment].begin);
+    p.words.emplace_back(tokens_[*moment].name);
+    p.identifiers.emplace_back(tokens_[*moment].name);
+    i = *moment;
+  }
   p.first_token = i;
   p.words.reserve(usual_words), p.identifiers.reserve(usual_words);
   Words words, kept;  // of one identifier
@@ -152,6 +188,12 @@ Phrase Reader::find_phrase(std::size_t n) const {
   bool outside = false;
   while (i > 0 && p.identifiers.size() < max_label_words) {
     const Token& t = tokens_[i - 1];
+    if (is_argument(i - 1)) {  // "memory_allocated(0)"
+      p.device = index_number(t.number.value);
+      p.device_at = t.begin;
+      i -= 2;
+      continue;
+    }
     if (t.kind == Kind::number) {  // "GPU 0 memory", "cuda:0 memory"
       const std::size_t back = i >= 3 && tokens_[i - 2].is(':') ? i - 3 : i - 2;
       if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(tokens_[back].name, {"gpu", "cuda", "device"})) break;
@@ -265,7 +307,7 @@ void Reader::read_places() {
     const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     const std::string_view name = p.identifiers.back();
-    if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2])) continue;
+    if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
     if (name == "epoch") {
       if (!out_.epoch) {
         out_.epoch = tokens_[n].number.value;
@@ -310,7 +352,7 @@ void Reader::keep(const Phrase& phrase, const Label& label, const GaugeValue& nu
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
   if (phrase.begin < phrase.end)
     r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
-  if (out_.evaluation) r.phase = "evaluation";
+  r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment.empty() ? moment_ : phrase.moment);
   digits_matter_ |= std::any_of(r.label.begin(), r.label.end(), is_digit);
   const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
   PrintedValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
@@ -377,7 +419,7 @@ void Reader::read_values() {
            one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
   });
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
-    if (!is_number(n)) continue;
+    if (!is_number(n) || is_argument(n)) continue;
     const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     if (is(n + 1, '%')) {
@@ -494,7 +536,7 @@ std::optional<Unit> Reader::unit_of_digits() const {
 
 Printed read_printed(std::string_view line) {
   const LogHead head = log_head(line);
-  Printed out = Reader(line.substr(head.length), line.starts_with("| epoch ")).read();
+  Printed out = Reader(line.substr(head.length), moment_of(head.tag), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
   for (PrintedValue& value : out.values) {
     value.number_at += head.length;
@@ -538,7 +580,7 @@ constexpr auto joins_phrase = [] {
 
 /// Whether a number follows the word at `at`, behind marks and `joins` words.
 template <typename Joins>
-bool number_follows(std::string_view block, std::size_t at, const Joins& joins) {
+bool number_follows(std::string_view block, std::size_t at, Joins joins) {
   const std::string_view text = block.substr(at, near_ahead);
   std::size_t i = 0;
   while (i < text.size() && text[i] == ' ') ++i;  // of an anchor such as " seq "
@@ -580,7 +622,13 @@ bool may_name_place(std::string_view block, std::size_t at) {
          });
 }
 
-bool may_name_memory(std::string_view block, std::size_t at) { return number_follows(block, at, joins_label); }
+bool may_name_memory(std::string_view block, std::size_t at) {
+  bool moment = false;  // behind which any words may stand
+  return number_follows(block, at, [&moment](std::string_view word) {
+    moment |= one_of(word, {"after", "before", "After", "Before"});
+    return moment || joins_label(word);
+  });
+}
 
 bool may_end_bar(std::string_view block, std::size_t at) {
   const char before = at > 0 ? block[at - 1] : '\n';

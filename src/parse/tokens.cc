@@ -79,6 +79,7 @@ LogHead log_head(std::string_view line) {
       if (close == rest.npos || inside.find("step") != inside.npos || inside.find("epoch") != inside.npos ||
           inside.find("iter") != inside.npos || (inside.find('/') != inside.npos && inside.find(':') == inside.npos))
         break;
+      head.tag = rest.substr(1, close - 1);
       pass(close + 1);
     } else if (has_form_of_time(rest)) {
       head.by_time = true;

@@ -49,6 +49,7 @@ struct LogHead {
   std::size_t length = 0;     ///< bytes
   bool by_time = false;       ///< a time stamp in the middle of it was told from other numbers by its digits
   std::size_t looked_at = 0;  ///< bytes; whatever stands behind them changes nothing
+  std::string_view tag = {};  ///< what the last brackets hold
 };
 LogHead log_head(std::string_view line);
 

@@ -76,6 +76,33 @@ TEST_CASE("what was done before the measurement is no step") {
   CHECK(read_printed("step 600 / micro_step=1200 mem 5.50 GiB").step == 600);
 }
 
+TEST_CASE("the moment of a print is in the programmer's own words") {
+  const auto phase = [](std::string_view line) {
+    const Printed printed = read_printed(line);
+    return printed.values.empty() ? "unread" : printed.values[0].reading.phase;
+  };
+  CHECK(phase("CUDA memory after traced optim step: 3072000000") == "after traced optim step");
+  CHECK(phase("[before trace ] alloc: 41.005859375, reserved: 64.0") == "before trace");
+  CHECK(phase("[trainer] step 3 memory 1.5 GiB") == "");
+  CHECK(phase("[after epoch 3] memory used 1.5 GiB") == "");
+  CHECK(phase("memory saved after tracing: 1.5 GB") == "unread");
+  CHECK(phase("memory after the crash, as I think, 1.5 GB") == "unread");
+  CHECK(read_printed("GPU memory after epoch 2: 5.50 GB").epoch == 2);
+  CHECK_FALSE(read_printed("Memory after step: 5.50 GB").step);
+}
+
+TEST_CASE("a counter's argument is the device") {
+  const Printed printed = read_printed("torch.cuda.memory_allocated(1) 10997248");
+  REQUIRE(printed.values.size() == 1);
+  CHECK(printed.values[0].device == 1);
+  CHECK(printed.values[0].reading.value == 10997248);
+}
+
+TEST_CASE("the kernel's accounts are no allocator's") {
+  check("Cached:         14201396 kB", {});
+  check("step 3 cached: 512 MiB", {{Metric::reserved, 512 * mib}}, 3);
+}
+
 TEST_CASE("evaluation batches are no steps of the training") {
   const Printed printed = read_printed("Evaluating: batch 3/40 | allocated 9.1 GiB");
   CHECK(printed.evaluation);
