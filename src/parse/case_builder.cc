@@ -22,8 +22,8 @@ constexpr std::size_t max_buckets = CaseLimits::buckets / 2;  ///< of all series
 constexpr i64 repeat_distance = 60;
 /// Between the first line of a dump of an allocator and the exception that follows stand thousands of lines.
 constexpr i64 dump_distance = 20000;
-/// Of the line of a failure, to tell in whose words it was logged.
-constexpr std::size_t front_bytes = 120;
+/// A line that says "skipped", "retrying with a smaller batch" belongs to a failure within this many lines.
+constexpr i64 handled_distance = 15;
 
 bool agrees(const std::optional<int>& a, const std::optional<int>& b) { return !a || !b || *a == *b; }
 
@@ -198,10 +198,8 @@ void CaseBuilder::oom(Oom oom) {
   incident.where = where_;
   incident.when = here.when;
   case_.incidents.push_back(std::move(incident));
-  const std::string_view said = mention_->line.text;
   trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
-                     std::string(failed_test(mention_->line.body())),
-                     std::string(said.substr(0, std::min(said.find_first_of("0123456789"), front_bytes)))});
+                     std::string(failed_test(mention_->line.body()))});
 }
 
 std::size_t CaseBuilder::hash_of(const SeriesId& id) {
@@ -393,6 +391,33 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   Event e = event_here();
   e.what = Remark{name, number};
   case_.remarks.push_back(std::move(e));
+}
+
+void CaseBuilder::finish() {
+  end_block();
+  case_.last_progress = last_progress_.evidence;
+  for (std::size_t i = 0; i < series_.size(); ++i)
+    if (series_[i].last.evidence) case_.series[i].last_evidence = *series_[i].last.evidence;
+  for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
+    Incident& incident = case_.incidents[i];
+    const Trail& trail = trails_[i];
+    const i64 last_line = trail.line;
+    for (const Sign& sign : signs_) {
+      if (incident.handled) continue;
+      const i64 distance = sign.line - last_line;
+      // It speaks of what stands above it, or of what it was printed with: never of the next failure.
+      const bool behind = sign.through >= incident.evidence.span.first_line && distance <= handled_distance;
+      const bool near = sign.id.starts_with("handled/") && behind;
+      // A launcher may call anything completed: an exception that nobody caught is not undone by it.
+      const bool ended_well = sign.id == "run/completed" && distance > 0 && incident.oom.frames.empty() &&
+                              (sign.stream == trail.stream || sign.stream == StreamId{});
+      const bool went_on = sign.id == "run/went_on" && distance > 0 && sign.run == trail.run;
+      if (near || ended_well || went_on) incident.handled = true, incident.handled_by = sign.evidence;
+    }
+    if (!incident.handled && stepped_on(incident, trail))
+      incident.handled = true, incident.handled_by = progress_.at({trail.run, trail.stream}).line.evidence;
+  }
+  handle_alike();
 }
 
 }  // namespace oomdoctor

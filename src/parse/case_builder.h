@@ -77,7 +77,6 @@ class CaseBuilder : public Sink {
     int run = 0;
     i64 line = 0;
     std::string test;  ///< that failed, where a summary of tests says so
-    std::string front;  ///< the line up to its first number
   };
   struct SeriesId {
     Metric metric;
