@@ -47,7 +47,7 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
-     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid"}));
+     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -293,7 +293,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   const SeriesKind kind = peak ? SeriesKind::running_maximum : SeriesKind::gauge;
   const SeriesKind sampled = peak ? SeriesKind::running_maximum : SeriesKind::sampled_gauge;
   const bool usage = peak || has({"used", "usage", "use", "current", "currently", "now", "consumption", "consumed",
-                                  "footprint", "utilized", "after", "before"});
+                                  "footprint", "utilized", "occupied", "after", "before"});
   if (has({"rss", "uss", "pss"})) return Label{Metric::host_rss, sampled, true};
   if (has({"free"}))
     return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, true};

@@ -45,9 +45,7 @@ struct Phrase {
 
 class Reader {
  public:
-  /// `moment`: in the step, as a tag in front of the line says; may be empty.
-  Reader(std::string_view line, std::string_view moment, bool fairseq)
-      : line_(line), moment_(moment), lowered_(lower(line)), fairseq_(fairseq) {
+  Reader(std::string_view line, bool fairseq) : line_(line), lowered_(lower(line)), fairseq_(fairseq) {
     tokens_.reserve(usual_tokens);
     TokenReader tokens(line_, lowered_);
     while (const auto token = tokens.next()) tokens_.push_back(*token);
@@ -132,7 +130,7 @@ class Reader {
   bool counts_bytes(const Phrase& p, const Label& label, std::size_t n) const;
   bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
 
-  std::string_view line_, moment_;
+  std::string_view line_;
   std::string lowered_;
   bool fairseq_;  ///< its bar begins "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -150,6 +148,7 @@ class Reader {
 std::optional<std::size_t> Reader::free_moment(std::size_t end) const {
   if (!is(end, ':') && !is(end, '=')) return std::nullopt;
   if (end > 2 && ends_moment(end - 1)) return end - 3;
+  if (is(end - 1, ')')) --end;  // "memory (before request): 5.6 GB"
   bool known = true;
   for (std::size_t i = end; i > 0 && end - i < max_label_words && is_word(i - 1); --i) {
     if (names_moment(tokens_[i - 1].name)) return known || i == end ? std::nullopt : std::optional(i - 1);
@@ -175,7 +174,7 @@ Phrase Reader::find_phrase(std::size_t n) const {
   }
   if (i > 0 && tokens_[i - 1].is('-') && i < n && tokens_[i].begin > tokens_[i - 1].end) --i;  // "Memory - 18.2GB"
   if (const auto moment = free_moment(i)) {
-    const std::size_t last = is_number(i - 1) ? i - 2 : i - 1;
+    const std::size_t last = is_word(i - 1) ? i - 1 : i - 2;
     p.moment = line_.substr(tokens_[*moment].begin, tokens_[last].end - tokens_[*moment].begin);
     p.words.emplace_back(tokens_[*moment].name);
     p.identifiers.emplace_back(tokens_[*moment].name);
@@ -352,8 +351,9 @@ void Reader::keep(const Phrase& phrase, const Label& label, const GaugeValue& nu
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
   if (phrase.begin < phrase.end)
     r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
-  r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment.empty() ? moment_ : phrase.moment);
-  digits_matter_ |= std::any_of(r.label.begin(), r.label.end(), is_digit);
+  r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
+  digits_matter_ |=
+      std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
   const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
   PrintedValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
   if (!host) value.device = phrase.device, value.device_at = phrase.device_at;
@@ -536,10 +536,11 @@ std::optional<Unit> Reader::unit_of_digits() const {
 
 Printed read_printed(std::string_view line) {
   const LogHead head = log_head(line);
-  Printed out = Reader(line.substr(head.length), moment_of(head.tag), line.starts_with("| epoch ")).read();
+  Printed out = Reader(line.substr(head.length), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
   for (PrintedValue& value : out.values) {
     value.number_at += head.length;
+    if (value.reading.phase.empty()) value.reading.phase = moment_of(head.tag);
     if (value.device_at != PrintedValue::none) value.device_at += head.length;
   }
   out.repeatable &= !head.by_time;
