@@ -100,7 +100,8 @@ void flushes(const Match& m, Sink& sink) {
 constexpr Gauge gauges[] = {
     checked(Gauge{.name = "deepspeed/timer",
                   .anchor = "MaxMemAllocated=",
-                  .form = "<global_step={step},~>MemAllocated={allocated}GB, MaxMemAllocated={max_allocated}GB",
+                  .form = "<global_step={step},~><:stop] {skip}/{step},~>MemAllocated={allocated}GB, "
+                          "MaxMemAllocated={max_allocated}GB",
                   .unit = gibibyte,
                   .unit_name = "GB",
                   .example = "[2024-05-11 10:00:01,221] [INFO] [timer.py:260:stop] "

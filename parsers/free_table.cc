@@ -4,6 +4,9 @@
 // without one, and the size of the machine tells it: no host has 4 TiB and counts in MiB, or 4 GB and counts in KiB.
 // Whole numbers below 4096 are GiB (-g) or 10^9 bytes (--giga): which of them nobody can tell, and the series says so.
 // Before procps 3.3.10 "used" included the page cache; the line "-/+ buffers/cache" has what was in use.
+#include <algorithm>
+#include <string>
+
 #include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
@@ -40,7 +43,9 @@ Scale scale_of(double total, const Cursor& cursor) {
 
 bool has_letter(std::string_view cell) { return !cell.empty() && (cell.back() < '0' || cell.back() > '9'); }
 
-void tell(std::string_view total, std::string_view cell, Metric metric, const Match& m, Sink& sink) {
+void tell(std::string_view total, std::string_view printed, Metric metric, const Match& m, Sink& sink) {
+  std::string cell(printed);
+  std::replace(cell.begin(), cell.end(), ',', '.');  // of the caller's language
   std::size_t at = 0, at_total = 0;
   const auto number = read_number(cell, at);
   const auto whole = read_number(total, at_total);
@@ -54,7 +59,7 @@ void tell(std::string_view total, std::string_view cell, Metric metric, const Ma
     if (!size) return;
     r.value = static_cast<double>(size->count);
     r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
-    r.unit = std::string(cell.substr(at));
+    r.unit = cell.substr(at);
   } else {
     const Scale scale = scale_of(whole->value, m.cursor);
     r.value = number->value * scale.bytes;
@@ -90,7 +95,7 @@ constexpr Pattern patterns[] = {
         {.name = "free_table/memory",
          .anchor = "Mem: ",
          .regex =
-             R"(^Mem: {1,16}(\d{1,15}(?:\.\d)?[KMGT]?i?) {1,16}(\d{1,15}(?:\.\d)?[KMGTB]?i?)(?: {1,16}\d{1,15}(?:\.\d)?[KMGTB]?i?){3} {1,16}(\d{1,15}(?:\.\d)?[KMGTB]?i?)\s{0,4}$)",
+             R"(^Mem: {1,16}(\d{1,15}(?:[.,]\d)?[KMGT]?i?) {1,16}(\d{1,15}(?:[.,]\d)?[KMGTB]?i?)(?: {1,16}\d{1,15}(?:[.,]\d)?[KMGTB]?i?){3} {1,16}(\d{1,15}(?:[.,]\d)?[KMGTB]?i?)\s{0,4}$)",
          .captures = 3,
          .example = "               total        used        free      shared  buff/cache   available\nMem:           "
                     "125Gi        40Gi        60Gi       1.0Gi        24Gi        83Gi",

@@ -101,7 +101,10 @@ std::optional<GaugeValue> metric_on(std::string_view line, std::string_view key,
   for (int i = 0; i < 40 && at < line.size() && std::string_view("'\" =:|").find(line[at]) != std::string_view::npos;
        ++i)
     ++at;
-  const auto number = read_number(line, at);
+  const bool negative = line.substr(at).starts_with('-');
+  if (negative) ++at;
+  auto number = read_number(line, at);
+  if (number && negative) number->value = -number->value;
   megabytes = number && line.substr(at).starts_with("MB");
   return number;
 }

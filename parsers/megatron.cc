@@ -3,6 +3,7 @@
 // Printed by megatron/training/utils (report_memory): counters of the allocator divided by 2^20, spelled MB, maxima
 // never reset. Every data-parallel rank 0 prints at the same moment, so that several reports stand on one line without
 // a break.
+#include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
 
@@ -100,7 +101,50 @@ void nemo(const Match& m, Sink& sink) {
   }
 }
 
+/// Any caller's name stands in front: "after 50 iterations", "[Rank 0] after load", "before forward". Older ones call
+/// what is reserved cached.
+bool is_named_report(std::string_view line) {
+  return line.find("iterations") == line.npos || line.find("| cached:") != line.npos;
+}
+
+void named_report(const Match& m, Sink& sink) {
+  Where where;
+  if (m.has(1)) where.rank = static_cast<int>(leading_integer(m[1]));
+  sink.at(where);
+  constexpr std::string_view after = "after ";
+  const i64 iterations = m[2].starts_with(after) ? leading_integer(m[2].substr(after.size())) : 0;
+  const std::optional<double> step = iterations > 0 ? std::optional(static_cast<double>(iterations)) : std::nullopt;
+  for (std::size_t i = 3; i <= 6; ++i) {
+    std::size_t at = 0;
+    const auto value = read_number(m[i], at);
+    if (!value) continue;
+    Reading r;
+    r.metric = i == 3   ? Metric::allocated
+               : i == 4 ? Metric::max_allocated
+               : i == 5 ? Metric::reserved
+                        : Metric::max_reserved;
+    r.kind = i % 2 == 0 ? SeriesKind::running_maximum : SeriesKind::gauge;
+    r.value = value->value * static_cast<double>(MiB);
+    r.quantum = static_cast<double>(MiB);
+    for (int k = 0; k < value->decimals; ++k) r.quantum /= 10;
+    r.unit = "MB";
+    r.phase = m[2].find_first_of("0123456789") == m[2].npos ? std::string(m[2]) : "";
+    sink.reading(r, step);
+  }
+}
+
 constexpr Pattern patterns[] = {
+    checked(
+        {.name = "megatron/named_report",
+         .anchor = "memory (MB) | allocated: ",
+         .regex =
+             R"((?:\[Rank (\d{1,5})\] )?\(?([A-Za-z_][^|:\]\r\n]{0,60}?)\)? memory \(MB\) \| allocated: ([\d.]{1,20}) \| max allocated: ([\d.]{1,20}) \| (?:reserved|cached): ([\d.]{1,20}) \| max (?:reserved|cached): ([\d.]{1,20}))",
+         .captures = 6,
+         .example = "[Rank 3] after load memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | reserved: "
+                    "24810.0 | max reserved: 24810.0",
+         .emit = named_report,
+         .takes = is_named_report,
+         .source = "Megatron-LM: megatron/utils.py (report_memory)"}),
     checked(
         {.name = "megatron/nemo",
          .anchor = "peak_memory_usage: ",

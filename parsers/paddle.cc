@@ -1,10 +1,11 @@
 // PaddlePaddle's toolkits: PaddleDetection, PaddleOCR and PaddleX print the peaks of Paddle's allocator, never reset,
-// in units of 2^20; PaddleNLP prints them beside the current numbers, in units of 2^30 and without a unit. Consoles
-// wrap the long lines inside of numbers.
+// in units of 2^20, the others' print bytes, with a B or without a unit; PaddleNLP prints them beside the current
+// numbers, in units of 2^30 and without a unit. Consoles wrap the long lines inside of numbers.
 #include <array>
 
 #include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -67,6 +68,22 @@ void paddle(const Match& m, Sink& sink) {
   }
 }
 
+void bytes(const Match& m, Sink& sink) {
+  const Printed printed = read_printed(m.text);
+  for (std::size_t i = 1; i <= 2; ++i) {
+    std::size_t at = 0;
+    const auto value = read_number(m[i], at);
+    if (!value) continue;
+    Reading r;
+    r.metric = i == 1 ? Metric::max_reserved : Metric::max_allocated;
+    r.kind = SeriesKind::running_maximum;
+    r.value = value->value;
+    r.quantum = 1;
+    r.unit = "bytes";
+    sink.reading(r, printed.step);
+  }
+}
+
 constexpr Pattern patterns[] = {
     checked({.name = "paddle/training",
              .anchor = "max_mem_reserved:",
@@ -78,6 +95,16 @@ constexpr Pattern patterns[] = {
                  "[2023/02/01 10:11:12] ppocr INFO: epoch: [1/50], global_step: 40, lr: 0.0001, avg_samples: 8.0, "
                  "ips: 13.2 samples/s, eta: 1:12:20, max_mem_reserved: 9120 MB, max_mem_allocated: 8411 MB",
              .emit = paddle}),
+    checked({.name = "paddle/bytes",
+             .anchor = "max_mem_reserved:",
+             .regex = R"(max_mem_reserved: (\d{4,15})(?: B,)? max_mem_allocated: (\d{4,15})(?: B\b|\s{0,8}$))",
+             .captures = 2,
+             .example = "2024-02-11 10:11:12,161 -     INFO - [TRAIN] epoch=1/4, iter=40/900 , total_loss=2.011797, "
+                        "batch_cost: 0.906130 sec, ips: 3.9 images/s | ETA 00:12:28, max_mem_reserved: 9562488832 B, "
+                        "max_mem_allocated: 8819572736 B",
+             .emit = bytes,
+             .source = "Paddle3D: paddle3d/apis/trainer.py; PaddleScience: ppsci/solver/printer.py; PaddleVideo: "
+                       "paddlevideo/utils/record.py"}),
 };
 
 }  // namespace

@@ -48,11 +48,6 @@ void resident(const Match& m, Sink& sink) {
   tell(m, Metric::host_rss, SeriesKind::sampled_gauge, "VmRSS", sink);
 }
 
-void most(const Match& m, Sink& sink) {
-  tell_process(m, sink);
-  tell(m, Metric::host_rss, SeriesKind::running_maximum, "VmHWM", sink);
-}
-
 constexpr Pattern patterns[] = {
     checked({.name = "procfs/available",
              .anchor = "MemAvailable:",
@@ -67,13 +62,6 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "VmRSS:\t  555000 kB",
              .emit = resident,
-             .source = "Linux: fs/proc/task_mmu.c"}),
-    checked({.name = "procfs/most_resident",
-             .anchor = "VmHWM",
-             .regex = R"(^[^\r\n"']{0,80}\bVmHWM(?::\s{1,20}|=)(\d{1,15}) (kB|KiB|MiB)\b)",
-             .captures = 2,
-             .example = "VmHWM:\t  571240 kB",
-             .emit = most,
              .source = "Linux: fs/proc/task_mmu.c"}),
 };
 

@@ -1,0 +1,103 @@
+// What containers use, as docker and kubectl list it: host memory of a group, not of one process. MiB and Mi are 2^20.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+void tell(std::string_view amount, std::string_view name, Sink& sink) {
+  const auto size = read_size(amount);
+  if (!size) return;
+  Reading r;
+  r.metric = Metric::host_used;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = static_cast<double>(size->count);
+  r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
+  r.unit = std::string(amount.substr(std::min(amount.find_first_not_of("0123456789."), amount.size())));
+  r.label = std::string(name);
+  sink.reading(r);
+}
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  constexpr std::size_t most = 16;
+  std::vector<std::string_view> cells;
+  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && cells.size() < most;) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    cells.push_back(line.substr(at, end - at));
+    at = line.find_first_not_of(" \t", end);
+  }
+  return cells;
+}
+
+/// The rows under a heading, as long as `read` takes their cells.
+template <typename Read>
+void read_rows(const Match& m, Sink& sink, const Read& read) {
+  constexpr int most_rows = 200;
+  i64 last = m.cursor.line().number;
+  m.cursor.forward(most_rows, [&](const Line& line) {
+    if (!read(cells_of(line.text))) return false;
+    return last = line.number, true;
+  });
+  sink.claim_through(last);
+}
+
+/// Id, name, share of the processor, "2.214GiB / 7.5GiB", …
+void docker(const Match& m, Sink& sink) {
+  read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
+    if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with("iB") || cells[4] != "/") return false;
+    tell(cells[3], cells[1], sink);
+    return true;
+  });
+}
+
+/// The rows have the columns of the heading; each begins with names.
+void kubernetes(const Match& m, Sink& sink) {
+  const std::vector<std::string_view> heads = cells_of(m.text);
+  const auto column = [&](std::string_view head) {
+    const auto found =
+        std::find_if(heads.begin(), heads.end(), [&](std::string_view h) { return h.starts_with(head); });
+    return static_cast<std::size_t>(found - heads.begin());
+  };
+  const std::size_t names = column("CPU("), memory = column("MEMORY(");
+  read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
+    if (cells.size() != heads.size() || memory >= cells.size() || !cells[memory].ends_with('i')) return false;
+    std::string name;
+    for (std::size_t i = 0; i < names; ++i) name += (i > 0 ? "/" : "") + std::string(cells[i]);
+    tell(cells[memory], name, sink);
+    return true;
+  });
+}
+
+constexpr Pattern patterns[] = {
+    checked({.name = "containers/docker_stats",
+             .anchor = "MEM USAGE / LIMIT",
+             .regex = R"(^CONTAINER(?: ID)? {1,40}NAME {1,128}CPU % {1,20}MEM USAGE / LIMIT)",
+             .example =
+                 "CONTAINER ID   NAME         CPU %     MEM USAGE / LIMIT   MEM %    NET I/O         BLOCK I/O   "
+                 "PIDS\n4f21c0aa9b17   fit_worker   101.40%   2.214GiB / 7.5GiB   29.52%   21.4MB / 6.3MB  0B / "
+                 "0B     41",
+             .emit = docker,
+             .source = "docker CLI: cli/command/container/formatter_stats.go"}),
+    checked(
+        {.name = "containers/kubectl_top",
+         .anchor = "MEMORY(bytes)",
+         .regex = R"(^(?:[A-Z]{3,9} {1,120}){1,3}CPU\(cores\) {1,12}(?:CPU% {1,12}|CPU\(%\) {1,12})?MEMORY\(bytes\))",
+         .example = "NAME        CPU(cores)   MEMORY(bytes)\ntrainer-0   1940m        6120Mi",
+         .emit = kubernetes,
+         .source = "kubectl: pkg/metricsutil/metrics_printer.go"}),
+};
+
+}  // namespace
+
+extern const Parser containers;
+const Parser containers{.name = "containers",
+                        .title = "docker stats and kubectl top",
+                        .source = "docker CLI: cli/command/container; kubectl: pkg/metricsutil",
+                        .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
