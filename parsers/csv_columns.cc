@@ -1,0 +1,156 @@
+// CSV that a program writes beside its log, a memory column named with its unit: "step,loss,gpu_mem_mb",
+// "elapsed_sec,torch_allocated_gb,nvidia_smi_mb".
+//
+// Every cell of the heading is one identifier. Its words are those of printed labels; what says of no column that it
+// was measured is left out. gb and mb leave open whether they mean 10^9 or 2^30.
+#include <string>
+#include <vector>
+
+#include "parse/gauge.h"
+#include "parse/label.h"
+#include "parse/parser.h"
+#include "parse/recorded_rows.h"
+#include "parse/tokens.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr std::size_t most_columns = 64;
+
+enum Role { other, step, seconds, memory };
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  while (cells.size() <= most_columns) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(line.substr(0, comma));
+    if (comma == line.npos) break;
+    line.remove_prefix(comma + 1);
+  }
+  return cells;
+}
+
+bool is_identifier(std::string_view cell) {
+  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  return !cell.empty() && letters.find(cell[0]) != letters.npos &&
+         cell.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789./-") == cell.npos;
+}
+
+struct Column {
+  Label label;
+  Unit unit;
+};
+
+/// nullopt where the name says of no memory in which unit it was measured.
+std::optional<Column> memory_column(std::string_view name) {
+  const std::string lowered = lower(name);
+  std::vector<std::string_view> words;
+  IdentifierWords identifier(name, lowered);
+  while (const auto word = identifier.next()) words.push_back(*word);
+  if (words.size() < 2 || !is_label_unit(words.back())) return std::nullopt;
+  const auto unit = unit_of(name.substr(name.size() - words.back().size()), false);
+  words.pop_back();
+  if (!unit) return std::nullopt;
+  if (words == std::vector<std::string_view>{"nvidia", "smi"})
+    return Column{{Metric::used, SeriesKind::sampled_gauge, true}, *unit};
+  for (const std::string_view word : words)
+    if (!belongs_to_label(word)) return std::nullopt;
+  const auto label = read_label(words);
+  return label ? std::optional(Column{*label, *unit}) : std::nullopt;
+}
+
+Role role_of(std::string_view name) {
+  const std::string lowered = lower(name);
+  if (step_rank(lowered) > 0) return step;
+  if (one_of(lowered, {"elapsed_sec", "elapsed_s", "elapsed_seconds", "seconds", "time_s", "time_sec"})) return seconds;
+  return memory_column(name) ? memory : other;
+}
+
+bool header(std::string_view line, Layout& layout) {
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
+  const std::vector<std::string_view> cells = cells_of(line);
+  if (cells.size() < 2 || cells.size() > most_columns) return false;
+  bool any = false;
+  std::vector<int> roles;
+  for (const std::string_view cell : cells) {
+    if (!is_identifier(cell)) return false;
+    roles.push_back(role_of(cell));
+    any |= roles.back() == memory;
+  }
+  if (!any) return false;
+  layout.kind = "csv_columns";
+  layout.columns.assign(cells.begin(), cells.end());
+  layout.roles = std::move(roles);
+  return true;
+}
+
+/// A cell that is one number and nothing else.
+std::optional<GaugeValue> number_in(std::string_view cell) {
+  std::size_t at = 0;
+  const auto number = read_number(cell, at);
+  return number && cell.find_first_not_of(" \r", at) == cell.npos ? number : std::nullopt;
+}
+
+Reading reading_of(const std::string& name, const GaugeValue& number) {
+  const auto column = memory_column(name);
+  Reading r;
+  r.metric = column->label.metric;
+  r.kind = column->label.kind;
+  r.value = number.value * column->unit.bytes;
+  r.quantum = column->unit.bytes;
+  for (int i = 0; i < number.decimals; ++i) r.quantum /= 10;
+  r.unit = std::string(column->unit.text);
+  r.ambiguous_unit = column->unit.ambiguous;
+  r.label = name;
+  return r;
+}
+
+bool row(std::string_view line, const Layout& layout, Sink& sink) {
+  const std::vector<std::string_view> cells = cells_of(line);
+  if (cells.size() != layout.columns.size()) return false;
+  std::optional<double> at, time;
+  std::vector<Reading> readings;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const int role = layout.roles[i];
+    const auto number = role == other ? std::nullopt : number_in(cells[i]);
+    if (role != other && !number && !cells[i].empty()) return false;
+    if (!number) continue;
+    if (role == step) at = number->value;
+    if (role == seconds) time = number->value;
+    if (role == memory) readings.push_back(reading_of(layout.columns[i], *number));
+  }
+  if (at) sink.step({whole_number(*at), {}, {}});
+  for (const Reading& r : readings) sink.reading(r, at, at ? std::nullopt : time);
+  return true;
+}
+
+consteval Table columns(std::string_view name, std::string_view anchor, std::string_view example_header,
+                        std::string_view example_row) {
+  return {.name = name,
+          .anchor = anchor,
+          .example_header = example_header,
+          .example_row = example_row,
+          .header = header,
+          .sniff = nullptr,
+          .rows = recorded_rows<row>};
+}
+
+constexpr Table tables[] = {
+    columns("csv_columns/gigabytes", "_gb,", "elapsed_sec,torch_allocated_gb,torch_reserved_gb,tokens",
+            "18.27,2.1104,2.1265,320"),
+    columns("csv_columns/megabytes", "_mb,", "step,gpu_mem_mb,loss", "40,5120,2.811"),
+    columns("csv_columns/last_megabytes", "mem_mb", "step,loss,gpu_mem_mb", "40,2.811,5120"),
+    columns("csv_columns/last_gigabytes", "mem_gb", "step,loss,gpu_mem_gb", "40,2.811,5.12"),
+    columns("csv_columns/last_memory", "memory_mb", "step,loss,gpu_memory_mb", "40,2.811,5120"),
+};
+
+}  // namespace
+
+extern const Parser csv_columns;
+const Parser csv_columns{.name = "csv_columns",
+                         .title = "CSV with memory columns named with their unit",
+                         .source = "programs of users; real logs",
+                         .patterns = {},
+                         .tables = tables};
+
+}  // namespace oomdoctor::parsers
