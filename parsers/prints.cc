@@ -38,7 +38,8 @@ void longest(const Match& m, Sink& sink) {
   sink.reading(r, printed.step);
 }
 
-consteval Pattern row(std::string_view name, std::string_view anchor, std::string_view example) {
+consteval Pattern row(std::string_view name, std::string_view anchor, std::string_view example,
+                      bool (*near)(std::string_view, std::size_t) = may_name_memory) {
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
@@ -46,7 +47,7 @@ consteval Pattern row(std::string_view name, std::string_view anchor, std::strin
                          .fallback = true,
                          .fold_case = true,
                          .reads = holds_memory,
-                         .near = may_name_memory});
+                         .near = near});
 }
 
 constexpr Pattern patterns[] = {
@@ -66,6 +67,8 @@ constexpr Pattern patterns[] = {
     row("prints/ram", "ram:", "step 40 host RAM: 18.2 GiB"),
     row("prints/ram_usage", "ram usage", "RAM usage: 603.9MB"),
     row("prints/peak", "peak", "step 40: loss 2.811, peak GPU usage 5.6 GiB"),
+    row("prints/gpu_colon", "gpu:", "epoch 4, train loss 0.107, GPU: 2798.0/11011.5 MiB", may_name_pair),
+    row("prints/gpu_equals", "gpu=", "step 40, loss=2.81, GPU=3.1/24.0 GB", may_name_pair),
     row("prints/free", "free", "step 40 gpu free: 11.2 GiB"),
     row("prints/used", "used", "step 40 | GPU used: 5.6 GiB"),
     checked(Pattern{.name = "prints/longest",

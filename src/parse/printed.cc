@@ -120,6 +120,7 @@ class Reader {
   void judge_line();
   bool read_length(const Phrase& p, std::size_t n);
   bool is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
+  std::optional<Label> label_of(const Phrase& p, std::size_t n);
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   void read_values();
   void settle_bare();
@@ -411,6 +412,16 @@ std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_
   return unit;
 }
 
+/// "GPU: 2.8/11.0 GB": a size of a size of the device is its memory, though no word says so.
+std::optional<Label> Reader::label_of(const Phrase& p, std::size_t n) {
+  auto label = read_label(p.words);
+  if (label || p.words.size() != 1 || !one_of(p.words[0], {"gpu", "cuda"})) return label;
+  GaugeValue number = tokens_[n].number;
+  bool of_total = false;
+  if (unit_at(n, number, of_total) && of_total) label = Label{Metric::memory, SeriesKind::gauge, true};
+  return label;
+}
+
 void Reader::read_values() {
   std::optional<int> device;
   std::size_t device_at = PrintedValue::none;
@@ -434,7 +445,7 @@ void Reader::read_values() {
     if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))
       continue;  // a negative value is a difference
     if (p.words.empty() || p.spoilt || (!p.firm && !out_.step)) continue;
-    const auto label = read_label(p.words);
+    const auto label = label_of(p, n);
     if (!label) continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
@@ -629,6 +640,13 @@ bool may_name_memory(std::string_view block, std::size_t at) {
     moment |= one_of(word, {"after", "before", "After", "Before"});
     return moment || joins_label(word);
   });
+}
+
+bool may_name_pair(std::string_view block, std::size_t at) {
+  constexpr std::size_t label = 4, longest = 24;  // "gpu:"
+  const std::string_view text = block.substr(std::min(at + label, block.size()), longest);
+  const std::size_t stroke = text.find('/'), number = text.find_first_of("0123456789");
+  return stroke != text.npos && number < stroke && text.find_first_not_of("0123456789. gGmMiIbB") == stroke;
 }
 
 bool may_end_bar(std::string_view block, std::size_t at) {

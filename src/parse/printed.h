@@ -59,6 +59,8 @@ void tell_step(const Match& m, Sink& sink);
 bool may_name_place(std::string_view block, std::size_t at);
 /// "memory", "alloc", "peak": the same, with words of a label in between.
 bool may_name_memory(std::string_view block, std::size_t at);
+/// "gpu:", "gpu=": a number, a unit or none, and a stroke must follow.
+bool may_name_pair(std::string_view block, std::size_t at);
 /// "it/s", "s/it": a number must stand before it.
 bool may_end_bar(std::string_view block, std::size_t at);
 

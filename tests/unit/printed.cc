@@ -91,6 +91,13 @@ TEST_CASE("the moment of a print is in the programmer's own words") {
   CHECK_FALSE(read_printed("Memory after step: 5.50 GB").step);
 }
 
+TEST_CASE("a size of a size of the device is its memory") {
+  check("Epoch 3/40 (lr=0.0001), train loss 0.08, GPU: 2798.0/11011.5 MiB", {{Metric::memory, 2798 * mib}});
+  check("step 3 GPU=3.1/24.0 GB", {{Metric::memory, 3.1 * gib}}, 3);
+  check("GPU: 1/8", {});
+  check("GPU: 12.5/50.0 MB/s", {});
+}
+
 TEST_CASE("a counter's argument is the device") {
   const Printed printed = read_printed("torch.cuda.memory_allocated(1) 10997248");
   REQUIRE(printed.values.size() == 1);
