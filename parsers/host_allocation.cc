@@ -105,6 +105,7 @@ constexpr Pattern patterns[] = {
          .source = "torch: c10/core/impl/alloc_cpu.cpp"}),
     checked({.name = "host_allocation/memalign",
              .anchor = "posix_memalign(",
+             .second_anchor = "gAlignment",
              .regex = R"(posix_memalign\(&data,gAlignment,nbytes\)==0\.12vs0)",
              .reach = Reach::message,
              .example =

@@ -38,11 +38,20 @@ void jax_dnn(const Match& m, Sink& sink) {
   if (!is_near(m.cursor, 40, 0, {"CUDNN_STATUS_", "cudnn handle"})) status(m, sink);
 }
 
+struct Refusal {
+  Bytes size;
+  i64 line = 0;
+};
+
 /// What the same thread could not get: "Failed to CUDA calloc 6291456 bytes" stands on one of its next lines.
-std::optional<Line> refused_size(const Match& m) {
-  const auto line = find_ahead(m.cursor, 4, "Failed to CUDA ");
+std::optional<Refusal> refusal_behind(const Match& m) {
+  static constexpr std::string_view words = "Failed to CUDA ";
+  const auto line = find_ahead(m.cursor, 4, words);
   const std::string_view thread = m.text.substr(0, static_cast<std::size_t>(m[1].end() - m.text.begin()));
-  return line && line->text.starts_with(thread) ? line : std::nullopt;
+  if (!line || !line->text.starts_with(thread)) return std::nullopt;
+  const std::size_t number = line->text.find_first_of("0123456789", line->text.find(words));
+  if (number == line->text.npos) return std::nullopt;
+  return Refusal{{leading_integer(line->text.substr(number)), 0}, line->number};
 }
 
 /// "gpu-04:5120:5188 [3] NCCL WARN …": the device in brackets.
@@ -57,9 +66,9 @@ void nccl(const Match& m, Sink& sink) {
     Where where;
     where.device = static_cast<int>(leading_integer(m[1]));
     sink.at(where);
-    if (const auto size = refused_size(m)) {
-      oom.request = size_before(size->text, " bytes");
-      sink.claim_through(size->number);
+    if (const auto refused = refusal_behind(m)) {
+      oom.request = refused->size;
+      sink.claim_through(refused->line);
     }
   }
   sink.oom(std::move(oom));

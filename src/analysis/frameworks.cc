@@ -101,9 +101,7 @@ void settle_frameworks(const Case& story, const Incident* incident, Facts& facts
   const Oom& oom = incident->oom;
   if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
   if (oom.framework == "tensorflow") facts.set("framework.tensorflow", Value{true});
-  if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla") ||
-      oom.framework == "nccl")
-    return;
+  if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
   for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
 }

@@ -44,7 +44,7 @@ bool is_drawn(std::string_view line) {
 /// Some programs print a blank behind their last word.
 bool ends_sentence(std::string_view line) {
   const std::size_t last = line.find_last_not_of(" \t");
-  return last != line.npos && std::string_view(".!?:").find(line[last]) != std::string_view::npos;
+  return last != line.npos && std::string_view(".!?").find(line[last]) != std::string_view::npos;
 }
 
 enum class Rest { no, perhaps, yes };

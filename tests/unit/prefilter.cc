@@ -140,12 +140,12 @@ TEST_CASE("the shipped plan knows every anchor of the shipped parsers, and leave
         FAIL("not found: " + anchors.text[a]);
     return work;
   };
-  CHECK(work_of(Prefilter(anchors.text, anchors.fold_case, plan)).candidates < text.size() / 6);
-
-  // What it was made for.
+  // What it was made for. Of a line that it never saw, chance decides anew with every anchor that is added.
+  const std::size_t strange = text.size();
   for (const auto& log : testing::sample_logs()) text += testing::read_file(log);
   const PrefilterWork planned = work_of(Prefilter(anchors.text, anchors.fold_case, plan));
   const PrefilterWork unplanned = work_of(Prefilter(anchors.text, anchors.fold_case));
+  CHECK(planned.candidates < strange / 4 + (text.size() - strange) / 12);
   CHECK(planned.candidates + planned.fingerprints < unplanned.candidates + unplanned.fingerprints);
 }
 
