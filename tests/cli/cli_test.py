@@ -470,8 +470,9 @@ LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "n
 
 
 class Explain(Case):
-    LOG = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 24.00 GiB total capacity; 14.00 GiB already " \
-          "allocated; 1.00 GiB free; 20.00 GiB reserved in total by PyTorch)\n"
+    LOG = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 24.00 GiB " \
+          "of which 1.00 GiB is free. Process 7 has 22.50 GiB memory in use. Of the allocated memory 14.00 GiB is allocated " \
+          "by PyTorch, and 6.00 GiB is reserved by PyTorch but unallocated.\n"
 
     def told(self, *words):
         (self.folder / "card.log").write_text(self.LOG)
