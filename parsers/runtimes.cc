@@ -81,6 +81,7 @@ void warm_up(const Match& m, Sink& sink) {
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void tell_tensorrt(const Match& m, Sink& sink) { bare(m, sink, "tensorrt"); }
+void tell_tensorrt_llm(const Match& m, Sink& sink) { bare(m, sink, "tensorrt-llm"); }
 void tell_paddle(const Match& m, Sink& sink) { bare(m, sink, "paddle"); }
 void tell_mxnet(const Match& m, Sink& sink) { bare(m, sink, "mxnet"); }
 void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
@@ -101,7 +102,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(CUDA runtime error in [^\r\n]{1,160}?: out of memory)",
              .example = "RuntimeError: [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, "
                         "mCudaStream->get()): out of memory (/src/tllmBuffers.h:112)",
-             .emit = tell_tensorrt,
+             .emit = tell_tensorrt_llm,
              .source = "TensorRT-LLM: cpp/include/tensorrt_llm/common/cudaUtils.h"}),
     checked({.name = "runtimes/paddle_call",
              .anchor = "CUDA error(2)",
