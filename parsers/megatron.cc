@@ -107,6 +107,14 @@ bool is_named_report(std::string_view line) {
   return line.find("iterations") == line.npos || line.find("| cached:") != line.npos;
 }
 
+/// The reports of iterations are gauges: their lines, of which a log is full, are not asked.
+bool may_be_named(std::string_view block, std::size_t at) {
+  constexpr std::size_t line_length = 300;
+  const std::string_view before = block.substr(0, at);
+  return !(before.ends_with("iterations) ") || before.ends_with("iterations ")) ||
+         block.substr(at, line_length).find("| cached:") != block.npos;
+}
+
 void named_report(const Match& m, Sink& sink) {
   Where where;
   if (m.has(1)) where.rank = static_cast<int>(leading_integer(m[1]));
@@ -144,6 +152,7 @@ constexpr Pattern patterns[] = {
                     "24810.0 | max reserved: 24810.0",
          .emit = named_report,
          .takes = is_named_report,
+         .near = may_be_named,
          .source = "Megatron-LM: megatron/utils.py (report_memory)"}),
     checked(
         {.name = "megatron/nemo",
