@@ -361,17 +361,7 @@ class Assembler {
     return fmt::format("{}: {}", title, deciding(in));
   }
 
-  /// Something ended the run that has nothing to do with memory.
-  bool ended_otherwise() const {
-    static constexpr auto ends =
-        std::to_array<std::string_view>({"run/time_limit", "run/cancelled", "device/fault", "device/hardware",
-                                         "device/busy", "limit/threads", "disk/full", "exit"});
-    return std::any_of(ends.begin(), ends.end(),
-                       [&](std::string_view id) { return story_.remark_counts.contains(std::string(id)); });
-  }
-
   Retry retry(const Verdict& v) const {
-    if (v.outcome == "no_oom" && ended_otherwise()) return {"", ""};
     if (v.outcome == "no_oom" || v.outcome == "handled_oom" || (v.outcome == "at_risk" && !is_growing_risk()))
       return {"retry_unchanged", ""};
     if (analysis_.facts.is_true("account.free_beyond_request") &&
