@@ -80,7 +80,6 @@ void warm_up(const Match& m, Sink& sink) {
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_tensorrt(const Match& m, Sink& sink) { bare(m, sink, "tensorrt"); }
 void tell_tensorrt_llm(const Match& m, Sink& sink) { bare(m, sink, "tensorrt-llm"); }
 void tell_paddle(const Match& m, Sink& sink) { bare(m, sink, "paddle"); }
 void tell_mxnet(const Match& m, Sink& sink) { bare(m, sink, "mxnet"); }
