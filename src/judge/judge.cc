@@ -48,6 +48,8 @@ const FactSpec* source_of(const FactSpec& spec) {
 
 // The log has it: what is still open in its group, this command would not settle.
 bool at_hand(const Facts& facts, const FactSpec& source) {
+  constexpr double enough_values = 8;  // fewer show no trend
+  if (source.name == "trend.points") return facts.number(source.name).value_or(0) >= enough_values;
   const Fact* fact = facts.find(source.name);
   const bool* truth = fact ? std::get_if<bool>(&fact->value) : nullptr;
   return fact && (!truth || *truth);

@@ -304,8 +304,15 @@ TEST_CASE("a late failure with a full device and nothing else stays undetermined
   CHECK(three.contains("input_spike"));
   REQUIRE_FALSE(diagnosis.questions.empty());
   CHECK(diagnosis.questions.size() <= 3);
-  CHECK(std::any_of(diagnosis.questions.begin(), diagnosis.questions.end(),
-                    [](const auto& q) { return q.missing == "trend.points"; }));
+  const auto asks_for_series = [](const Diagnosis& of) {
+    return std::any_of(of.questions.begin(), of.questions.end(),
+                       [](const auto& q) { return q.missing == "trend.points"; });
+  };
+  CHECK(asks_for_series(diagnosis));
+  facts.set("trend.points", count(2));
+  CHECK(asks_for_series(judge(pack(), facts)));
+  facts.set("trend.points", count(20));
+  CHECK_FALSE(asks_for_series(judge(pack(), facts)));
 }
 
 TEST_CASE("stories with phases and trends") {
