@@ -98,7 +98,7 @@ constexpr Pattern patterns[] = {
          .regex =
              R"(Effective GPU memory usage: [\d.]{1,8}% \(([\d.]{1,12} (?:bytes|[KMGT]iB))/([\d.]{1,12} [KMGT]iB)\))",
          .captures = 2,
-         .example = "Effective GPU memory usage: 26.88% (2.095 GiB/7.792 GiB)",
+         .example = "Effective GPU memory usage: 25.68% (3.018 GiB/11.751 GiB)",
          .emit = status}),
     checked({.name = "julia/pool",
              .anchor = "Memory pool usage: ",

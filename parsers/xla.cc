@@ -129,7 +129,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .reach = Reach::message,
          .example = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
-                    "4770354232 bytes.",
+                    "4831838256 bytes.",
          .emit = gpu}),
     checked({.name = "xla/constant",
              .anchor = "for new constant",

@@ -292,7 +292,7 @@ bool has_form_of_time(std::string_view s) {
 bool holds_bar(std::string_view s) { return s.find("it/s") != s.npos || s.find("s/it") != s.npos; }
 
 /// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ",
-/// "[07/08/2025-19:47:15] [TRT-LLM] [RANK 1] [E] ".
+/// "[11/02/2025-08:12:40] [TRT-LLM] [RANK 1] [E] ".
 bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   struct Tag {
     std::string_view open, close;
