@@ -291,7 +291,7 @@ bool ReaderTable::find_header(const Window& window, Line& line, std::span<const 
       if (!t.table->header(row->body(), layout)) continue;
       line.prefix = peel_prefix(line.text);
       Found& header = out.all.emplace_back();
-      header.header = &out.headers.emplace_back(std::make_shared<OpenTable>(t.table, std::move(layout)));
+      header.header = &out.headers.emplace_back(std::make_shared<OpenTable>(OpenTable{t.table, std::move(layout)}));
       header.line = line;
       header.first_line = line.number;
       header.last_line = line.last;
@@ -489,7 +489,7 @@ std::shared_ptr<const OpenTable> ReaderTable::sniff(const Window& window) const 
   Layout layout;
   for (const Table* table : tables_)
     if (table->sniff != nullptr && table->sniff(head, layout))
-      return std::make_shared<OpenTable>(table, std::move(layout));
+      return std::make_shared<OpenTable>(OpenTable{table, std::move(layout)});
   return nullptr;
 }
 

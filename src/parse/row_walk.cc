@@ -46,7 +46,7 @@ void RowWalk::pass() {
 }
 
 void RowWalk::begin_run() {
-  run_ = &out_.row_runs.emplace_back(table_, rows_, read_, out_.places.size());
+  run_ = &out_.row_runs.emplace_back(RowRun{table_, rows_, read_, out_.places.size()});
   Found& found = out_.all.emplace_back();
   found.rows = run_;
   found.reader = table_->name;

@@ -99,10 +99,10 @@ TEST_CASE("a size of a size of the device is its memory") {
 }
 
 TEST_CASE("a counter's argument is the device") {
-  const Printed printed = read_printed("torch.cuda.memory_allocated(1) 10997248");
+  const Printed printed = read_printed("torch.cuda.memory_allocated(1) 12582912");
   REQUIRE(printed.values.size() == 1);
   CHECK(printed.values[0].device == 1);
-  CHECK(printed.values[0].reading.value == 10997248);
+  CHECK(printed.values[0].reading.value == 12582912);
 }
 
 TEST_CASE("the kernel's accounts are no allocator's") {
