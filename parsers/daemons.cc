@@ -11,13 +11,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) {
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::daemon;
-  oom.message_format = std::string(format);
-  return oom;
-}
+Oom base(std::string_view format) { return host_failure(Agent::daemon, format); }
 
 /// "mem avail:  2051 of 20537 MiB ( 9.99%)": the last state above the kill, else the size of the machine.
 void set_machine(const Cursor& cursor, Oom& oom) {

@@ -20,10 +20,7 @@ void nanny(const Match& m, Sink& sink) {
   Where where;
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::scheduler;
-  oom.message_format = "dask";
+  Oom oom = host_failure(Agent::scheduler, "dask");
   oom.caught =
       m.after().find("Restarting") != std::string_view::npos && !find_ahead(m.cursor, until_given_up, "KilledWorker: ");
   sink.oom(std::move(oom));

@@ -10,12 +10,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 Oom base(std::string_view format, std::string_view framework = "") {
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::cpu_allocator;
-  oom.framework = std::string(framework);
-  oom.message_format = std::string(format);
-  return oom;
+  return host_failure(Agent::cpu_allocator, format, framework);
 }
 
 void tell(const Match& m, Sink& sink, Oom oom) {

@@ -14,13 +14,6 @@ namespace {
 
 constexpr i64 max_context = 3 * GiB / 2;  ///< a process holds this much at most beside its pool
 
-std::string dense(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (c != ' ' && c != '\t') out.push_back(c);
-  return out;
-}
-
 /// "Memory pool usage: 6.902 GiB (7.406 GiB reserved)"; up to CUDA.jl 3.2 the usage counts what is cached, too.
 void pool(std::string_view text, Oom& oom) {
   const auto usage = size_after(text, "Memorypoolusage:");

@@ -192,21 +192,13 @@ void invoked(const Match& m, Sink& sink) {
     return !named && line.text.find("invoked oom-killer") == line.text.npos;
   });
   if (named) return;
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::kernel;
-  oom.message_format = "oom-killer-invoked";
-  sink.oom(std::move(oom));
+  sink.oom(host_failure(Agent::kernel, "oom-killer-invoked"));
 }
 
 /// The counters of a group ("memory.events"), printed by people who look for the reason of a death.
 void group_events(const Match& m, Sink& sink) {
   if (!is_near(m.cursor, 2, 0, {"oom "}) || !is_near(m.cursor, 4, 0, {"max ", "high "})) return;
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::cgroup;
-  oom.message_format = "memory.events";
-  sink.oom(std::move(oom));
+  sink.oom(host_failure(Agent::cgroup, "memory.events"));
 }
 
 /// The memory of Jetson boards is the host's: the driver's ENOMEM says that the host had no pages.

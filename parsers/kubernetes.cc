@@ -10,13 +10,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) {
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::kubernetes;
-  oom.message_format = std::string(format);
-  return oom;
-}
+Oom base(std::string_view format) { return host_failure(Agent::kubernetes, format); }
 
 /// Quantities: "4Gi" is binary, "4G" is decimal.
 std::optional<Bytes> quantity(std::string_view text) { return read_size(trimmed(text), nullptr, Radix::decimal); }

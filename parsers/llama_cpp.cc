@@ -10,29 +10,21 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view framework) {
-  Oom oom;
-  oom.agent = Agent::driver;
-  oom.framework = std::string(framework);
-  oom.message_format = std::string(framework);
-  return oom;
-}
-
 std::string mebibytes(std::string_view number) { return std::string(number) + "MiB"; }
 
 void bare(const Match& m, Sink& sink, std::string_view framework) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base(framework));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
 void requested(const Match& m, Sink& sink) {
-  Oom oom = base("llama.cpp");
+  Oom oom = refusal("llama.cpp");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// The same words come from mxnet, ggml and others; ggml says how much and where.
 void cuda_malloc(const Match& m, Sink& sink) {
-  Oom oom = base(m.has(1) ? "llama.cpp" : "cuda");
+  Oom oom = refusal(m.has(1) ? "llama.cpp" : "cuda");
   if (m.has(1)) {
     read_request(mebibytes(m[1]), oom);
     Where where;
@@ -44,7 +36,7 @@ void cuda_malloc(const Match& m, Sink& sink) {
 
 /// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's devices; the reason follows in their words.
 void cann(const Match& m, Sink& sink) {
-  Oom oom = base("llama.cpp");
+  Oom oom = refusal("llama.cpp");
   read_request(mebibytes(m[1]), oom);
   Where where;
   where.device = static_cast<int>(leading_integer(m[2]));
@@ -53,13 +45,13 @@ void cann(const Match& m, Sink& sink) {
 }
 
 void metal_size(const Match& m, Sink& sink) {
-  Oom oom = base("metal");
+  Oom oom = refusal("metal");
   read_request(mebibytes(m[1]), oom);
   sink.oom(std::move(oom));
 }
 
 void mlx_request(const Match& m, Sink& sink) {
-  Oom oom = base("mlx");
+  Oom oom = refusal("mlx");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
@@ -89,17 +81,14 @@ void backs_off(const Match& m, Sink& sink) {
 
 /// Without pinned memory the buffer is made of ordinary memory.
 void pinned(const Match& m, Sink& sink) {
-  Oom oom = base("llama.cpp");
-  oom.kind = OomKind::host;
-  oom.agent = Agent::cpu_allocator;
-  oom.message_format = "pinned-host";
+  Oom oom = host_failure(Agent::cpu_allocator, "pinned-host", "llama.cpp");
   read_request(mebibytes(m[1]), oom);
   oom.caught = true;
   sink.oom(std::move(oom));
 }
 
 void metal_buffer(const Match& m, Sink& sink) {
-  Oom oom = base("mlx");
+  Oom oom = refusal("mlx");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
   sink.oom(std::move(oom));

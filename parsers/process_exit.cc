@@ -21,11 +21,7 @@ bool killed_on_purpose(const Cursor& cursor) {
 void tell(const Match& m, Sink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_program_text(m.cursor.line().body()) || killed_on_purpose(m.cursor)) return;
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::signal;
-  oom.message_format = "sigkill";
-  sink.oom(std::move(oom));
+  sink.oom(host_failure(Agent::signal, "sigkill"));
 }
 
 /// The shell names its child.

@@ -10,26 +10,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) {
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::scheduler;
-  oom.message_format = std::string(format);
-  return oom;
-}
+Oom base(std::string_view format) { return host_failure(Agent::scheduler, format); }
 
 /// "28.50GB" of "30.00GB".
 void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
   oom.capacity = whole;
   if (used && whole && used->count <= whole->count) oom.free = *whole - *used;
-}
-
-std::string_view between(std::string_view text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  if (at == text.npos) return {};
-  const std::string_view rest = text.substr(at + from.size());
-  const std::size_t end = rest.find(to);
-  return end == rest.npos ? std::string_view{} : rest.substr(0, end);
 }
 
 /// "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".

@@ -13,20 +13,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) {
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::scheduler;
-  oom.message_format = std::string(format);
-  return oom;
-}
-
-std::string dense(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (c != ' ' && c != '\t') out.push_back(c);
-  return out;
-}
+Oom base(std::string_view format) { return host_failure(Agent::scheduler, format); }
 
 void used_and_limit(Sink& sink, std::string_view format, std::string_view used, std::string_view limit) {
   Oom oom = base(format);

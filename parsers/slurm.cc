@@ -12,13 +12,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) {
-  Oom oom;
-  oom.kind = OomKind::host;
-  oom.agent = Agent::slurm;
-  oom.message_format = std::string(format);
-  return oom;
-}
+Oom base(std::string_view format) { return host_failure(Agent::slurm, format); }
 
 void oom_event(const Match&, Sink& sink) { sink.oom(base("slurm-oom-kill")); }
 void task(const Match&, Sink& sink) { sink.oom(base("slurm-task")); }

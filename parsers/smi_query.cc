@@ -85,13 +85,6 @@ Section text_section(const Cursor& cursor) {
   return section;
 }
 
-std::string_view between(std::string_view text, std::string_view open, std::string_view close) {
-  const std::size_t begin = text.find(open);
-  if (begin == text.npos) return {};
-  const std::size_t end = text.find(close, begin + open.size());
-  return end == text.npos ? std::string_view{} : text.substr(begin + open.size(), end - begin - open.size());
-}
-
 Place xml_place(const Cursor& cursor) {
   Place place;
   bool inside = true, closed = false;

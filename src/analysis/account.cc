@@ -136,6 +136,10 @@ bool is_capped(const Oom& oom, const Facts& facts) {
   if (oom.message_format == "onnxruntime-arena") return true;  // prints no limit, but speaks only where one is set
   const bool counted = facts.find("account.limit_reached") != nullptr;  // otherwise nothing says what was held
   if (!oom.limit || !facts.is_true(counted ? "account.limit_reached" : "account.free_beyond_request")) return false;
+  if (oom.free && oom.request) {  // the device itself would have refused, too
+    const Bytes missing = *oom.request - *oom.free;
+    if (missing.count > missing.slack) return false;
+  }
   const bool by_default = oom.agent == Agent::tf_bfc || oom.agent == Agent::xla || oom.agent == Agent::mps_allocator;
   return !by_default || (oom.capacity && static_cast<double>(oom.limit->count) <
                                              clearly_less * static_cast<double>(oom.capacity->count));

@@ -29,7 +29,8 @@ constexpr Formula formulas[] = {
      "request − (capacity − allocated) + margin; unknown where the request was free"},
     {"account.limit_reached", "reserved + request ≥ limit, within the printed digits"},
     {"account.capped",
-     "limit_reached, or free_beyond_request under a printed limit where nothing says what was held; the bound that "
+     "limit_reached, or free_beyond_request under a printed limit where nothing says what was held, and the request "
+     "was not more than free; the bound that "
      "TensorFlow, XLA and a Mac set by "
      "themselves counts only under 80 % of the capacity"},
     {"account.oversubscribed", "allocated > capacity, beyond the printed digits"},

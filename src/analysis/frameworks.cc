@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/analysis.h"
+#include "analysis/engines.h"
 
 namespace oomdoctor {
 namespace {
@@ -45,24 +46,6 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   parsed("framework.jax", "xla");
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
 }
-
-/// A program that uses models and has switches of its own.
-struct Engine {
-  enum class Work { serves, runs, paints };
-  std::string_view framework, file, name;
-  Work work = Work::serves;  ///< requests of many, from a cache sized at its start; one by one; pictures
-};
-constexpr auto engines =
-    std::to_array<Engine>({{"vllm", "/vllm/", "vLLM"},
-                           {"sglang", "/sglang/", "SGLang"},
-                           {"text-generation-inference", "text_generation_server", "TGI"},
-                           {"tensorrt-llm", "/tensorrt_llm/", "TensorRT-LLM"},
-                           {"lmdeploy", "/lmdeploy/", "LMDeploy"},
-                           {"ollama", "/ollama/", "ollama", Engine::Work::runs},
-                           {"llama.cpp", "/llama.cpp/", "llama.cpp", Engine::Work::runs},
-                           {"comfyui", "ComfyUI/", "ComfyUI", Engine::Work::paints},
-                           {"comfyui", "/comfy/", "ComfyUI", Engine::Work::paints},
-                           {"", "stable-diffusion-webui/", "Stable Diffusion web UI", Engine::Work::paints}});
 
 /// By its own message, or by its files in the traceback.
 const Engine* engine_of(const Incident& incident) {
@@ -106,16 +89,11 @@ void settle_frameworks(const Case& story, const Incident* incident, Facts& facts
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
 }
 
-/// Programs and libraries that have no training steps: a smaller batch or gradient accumulation means nothing to them.
-constexpr auto without_steps =
-    std::to_array<std::string_view>({"vllm",         "sglang",      "text-generation-inference",
-                                     "ollama",       "llama.cpp",   "ggml",
-                                     "metal",        "ctranslate2", "tensorrt",
-                                     "tensorrt-llm", "lmdeploy",    "triton",
-                                     "openvino",     "onnxruntime", "xgboost",
-                                     "lightgbm",     "catboost",    "rapids",
-                                     "faiss",        "blender",     "optix",
-                                     "miner"});
+/// Libraries that have no training steps, beside the engines: a smaller batch or gradient accumulation means nothing to
+/// them.
+constexpr auto without_steps = std::to_array<std::string_view>(
+    {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
+     "rapids", "faiss", "blender", "optix", "miner"});
 
 /// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
 /// steps, too: those of the sampler.

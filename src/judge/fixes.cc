@@ -9,6 +9,8 @@
 #include <map>
 #include <utility>
 
+#include "analysis/engines.h"
+
 namespace oomdoctor {
 
 namespace {
@@ -129,14 +131,10 @@ constexpr auto pytorch_places =
                                      "HF peft", "HF TRL", "TRL", "accelerate", "Lightning", "DeepSpeed", "Megatron",
                                      "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
 
-/// Programs that use models: the switches of one mean nothing to another.
-constexpr auto engines = std::to_array<std::string_view>(
-    {"vLLM", "SGLang", "TGI", "TensorRT-LLM", "LMDeploy", "ollama", "llama.cpp", "ComfyUI", "Stable Diffusion web UI"});
-
 bool is_for_other_engine(const SettingRule& setting, const Facts& facts) {
   const auto engine = facts.text("framework.engine");
   return engine && *engine != setting.scope &&
-         std::find(engines.begin(), engines.end(), setting.scope) != engines.end();
+         std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == setting.scope; });
 }
 
 bool is_for_other_framework(const SettingRule& setting, const Facts& facts) {

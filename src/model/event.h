@@ -90,6 +90,16 @@ inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
   return oom;
 }
 
+/// Host memory refused to a process, or a process ended for want of it.
+inline Oom host_failure(Agent agent, std::string_view message_format, std::string_view framework = "") {
+  Oom oom;
+  oom.kind = OomKind::host;
+  oom.agent = agent;
+  oom.framework = std::string(framework);
+  oom.message_format = std::string(message_format);
+  return oom;
+}
+
 /// One value of a memory series.
 struct Reading {
   Metric metric = Metric::memory;

@@ -28,6 +28,13 @@ i64 leading_integer(std::string_view text) {
   return value;
 }
 
+std::string_view between(std::string_view text, std::string_view open, std::string_view close) {
+  const std::size_t begin = text.find(open);
+  if (begin == text.npos) return {};
+  const std::size_t end = text.find(close, begin + open.size());
+  return end == text.npos ? std::string_view{} : text.substr(begin + open.size(), end - begin - open.size());
+}
+
 std::string_view number_on_line(std::string_view line, std::string_view label, std::string_view number) {
   const std::size_t at = line.find(label);
   if (at == line.npos) return number;

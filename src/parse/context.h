@@ -14,8 +14,11 @@ namespace oomdoctor {
 /// The whole number at the front of `text`; 0 when there is none.
 i64 leading_integer(std::string_view text);
 
-/// `number`, which was read from joined lines, as far as it stands on `line` behind `label`: where lines are joined, the
-/// next one's digits would go on with it. As it is where the label is not whole on the line.
+/// What stands between the first `open` and the next `close`; empty where either is missing.
+std::string_view between(std::string_view text, std::string_view open, std::string_view close);
+
+/// `number`, which was read from joined lines, as far as it stands on `line` behind `label`: where lines are joined,
+/// the next one's digits would go on with it. As it is where the label is not whole on the line.
 std::string_view number_on_line(std::string_view line, std::string_view label, std::string_view number);
 
 /// True when `body` reads as program text or a comment: "raise …", "except …", "# …", "if (…) {", a call of a logger.

@@ -16,6 +16,13 @@ constexpr i64 exabyte = GiB * GiB;
 
 }  // namespace
 
+std::string dense(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (c != ' ' && c != '\t') out.push_back(c);
+  return out;
+}
+
 std::optional<Bytes> read_size(std::string_view text, std::size_t* length, Radix radix) {
   std::size_t n = 0;
   while (n < text.size() && n < 32 && is_number_char(text[n])) ++n;

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
 #include "model/event.h"
 
 namespace oomdoctor {
+
+/// The text without its blanks.
+std::string dense(std::string_view text);
 
 /// "346.00MiB" at the front of `text`; a number without a unit counts bytes. `length`: bytes read.
 std::optional<Bytes> read_size(std::string_view text, std::size_t* length = nullptr, Radix radix = Radix::binary);

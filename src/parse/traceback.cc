@@ -144,8 +144,9 @@ bool is_installed_script(std::string_view file) {
 }  // namespace
 
 bool is_library_file(std::string_view file) {
-  static constexpr std::array<std::string_view, 7> marks{"site-packages", "dist-packages", "/lib/python", "<frozen",
-                                                         "/torch/",       "<string>",      "/tensorflow/"};
+  static constexpr std::array<std::string_view, 9> marks{"site-packages", "dist-packages", "/lib/python",
+                                                         "<frozen",       "/torch/",       "<string>",
+                                                         "/tensorflow/",  "/vllm/vllm/",   "/sglang/srt/"};
   return is_installed_script(file) ||
          std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
 }

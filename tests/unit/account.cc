@@ -216,6 +216,9 @@ TEST_CASE("a cap that was not reached is none", "[account]") {
   CHECK_FALSE(facts_of(incident).is_true("account.capped"));
   incident.oom.limit = gib("8.00");
   CHECK(facts_of(incident).is_true("account.capped"));
+  incident.oom.free = gib("2.00");  // without the cap the device would have refused
+  CHECK_FALSE(facts_of(incident).is_true("account.capped"));
+  incident.oom.free = gib("16.54");
   incident.oom.agent = Agent::mps_allocator;  // its guard is there by default, and all that it prints
   incident.oom.capacity.reset();
   CHECK_FALSE(facts_of(incident).is_true("account.capped"));
