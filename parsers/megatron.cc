@@ -120,8 +120,9 @@ void named_report(const Match& m, Sink& sink) {
   if (m.has(1)) where.rank = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   constexpr std::string_view after = "after ";
-  const i64 iterations = m[2].starts_with(after) ? leading_integer(m[2].substr(after.size())) : 0;
-  const std::optional<double> step = iterations > 0 ? std::optional(static_cast<double>(iterations)) : std::nullopt;
+  const std::string_view count = m[2].starts_with(after) ? m[2].substr(after.size()) : "";
+  std::optional<double> step;
+  if (!count.empty() && count[0] >= '0' && count[0] <= '9') step = static_cast<double>(leading_integer(count));
   for (std::size_t i = 3; i <= 6; ++i) {
     std::size_t at = 0;
     const auto value = read_number(m[i], at);

@@ -164,6 +164,12 @@ GrowthVerdict judge(const Scene& scene) {
   }
   verdict.chosen = verdict.bounded;
   if (!verdict.growing) return verdict;
+  // A knot or jump that was searched for describes some of any noise: the line stands until it is clearly beaten.
+  const Law law = verdict.growing->law;
+  if (const Fit* line = fit_of(scene, Law::linear);
+      (law == Law::bend || law == Law::late || law == Law::step_line) && grows(*line, scene) &&
+      line->score < verdict.growing->score + limits::strong_evidence)
+    verdict.growing = line;
   verdict.gap = verdict.bounded->score - verdict.growing->score;
   if (verdict.gap < burden_of_proof(*verdict.growing, *verdict.bounded)) {
     verdict.doubt = verdict.gap > -limits::weak_evidence ? GrowthDoubt::undecided : GrowthDoubt::bounded;
@@ -275,6 +281,17 @@ Shape bounded_shape(const Scene& scene, const Fit& fit) {
   }
 }
 
+/// A level that holds is described by how the run came to it.
+Shape shape_with_approach(const Scene& scene, Shape own) {
+  if (!scene.approach || own == Shape::noisy || own == Shape::sawtooth || own == Shape::step) return own;
+  const Approach& approach = *scene.approach;
+  if (std::abs(approach.way) < visible_change(scene)) return own;
+  const double early = std::max(limits::early, 2.01 / static_cast<double>(scene.samples.points.size()));
+  if (approach.way > 0 && approach.done <= early) return Shape::warmup;
+  if (approach.moved <= limits::within_steps * std::abs(approach.way)) return Shape::step;
+  return approach.way > 0 ? Shape::saturating : own;
+}
+
 std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
   // Stairs end with the window and a parabola may turn round: the best other growing law is drawn out in their place.
   const auto closed = [](const Fit& fit) {
@@ -293,11 +310,12 @@ std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
   return beliefs;
 }
 
-/// What still grows decides over a leak; how fast it grew is a question of the whole window, and of the line beside a
-/// jump.
+/// The rise per window at the pace of the stretch that the series ended in: behind a knot, and of the line beside a jump.
 Rise speed_of(const Fit& fit, const Scene& scene) {
-  if (fit.law == Law::bend)
-    return {fit.at(scene.last()) - fit.at(scene.first()), fit.error_of_rise(scene.first(), scene.last())};
+  if (fit.law == Law::bend || fit.law == Law::late) {
+    const double knot = fit.origin + fit.theta[0] * fit.width, share = (scene.last() - knot) / scene.window();
+    return {(fit.at(scene.last()) - fit.at(knot)) / share, fit.error_of_rise(knot, scene.last()) / share};
+  }
   if (fit.law == Law::step_line)
     return {fit.beta[1], std::sqrt(std::max(0.0, fit.covariance[1 * fit.free_parameters() + 1]))};
   return rise_of(fit, scene);
@@ -396,6 +414,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     trend.why = words_for_short(scene);
     return trend;
   }
+  trend.stages = scene.stages;
   const GrowthVerdict verdict = judge(scene);
   trend.leak = verdict.leak;
   trend.model = to_string(verdict.chosen->law);
@@ -413,8 +432,8 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     if (trend.forecast) shift(*trend.forecast, -scene.samples.ahead());
   } else {
     trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating
-                  : verdict.doubt == GrowthDoubt::open_end ? Shape::spike
-                                                           : bounded_shape(scene, *verdict.bounded);
+                  : verdict.doubt == GrowthDoubt::open_end ? shape_with_approach(scene, Shape::spike)
+                                                           : shape_with_approach(scene, bounded_shape(scene, *verdict.bounded));
     trend.curve = curve_of(*verdict.chosen, scene, std::nullopt);
   }
   trend.confidence = confidence_in(scene, verdict, trend);

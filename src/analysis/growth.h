@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/stages.h"
 #include "model/series.h"
 
 namespace oomdoctor {
@@ -31,6 +32,7 @@ struct CurvePoint {
   double x = 0, y = 0, low = 0, high = 0;
 };
 
+/// Everything but the stages speaks of the working stage that the run ended in.
 struct Trend {
   bool leak = false;  ///< growth without a bound
   Shape shape = Shape::too_short;
@@ -46,6 +48,7 @@ struct Trend {
   double detectable_slope = 0;    ///< "cannot exclude a leak below this", bytes per step; 0 when not computed
   std::vector<CurvePoint> curve;  ///< the fit, for drawing: over the window and on to the forecast, at printed steps;
                                   ///< empty where the fit counts other steps than the log prints
+  std::vector<Stage> stages;      ///< in order; one working stage where nothing else was seen
   std::string why;                ///< one line for people
 };
 

@@ -15,6 +15,7 @@ inline constexpr std::size_t most_points = 400;    // longer series are read in 
 inline constexpr double imperfection = 0.002;  // no law of growth holds more exactly than 1/500 of the movement
 inline constexpr double weak_evidence = 2;     // difference of AICc or BIC (Burnham and Anderson 2002)
 inline constexpr double good_evidence = 6;     // the same; asked of everything that bends
+inline constexpr double strong_evidence = 10;  // the same; asked of a knot that the rate would depend on
 inline constexpr double sampled_evidence = 8;  // of values read at any time; with less, risk_confidence is out of reach
 inline constexpr double slope_p = 0.01;        // one-sided, after the correction for autocorrelation
 inline constexpr double floors_p = 0.05;       // of five floors or more; fewer cannot reach it with a tie
@@ -44,10 +45,28 @@ inline constexpr double speeds_up = 1.5;  // end slope against start slope of an
 // Shapes
 inline constexpr double early = 0.15;             // a rise that is done by then is a warm-up
 inline constexpr double done = 0.95;              // the part of a rise that counts as done
+inline constexpr double within_steps = 0.3;       // of the way to a level: more than this is no jump but a rise
 inline constexpr double quiet_level = 0.0075;     // standard deviation against level: below, a person sees a flat line
 inline constexpr double wandering = 0.5;          // autocorrelation above which a level wanders
 inline constexpr double wandering_level = 0.005;  // … and the deviation from which that is worth a word
 inline constexpr double equal_stairs = 0.15;      // scatter that still counts as equal, of heights and of distances
+
+// Stages of a run, in shares of the working level or of a jump
+inline constexpr double edge_sigmas = 6;         // a jump beyond any Gaussian noise
+inline constexpr double idle_share = 0.3;        // of the work's memory: a context and a display take less, a job more
+inline constexpr double half_idle = 0.6;         // … or this much, where the log began at the same level
+inline constexpr double same_idle = 0.1;         // of the work's memory: two levels that count as one
+inline constexpr double steep = 0.15;            // of the work's memory within one segment: loading, not growth
+inline constexpr double returns = 0.06;          // of the jump: a course that misses its old line by less goes on
+inline constexpr double returns_at_most = 0.25;  // … and where noise leaves it open, by this much at most
+inline constexpr double same_plateau = 0.3;      // of the usual jump: evaluations of one run resemble each other
+inline constexpr double equal_rises = 0.6;       // slower against faster slope on the two sides of a pause
+inline constexpr double rests = 0.2;             // slope of a pause against that of its sides
+inline constexpr double like_jump = 1 / 3.0;     // smaller against larger: jumps of one staircase
+inline constexpr double quiet_gaps = 3;          // of its gaps: when the next stair is overdue by this much, it has ended
+inline constexpr std::size_t least_before_release = 3;  // values; fewer are no work
+inline constexpr double start_evidence = 6;  // by how much a start of its own has to describe the run better
+inline constexpr double start_beside_stairs = 20;  // … where stairs describe it, whose levels are as free as lines
 
 // Ends
 inline constexpr std::size_t least_without_end = 8;  // values that are left when those at the end are set aside

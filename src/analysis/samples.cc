@@ -123,10 +123,14 @@ Samples samples_of(const Series& series, std::optional<double> failure_step) {
   const std::vector<Run> runs = runs_of(series);
   if (runs.empty()) return samples;
   samples.epochs_joined = are_epochs(runs) || flutters(runs, series.buckets().size());
-  samples.restarted = runs.size() > 1 && !samples.epochs_joined;
   Run last;
   if (!samples.epochs_joined) {
-    last = last_usable(runs);
+    const Run& used = last_usable(runs);
+    for (const Run& run : runs) {
+      if (&run == &used) break;
+      samples.earlier_runs.push_back({run.front().x, run.back().x, run.front().y, run.back().y});
+    }
+    last = used;
     if (failure_step) cut_behind(last, *failure_step);
   }
   take_rising(samples, samples.epochs_joined ? joined(runs) : unchanged(last),
@@ -172,22 +176,35 @@ Points condensed(const Points& points, std::size_t most) {
   return out;
 }
 
-Points without(const Points& points, const std::vector<std::size_t>& indices) {
-  if (indices.empty()) return points;
+Points only(const Points& points, const std::vector<std::size_t>& indices) {
   Points out;
   out.quantum = points.quantum;
   out.floor = points.floor;
-  auto next = indices.begin();
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (next != indices.end() && *next == i) {
-      ++next;
-      continue;
-    }
+  for (const std::size_t i : indices) {
     out.x.push_back(points.x[i]);
     out.y.push_back(points.y[i]);
     out.weight.push_back(points.weight[i]);
   }
   return out;
+}
+
+void append(Points& points, const Points& more) {
+  points.x.insert(points.x.end(), more.x.begin(), more.x.end());
+  points.y.insert(points.y.end(), more.y.begin(), more.y.end());
+  points.weight.insert(points.weight.end(), more.weight.begin(), more.weight.end());
+}
+
+Points without(const Points& points, const std::vector<std::size_t>& indices) {
+  if (indices.empty()) return points;
+  std::vector<std::size_t> rest;
+  auto next = indices.begin();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (next != indices.end() && *next == i)
+      ++next;
+    else
+      rest.push_back(i);
+  }
+  return only(points, rest);
 }
 
 }  // namespace oomdoctor

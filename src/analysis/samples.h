@@ -9,16 +9,23 @@
 
 namespace oomdoctor {
 
+/// First and last value of an earlier run, as printed.
+struct RunExtent {
+  double first_step = 0, last_step = 0;
+  double first_value = 0, last_value = 0;  ///< bytes
+};
+
 struct Samples {
   Points points;                ///< `floor` is the print step's only
   bool counts_down = false;     ///< the metric says what is left: values are negated, so that growth means use
-  bool restarted = false;       ///< earlier runs were left out
   bool epochs_joined = false;   ///< the step counter begins anew every epoch: steps are counted on
   bool by_order = false;        ///< most steps repeat: values are counted in their place
+  bool pauses_cut = false;      ///< x does not count pauses
+  std::vector<RunExtent> earlier_runs;  ///< those that were left out
   std::vector<double> printed;  ///< the step that the log prints at each point
 
   /// Is x of `points` the printed step itself?
-  bool as_printed() const { return !epochs_joined && !by_order; }
+  bool as_printed() const { return !epochs_joined && !by_order && !pauses_cut; }
   /// How far x runs ahead of the printed steps at the end: x − ahead() goes on counting where the log stopped.
   double ahead() const { return points.x.empty() ? 0 : points.x.back() - printed.back(); }
 };
@@ -34,6 +41,12 @@ Place place_of(const Samples& samples, double x);
 
 /// At most `most` points: means of equal blocks of neighbours.
 Points condensed(const Points& points, std::size_t most);
+
+/// The points at `indices` (ascending).
+Points only(const Points& points, const std::vector<std::size_t>& indices);
+
+/// Adds `more` behind `points`.
+void append(Points& points, const Points& more);
 
 /// Without the points at `indices` (ascending).
 Points without(const Points& points, const std::vector<std::size_t>& indices);

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "analysis/growth_limits.h"
+#include "analysis/segmentation.h"
 #include "analysis/shapes.h"
 #include "analysis/statistics.h"
 
@@ -34,6 +36,11 @@ bool may_only_rise(const Points& points, const std::vector<std::size_t>& changes
     last = level, begin = end;
   }
   return true;
+}
+
+/// Two slopes, the first of them the steeper one.
+bool slows_down(const Fit& fit) {
+  return fit.law == Law::bend && fit.beta[2] / (1 - fit.theta[0]) < fit.beta[1] / fit.theta[0];
 }
 
 /// How many periods begin inside the window.
@@ -118,18 +125,185 @@ bool keeps_climbing(const Fit& stairs) {
          stairs.theta.back() > limits::last_stair;
 }
 
+/// Working values in order, at most about most_points of them, each part in blocks of its own.
+struct WorkingBlocks {
+  Points points;
+  std::vector<std::size_t> parts;   ///< of the map
+  std::vector<std::size_t> begins;  ///< first block of each of them; one more for the end
+};
+
+WorkingBlocks working_blocks(const StageMap& map, const Points& clean) {
+  WorkingBlocks blocks;
+  const std::size_t length = (clean.size() + limits::most_points - 1) / limits::most_points;
+  for (std::size_t i = 0; i < map.parts().size(); ++i) {
+    const auto& [segment, kind] = map.parts()[i];
+    if (kind != StageKind::working) continue;
+    blocks.parts.push_back(i);
+    blocks.begins.push_back(blocks.points.size());
+    std::vector<std::size_t> values(segment.size());
+    std::iota(values.begin(), values.end(), segment.begin);
+    append(blocks.points, condensed(only(clean, values), (segment.size() + length - 1) / length));
+  }
+  blocks.begins.push_back(blocks.points.size());
+  blocks.points.quantum = clean.quantum;
+  // The movement of the stages, not that between them: how exactly a law must hold is a question of its own stage.
+  double movement = 0;
+  for (std::size_t k = 0; k < blocks.parts.size(); ++k) {
+    const Segment& segment = map.parts()[blocks.parts[k]].segment;
+    const double share = static_cast<double>(segment.size()) / static_cast<double>(clean.size());
+    movement += share * std::abs(segment.slope) * (clean.x[segment.end - 1] - clean.x[segment.begin]);
+  }
+  blocks.points.floor = noise_floor(clean, movement);
+  return blocks;
+}
+
+/// What the first `count` parts cost as lines, on the scale of Fit::score: with the scatter of the work behind them, or
+/// with their own where that is larger. Three numbers a line.
+double cost_as_lines(const WorkingBlocks& blocks, std::size_t count, double variance) {
+  double cost = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const Segment line = fit_segment(blocks.points, blocks.begins[k], blocks.begins[k + 1]);
+    const auto n = static_cast<double>(line.size());
+    const double own = std::max(variance, line.rss / n);
+    cost += n * std::log(own) + 3 * std::log(static_cast<double>(blocks.points.size()));
+  }
+  return cost;
+}
+
+/// The best law of one stage: two slopes of which the first is the steeper one are a start-up and the work behind it, and
+/// so is a line that jumps.
+const Fit& best_law(const std::vector<Fit>& fits) {
+  return *std::find_if(fits.begin(), fits.end(), [](const Fit& fit) { return !slows_down(fit) && fit.law != Law::step_line; });
+}
+
+/// The part with which the last working stage begins: the first working one, or a later one where the lines before it
+/// and the best law from it on describe the run clearly better than the best law over all of it.
+std::size_t start_of_work(const StageMap& map, const Points& clean, bool only_rises) {
+  const WorkingBlocks blocks = working_blocks(map, clean);
+  const std::vector<std::size_t> starts = map.starts(limits::least_values, only_rises);
+  std::size_t best = blocks.parts.front();
+  if (starts.empty()) return best;
+  const std::vector<Fit> laws = all_fits(blocks.points);
+  const Fit& whole = best_law(laws);
+  double least = whole.score - (whole.law == Law::stairs ? limits::start_beside_stairs : limits::start_evidence);
+  for (const std::size_t start : starts) {
+    const auto part = static_cast<std::size_t>(std::find(blocks.parts.begin(), blocks.parts.end(), start) -
+                                               blocks.parts.begin());
+    std::vector<std::size_t> behind(blocks.points.size() - blocks.begins[part]);
+    if (behind.size() < limits::least_values) continue;
+    std::iota(behind.begin(), behind.end(), blocks.begins[part]);
+    const Points work = only(blocks.points, behind);
+    const std::vector<Fit> laws = all_fits(work);
+    const Fit& law = best_law(laws);
+    const double variance = std::max(law.rss / static_cast<double>(work.size()), work.floor * work.floor);
+    const double cost = law.score + cost_as_lines(blocks, part, variance);
+    if (cost < least) least = cost, best = start;
+  }
+  return best;
+}
+
+Approach approach_to(const StageMap& map, const Points& clean, const std::vector<std::size_t>& work) {
+  const auto level_at = [&](std::size_t value) {
+    const auto part = std::find_if(map.parts().begin(), map.parts().end(),
+                                   [&](const StageMap::Part& p) { return value < p.segment.end; });
+    return part->segment.at(clean.x[value]);
+  };
+  Approach approach;
+  const double final = level_at(work.back()), begin = clean.x.front(), end = clean.x[work.back()];
+  approach.way = final - level_at(0);
+  const double open = (1 - limits::done) * std::abs(approach.way);
+  std::size_t i = work.back();
+  while (i > 0 && std::abs(clean.y[i - 1] - final) <= std::max(open, 2 * map.noise().sigma)) --i;
+  approach.done = (clean.x[i] - begin) / (end - begin);
+  for (const StageMap::Part& part : map.parts())
+    if (part.segment.end <= work.front())
+      approach.moved += std::max(0.0, std::abs(clean.y[part.segment.end - 1] - clean.y[part.segment.begin]) -
+                                          limits::sigmas * map.noise().sigma);
+  return approach;
+}
+
+/// Neighbours of one kind as one stage, at printed steps; `kept` leads from the map's values to those of `samples`.
+std::vector<Stage> stages_of(const StageMap& map, const Samples& samples, const std::vector<std::size_t>& kept) {
+  std::vector<Stage> stages;
+  for (const RunExtent& run : samples.earlier_runs) {
+    stages.push_back({StageKind::working, run.first_step, run.last_step, run.first_value, run.last_value, 0});
+    stages.push_back({StageKind::restart, run.last_step, run.last_step, run.last_value, run.last_value, 0});
+  }
+  const double sign = samples.counts_down ? -1 : 1;
+  const auto joined = [](StageKind a, StageKind b) { return a == b; };
+  for (std::size_t i = 0; i < map.parts().size();) {
+    std::size_t last = i;
+    while (last + 1 < map.parts().size() && joined(map.parts()[i].kind, map.parts()[last + 1].kind)) ++last;
+    const std::size_t from = kept[map.parts()[i].segment.begin], to = kept[map.parts()[last].segment.end - 1];
+    Stage stage{map.parts()[i].kind, samples.printed[from], samples.printed[to], sign * samples.points.y[from],
+                sign * samples.points.y[to], 0};
+    if (last == i)
+      stage.slope = sign * map.parts()[i].segment.slope;
+    else if (samples.points.x[to] > samples.points.x[from])
+      stage.slope = (stage.last_value - stage.first_value) / (samples.points.x[to] - samples.points.x[from]);
+    stages.push_back(stage);
+    i = last + 1;
+  }
+  return stages;
+}
+
+/// Cuts the run into stages and leaves in `scene` the values of the working stage that it ended in.
+void keep_working_stage(Scene& scene, const std::vector<std::size_t>& spikes) {
+  const Samples& run = scene.samples;
+  std::vector<std::size_t> kept;  // values of the run that are no spikes
+  for (std::size_t i = 0, next = 0; i < run.points.size(); ++i) {
+    if (next < spikes.size() && spikes[next] == i)
+      ++next;
+    else
+      kept.push_back(i);
+  }
+  const Points clean = only(run.points, kept);
+  StageMap map(clean, run.counts_down, scene.series.has_times);
+  const std::size_t first = start_of_work(map, clean, cannot_fall(scene.series, run.points));
+  map.begin_work_at(first);
+  scene.stages = stages_of(map, run, kept);
+  const std::vector<std::size_t> work = map.values_of_work(first);
+  if (work.front() > 0) scene.approach = approach_to(map, clean, work);
+
+  // The values of the work, and the spikes among them.
+  Samples samples = run;
+  samples.points = {{}, {}, {}, run.points.quantum, run.points.floor};
+  samples.printed.clear();
+  scene.spikes.clear();
+  std::size_t next = 0, last_value = kept.size();
+  const auto take = [&](std::size_t i, double x) {
+    samples.points.x.push_back(x);
+    samples.points.y.push_back(run.points.y[i]);
+    samples.points.weight.push_back(run.points.weight[i]);
+    samples.printed.push_back(run.printed[i]);
+  };
+  for (const std::size_t value : work) {
+    const std::size_t i = kept[value];
+    const double shift = map.paused_behind(value);
+    const bool goes_on = value > 0 && value - 1 == last_value;
+    for (; next < spikes.size() && spikes[next] < i; ++next) {
+      if (!goes_on) continue;
+      scene.spikes.push_back(samples.points.size());
+      take(spikes[next], run.points.x[spikes[next]] + shift);
+    }
+    samples.pauses_cut = samples.pauses_cut || shift > 0;
+    take(i, run.points.x[i] + shift);
+    last_value = value;
+  }
+  scene.samples = std::move(samples);
+}
+
 }  // namespace
 
 Scene scene_of(const Series& series, const GrowthOptions& options) {
-  Scene scene{series, options, samples_of(series, options.failure_step), {}, {}, {}, false};
+  Scene scene{series, options, samples_of(series, options.failure_step), {}, {}, {}, false, {}, {}};
+  if (scene.samples.points.size() < limits::least_values) return scene;
+  keep_working_stage(scene, find_spikes(scene.samples.points));
   const Points& all = scene.samples.points;
-  if (all.size() < limits::least_values) return scene;
-  scene.spikes = find_spikes(all);
   const Points clean = without(all, scene.spikes);
-  const double range = quantile_of(clean.y, 0.98) - quantile_of(clean.y, 0.02);
+  const double range = usual_range(clean);
   scene.points = thinned(clean, range);
-  scene.points.floor =
-      std::max({all.quantum / std::sqrt(12.0), limits::imperfection * range, 1e-9 * std::abs(all.y[0]), 1.0});
+  scene.points.floor = noise_floor(clean, range);
   scene.maximum = cannot_fall(series, all);
   scene.fits = all_fits(scene.points);
   return scene;
@@ -152,7 +326,7 @@ Rise rise_of(const Fit& fit, const Scene& scene) {
     case Law::cycle_line:
       return column(line_column(fit.law));
     case Law::bend:  // slowing down: only what it still does counts
-      if (fit.beta[2] / (1 - fit.theta[0]) < fit.beta[1] / fit.theta[0]) return column(2);
+      if (slows_down(fit)) return column(2);
       break;
     case Law::step_line:  // after a fall the floor counts, and a floor has risen only if it starts higher than the
                           // first

@@ -307,19 +307,24 @@ std::vector<std::size_t> find_spikes(const Points& points) {
   for (std::size_t i = 0; i < n; ++i) y[i] -= drift * static_cast<double>(i);
   const double threshold = std::max(spike_threshold * noise_of(steps, drift, points), 3 * points.quantum);
   const std::size_t longest = std::max(longest_spike, n / spike_share);
+  // Where the series grows in one part only, its level part falls against the slope of the other one.
+  const auto stands_out = [&](double leap) { return std::min(std::abs(leap), std::abs(leap + drift)) > threshold; };
   for (std::size_t i = 1; i + 1 < n;) {
     std::size_t taken = 0;
     const double leap = y[i] - y[i - 1];
-    for (std::size_t length = 1; std::abs(leap) > threshold && length <= longest && i + length < n && taken == 0;
+    for (std::size_t length = 1; stands_out(leap) && length <= longest && i + length < n && taken == 0;
          ++length) {
       const double back = y[i + length] - y[i + length - 1];
-      if (std::abs(back) <= threshold || (back > 0) == (leap > 0)) continue;
+      if (!stands_out(back) || (back > 0) == (leap > 0)) continue;
       const std::size_t reach = length + 3;  // most of what surrounds it must not be spikes themselves
       const double before = neighbourhood(y, i >= reach ? i - reach : 0, i);
       const double after = neighbourhood(y, i + length, std::min(n, i + length + reach));
       const auto [least, most] = std::minmax_element(y.begin() + static_cast<std::ptrdiff_t>(i),
                                                      y.begin() + static_cast<std::ptrdiff_t>(i + length));
-      if (leap > 0 ? *least > std::max(before, after) + threshold : *most < std::min(before, after) - threshold)
+      // It starts and ends at the usual level: the last values of a longer excursion are no spike.
+      const bool whole = std::abs(y[i - 1] - before) <= threshold && std::abs(y[i + length] - after) <= threshold;
+      if (whole &&
+          (leap > 0 ? *least > std::max(before, after) + threshold : *most < std::min(before, after) - threshold))
         taken = length;
     }
     for (std::size_t j = i; j < i + taken; ++j) spikes.push_back(j);

@@ -98,6 +98,14 @@ struct ReportCurvePoint {
   double x = 0, y = 0, low = 0, high = 0;
 };
 
+/// What the run was doing; steps and values as printed.
+struct ReportStage {
+  std::string kind;  ///< "idle", "load", "warmup", "working", "evaluation", "pause", "release" or "restart"
+  double first_step = 0, last_step = 0, first_value = 0, last_value = 0;
+  double slope = 0;  ///< per step
+};
+
+/// All but the stages speaks of the working stage that the run ended in.
 struct ReportTrend {
   bool leak = false;
   std::string shape;
@@ -110,6 +118,7 @@ struct ReportTrend {
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
   std::string why;
+  std::vector<ReportStage> stages;  ///< in order; empty where the values are too few
   std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and on to the forecast; may be empty
 };
 

@@ -116,6 +116,7 @@ class Reader {
   void read_bar();
   void read_places();
   bool is_parameter() const;
+  bool counts_work_done(std::size_t n) const;
   std::optional<std::size_t> place_in_epoch(std::size_t n) const;
   void judge_line();
   bool read_length(const Phrase& p, std::size_t n);
@@ -297,6 +298,12 @@ bool Reader::is_parameter() const {
   return n >= 4 && tokens_[0].is('#') && is_word(1) && tokens_[n - 2].is(':') && is_number(n - 1);
 }
 
+/// "after 50 iterations": the number stands in front of its word.
+bool Reader::counts_work_done(std::size_t n) const {
+  return is_word(n - 1) && tokens_[n - 1].name == "after" && is_word(n + 1) && whole(n) &&
+         (tokens_[n + 1].name == "iterations" || tokens_[n + 1].name == "steps");
+}
+
 /// step, iteration, batch and epoch by their words.
 void Reader::read_places() {
   if (out_.step || out_.other_work || is_parameter()) return;
@@ -304,6 +311,11 @@ void Reader::read_places() {
   if (out_.epoch) out_.total.reset();  // of a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {
     if (!is_number(n)) continue;
+    if (best == 0 && counts_work_done(n)) {
+      best = 1;
+      place(n, std::nullopt);
+      continue;
+    }
     const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     const std::string_view name = p.identifiers.back();

@@ -237,7 +237,11 @@ class Assembler {
                t.models,
                {},
                t.why,
+               {},
                {}};
+    for (const Stage& stage : t.stages)
+      r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step, stage.first_value,
+                                stage.last_value, stage.slope});
     for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
     if (t.forecast)
       r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low,

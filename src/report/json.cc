@@ -145,6 +145,15 @@ Json trend(const ReportTrend& of, bool whole) {
   });
   if (of.forecast) object["forecast"] = forecast(*of.forecast);
   object["why"] = of.why;
+  if (!of.stages.empty())
+    object["stages"] = list(of.stages, [&](const ReportStage& s) {
+      return Json{{"kind", s.kind},
+                  {"first_step", step(s.first_step)},
+                  {"last_step", step(s.last_step)},
+                  {"first_value", number(s.first_value, whole)},
+                  {"last_value", number(s.last_value, whole)},
+                  {"slope", number(s.slope, false)}};
+    });
   if (!of.curve.empty())
     object["curve"] = list(of.curve, [&](const ReportCurvePoint& p) {
       return Json::array({step(p.x), number(p.y, whole), number(p.low, whole), number(p.high, whole)});

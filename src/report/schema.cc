@@ -255,6 +255,21 @@ std::string_view report_schema() {
       },
       "required": ["capacity_bytes", "step", "step_low", "step_high", "beyond_data"]
     },
+    "stage": {
+      "type": "object",
+      "properties": {
+        "kind": {
+          "type": "string",
+          "enum": ["idle", "load", "warmup", "working", "evaluation", "pause", "release", "restart"]
+        },
+        "first_step": {"type": ["number", "null"]},
+        "last_step": {"type": ["number", "null"]},
+        "first_value": {"type": ["number", "null"]},
+        "last_value": {"type": ["number", "null"]},
+        "slope": {"type": ["number", "null"], "description": "bytes per step"}
+      },
+      "required": ["kind", "first_step", "last_step", "first_value", "last_value", "slope"]
+    },
     "trend": {
       "type": "object",
       "properties": {
@@ -292,6 +307,11 @@ std::string_view report_schema() {
         },
         "forecast": {"$ref": "#/$defs/forecast"},
         "why": {"type": "string"},
+        "stages": {
+          "type": "array",
+          "description": "what the run was doing, in order; the rest of the trend speaks of the working stage that it ended in",
+          "items": {"$ref": "#/$defs/stage"}
+        },
         "curve": {
           "type": "array",
           "description": "of the model, for drawing: step, value, and the 95 % interval of the curve there",

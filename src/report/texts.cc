@@ -92,9 +92,13 @@ class Walk {
   }
   void operator()(ReportTrend& of) {
     auto& [leak, shape, confidence, slope, acceleration, onset, change_points, period, model, models, forecast, why,
-           curve] = of;
+           stages, curve] = of;
     all(leak, shape, confidence, slope, acceleration, onset, change_points, period, model, models, forecast, why,
-        curve);
+        stages, curve);
+  }
+  void operator()(ReportStage& of) {
+    auto& [kind, first_step, last_step, first_value, last_value, slope] = of;
+    all(kind, first_step, last_step, first_value, last_value, slope);
   }
   void operator()(ReportCurvePoint& of) {
     auto& [x, y, low, high] = of;

@@ -283,7 +283,10 @@ TEST_CASE("values behind the failure are ignored") {
   series.quantum = 0.01 * GB;
   for (int i = 0; i < 40; ++i) series.add(i, 0, GB * (i < 30 ? 10 + 0.2 * i : 3));
   CHECK(growth_of(series, {20 * GB, 29.0}).leak);
-  CHECK_FALSE(growth_of(series, {20 * GB, {}}).leak);
+  const Trend trend = growth_of(series, {20 * GB, {}});  // without a failure, the fall is the end of the work
+  CHECK(trend.leak);
+  CHECK(trend.stages.back().kind == StageKind::release);
+  CHECK(trend.stages.back().first_step == 30);
 }
 
 TEST_CASE("what is left is read upside down") {

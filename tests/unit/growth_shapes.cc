@@ -118,7 +118,7 @@ TEST_CASE("shape: one step, two steps", "[shapes]") {
          .shapes = {Shape::step}});
   holds({.curve = [](int, double t) { return 14 - 3.0 * (t > 0.3) + 3.0 * (t > 0.6); },
          .lengths = {25, 60, 240, 2000},
-         .shapes = {Shape::step}});
+         .shapes = {Shape::step, Shape::flat}});  // flat, but for a stage between
 }
 
 TEST_CASE("shape: a sawtooth", "[shapes]") {
