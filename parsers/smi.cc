@@ -394,6 +394,7 @@ class CsvRows final : public Rows {
       kept.number = amount.number;
       kept.unit = amount.unit;
       kept.decimals = amount.decimals;
+      if (row.used && row.free) kept.whole = row.used->number * row.used->unit + row.free->number * row.free->unit;
     }
     return true;
   }
@@ -411,6 +412,7 @@ class CsvRows final : public Rows {
     reading.value = row.number * row.unit;
     reading.quantum = row.decimals == 0 ? row.unit : row.unit / std::pow(10.0, row.decimals);
     reading.quantum = std::max(1.0, reading.quantum);
+    reading.capacity = row.whole;
     sink.reading(reading, {}, time);
   }
 
@@ -418,6 +420,7 @@ class CsvRows final : public Rows {
   /// What is kept of a row.
   struct Kept {
     enum class Kind { process, date, card, used, free } kind = Kind::card;
+    double whole = 0;  ///< bytes used and free
     std::uint32_t card = 0;
     int decimals = 0;
     double number = 0, unit = 0;

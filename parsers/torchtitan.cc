@@ -10,7 +10,7 @@ namespace {
 constexpr Gauge gauges[] = {
     checked(Gauge{.name = "torchtitan/step",
                   .anchor = "GiB(",
-                  .form = "step: {step} loss:~memory: {max_reserved}GiB({skip}%)",
+                  .form = "step: {step} loss:~memory: {max_reserved}GiB({percent}%)",
                   .unit = static_cast<double>(GiB),
                   .unit_name = "GiB",
                   .maxima = SeriesKind::reset_maximum,

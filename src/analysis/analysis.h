@@ -89,7 +89,7 @@ bool belongs(const Series& series, const Incident* incident);
 /// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
 std::optional<i64> read_capacity(std::string_view text);
 
-/// Bytes of the card that the log speaks of: the message's, the user's, or a printed one.
+/// Bytes of the GPU that the log speaks of: the user's word, the message's, a printed one, or that of the GPU's model.
 std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident,
                                   const AnalysisOptions& options);
 

@@ -379,6 +379,13 @@ void turn_over(Trend& trend) {
   for (CurvePoint& p : trend.curve) p = {p.x, -p.y, -p.high, -p.low};
 }
 
+Stage working_stage_of(const Scene& scene) {
+  const Samples& samples = scene.samples;
+  const double sign = samples.counts_down ? -1 : 1;
+  return {StageKind::working, samples.printed.front(), samples.printed.back(), sign * samples.points.y.front(),
+          sign * samples.points.y.back(), 0};
+}
+
 }  // namespace
 
 std::string_view to_string(Shape shape) {
@@ -415,6 +422,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     return trend;
   }
   trend.stages = scene.stages;
+  trend.working = working_stage_of(scene);
   const GrowthVerdict verdict = judge(scene);
   trend.leak = verdict.leak;
   trend.model = to_string(verdict.chosen->law);

@@ -48,6 +48,7 @@ struct Trend {
   double detectable_slope = 0;    ///< "cannot exclude a leak below this", bytes per step; 0 when not computed
   std::vector<CurvePoint> curve;  ///< the fit, for drawing: over the window and on to the forecast, at printed steps;
                                   ///< empty where the fit counts other steps than the log prints
+  Stage working;                  ///< the stage that all of this speaks of
   std::vector<Stage> stages;      ///< in order; one working stage where nothing else was seen
   std::string why;                ///< one line for people
 };

@@ -263,6 +263,11 @@ void keep_working_stage(Scene& scene, const std::vector<std::size_t>& spikes) {
   map.begin_work_at(first);
   scene.stages = stages_of(map, run, kept);
   const std::vector<std::size_t> work = map.values_of_work(first);
+  if (work.size() < limits::least_values) {  // what is left shows nothing: all of it is one stage then
+    scene.stages.clear();
+    scene.spikes = spikes;
+    return;
+  }
   if (work.front() > 0) scene.approach = approach_to(map, clean, work);
 
   // The values of the work, and the spikes among them.

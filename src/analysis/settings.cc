@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/analysis.h"
+#include "analysis/gpu_models.h"
 
 namespace oomdoctor {
 namespace {
@@ -91,8 +92,12 @@ std::optional<i64> known_capacity(const Case& story, const std::optional<Inciden
                                   const AnalysisOptions& options) {
   if (options.capacity) return options.capacity;
   if (incident && incident->oom.kind == OomKind::device && incident->oom.capacity) return incident->oom.capacity->count;
-  const auto printed = story.settings.find("capacity");
-  return printed == story.settings.end() ? std::nullopt : read_capacity(printed->second.value);
+  if (const auto printed = story.settings.find("capacity"); printed != story.settings.end())
+    return read_capacity(printed->second.value);
+  const auto gpu = story.settings.find("gpu");
+  if (gpu == story.settings.end()) return std::nullopt;
+  const auto model = find_gpu_model(gpu->second.value);
+  return model ? std::optional(model->bytes()) : std::nullopt;
 }
 
 void setting_facts(const Case& story, const Incident* incident, Facts& facts) {

@@ -62,8 +62,9 @@ std::optional<std::size_t> choose_main(const Case& story, const std::vector<Tren
   return best;
 }
 
-/// What exports say of this card, or of this part of one ("MIG 0/2/0").
+/// What the log says of this GPU, or of this part of one ("MIG 0/2/0"), or prints beside the values.
 std::optional<i64> own_capacity(const Case& story, const Series& s) {
+  if (s.capacity > 0) return whole_number(s.capacity);
   for (const std::string& name : {s.label, s.where.device ? std::to_string(*s.where.device) : std::string()})
     if (const auto found = story.settings.find("capacity/" + name); found != story.settings.end())
       return read_capacity(found->second.value);
@@ -113,6 +114,35 @@ void tell_units(const Case& story, std::vector<Note>& notes) {
   }
 }
 
+/// How full a memory became, where that alone is news: the largest value at or above one of the marks.
+constexpr auto full_marks = std::to_array<double>({0.99, 0.95, 0.90});
+
+void tell_full(const Case& story, std::optional<i64> capacity, std::vector<Note>& notes) {
+  for (const Series& s : story.series) {
+    if ((s.metric != Metric::used && s.metric != Metric::reserved && s.metric != Metric::memory &&
+         s.metric != Metric::host_used) ||
+        s.n == 0)
+      continue;
+    const auto own = own_capacity(story, s);
+    const auto whole = own ? own : is_device_metric(s.metric) ? capacity : std::nullopt;
+    if (!whole || s.max_value > static_cast<double>(*whole)) continue;
+    const double share = s.max_value / static_cast<double>(*whole);
+    const auto mark = std::find_if(full_marks.begin(), full_marks.end(), [&](double m) { return share >= m; });
+    if (mark == full_marks.end()) continue;
+    const std::string place = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
+                              : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
+                                            : "";
+    const std::string of = s.where.device ? fmt::format("GPU {}", *s.where.device)
+                           : s.metric == Metric::host_used ? "host RAM"
+                                                           : "the GPU";
+    notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
+                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of,
+                                 std::floor(100 * *mark), std::string(to_string(s.metric)),
+                                 bytes_text(*whole - whole_number(s.max_value)), bytes_text(*whole), place),
+                     s.last_evidence});
+  }
+}
+
 /// How close live tensors came to the end of the device in a run that went well. Caches may take it all and do no harm.
 void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
   const Series* tightest = nullptr;
@@ -134,6 +164,9 @@ void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
        tightest->last_evidence});
 }
 
+/// Steps of the working stage.
+double window_of(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
+
 /// No failure yet, but a series that will fill its device: the one that will be full first.
 std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<Trend>& trends) {
   std::optional<std::size_t> worst;
@@ -143,9 +176,9 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
     if (!t.leak || !t.forecast || t.confidence < growth_limits::risk_confidence ||
         s.kind == SeriesKind::running_maximum)
       continue;
-    if (t.forecast->step_low - s.last_x > risk_windows * (s.last_x - s.first_x)) continue;
+    if (t.forecast->step_low - s.last_x > risk_windows * window_of(t)) continue;
     const auto left = [&](std::size_t k) {
-      return (trends[k].forecast->step - story.series[k].last_x) / (story.series[k].last_x - story.series[k].first_x);
+      return (trends[k].forecast->step - story.series[k].last_x) / window_of(trends[k]);
     };
     if (!worst || rank_of(s.metric) < rank_of(story.series[*worst].metric) ||
         (s.metric == story.series[*worst].metric && left(i) < left(*worst)))
@@ -153,8 +186,6 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
   }
   return worst;
 }
-
-double window_of(const Series& s) { return std::max(1.0, s.last_x - s.first_x); }
 
 void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity,
                     Facts& facts) {
@@ -172,7 +203,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   facts.set("trend.settled", Value{settled}, both);
   facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
   if (s.n >= few_points) facts.set("trend.flat", Value{!t.leak && !settled && !maxima}, both);
-  const double last_slope = t.slope.value + t.acceleration.value * window_of(s) / 2;
+  const double last_slope = t.slope.value + t.acceleration.value * window_of(t) / 2;
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);
   const std::string per = s.has_times ? " per second" : s.has_steps ? " per step" : " per value";
@@ -182,19 +213,20 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);
   facts.set("trend.headroom_share", number((full - s.max_value) / full), both);
-  if (full > s.first_value) {
+  // How much of the way a growth explains is a question once the way has been gone.
+  if (const double start = t.working.first_value; incident != nullptr && full > start) {
     double reached = s.last_value;
-    if (t.leak && incident != nullptr && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
-      reached += (t.slope.value + t.acceleration.value * window_of(s) / 2) *
+    if (t.leak && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
+      reached += (t.slope.value + t.acceleration.value * window_of(t) / 2) *
                  (static_cast<double>(*incident->when.step) - s.last_x);
-    facts.set("trend.explained_share", number(std::clamp((reached - s.first_value) / (full - s.first_value), 0.0, 1.0)),
+    facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)),
               both);
   }
   if (t.leak && t.forecast) {
     facts.set("trend.steps_to_full", number(std::max(0.0, t.forecast->step_low - s.last_x)), both);
     if (incident != nullptr && incident->when.step) {
       const auto died = static_cast<double>(*incident->when.step);
-      const double slack = forecast_tolerance * window_of(s);
+      const double slack = forecast_tolerance * window_of(t);
       facts.set("trend.forecast_agrees",
                 Value{died >= t.forecast->step_low - slack &&
                       (!t.forecast->step_high || died <= *t.forecast->step_high + slack)},
@@ -239,8 +271,8 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
     const Series& s = story.series[i];
     GrowthOptions growth;
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
-    if (s.metric == Metric::used)
-      if (const auto own = own_capacity(story, s)) growth.capacity = static_cast<double>(*own);
+    if (const auto own = own_capacity(story, s); own && (s.metric == Metric::used || s.capacity > 0))
+      growth.capacity = static_cast<double>(*own);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
@@ -248,6 +280,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
   });
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis);
+  if (incident == nullptr) tell_full(story, capacity, analysis.notes);
   const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;
   if (incident == nullptr) {
     const std::vector<Evidence> because =

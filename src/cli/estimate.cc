@@ -1,6 +1,7 @@
 // oomdoctor estimate: what a run will need, before there is a log.
 #include <fmt/format.h>
 
+#include "analysis/gpu_models.h"
 #include "base/bytes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -34,8 +35,8 @@ MemoryEstimate estimate_of(const EstimateRequest& request) {
   estimate.budget = budget_of(request.model, request.run);
   tell_of_mixed_precision(request, estimate);
   if (!estimate.capacity) {
-    for (const Card& card : cards())
-      if (fits(estimate.budget, bytes_of(card))) estimate.cards_that_hold.emplace_back(card.name);
+    for (const GpuModel& model : gpu_models())
+      if (model.common && fits(estimate.budget, model.bytes())) estimate.cards_that_hold.emplace_back(model.name);
     return estimate;
   }
   const i64 capacity = *estimate.capacity;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/gpu_models.h"
 #include "base/error.h"
 #include "cli/model_config.h"
 #include "report/words.h"
@@ -232,11 +233,11 @@ void read_card(const Arguments& arguments, MemoryEstimate& said) {
   const auto typed = arguments.value("card");
   if (!typed) return;
   std::vector<std::string> names;
-  for (const Card& card : cards()) {
-    names.emplace_back(card.name);
-    if (bare(card.name) != bare(*typed)) continue;
-    said.card = card.name;
-    said.capacity = bytes_of(card);
+  for (const GpuModel& model : gpu_models()) {
+    names.emplace_back(model.name);
+    if (bare(model.name) != bare(*typed)) continue;
+    said.card = model.name;
+    said.capacity = model.bytes();
     return;
   }
   const auto unit = std::min(typed->find_first_not_of("0123456789.,"), typed->size());
@@ -301,18 +302,6 @@ const std::vector<OptionGroup>& estimate_option_groups() {
   };
   return groups;
 }
-
-// What torch prints as the total capacity of the card; the least where drivers differ. Vendors' names count otherwise.
-const std::vector<Card>& cards() {
-  static const std::vector<Card> table = {
-      {"T4", 14.56},       {"V100-16GB", 15.77}, {"L4", 22.03},        {"RTX-4090", 23.52}, {"RTX-3090", 23.69},
-      {"RTX-5090", 31.36}, {"V100-32GB", 31.73}, {"A100-40GB", 39.38}, {"L40S", 44.40},     {"A6000", 47.50},
-      {"H100", 79.10},     {"A100-80GB", 79.15}, {"H200", 139.80},     {"B200", 178.35},    {"MI300X", 191.69},
-  };
-  return table;
-}
-
-i64 bytes_of(const Card& card) { return whole_number(std::round(card.gibibytes * static_cast<double>(GiB))); }
 
 EstimateRequest estimate_request_of(const Arguments& arguments) {
   if (!arguments.words.empty())

@@ -22,11 +22,4 @@ struct EstimateRequest {
 /// Reads --config first; an option beside it has the last word. Throws Error.
 EstimateRequest estimate_request_of(const Arguments& arguments);
 
-struct Card {
-  std::string_view name;
-  double gibibytes;
-};
-const std::vector<Card>& cards();  ///< the smallest first
-i64 bytes_of(const Card& card);
-
 }  // namespace oomdoctor::cli

@@ -106,6 +106,7 @@ struct Reading {
   SeriesKind kind = SeriesKind::gauge;
   double value = 0;             ///< bytes
   double quantum = 0;           ///< bytes of one unit of the last printed digit
+  double capacity = 0;          ///< bytes of the whole that the value is a part of, where the line prints it; else 0
   std::string unit;             ///< as printed ("GB", "MiB", "")
   bool ambiguous_unit = false;  ///< the letters do not tell 10^9 from 2^30
   std::string label;            ///< as printed ("Memory", "mem"); keeps two series of one metric apart

@@ -149,7 +149,7 @@ void Series::rescale(double factor) {
     bucket.low *= factor;
     bucket.high *= factor;
   }
-  for (double* value : {&quantum, &first_value, &last_value, &max_value, &min_value}) *value *= factor;
+  for (double* value : {&quantum, &capacity, &first_value, &last_value, &max_value, &min_value}) *value *= factor;
 }
 
 }  // namespace oomdoctor

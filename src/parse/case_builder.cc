@@ -293,6 +293,7 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
     x = series.last_x + series.interval;
   }
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
+  if (r.capacity > 0 && (series.capacity <= 0 || r.value >= series.max_value)) series.capacity = r.capacity;
   const std::size_t before = series.buckets().size();
   series.add(x, t, r.value);
   buckets_ = buckets_ - before + series.buckets().size();

@@ -1,6 +1,7 @@
 #include "parse/fold.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace oomdoctor {
 namespace {
@@ -26,14 +27,18 @@ void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink&
   if (where.rank || where.device) sink.at(where);
   if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
   const double unit = form.gauge().unit;
-  for (const GaugeValue& v : values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const GaugeValue& v = values[i];
     const GaugeNumber& number = form.numbers()[v.number];
     if (number.kind != Kind::memory || v.value < 0) continue;
     Reading reading = number.reading;
     reading.value = v.value * unit;
     reading.quantum = unit;
-    for (int i = 0; i < v.decimals; ++i) reading.quantum /= 10;
+    for (int k = 0; k < v.decimals; ++k) reading.quantum /= 10;
     reading.quantum = std::max(1.0, reading.quantum);
+    // "41.27GiB(52.16%)": of what there is.
+    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == Kind::percent && values[i + 1].value > 0)
+      reading.capacity = std::round(100 * reading.value / values[i + 1].value);
     sink.reading(reading, step);
   }
 }

@@ -119,10 +119,11 @@ std::optional<Metric> metric_of(std::string_view name) {
 }
 
 std::span<const std::string_view> number_names() {
-  static constexpr std::array<std::string_view, 18> names{
+  static constexpr std::array<std::string_view, 19> names{
       "step",     "epoch",        "epoch0", "total",    "rank",      "device",
       "skip",     "memory",       "used",   "free",     "allocated", "max_allocated",
-      "reserved", "max_reserved", "active", "host_rss", "host_used", "host_available"};
+      "reserved", "max_reserved", "active", "host_rss", "host_used", "host_available",
+      "percent"};
   return names;
 }
 
@@ -175,12 +176,13 @@ GaugeForm::GaugeForm(const Gauge& gauge) : gauge_(&gauge) {
 
 std::uint32_t GaugeForm::add_number(std::string_view name) {
   using Kind = GaugeNumber::Kind;
-  static constexpr std::array<std::pair<std::string_view, Kind>, 6> places{{{"step", Kind::step},
+  static constexpr std::array<std::pair<std::string_view, Kind>, 7> places{{{"step", Kind::step},
                                                                             {"epoch", Kind::epoch},
                                                                             {"epoch0", Kind::epoch0},
                                                                             {"total", Kind::total},
                                                                             {"rank", Kind::rank},
-                                                                            {"device", Kind::device}}};
+                                                                            {"device", Kind::device},
+                                                                            {"percent", Kind::percent}}};
   for (std::uint32_t i = 0; i < numbers_.size(); ++i)
     if (numbers_[i].name == name) return i;  // in several of the choices
   GaugeNumber number;

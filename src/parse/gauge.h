@@ -23,7 +23,7 @@ struct GaugeValue {
 
 /// What a number of a form is.
 struct GaugeNumber {
-  enum class Kind { step, epoch, epoch0, total, rank, device, skip, memory } kind = Kind::skip;
+  enum class Kind { step, epoch, epoch0, total, rank, device, skip, percent, memory } kind = Kind::skip;
   std::string_view name;  ///< as in the form
   Reading reading;        ///< of memory: all but the value and its print step
 };

@@ -467,6 +467,7 @@ void Reader::read_values() {
     Phrase said = p;
     if (!said.device) said.device = device, said.device_at = device_at;
     digits_matter_ |= !unit;  // they tell what it is
+    const std::size_t kept = out_.values.size() + 1;
     if (unit) {
       keep(said, *label, number, unit);
     } else if (counts_bytes(said, *label, n)) {
@@ -475,6 +476,12 @@ void Reader::read_values() {
                !is_word(n + 1)) {
       bare_.emplace_back(out_.values.size(), n);
       keep(said, *label, number, std::nullopt);
+    }
+    if (of_total) {
+      const std::size_t total = is_number(n + 2) ? n + 2 : n + 3;
+      if (unit && kept > 0 && out_.values.size() == kept)
+        out_.values.back().reading.capacity = tokens_[total].number.value * unit->bytes;
+      digits_matter_ = true;  // the total is not read again where only digits differ
     }
     if (of_total) n += is_number(n + 2) ? std::size_t{2} : std::size_t{3};
   }

@@ -137,6 +137,7 @@ void fields(Archive& a, Series& of) {
   a("unit", of.unit);
   a("ambiguous_unit", of.ambiguous_unit);
   a("quantum", of.quantum);
+  a("capacity", of.capacity);
   a("has_steps", of.has_steps);
   a("has_times", of.has_times);
   a("first", of.first_evidence);
@@ -411,8 +412,8 @@ class Reader {
     }
     const bool figures = within(most_x, {series.first_x, series.last_x, series.max_x, series.interval}) &&
                          within(most_value, {series.first_value, series.last_value, series.max_value, series.min_value,
-                                             series.quantum}) &&
-                         series.quantum >= 0;
+                                             series.quantum, series.capacity}) &&
+                         series.quantum >= 0 && series.capacity >= 0;
     if (series.n < 0 || !figures) throw Broken{"n: the figures are none of a series"};
     series.restore(std::move(buckets));
   }

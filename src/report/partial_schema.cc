@@ -214,6 +214,7 @@ std::string_view partial_schema() {
         "unit": {"$ref": "#/$defs/text"},
         "ambiguous_unit": {"type": "boolean"},
         "quantum": {"$ref": "#/$defs/number"},
+        "capacity": {"$ref": "#/$defs/number"},
         "has_steps": {"type": "boolean"},
         "has_times": {"type": "boolean"},
         "first": {"$ref": "#/$defs/evidence"},
