@@ -5,6 +5,7 @@
 // every call. The caller's message is the place in the step ("before forward"); with its numbers taken out ("after step
 // 100") it names the series.
 #include <cctype>
+#include <cmath>
 #include <string>
 
 #include "parse/gauge.h"
@@ -88,7 +89,11 @@ void device(const Match& m, Sink& sink) {
 }
 
 void host(const Match& m, Sink& sink) {
-  sink.reading(reading_of(Metric::host_used, SeriesKind::sampled_gauge, m[1], ""));
+  Reading r = reading_of(Metric::host_used, SeriesKind::sampled_gauge, m[1], "");
+  std::size_t at = 0;
+  if (const auto percent = m.has(2) ? read_number(m[2], at) : std::nullopt; percent && percent->value > 0)
+    r.capacity = std::round(100 * r.value / percent->value);
+  sink.reading(r);
 }
 
 void flushes(const Match& m, Sink& sink) {
@@ -131,8 +136,8 @@ constexpr Pattern patterns[] = {
          .emit = device}),
     checked({.name = "deepspeed/host",
              .anchor = "CPU Virtual Memory:",
-             .regex = R"(CPU Virtual Memory: {1,4}used = (\d{1,6}(?:\.\d{1,6})?) GB)",
-             .captures = 1,
+             .regex = R"(CPU Virtual Memory: {1,4}used = (\d{1,6}(?:\.\d{1,6})?) GB(?:, percent = (\d{1,3}(?:\.\d{1,2})?)%)?)",
+             .captures = 2,
              .example = "[2024-05-11 10:00:01,222] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = "
                         "61.34 GB, percent = 12.2%",
              .emit = host}),

@@ -60,6 +60,32 @@ bool begins_line(std::string_view block, std::size_t at) {
   return before == block.npos || block[before] == '\n' || block[before] == '\r';
 }
 
+/// The line says before the name that it is about the device: a name alone may be anything, and rows of exports are.
+bool speaks_of_device(std::string_view block, std::size_t at) {
+  constexpr std::size_t reach = 60;
+  const std::size_t end_before = block.substr(0, at).find_last_of("\r\n");
+  const std::size_t line = end_before == block.npos ? 0 : end_before + 1;
+  const std::string_view before = block.substr(std::max(line, at - std::min(at, reach)), std::min(reach, at - line));
+  for (const std::string_view word : {"evice", "GPU", "gpu", "cuda", "CUDA", "sing "})
+    if (before.find(word) != before.npos) return true;
+  return false;
+}
+
+/// Other patterns read these.
+bool has_no_form_of_its_own(std::string_view line) {
+  for (const std::string_view form : {"total memory", "(UUID: GPU-", " capacity: ", "evice: cuda"})
+    if (line.find(form) != line.npos) return false;
+  return true;
+}
+
+constexpr const char* named_device =
+    R"(((?:NVIDIA|Tesla|GeForce|AMD Instinct) [A-Za-z0-9][A-Za-z0-9 +-]{1,38}[A-Za-z0-9])(?:[,:]? ?\(?(\d{1,6}(?:\.\d{1,3})? ?[MG]i?B)\b)?)";
+
+void gpu_and_printed_capacity(const Match& m, Sink& sink) {
+  gpu(m, sink);
+  if (m.has(2)) sink.setting("capacity", m[2]);
+}
+
 void colab(const Match&, Sink& sink) { sink.setting("notebook", "Colab"); }
 
 constexpr Pattern patterns[] = {
@@ -133,6 +159,26 @@ constexpr Pattern patterns[] = {
          .example = "device: cuda:0 NVIDIA A40",
          .emit = gpu,
          .aside = true}),
+    checked({.name = "machine/named_device",
+             .anchor = "NVIDIA ",
+             .second_anchor = "Tesla ",
+             .regex = named_device,
+             .captures = 2,
+             .example = "device cuda:0 NVIDIA A100-SXM4-80GB, 79.15 GiB",
+             .emit = gpu_and_printed_capacity,
+             .takes = has_no_form_of_its_own,
+             .near = speaks_of_device,
+             .aside = true}),
+    checked({.name = "machine/named_card",
+             .anchor = "GeForce ",
+             .second_anchor = "AMD Instinct ",
+             .regex = named_device,
+             .captures = 2,
+             .example = "Using GPU: GeForce RTX 3090 (24268 MiB)",
+             .emit = gpu_and_printed_capacity,
+             .takes = has_no_form_of_its_own,
+             .near = speaks_of_device,
+             .aside = true}),
     checked({.name = "machine/device_list",
              .anchor = "(UUID: GPU-",
              .regex = R"(GPU \d{1,3}: ([^(\r\n]{2,60}) \(UUID: GPU-)",

@@ -175,11 +175,12 @@ Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, d
       for (std::size_t row = 0; row < count; ++row)
         for (std::size_t column = 0; column <= row; ++column)
           change[row] += scale * root[row * count + column] * z[column];
+      const double noise = scale * belief.fit.sigma * normal();  // the value that fails is a single one
       double chance = rhythms.size() > 1 ? weights * normal.uniform() : 0;
       std::size_t k = 0;
       while (k + 1 < rhythms.size() && (chance -= rhythms[k].weight) > 0) ++k;
       const Fit drawn = rhythms[k].fit.moved(change);
-      crossings.push_back(crossing(drawn, capacity, from, spacing));
+      crossings.push_back(crossing(drawn, capacity - noise, from, spacing));
     }
   }
   const auto [low, high] = shortest_interval(crossings, 0.9);

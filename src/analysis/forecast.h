@@ -14,8 +14,7 @@ struct Belief {
   double weight = 1;
 };
 
-/// 90 % interval for the step at which the course, without the noise of a single value, reaches `capacity`; `points` is
-/// what the laws were fitted to.
+/// 90 % interval for the step at which the believed curves reach `capacity`; `points` is what they were fitted to.
 Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, double capacity);
 
 }  // namespace oomdoctor

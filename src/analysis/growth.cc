@@ -166,9 +166,9 @@ GrowthVerdict judge(const Scene& scene) {
   if (!verdict.growing) return verdict;
   // A knot or jump that was searched for describes some of any noise: the line stands until it is clearly beaten.
   const Law law = verdict.growing->law;
-  if (const Fit* line = fit_of(scene, Law::linear);
-      (law == Law::bend || law == Law::late || law == Law::step_line) && grows(*line, scene) &&
-      line->score < verdict.growing->score + limits::strong_evidence)
+  if (const Fit* line = fit_of(scene, Law::linear); (law == Law::bend || law == Law::late || law == Law::step_line) &&
+                                                    grows(*line, scene) &&
+                                                    line->score < verdict.growing->score + limits::strong_evidence)
     verdict.growing = line;
   verdict.gap = verdict.bounded->score - verdict.growing->score;
   if (verdict.gap < burden_of_proof(*verdict.growing, *verdict.bounded)) {
@@ -285,10 +285,13 @@ Shape bounded_shape(const Scene& scene, const Fit& fit) {
 Shape shape_with_approach(const Scene& scene, Shape own) {
   if (!scene.approach || own == Shape::noisy || own == Shape::sawtooth || own == Shape::step) return own;
   const Approach& approach = *scene.approach;
-  if (std::abs(approach.way) < visible_change(scene)) return own;
+  if (!approach.decides) return own;
   const double early = std::max(limits::early, 2.01 / static_cast<double>(scene.samples.points.size()));
   if (approach.way > 0 && approach.done <= early) return Shape::warmup;
-  if (approach.moved <= limits::within_steps * std::abs(approach.way)) return Shape::step;
+  const double way = std::abs(approach.way);
+  const bool at_once = approach.largest >= limits::one_jump * way ||
+                       (approach.largest >= limits::two_jumps * way && approach.shortest >= limits::least_level);
+  if (own != Shape::saturating && at_once && approach.moved <= limits::within_steps * way) return Shape::step;
   return approach.way > 0 ? Shape::saturating : own;
 }
 
@@ -310,7 +313,8 @@ std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
   return beliefs;
 }
 
-/// The rise per window at the pace of the stretch that the series ended in: behind a knot, and of the line beside a jump.
+/// The rise per window at the pace of the stretch that the series ended in: behind a knot, and of the line beside a
+/// jump.
 Rise speed_of(const Fit& fit, const Scene& scene) {
   if (fit.law == Law::bend || fit.law == Law::late) {
     const double knot = fit.origin + fit.theta[0] * fit.width, share = (scene.last() - knot) / scene.window();
@@ -382,8 +386,12 @@ void turn_over(Trend& trend) {
 Stage working_stage_of(const Scene& scene) {
   const Samples& samples = scene.samples;
   const double sign = samples.counts_down ? -1 : 1;
-  return {StageKind::working, samples.printed.front(), samples.printed.back(), sign * samples.points.y.front(),
-          sign * samples.points.y.back(), 0};
+  return {StageKind::working,
+          samples.printed.front(),
+          samples.printed.back(),
+          sign * samples.points.y.front(),
+          sign * samples.points.y.back(),
+          0};
 }
 
 }  // namespace
@@ -440,8 +448,9 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     if (trend.forecast) shift(*trend.forecast, -scene.samples.ahead());
   } else {
     trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating
-                  : verdict.doubt == GrowthDoubt::open_end ? shape_with_approach(scene, Shape::spike)
-                                                           : shape_with_approach(scene, bounded_shape(scene, *verdict.bounded));
+                  : verdict.doubt == GrowthDoubt::open_end
+                      ? shape_with_approach(scene, Shape::spike)
+                      : shape_with_approach(scene, bounded_shape(scene, *verdict.bounded));
     trend.curve = curve_of(*verdict.chosen, scene, std::nullopt);
   }
   trend.confidence = confidence_in(scene, verdict, trend);

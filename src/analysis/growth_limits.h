@@ -7,9 +7,11 @@
 namespace oomdoctor::growth_limits {
 
 // Length
-inline constexpr std::size_t least_values = 5;     // a line and its noise need three, a choice between laws two more
-inline constexpr std::size_t least_for_bends = 6;  // with five values a bend can be possible, never shown
-inline constexpr std::size_t most_points = 400;    // longer series are read in block means: the cost stays bounded
+inline constexpr std::size_t least_values = 5;      // a line and its noise need three, a choice between laws two more
+inline constexpr std::size_t least_for_bends = 6;   // with five values a bend can be possible, never shown
+inline constexpr std::size_t most_points = 400;     // longer series are read in block means: the cost stays bounded
+inline constexpr std::size_t least_to_mention = 3;  // fewer values have no direction
+inline constexpr double worth_mention = 1.3;        // a rise over few values that a person would want to hear of
 
 // Believing a curve
 inline constexpr double imperfection = 0.002;  // no law of growth holds more exactly than 1/500 of the movement
@@ -45,6 +47,9 @@ inline constexpr double speeds_up = 1.5;  // end slope against start slope of an
 // Shapes
 inline constexpr double early = 0.15;             // a rise that is done by then is a warm-up
 inline constexpr double done = 0.95;              // the part of a rise that counts as done
+inline constexpr double one_jump = 0.6;           // of the way to a level, between two values: most of it at once …
+inline constexpr double two_jumps = 0.4;          // … or by two equal steps, between levels …
+inline constexpr std::size_t least_level = 3;     // … of at least this many values
 inline constexpr double within_steps = 0.3;       // of the way to a level: more than this is no jump but a rise
 inline constexpr double quiet_level = 0.0075;     // standard deviation against level: below, a person sees a flat line
 inline constexpr double wandering = 0.5;          // autocorrelation above which a level wanders
@@ -57,15 +62,16 @@ inline constexpr double idle_share = 0.3;        // of the work's memory: a cont
 inline constexpr double half_idle = 0.6;         // … or this much, where the log began at the same level
 inline constexpr double same_idle = 0.1;         // of the work's memory: two levels that count as one
 inline constexpr double steep = 0.15;            // of the work's memory within one segment: loading, not growth
+inline constexpr double nearly = 0.9;            // of the work's memory: what is below is still being loaded
 inline constexpr double returns = 0.06;          // of the jump: a course that misses its old line by less goes on
 inline constexpr double returns_at_most = 0.25;  // … and where noise leaves it open, by this much at most
 inline constexpr double same_plateau = 0.3;      // of the usual jump: evaluations of one run resemble each other
 inline constexpr double equal_rises = 0.6;       // slower against faster slope on the two sides of a pause
 inline constexpr double rests = 0.2;             // slope of a pause against that of its sides
 inline constexpr double like_jump = 1 / 3.0;     // smaller against larger: jumps of one staircase
-inline constexpr double quiet_gaps = 3;          // of its gaps: when the next stair is overdue by this much, it has ended
+inline constexpr double quiet_gaps = 3;  // of its gaps: when the next stair is overdue by this much, it has ended
 inline constexpr std::size_t least_before_release = 3;  // values; fewer are no work
-inline constexpr double start_evidence = 6;  // by how much a start of its own has to describe the run better
+inline constexpr double start_evidence = 6;             // by how much a start of its own has to describe the run better
 inline constexpr double start_beside_stairs = 20;  // … where stairs describe it, whose levels are as free as lines
 
 // Ends
@@ -87,6 +93,6 @@ inline constexpr double aliased = 0.5;          // log interval close to a multi
 
 // Growth without a failure
 inline constexpr double risk_confidence =
-    0.45;  // a clear ramp of a sampled gauge has at most 0.57; noise less than this
+    0.3;  // a clear ramp of six sampled values has 0.43; what passes for growth in noise has less than this
 
 }  // namespace oomdoctor::growth_limits

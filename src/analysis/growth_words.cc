@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,8 @@
 namespace oomdoctor {
 
 namespace {
+
+namespace limits = growth_limits;
 
 std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
@@ -34,100 +37,111 @@ std::string place_text(const Scene& scene, double x) {
 
 std::string growth_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
-  const double rise = trend.slope.value * scene.window();
-  std::string text = fmt::format("{} by {} over {} values, {} per {}", scene.samples.counts_down ? "shrinks" : "grows",
-                                 size(rise), scene.samples.points.size(), size(trend.slope.value), unit_of(scene));
+  const double from = fit.law == Law::late ? fit.origin + fit.theta[0] * fit.width : scene.first();
+  std::string text = fmt::format("{} by {} per {} since {}", scene.samples.counts_down ? "shrinks" : "grows",
+                                 size(trend.slope.value), unit_of(scene), place_text(scene, from));
   if (trend.shape == Shape::accelerating)
-    text += fmt::format(" on average, {} per {} at the start and {} at the end", size(fit.slope_at(scene.first())),
-                        unit_of(scene), size(fit.slope_at(scene.last())));
-  if (fit.law == Law::late)
-    text += fmt::format(", since about {}", place_text(scene, fit.origin + fit.theta[0] * fit.width));
-  if (trend.period) text += fmt::format(", under a rhythm of {} {}s", step_text(*trend.period), unit_of(scene));
-  const Fit* line = fit_of(scene, Law::linear);
-  if (trend.shape == Shape::accelerating && line != nullptr)
-    text += fmt::format("; {} describes it better than a straight line by {:.0f} points", trend.model,
-                        line->score - fit.score);
-  else if (verdict.bounded != nullptr)
-    text += fmt::format("; better described than by {} by {:.0f} points", to_string(verdict.bounded->law), verdict.gap);
-  if (scene.options.failure_step && scene.options.capacity && !scene.samples.counts_down && scene.samples.as_printed())
-    text += fmt::format("; at the failure the trend stands at {} of {}", size(fit.at(*scene.options.failure_step)),
-                        size(*scene.options.capacity));
+    text += fmt::format(": {} per {} at the start, {} at the end", size(fit.slope_at(scene.first())), unit_of(scene),
+                        size(fit.slope_at(scene.last())));
+  if (trend.period) text += fmt::format(", with a rhythm of {} {}s", step_text(*trend.period), unit_of(scene));
+  if (verdict.bounded != nullptr)
+    text += fmt::format("; {} describes it better than {} by {:.0f} points", trend.model,
+                        to_string(verdict.bounded->law), verdict.gap);
   return text;
 }
+
+/// "13.0 GiB" as printed values go.
+std::string level_text(double value) { return size(std::abs(value)); }
 
 /// "rises by 2 GiB", in the direction of the printed values.
 std::string movement(const Scene& scene, double way) {
   return fmt::format("{} by {}", (way > 0) != scene.samples.counts_down ? "rises" : "falls", size(std::abs(way)));
 }
 
-/// One jump with its height and its place; more of them with their number and the first place.
+/// The jumps of the law that was chosen for the working stage.
 std::string step_words(const Scene& scene, const Fit& fit) {
-  if (!has_levels(fit.law) && fit.law != Law::step_line) return "changes its level and stays there";
+  const std::string last = level_text(fit.at(scene.last()));
+  if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
   const std::string place = place_text(scene, fit.origin + fit.theta.front() * fit.width);
-  if (fit.theta.size() > 1) return fmt::format("changes its level {} times, first at {}", fit.theta.size(), place);
+  if (fit.theta.size() > 1)
+    return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
   const double height = fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0];
   const bool up = (height > 0) != scene.samples.counts_down;
-  return fmt::format("{} by {} at {} and stays there", up ? "jumps" : "falls", size(std::abs(height)), place);
+  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", size(std::abs(height)), place, last);
 }
 
-/// How the rise of a law that grows without a bound nowhere ends: only what is nearly level at its end levels off.
-std::string end_words(const Scene& scene, const GrowthVerdict& verdict) {
+/// Where the chosen law has gone 95 % of its way, if it is nearly level at its end.
+std::optional<double> settled_at(const Scene& scene, const GrowthVerdict& verdict) {
   if (verdict.doubt == GrowthDoubt::noise || verdict.doubt == GrowthDoubt::records ||
       verdict.doubt == GrowthDoubt::undecided)
-    return "";
-  if (verdict.doubt == GrowthDoubt::levels_off) return " and levels off";
+    return std::nullopt;
   const Fit& fit = *verdict.chosen;
-  const double mean = (fit.at(scene.last()) - fit.at(scene.first())) / scene.window();
-  const bool level = fit.slope_at(scene.last()) <= growth_limits::levelled * mean;
-  return level ? " and levels off" : ", ever more slowly";
+  const double start = fit.at(scene.first()), way = fit.at(scene.last()) - start;
+  const double mean = way / scene.window();
+  if (verdict.doubt != GrowthDoubt::levels_off && fit.slope_at(scene.last()) > growth_limits::levelled * mean)
+    return std::nullopt;
+  for (int i = 0; i < 200; ++i) {
+    const double x = scene.first() + i / 200.0 * scene.window();
+    if (std::abs(fit.at(x) - start) >= growth_limits::done * std::abs(way)) return x;
+  }
+  return scene.last();
+}
+
+/// How the run came to the level of its working stage.
+std::string approach_words(const Scene& scene, const GrowthVerdict& verdict, Shape shape) {
+  const Approach& approach = *scene.approach;
+  const std::string level = level_text(verdict.chosen->at(scene.last()));
+  const std::string place = fmt::format("{} {}", unit_of(scene), step_text(approach.done_step));
+  if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
+  return fmt::format("{} by {} {} {}, then flat at {}",
+                     (approach.way > 0) != scene.samples.counts_down ? "rises" : "falls", size(std::abs(approach.way)),
+                     shape == Shape::step ? "at" : "until", place, level);
 }
 
 std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(scene.last()) - fit.at(scene.first());
+  const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
+  if (scene.approach && came && scene.approach->decides) return approach_words(scene, verdict, trend.shape);
   switch (trend.shape) {
     case Shape::flat:
-      return fmt::format("flat at {}", size(std::abs(level_of(scene))));
+      return "flat at " + level_text(level_of(scene));
     case Shape::spike:
-      if (verdict.doubt == GrowthDoubt::open_end) return "only the last values stand out";
-      return fmt::format("{} of {} values stand out, the rest stays level", scene.spikes.size(),
+      if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values stand out";
+      return fmt::format("flat at {}, {} of {} values stand out", level_text(level_of(scene)), scene.spikes.size(),
                          scene.samples.points.size());
     case Shape::noisy:
       if (way < -least_growth(scene)) return movement(scene, way);
-      return fmt::format("wavers by {} about {}", size(fit_of(scene, Law::constant)->sigma), size(level_of(scene)));
+      return fmt::format("varies around {} by {}, no trend", level_text(level_of(scene)),
+                         size(fit_of(scene, Law::constant)->sigma));
     case Shape::sawtooth:
       return trend.period ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
                                         unit_of(scene))
                           : "rises and falls, the floor stays";
     case Shape::step:
       return step_words(scene, fit);
-    case Shape::warmup:
-      // From the first value itself: the points of a long series are means, and the start is gone in the first of them.
-      return movement(scene, fit.at(scene.last()) - scene.samples.points.y.front()) + " at the start and stays there";
-    default:  // what levels off has risen by the law that would have gone on
-      return movement(scene, verdict.doubt == GrowthDoubt::levels_off ? rise_of(*verdict.growing, scene).value : way) +
-             end_words(scene, verdict);
+    default:
+      break;
   }
+  if (const auto settled = settled_at(scene, verdict))
+    return trend.shape == Shape::warmup ? fmt::format("{} until {}, then flat at {}", movement(scene, way),
+                                                      place_text(scene, *settled), level_text(fit.at(scene.last())))
+                                        : fmt::format("levels off at {} after {}", level_text(fit.at(scene.last())),
+                                                      place_text(scene, *settled));
+  return movement(scene, way) + ", ever more slowly";
 }
 
 std::string doubt_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   switch (verdict.doubt) {
     case GrowthDoubt::undecided:
-      return trend.shape == Shape::saturating ? "; whether it levels off is undecided"
-                                              : "; growth describes it about as well: undecided";
+      return "; too little evidence to exclude growth";
     case GrowthDoubt::small:
-      return fmt::format("; growth of {} is too little to matter", size(rise_of(*verdict.growing, scene).value));
+      return fmt::format("; growth of {} is too small to matter", size(rise_of(*verdict.growing, scene).value));
     case GrowthDoubt::noise:
-      return fmt::format("; the growth seen is within the noise, a leak under {} per {} cannot be excluded",
-                         size(trend.detectable_slope), unit_of(scene));
-    case GrowthDoubt::open_end:
-      return "; without them nothing grows";
-    case GrowthDoubt::levels_off:
-      return "; the last third hardly grows any more";
+      return fmt::format("; a leak below {} per {} would be hidden in the noise", size(trend.detectable_slope),
+                         unit_of(scene));
     case GrowthDoubt::records:
-      return scene.series.kind == SeriesKind::running_maximum
-                 ? "; as a maximum that cannot fall it sets no more new records than chance"
-                 : "; it never falls and sets no more new records than chance";
+      return "; as a maximum it sets no more new records than chance does";
     default:
       return "";
   }
@@ -143,8 +157,12 @@ std::string words_for(const Scene& scene, const GrowthVerdict& verdict, const Tr
 std::string words_for_short(const Scene& scene) {
   const Points& points = scene.samples.points;
   if (points.size() < 2) return "too few values for a trend";
-  return fmt::format("{} values from {} to {}: too few for a trend", points.size(), size(std::abs(points.y.front())),
-                     size(std::abs(points.y.back())));
+  const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
+  const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
+  if (points.size() >= limits::least_to_mention && rises && last >= limits::worth_mention * first && first > 0)
+    return fmt::format("rises by {:.0f}% over {} values: too few to tell a leak from a warm-up",
+                       100 * (last / first - 1), points.size());
+  return fmt::format("{} values: too few for a trend", points.size());
 }
 
 }  // namespace oomdoctor

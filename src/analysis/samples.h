@@ -16,13 +16,13 @@ struct RunExtent {
 };
 
 struct Samples {
-  Points points;                ///< `floor` is the print step's only
-  bool counts_down = false;     ///< the metric says what is left: values are negated, so that growth means use
-  bool epochs_joined = false;   ///< the step counter begins anew every epoch: steps are counted on
-  bool by_order = false;        ///< most steps repeat: values are counted in their place
-  bool pauses_cut = false;      ///< x does not count pauses
+  Points points;                        ///< `floor` is the print step's only
+  bool counts_down = false;             ///< the metric says what is left: values are negated, so that growth means use
+  bool epochs_joined = false;           ///< the step counter begins anew every epoch: steps are counted on
+  bool by_order = false;                ///< most steps repeat: values are counted in their place
+  bool pauses_cut = false;              ///< x does not count pauses
   std::vector<RunExtent> earlier_runs;  ///< those that were left out
-  std::vector<double> printed;  ///< the step that the log prints at each point
+  std::vector<double> printed;          ///< the step that the log prints at each point
 
   /// Is x of `points` the printed step itself?
   bool as_printed() const { return !epochs_joined && !by_order && !pauses_cut; }

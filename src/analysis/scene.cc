@@ -142,7 +142,9 @@ WorkingBlocks working_blocks(const StageMap& map, const Points& clean) {
     blocks.begins.push_back(blocks.points.size());
     std::vector<std::size_t> values(segment.size());
     std::iota(values.begin(), values.end(), segment.begin);
-    append(blocks.points, condensed(only(clean, values), (segment.size() + length - 1) / length));
+    Points part = only(clean, values);
+    for (std::size_t k = 0; k < values.size(); ++k) part.x[k] += map.paused_behind(values[k]);
+    append(blocks.points, condensed(part, (segment.size() + length - 1) / length));
   }
   blocks.begins.push_back(blocks.points.size());
   blocks.points.quantum = clean.quantum;
@@ -170,10 +172,11 @@ double cost_as_lines(const WorkingBlocks& blocks, std::size_t count, double vari
   return cost;
 }
 
-/// The best law of one stage: two slopes of which the first is the steeper one are a start-up and the work behind it, and
-/// so is a line that jumps.
+/// The best law of one stage: two slopes of which the first is the steeper one are a start-up and the work behind it,
+/// and so is a line that jumps.
 const Fit& best_law(const std::vector<Fit>& fits) {
-  return *std::find_if(fits.begin(), fits.end(), [](const Fit& fit) { return !slows_down(fit) && fit.law != Law::step_line; });
+  return *std::find_if(fits.begin(), fits.end(),
+                       [](const Fit& fit) { return !slows_down(fit) && fit.law != Law::step_line; });
 }
 
 /// The part with which the last working stage begins: the first working one, or a later one where the lines before it
@@ -183,19 +186,19 @@ std::size_t start_of_work(const StageMap& map, const Points& clean, bool only_ri
   const std::vector<std::size_t> starts = map.starts(limits::least_values, only_rises);
   std::size_t best = blocks.parts.front();
   if (starts.empty()) return best;
-  const std::vector<Fit> laws = all_fits(blocks.points);
-  const Fit& whole = best_law(laws);
+  const std::vector<Fit> over_all = all_fits(blocks.points);
+  const Fit& whole = best_law(over_all);
   double least = whole.score - (whole.law == Law::stairs ? limits::start_beside_stairs : limits::start_evidence);
   for (const std::size_t start : starts) {
-    const auto part = static_cast<std::size_t>(std::find(blocks.parts.begin(), blocks.parts.end(), start) -
-                                               blocks.parts.begin());
+    const auto part =
+        static_cast<std::size_t>(std::find(blocks.parts.begin(), blocks.parts.end(), start) - blocks.parts.begin());
     std::vector<std::size_t> behind(blocks.points.size() - blocks.begins[part]);
     if (behind.size() < limits::least_values) continue;
     std::iota(behind.begin(), behind.end(), blocks.begins[part]);
     const Points work = only(blocks.points, behind);
     const std::vector<Fit> laws = all_fits(work);
     const Fit& law = best_law(laws);
-    const double variance = std::max(law.rss / static_cast<double>(work.size()), work.floor * work.floor);
+    const double variance = std::max(law.rss / law.freedom, work.floor * work.floor);
     const double cost = law.score + cost_as_lines(blocks, part, variance);
     if (cost < least) least = cost, best = start;
   }
@@ -215,10 +218,15 @@ Approach approach_to(const StageMap& map, const Points& clean, const std::vector
   std::size_t i = work.back();
   while (i > 0 && std::abs(clean.y[i - 1] - final) <= std::max(open, 2 * map.noise().sigma)) --i;
   approach.done = (clean.x[i] - begin) / (end - begin);
-  for (const StageMap::Part& part : map.parts())
-    if (part.segment.end <= work.front())
-      approach.moved += std::max(0.0, std::abs(clean.y[part.segment.end - 1] - clean.y[part.segment.begin]) -
-                                          limits::sigmas * map.noise().sigma);
+  approach.done_value = i;
+  for (std::size_t k = 0; k < work.back(); ++k)
+    approach.largest = std::max(approach.largest, std::abs(clean.y[k + 1] - clean.y[k]));
+  approach.shortest = clean.size();
+  for (const auto& [segment, kind] : map.parts()) {
+    if (segment.end > work.front()) break;
+    approach.moved += std::abs(clean.y[segment.end - 1] - clean.y[segment.begin]);
+    approach.shortest = std::min(approach.shortest, segment.size());
+  }
   return approach;
 }
 
@@ -235,8 +243,8 @@ std::vector<Stage> stages_of(const StageMap& map, const Samples& samples, const 
     std::size_t last = i;
     while (last + 1 < map.parts().size() && joined(map.parts()[i].kind, map.parts()[last + 1].kind)) ++last;
     const std::size_t from = kept[map.parts()[i].segment.begin], to = kept[map.parts()[last].segment.end - 1];
-    Stage stage{map.parts()[i].kind, samples.printed[from], samples.printed[to], sign * samples.points.y[from],
-                sign * samples.points.y[to], 0};
+    Stage stage{map.parts()[i].kind,           samples.printed[from],       samples.printed[to],
+                sign * samples.points.y[from], sign * samples.points.y[to], 0};
     if (last == i)
       stage.slope = sign * map.parts()[i].segment.slope;
     else if (samples.points.x[to] > samples.points.x[from])
@@ -268,7 +276,10 @@ void keep_working_stage(Scene& scene, const std::vector<std::size_t>& spikes) {
     scene.spikes = spikes;
     return;
   }
-  if (work.front() > 0) scene.approach = approach_to(map, clean, work);
+  if (work.front() > 0) {
+    scene.approach = approach_to(map, clean, work);
+    scene.approach->done_step = run.printed[kept[scene.approach->done_value]];
+  }
 
   // The values of the work, and the spikes among them.
   Samples samples = run;
@@ -311,6 +322,7 @@ Scene scene_of(const Series& series, const GrowthOptions& options) {
   scene.points.floor = noise_floor(clean, range);
   scene.maximum = cannot_fall(series, all);
   scene.fits = all_fits(scene.points);
+  if (scene.approach) scene.approach->decides = std::abs(scene.approach->way) >= visible_change(scene);
   return scene;
 }
 

@@ -13,21 +13,26 @@ namespace oomdoctor {
 
 /// How the run came to its last working stage, over the whole run; values as in samples.
 struct Approach {
-  double way = 0;   ///< from the first value of the run to the last working level
-  double done = 0;  ///< share of the run by which 95 % of the way are gone
-  double moved = 0;  ///< what the stages before the work rose or fell within themselves
+  double way = 0;              ///< from the first value of the run to the last working level
+  double done = 0;             ///< share of the run by which 95 % of the way are gone
+  std::size_t done_value = 0;  ///< the value at which that is
+  double done_step = 0;        ///< its printed step
+  bool decides = false;        ///< the way is visible: it describes a working stage that is level
+  double largest = 0;          ///< step between two neighbours
+  std::size_t shortest = 0;    ///< values of the shortest stage before the work
+  double moved = 0;            ///< what the stages before the work rose or fell within themselves
 };
 
 /// `fits` is empty where the series is too short; else it holds at least the constant.
 struct Scene {
   const Series& series;
   const GrowthOptions& options;
-  Samples samples;                  ///< of the working stage
-  std::vector<std::size_t> spikes;  ///< indices into samples.points
-  Points points;                    ///< without spikes, thinned
-  std::vector<Fit> fits;            ///< sorted by score
-  bool maximum = false;             ///< the value cannot fall
-  std::vector<Stage> stages;        ///< of the whole run; empty where all of it is one working stage
+  Samples samples;                   ///< of the working stage
+  std::vector<std::size_t> spikes;   ///< indices into samples.points
+  Points points;                     ///< without spikes, thinned
+  std::vector<Fit> fits;             ///< sorted by score
+  bool maximum = false;              ///< the value cannot fall
+  std::vector<Stage> stages;         ///< of the whole run; empty where all of it is one working stage
   std::optional<Approach> approach;  ///< where the work began behind another stage
 
   double first() const { return points.x.front(); }

@@ -120,7 +120,8 @@ Points with_mean_weight_one(Points points) {
   return points;
 }
 
-/// A block across an edge became a segment: where one cut in it describes the values as well, it goes to its neighbours.
+/// A block across an edge became a segment: where one cut in it describes the values as well, it goes to its
+/// neighbours.
 void drop_edge_blocks(const LineSums& sums, double penalty, std::size_t longest, std::vector<std::size_t>& cuts) {
   for (std::size_t k = 1; k + 2 < cuts.size();) {
     const std::size_t before = cuts[k - 1], begin = cuts[k], end = cuts[k + 1], behind = cuts[k + 2];

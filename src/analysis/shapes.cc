@@ -312,8 +312,7 @@ std::vector<std::size_t> find_spikes(const Points& points) {
   for (std::size_t i = 1; i + 1 < n;) {
     std::size_t taken = 0;
     const double leap = y[i] - y[i - 1];
-    for (std::size_t length = 1; stands_out(leap) && length <= longest && i + length < n && taken == 0;
-         ++length) {
+    for (std::size_t length = 1; stands_out(leap) && length <= longest && i + length < n && taken == 0; ++length) {
       const double back = y[i + length] - y[i + length - 1];
       if (!stands_out(back) || (back > 0) == (leap > 0)) continue;
       const std::size_t reach = length + 3;  // most of what surrounds it must not be spikes themselves

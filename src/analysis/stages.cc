@@ -53,8 +53,9 @@ StageMap::StageMap(const Points& points, bool negated, bool timed) : points_(poi
   noise_ = noise_scale_of(points, noise_floor(points, usual_range(points)));
   if (negated) zero_ = *std::min_element(points.y.begin(), points.y.end());
   for (const Segment& segment : segments_of(points, noise_)) parts_.push_back({segment, StageKind::working});
-  least_jump_ = std::max({limits::print_steps * points.quantum,
-                          limits::level_share * std::abs(median_of(points.y) - zero_), limits::edge_sigmas * noise_.sigma});
+  least_jump_ =
+      std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(median_of(points.y) - zero_),
+                limits::edge_sigmas * noise_.sigma});
   mark_release();
   mark_plateaus();
   mark_open_plateau();
@@ -85,8 +86,8 @@ void StageMap::mark_release() {
   }
   if (first == count || parts_[first].segment.begin < limits::least_before_release) return;
   // What falls steeply to it belongs to it.
-  while (first > 1 && extent(parts_[first - 1].segment, points_) <
-                          -limits::steep * (start_of(parts_[first - 1].segment) - zero_))
+  while (first > 1 &&
+         extent(parts_[first - 1].segment, points_) < -limits::steep * (start_of(parts_[first - 1].segment) - zero_))
     --first;
   for (std::size_t i = first; i < count; ++i) parts_[i].kind = StageKind::idle;
   parts_[first].kind = StageKind::release;
@@ -108,8 +109,8 @@ std::optional<StageMap::Plateau> StageMap::plateau_between(const Segment& before
                                                                       (square > 0 ? distance * distance / square : 0)));
   // What a course may miss where it comes back, in units of what noise and a share of the jump leave open.
   const auto miss = [&](double distance_to, double open) {
-    return std::abs(distance_to) / std::min(limits::returns_at_most * jump,
-                                            std::max(limits::returns * jump, 4 * open + 2 * points_.quantum));
+    return std::abs(distance_to) /
+           std::min(limits::returns_at_most * jump, std::max(limits::returns * jump, 4 * open + 2 * points_.quantum));
   };
   const double as_evaluation = miss(behind.y - before.y - slope * distance, error);
   const double as_pause = timed_ ? miss(start_of(behind) - end_of(before), noise_.sigma) : as_evaluation + 1;
@@ -121,7 +122,7 @@ std::optional<StageMap::Plateau> StageMap::plateau_between(const Segment& before
 /// The shortest plateaus first, until none is left: which of two alternating levels is the exception is a question of
 /// time spent there.
 void StageMap::mark_plateaus() {
-  constexpr std::size_t longest = 3;     // segments of one plateau
+  constexpr std::size_t longest = 3;      // segments of one plateau
   constexpr std::size_t most_parts = 80;  // more are a pattern for the laws that repeat
   for (std::vector<std::size_t> left = working(); left.size() >= 3 && left.size() <= most_parts; left = working()) {
     std::size_t least = std::numeric_limits<std::size_t>::max(), from = 0, to = 0;
@@ -155,7 +156,8 @@ void StageMap::mark_open_plateau() {
                              length <= (1 + limits::same_plateau) * plateau.length;
     return begins_alike || rises_alike;
   };
-  if (std::count_if(plateaus_.begin(), plateaus_.end(), resembles) >= 2) parts_[left.back()].kind = StageKind::evaluation;
+  if (std::count_if(plateaus_.begin(), plateaus_.end(), resembles) >= 2)
+    parts_[left.back()].kind = StageKind::evaluation;
 }
 
 /// A level stretch between two equal rises that meet it on both sides.
@@ -167,7 +169,8 @@ void StageMap::mark_pauses() {
                   &behind = parts_[left[i + 1]].segment;
     if (std::min({before.size(), level.size(), behind.size()}) < least) continue;
     const double slower = std::min(before.slope, behind.slope), faster = std::max(before.slope, behind.slope);
-    if (slower <= 0 || slower < limits::equal_rises * faster || std::abs(level.slope) > limits::rests * slower) continue;
+    if (slower <= 0 || slower < limits::equal_rises * faster || std::abs(level.slope) > limits::rests * slower)
+      continue;
     const double x_in = points_.x[level.begin], x_out = points_.x[behind.begin];
     const double interval = (points_.x[level.end - 1] - x_in) / static_cast<double>(level.size() - 1);
     const double open = 4 * noise_.sigma + 2 * points_.quantum + 2 * faster * interval;
@@ -211,7 +214,7 @@ bool StageMap::is_stair(const std::vector<std::size_t>& left, std::size_t number
         std::abs(own) < limits::like_jump * std::abs(jump))
       continue;
     if (i <= number) longest = std::max(longest, x - last), last = x;
-    earlier += i < number, later += i > number;
+    earlier += i<number, later += i> number;
   }
   const double quiet = points_.x[parts_[left.back()].segment.end - 1] - points_.x[behind.begin];
   return later >= 2 || (earlier >= 2 && quiet < limits::quiet_gaps * longest);
@@ -229,9 +232,9 @@ std::vector<std::size_t> StageMap::starts(std::size_t least_values, bool only_ri
     const double x = points_.x[behind.begin];
     if (was_given_back(left[i]) || is_stair(left, i)) continue;
     const double reach = std::min(x - points_.x[before.begin], points_.x[behind.end - 1] - x);
-    const double sharp =
-        std::max(std::abs(behind.at(x) - before.at(x)), std::abs(behind.slope - before.slope) * reach);
-    if (sharp >= (only_rises ? std::max(least_jump_, limits::steep * level_of(behind)) : least_jump_)) edges.emplace_back(-sharp, left[i]);
+    const double sharp = std::max(std::abs(behind.at(x) - before.at(x)), std::abs(behind.slope - before.slope) * reach);
+    if (sharp >= (only_rises ? std::max(least_jump_, limits::steep * level_of(behind)) : least_jump_))
+      edges.emplace_back(-sharp, left[i]);
   }
   std::stable_sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> parts;
@@ -246,14 +249,12 @@ void StageMap::begin_work_at(std::size_t first) {
     Part& part = parts_[i];
     if (part.kind != StageKind::working) continue;
     const double own = level_of(part.segment), rise = extent(part.segment, points_);
-    const bool steep = rise > limits::steep * level || (part.segment.size() <= 2 && own < level);
-    if (own <= limits::idle_share * level && rise <= limits::steep * level) {
+    const bool rises = rise > limits::steep * level && part.segment.slope > 2 * std::abs(parts_[first].segment.slope);
+    if (own <= limits::idle_share * level && !rises) {
       part.kind = StageKind::idle;
       idle_behind = idle_behind || i > 0;
-    } else if (steep && !idle_behind) {
-      part.kind = StageKind::load;
     } else if (!idle_behind) {
-      part.kind = StageKind::warmup;
+      part.kind = rises || own < limits::nearly * level ? StageKind::load : StageKind::warmup;
     }
   }
 }

@@ -21,6 +21,8 @@ constexpr double outlier_factor =
 constexpr double forecast_tolerance =
     0.10;  ///< of the observed window: how far the forecast may miss the failure and still agree
 
+constexpr i64 few_unplaced = 12;  ///< values without step or time may all be of the set-up, which fills memory once
+
 constexpr double risk_windows = 10;  ///< a wall further away than ten times what was seen is no forecast any more
 
 constexpr double little_headroom = 0.10;  ///< of the device: less is worth a word …
@@ -132,13 +134,13 @@ void tell_full(const Case& story, std::optional<i64> capacity, std::vector<Note>
     const std::string place = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
                               : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
                                             : "";
-    const std::string of = s.where.device ? fmt::format("GPU {}", *s.where.device)
+    const std::string of = s.where.device                  ? fmt::format("GPU {}", *s.where.device)
                            : s.metric == Metric::host_used ? "host RAM"
                                                            : "the GPU";
     notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
-                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of,
-                                 std::floor(100 * *mark), std::string(to_string(s.metric)),
-                                 bytes_text(*whole - whole_number(s.max_value)), bytes_text(*whole), place),
+                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * *mark),
+                                 std::string(to_string(s.metric)), bytes_text(*whole - whole_number(s.max_value)),
+                                 bytes_text(*whole), place),
                      s.last_evidence});
   }
 }
@@ -176,6 +178,7 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
     if (!t.leak || !t.forecast || t.confidence < growth_limits::risk_confidence ||
         s.kind == SeriesKind::running_maximum)
       continue;
+    if (!s.has_steps && !s.has_times && s.n < few_unplaced) continue;
     if (t.forecast->step_low - s.last_x > risk_windows * window_of(t)) continue;
     const auto left = [&](std::size_t k) {
       return (trends[k].forecast->step - story.series[k].last_x) / window_of(trends[k]);
@@ -219,8 +222,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
     if (t.leak && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
       reached += (t.slope.value + t.acceleration.value * window_of(t) / 2) *
                  (static_cast<double>(*incident->when.step) - s.last_x);
-    facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)),
-              both);
+    facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)), both);
   }
   if (t.leak && t.forecast) {
     facts.set("trend.steps_to_full", number(std::max(0.0, t.forecast->step_low - s.last_x)), both);
@@ -289,9 +291,12 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
     facts.set("run.at_risk", Value{at_risk.has_value()}, because);
   }
   analysis.main_series = at_risk ? at_risk : choose_main(story, analysis.trends, incident);
-  if (analysis.main_series)
-    set_main_facts(story.series[*analysis.main_series], analysis.trends[*analysis.main_series], incident, capacity,
-                   facts);
+  if (analysis.main_series) {
+    const Series& main = story.series[*analysis.main_series];
+    const auto own = own_capacity(story, main);
+    set_main_facts(main, analysis.trends[*analysis.main_series], incident,
+                   own || !is_device_metric(main.metric) ? own : capacity, facts);
+  }
   comparison_facts(story, incident, capacity, analysis);
   increment_fact(facts);
   set_shape_facts(story, incident, facts);

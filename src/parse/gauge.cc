@@ -120,10 +120,9 @@ std::optional<Metric> metric_of(std::string_view name) {
 
 std::span<const std::string_view> number_names() {
   static constexpr std::array<std::string_view, 19> names{
-      "step",     "epoch",        "epoch0", "total",    "rank",      "device",
-      "skip",     "memory",       "used",   "free",     "allocated", "max_allocated",
-      "reserved", "max_reserved", "active", "host_rss", "host_used", "host_available",
-      "percent"};
+      "step",   "epoch",    "epoch0",    "total",          "rank",          "device",   "skip",
+      "memory", "used",     "free",      "allocated",      "max_allocated", "reserved", "max_reserved",
+      "active", "host_rss", "host_used", "host_available", "percent"};
   return names;
 }
 

@@ -40,13 +40,13 @@ std::string still_growing_words(const Report& report) {
   };
   const auto found = std::find_if(report.series.begin(), report.series.end(), grows);
   if (found == report.series.end()) return {};
-  std::string when = forecast_words(report, *found);
-  if (when.empty()) {
-    when = "how much there is, the log does not say";
-    if (!found->metric.starts_with("host_")) when += ": --capacity 80GiB would tell when it is full";
-  }
-  return fmt::format("{} {} by {}; {}", series_title(report, *found), measures_rest(*found) ? "shrinks" : "grows",
-                     growth_words(*found), when);
+  std::string text = fmt::format("{}: {}", series_title(report, *found), growth_words(*found));
+  if (const std::string relation = relation_words(report, *found); !relation.empty()) text += "; " + relation;
+  if (const std::string when = forecast_words(report, *found); !when.empty())
+    text += "; " + when;
+  else if (!found->metric.starts_with("host_"))
+    text += "; add --capacity 80GiB to see when it is full";
+  return text;
 }
 
 std::string looked_for_words(const Report& report) {

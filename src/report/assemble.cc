@@ -5,8 +5,10 @@
 #include <fmt/core.h>
 
 #include "analysis/steady.h"
+#include "report/advice_words.h"
 #include "report/grades.h"
 #include "report/host_words.h"
+#include "report/series_words.h"
 
 namespace oomdoctor {
 namespace {
@@ -240,8 +242,8 @@ class Assembler {
                {},
                {}};
     for (const Stage& stage : t.stages)
-      r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step, stage.first_value,
-                                stage.last_value, stage.slope});
+      r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step,
+                                stage.first_value, stage.last_value, stage.slope});
     for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
     if (t.forecast)
       r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
@@ -324,7 +326,7 @@ class Assembler {
     const Location at = location(s.last_evidence);
     return fmt::format("{} {} from {} to {} ({})", to_string(s.metric),
                        t.shape == Shape::accelerating ? "grew faster and faster" : "grew",
-                       bytes_text(whole(s.first_value)), bytes_text(whole(s.last_value)), place_of(at));
+                       bytes_text(whole(t.working.first_value)), bytes_text(whole(t.working.last_value)), place_of(at));
   }
 
   /// The strongest reason of the first cause is a memory series, not the message.
@@ -337,13 +339,14 @@ class Assembler {
 
   bool is_growing_risk() const { return analysis_.facts.is_true("run.at_risk"); }
 
-  std::string headline(const Verdict& v) const {
+  std::string headline(const Report& r, const Verdict& v) const {
     const std::string growth = growth_sentence();
     if (v.outcome == "no_oom") {
       const bool cut =
           std::any_of(story_.inputs.begin(), story_.inputs.end(), [](const Input& i) { return i.truncated; });
-      return fmt::format("no failure for want of memory in {} lines{}", story_.coverage.lines,
-                         cut ? "; what comes behind them is missing" : "");
+      const std::string growing = still_growing_words(r);
+      return fmt::format("no memory failure in {} lines{}{}", story_.coverage.lines,
+                         cut ? "; the rest of the log is missing" : "", growing.empty() ? "" : "; " + growing);
     }
     if (v.outcome == "at_risk" && !is_growing_risk())
       return fmt::format("live tensors came within {} of the whole device",
@@ -354,7 +357,11 @@ class Assembler {
                                                   story_.series[*analysis_.main_series].has_times ? "second" : "step",
                                                   t.forecast->step)
                                     : "";
-      return growth + when;
+      const auto main = std::find_if(r.series.begin(), r.series.end(), [&](const ReportSeries& of) {
+        return of.id == "series-" + std::to_string(*analysis_.main_series + 1);
+      });
+      const std::string relation = main == r.series.end() ? "" : relation_words(r, *main);
+      return growth + when + (relation.empty() ? "" : "; " + relation);
     }
     const Incident& in = story_.incidents[*analysis_.primary];
     const std::string title = v.cause == "undetermined" ? "cause undetermined" : v.cause_title;
@@ -397,7 +404,7 @@ class Assembler {
       }
     }
     if (analysis_.primary) v.incident = incident_id(*analysis_.primary);
-    v.headline = headline(v);
+    v.headline = headline(r, v);
     v.retry = retry(v);
     return v;
   }

@@ -92,7 +92,7 @@ void add_series(Document& out, const Report& report) {
       return series.unit == "%" ? fmt::format("{:.1f} %", v) : bytes_text(whole_number(v));
     };
     std::string shape = course_words(series).course;
-    if (series.trend.forecast) shape += "; " + full_words(report, series);
+    if (const std::string full = full_words(report, series); !full.empty()) shape += "; " + full;
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
             sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),
             count_text(series.n), markdown_inline(shape));

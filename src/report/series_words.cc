@@ -12,18 +12,13 @@ namespace oomdoctor {
 
 namespace {
 
-/// What is left falls as use grows: how much of it is lost.
-ReportEstimate lost_or_gained(const ReportSeries& of, const ReportEstimate& estimate) {
-  if (!measures_rest(of)) return estimate;
-  return {-estimate.value, -estimate.high, -estimate.low};
-}
-
-/// "grows steadily"; of what is left, "shrinks steadily"; neither where the confidence does not carry it.
-std::string growth_title(const ReportSeries& of) {
-  if (of.trend.confidence < growth_limits::risk_confidence)
-    return measures_rest(of) ? "seems to shrink" : "seems to grow";
-  if (!measures_rest(of)) return shape_words(of.trend.shape);
-  return of.trend.shape == "accelerating" ? "shrinks faster and faster" : "shrinks steadily";
+/// "since step 70"; nothing where the work began with the first value.
+std::string since_words(const ReportSeries& of) {
+  const ReportTrend& trend = of.trend;
+  const std::optional<double> start = trend.onset_step       ? trend.onset_step
+                                      : trend.stages.empty() ? of.first_step
+                                                             : working_since(trend);
+  return start ? fmt::format(" since {} {}", of.x_unit, step_text(*start)) : "";
 }
 
 }  // namespace
@@ -55,42 +50,80 @@ std::string range_words(const ReportSeries& of) {
   return text;
 }
 
+std::optional<double> working_since(const ReportTrend& trend) {
+  std::optional<double> since;
+  for (const ReportStage& stage : trend.stages) {
+    if (stage.kind == "working" && !since) since = stage.first_step;
+    // Evaluations and pauses interrupt the work; everything else ends what came before it.
+    if (stage.kind != "working" && stage.kind != "evaluation" && stage.kind != "pause" && stage.kind != "release" &&
+        !(stage.kind == "idle" && &stage == &trend.stages.back()))
+      since.reset();
+  }
+  return since;
+}
+
 std::string growth_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
-  const ReportEstimate slope = lost_or_gained(of, trend.slope), acceleration = lost_or_gained(of, trend.acceleration);
-  std::string text = fmt::format("{} a {}", estimate_text(slope), of.x_unit);
-  if (acceleration.low > 0) text += fmt::format(", rising by {} each {}", estimate_text(acceleration), of.x_unit);
-  if (trend.onset_step) text += fmt::format(", since {} {}", of.x_unit, step_text(*trend.onset_step));
+  const RateText rate = rate_text(trend.slope);
+  std::string text = fmt::format("{} per {}{}", rate.rate, of.x_unit, since_words(of));
+  if (!rate.interval.empty()) text += " (" + rate.interval + ")";
+  if (trend.shape == "accelerating")
+    text += fmt::format(", accelerating by {} per {}",
+                        bytes_text(whole_number(std::round(std::abs(trend.acceleration.value)))), of.x_unit);
   return text;
 }
 
 CourseWords course_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
-  if (is_growth(trend)) return {growth_title(of) + ": " + growth_words(of), ""};
-  const std::string shape = shape_words(trend.shape);
-  if (trend.shape == "too_short" || trend.why.empty() || trend.why.starts_with(trend.shape)) return {shape, ""};
-  if (trend.shape == "step" || trend.shape == "warmup" || trend.shape == "saturating")
-    return {trend.why, ""};  // they say by how much
-  return {shape, trend.why};
+  if (is_growth(trend)) return {growth_words(of), ""};
+  return {trend.why.empty() ? shape_words(trend.shape) : trend.why, ""};
 }
 
 std::string full_words(const Report& report, const ReportSeries& of) {
-  if (!of.trend.forecast) return {};
+  if (!of.trend.forecast || report.verdict.outcome == "oom") return {};  // a dead run needs no forecast
   const ReportForecast& full = *of.trend.forecast;
-  const bool over = report.verdict.outcome == "oom";
   const std::string place = fmt::format("at {} {}", of.x_unit, step_text(full.step));
-  if (measures_rest(of)) return fmt::format("nothing {} left {}", over ? "would have been" : "is", place);
-  return fmt::format("{} {} full {}", bytes_text(full.capacity_bytes), over ? "would have been" : "are", place);
+  return measures_rest(of) ? "nothing left " + place
+                           : fmt::format("{} full {}", bytes_text(full.capacity_bytes), place);
 }
 
 std::string forecast_words(const Report& report, const ReportSeries& of) {
-  if (!of.trend.forecast) return {};
+  std::string text = full_words(report, of);
+  if (text.empty()) return text;
   const ReportForecast& full = *of.trend.forecast;
-  std::string text = "at this pace " + full_words(report, of);
-  text += full.step_high ? fmt::format(" (90 %: {} to {})", step_text(full.step_low), step_text(*full.step_high))
-                         : fmt::format(" (90 %: not before {})", step_text(full.step_low));
-  if (full.beyond_data) text += "; that is further ahead than the log is long";
+  text += full.step_high ? fmt::format(" (90%: {} to {})", step_text(full.step_low), step_text(*full.step_high))
+                         : fmt::format(" (90%: not before {})", step_text(full.step_low));
+  if (full.beyond_data) text += ", far beyond the log";
   return text;
+}
+
+std::string relation_words(const Report& report, const ReportSeries& growing) {
+  const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
+  const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };
+  const auto told = [](const ReportSeries& s) { return s.trend.shape != "too_short"; };
+  bool allocated_flat = false, torch_flat = false, gpu_flat = false;
+  bool gpu_grows = false;
+  int alike = 0, alike_growing = 0;
+  for (const ReportSeries& other : report.series) {
+    if (!told(other)) continue;
+    if (other.metric == growing.metric && other.rank && growing.rank && other.label == growing.label)
+      ++alike, alike_growing += other.trend.leak;
+    if (growing.rank && other.rank && growing.rank != other.rank) continue;
+    allocated_flat = allocated_flat || (other.metric == "allocated" && !other.trend.leak);
+    torch_flat = torch_flat || (torch(other) && !other.trend.leak);
+    gpu_flat = gpu_flat || (!host(other) && !measures_rest(other) && !other.trend.leak);
+    gpu_grows = gpu_grows || (!host(other) && other.trend.leak);
+  }
+  std::string words;
+  if (growing.metric == "reserved" && allocated_flat)
+    words = "allocated memory does not grow: PyTorch's cache fragments";
+  else if (growing.metric == "used" && torch_flat)
+    words = "PyTorch's own memory does not grow: another process or a library takes it";
+  else if (host(growing) && gpu_flat && !gpu_grows)
+    words = "GPU memory does not grow: the leak is in host RAM";
+  if (alike > 1 && alike_growing == 1)
+    words += fmt::format("{}only rank {} of {} grows", words.empty() ? "" : "; ", *growing.rank, alike);
+  return words;
 }
 
 bool is_growth(const ReportTrend& trend) {

@@ -2,6 +2,7 @@
 // neutralised.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,19 +18,23 @@ std::string value_text(const ReportSeries& of, double value);
 std::string series_title(const Report& report, const ReportSeries& of);
 /// "15.40 → 21.40 GiB, at most 22.00 GiB".
 std::string range_words(const ReportSeries& of);
-/// "grows steadily: 7.59 ± 0.44 MiB a step", "seems to grow: …" where the confidence does not carry more; what it rests
-/// on apart. Two values have none, and levels are told better than named.
+/// "+7.59 MiB per step since step 200 (±0.44)", "flat at 13.0 GiB"; what it rests on apart.
 struct CourseWords {
   std::string course, because;
 };
 CourseWords course_words(const ReportSeries& of);
-/// "7.59 ± 0.44 MiB a step, rising by 14.6 ± 1.0 KiB each step, since step 200".
+/// "+7.59 MiB per step since step 200 (±0.44), accelerating by 14.6 KiB per step".
 std::string growth_words(const ReportSeries& of);
-/// "23.69 GiB are full at step 1003", "nothing is left at …", "would have been" where the run is over; "" without a
-/// forecast.
+/// "23.69 GiB full at step 1003", "nothing left at step 1003"; "" without a forecast and for a run that died.
 std::string full_words(const Report& report, const ReportSeries& of);
-/// "at this pace 23.69 GiB are full at step 1003 (90 %: 990 to 1016)"; "" without a forecast.
+/// "23.69 GiB full at step 1003 (90%: 990 to 1016)"; "" where full_words has nothing.
 std::string forecast_words(const Report& report, const ReportSeries& of);
+
+/// What the other series say about one that grows: "allocated memory does not grow: PyTorch's cache fragments", "only
+/// rank 3 of 8 grows"; "" for nothing.
+std::string relation_words(const Report& report, const ReportSeries& growing);
+/// The step with which the working stage began that the run ended in; nothing where no stage is known.
+std::optional<double> working_since(const ReportTrend& trend);
 
 /// A slope is worth printing only where its interval excludes none.
 bool is_growth(const ReportTrend& trend);

@@ -84,7 +84,8 @@ void add_series(Page& page, const Report& report) {
     page.text(first + pad(sparkline(series.points, cells), spark_width) + "  ", range_text(report, series), drop);
     if (is_single(series)) continue;
     page.text("    ", course_text(page, series), is_growth(series.trend) ? drop : drop + 1);
-    if (series.trend.forecast) page.text("    ", plain_line(forecast_words(report, series)), drop);
+    if (const std::string full = plain_line(forecast_words(report, series)); !full.empty())
+      page.text("    ", full, drop);
   }
 }
 

@@ -250,6 +250,21 @@ std::string estimate_text(const ReportEstimate& of) {
   return fmt::format("{} {} ({} to {})", amount(of.value), unit.name, amount(of.low), amount(of.high));
 }
 
+RateText rate_text(const ReportEstimate& of) {
+  const Unit unit = unit_for(of.value);
+  const double size = std::fabs(of.value) / unit.bytes, up = of.high - of.value, down = of.value - of.low;
+  const double width = std::max(up, down) / unit.bytes;
+  int digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  for (double last = std::pow(10.0, -digits); digits < 2 && width > 0 && width < last; last /= 10) ++digits;
+  const auto amount = [&](double value) { return fmt::format("{:.{}f}", value / unit.bytes, digits); };
+  RateText text{fmt::format("{}{} {}", of.value >= 0 ? "+" : "−", amount(std::fabs(of.value)), unit.name), ""};
+  text.interval = std::fabs(up - down) <= 0.1 * std::max(up, down)
+                      ? fmt::format("±{}", amount(std::max(up, down)))
+                      : fmt::format("{} to {}", amount(of.low), amount(of.high));
+  if (text.interval == fmt::format("±{}", amount(0))) text.interval.clear();
+  return text;
+}
+
 std::string account_title(const ReportIncident& of) {
   const ReportAccount& account = *of.account;
   const bool of_limit = of.kind == "host" && !of.capacity_bytes;

@@ -36,6 +36,11 @@ std::string short_places(const Report& report, std::vector<Location> all, std::s
 
 /// An estimate of bytes with its interval: "7.59 ± 0.44 MiB", or "7.59 MiB (7.40 to 8.40)" where it is lopsided.
 std::string estimate_text(const ReportEstimate& of);
+/// A rate and what its interval leaves open: {"+48.0 MiB", "±0.1"}, {"+7.1 MiB", "6.2 to 9.8"}.
+struct RateText {
+  std::string rate, interval;
+};
+RateText rate_text(const ReportEstimate& of);
 
 /// "Where the 23.69 GiB of GPU 0 were when 1.50 GiB more were asked for"; for an incident with an account.
 std::string account_title(const ReportIncident& of);

@@ -134,7 +134,7 @@ TEST_CASE("a series over time speaks of seconds", "[terminal]") {
   Report report = samples::at_risk();
   report.series[0].x_unit = "second";
   const std::string text = terminal_text(report);
-  CHECK(contains(text, "7.59 ± 0.44 MiB a second, since second 200"));
+  CHECK(contains(text, "+7.59 MiB per second since second 200 (±0.44)"));
   CHECK(contains(text, "full at second 7600"));
 }
 
