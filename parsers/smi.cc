@@ -3,7 +3,7 @@
 // All amounts are MiB, however they are spelled; the header keeps " [MiB]" where the cells lose it (nounits). Columns
 // are taken by their header's name, never by their place. Without a header they are inferred from the cells, and the
 // report says so.
-// --query-compute-apps is recognised and yields no series: it lists processes, not the card.
+// --query-compute-apps lists processes: each has a series of its own.
 //
 // Rows of several cards are told apart by index, else by uuid, else by bus id, else by name, and where only the time is
 // there by the order of the rows of one moment.
@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/gauge.h"
 
@@ -376,8 +377,7 @@ class CsvRows final : public Rows {
   bool read(std::string_view line) override {
     if (columns_.empty()) return false;
     if (processes_) {
-      if (comma_cells(line).size() < columns_.size()) return false;  // names of programs hold commas
-      kept_.emplace_back().kind = Kept::Kind::process;
+      return read_process(line);
     } else if (const auto date = date_line(line)) {
       Kept& kept = kept_.emplace_back();
       kept.kind = Kept::Kind::date;
@@ -401,7 +401,7 @@ class CsvRows final : public Rows {
 
   void tell(std::size_t i, std::any& memory, Sink& sink) override {
     const Kept& row = kept_[i];
-    if (row.kind == Kept::Kind::process) return;
+    if (row.kind == Kept::Kind::process) return tell_process(row, sink);
     if (!memory.has_value()) memory.emplace<Seen>();
     Seen& seen = *std::any_cast<Seen>(&memory);
     if (row.kind == Kept::Kind::date) return begin_moment(seen, row.time, {});
@@ -424,12 +424,39 @@ class CsvRows final : public Rows {
     std::uint32_t card = 0;
     int decimals = 0;
     double number = 0, unit = 0;
+    i64 pid = 0;
     std::optional<double> time;
   };
   struct Card {
     Named named;
     Seen::Known* known = nullptr;
   };
+
+  /// "2025/02/01 12:00:00.104, GPU-…, 4711, python, 1812 MiB"; names of programs hold commas.
+  bool read_process(std::string_view line) {
+    const auto cells = comma_cells(line);
+    if (cells.size() < columns_.size()) return false;
+    Kept& kept = kept_.emplace_back();
+    kept.kind = Kept::Kind::process;
+    const std::size_t more = cells.size() - columns_.size();
+    bool behind_name = false;
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::string_view cell = cells[behind_name ? c + more : c];
+      const int plain = columns_[c].role & ~unit_bits;
+      std::optional<Amount> amount;
+      if (plain == pid) kept.pid = leading_integer(cell);
+      if (plain == time_stamp) kept.time = time_of(cell);
+      if (plain == process_used || plain == used) read_amount(cell, columns_[c], amount);
+      if (amount) kept.number = amount->number, kept.unit = amount->unit, kept.decimals = amount->decimals;
+      behind_name = behind_name || plain == pid;
+    }
+    return true;
+  }
+
+  static void tell_process(const Kept& row, Sink& sink) {
+    if (row.pid <= 0 || row.unit <= 0) return;
+    tell_process_memory(sink, row.pid, row.number, row.unit, row.time);
+  }
 
   /// Of a card in `cards_`. Cards come in turns.
   std::uint32_t number_of(const Named& named) {
@@ -466,8 +493,14 @@ std::unique_ptr<Rows> csv_rows(const Layout& layout) { return std::make_unique<C
 
 bool sniff(std::span<const std::string> first_lines, Layout& layout) {
   const auto found = infer_columns(first_lines);
-  if (!found) return false;
   layout = {};
+  if (!found) {
+    if (!are_rows_of_numbers(first_lines)) return false;
+    layout.note =
+        "rows of numbers without a header, and nothing tells which column is memory. Export again with the header: "
+        "nvidia-smi --query-gpu=timestamp,index,memory.used,memory.total --format=csv -l 1";
+    return true;
+  }
   layout.roles.assign(found->count, other);
   const auto put = [&](std::optional<std::size_t> column, Role role) {
     if (column) layout.roles[*column] = role;

@@ -1,7 +1,7 @@
 // nvidia-smi dmon, where it was asked for memory (-s m): the column fb, in MiB that it calls MB. The column mem beside
 // it is the memory's bandwidth in per cent. Two header lines come again every screenful; "-" is an absent value. With
 // --format csv the cells are parted by commas; without a header (noheader) nothing tells what they are. pmon lists
-// processes, whose memory is no reading of a card: its rows are recognised and yield nothing.
+// processes: where its column fb was asked for (-s m), each has a series of its own.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -62,7 +62,17 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
   const bool processes = layout.kind == "smi_pmon";
   if (processes ? cells.size() < layout.roles.size() || !is_value(cells[0]) : cells.size() != layout.roles.size())
     return false;
-  if (processes) return true;
+  if (processes) {
+    std::string_view used, process;
+    for (std::size_t i = 0; i < layout.roles.size(); ++i) {
+      if (layout.roles[i] == fb) used = cells[i];
+      if (layout.roles[i] == pid) process = cells[i];
+    }
+    if (!used.empty() && used != "-" && process != "-" && !process.empty())
+      tell_process_memory(sink, leading_integer(process), static_cast<double>(leading_integer(used)),
+                          static_cast<double>(MiB), {});
+    return true;
+  }
   if (!std::all_of(cells.begin(), cells.end(), is_value)) return false;
   Card card;
   std::string_view used, day, clock;

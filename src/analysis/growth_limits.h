@@ -93,6 +93,6 @@ inline constexpr double aliased = 0.5;          // log interval close to a multi
 
 // Growth without a failure
 inline constexpr double risk_confidence =
-    0.3;  // a clear ramp of six sampled values has 0.43; what passes for growth in noise has less than this
+    0.4;  // a clear ramp of six sampled values has 0.43; five may be a model that is being loaded
 
 }  // namespace oomdoctor::growth_limits

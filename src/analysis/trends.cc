@@ -23,7 +23,7 @@ constexpr double forecast_tolerance =
 
 constexpr i64 few_unplaced = 12;  ///< values without step or time may all be of the set-up, which fills memory once
 
-constexpr double risk_windows = 10;  ///< a wall further away than ten times what was seen is no forecast any more
+constexpr double risk_windows = 50;  ///< a wall further away than this many times what was seen is no forecast any more
 
 constexpr double little_headroom = 0.10;  ///< of the device: less is worth a word …
 constexpr double scarce_headroom = 0.05;  ///< … and less than what fragmentation and one longer batch take, a warning

@@ -74,7 +74,7 @@ std::string name_of(const Card& card) { return card.device ? std::to_string(*car
 /// What a column of rows without a header holds.
 struct Column {
   bool times = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true, counts = true;
-  double least = 1e300, greatest = -1;
+  double least = 1e300, greatest = -1, first = -1;
 };
 
 /// True when these are the numbers of cards, row by row: all 0, or 0, 1, 2 … again and again.
@@ -101,12 +101,15 @@ std::vector<Column> columns_of(const std::vector<std::vector<std::string_view>>&
                       cell.starts_with("Quadro");
       if (!number) continue;
       before = number->value;
+      if (out[c].first < 0) out[c].first = number->value;
       out[c].least = std::min(out[c].least, number->value);
       out[c].greatest = std::max(out[c].greatest, number->value);
     }
   }
   return out;
 }
+
+constexpr double nearly_empty = 0.1;  ///< share of the memory in use where no job runs
 
 /// Finds total, free and used among `amounts`: the greatest is the total; of two others that add up to it the one
 /// beside it is free (the order of the query in the manual); one other is used, unless it moves the other way.
@@ -120,10 +123,16 @@ bool assign(const std::vector<Column>& columns, const std::vector<std::size_t>& 
     if (a != great) rest.push_back(a);
   out.total = great;
   if (rest.size() == 1) {
-    // Two that move against each other by as much are used and free, and nothing says which is which.
+    // Two that move against each other by as much are used and free: nothing says which is which unless one is nearly
+    // empty.
     const Column &one = columns[great], &two = columns[rest[0]];
     const double move = one.greatest - one.least;
-    if (move > 0 && std::abs(move - (two.greatest - two.least)) <= 0.02 * move) return false;
+    if (move > 0 && std::abs(move - (two.greatest - two.least)) <= 0.02 * move) {
+      const std::size_t less = one.first < two.first ? great : rest[0];
+      if (columns[less].first > nearly_empty * (one.first + two.first)) return false;
+      out.total.reset();
+      return out.used = less, out.free = less == great ? rest[0] : great, true;  // an export begins before the job
+    }
     return out.used = rest[0], true;
   }
   const double sum = columns[rest[0]].least + columns[rest[1]].greatest;
@@ -148,6 +157,59 @@ std::vector<std::size_t> best_three(const std::vector<Column>& columns, const st
     best_share = share;
   }
   return best;
+}
+
+/// Is this what nvidia-smi calls the memory of some GPU? Its totals are up to a few per cent above those that programs
+/// see.
+bool is_total_of_gpu(double mebibytes) {
+  constexpr double smallest = 1900, most_reserved = 1.065;
+  constexpr std::array<double, 21> gibibytes{2,  4,  6,     8,  10, 10.75, 11,   12, 14.5, 15.7, 16,
+                                             22, 24, 31.35, 32, 40, 44.3,  47.5, 64, 79.1, 80};
+  constexpr std::array<double, 6> large{93, 94.5, 139.7, 178.3, 191.6, 287.9};
+  if (mebibytes < smallest) return false;
+  const auto near = [&](double size) {
+    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * most_reserved;
+  };
+  return std::any_of(gibibytes.begin(), gibibytes.end(), near) || std::any_of(large.begin(), large.end(), near);
+}
+
+/// Amounts without units among whole numbers: total, used and free by their sum; used beside a constant total that is
+/// one of a GPU; used and free whose constant sum is one, where the device is nearly empty (an export begins before the
+/// job).
+std::optional<InferredColumns> sizes_of_gpu(const std::vector<std::vector<std::string_view>>& rows,
+                                            const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
+  constexpr double moved = 0.02, rounding = 2, percent = 100;
+  InferredColumns out;
+  if (const auto three = best_three(columns, plain); !three.empty() && assign(columns, three, out)) return out;
+  const auto value = [&](std::size_t row, std::size_t column) {
+    std::size_t at = 0;
+    return read_number(rows[row][column], at)->value;
+  };
+  const auto used_and_free = [&](bool moving) {
+    for (std::size_t i = 0; i < plain.size(); ++i)
+      for (std::size_t k = i + 1; k < plain.size(); ++k) {
+        const std::size_t a = plain[i], b = plain[k];
+        const double sum = value(0, a) + value(0, b);
+        bool constant = is_total_of_gpu(sum);
+        for (std::size_t row = 1; row < rows.size(); ++row)
+          constant = constant && std::abs(value(row, a) + value(row, b) - sum) <= rounding;
+        const std::size_t less = value(0, a) <= value(0, b) ? a : b;
+        const bool moves = columns[a].greatest - columns[a].least > moved * sum;
+        if (constant && moves == moving && value(0, less) <= nearly_empty * sum)
+          return out.used = less, out.free = less == a ? b : a, true;
+      }
+    return false;
+  };
+  if (used_and_free(true)) return out;
+  for (const std::size_t t : plain) {
+    if (columns[t].least != columns[t].greatest || !is_total_of_gpu(columns[t].greatest)) continue;
+    std::vector<std::size_t> rest;
+    for (const std::size_t u : plain)
+      if (u != t && columns[u].greatest <= columns[t].greatest && columns[u].greatest > percent) rest.push_back(u);
+    if (rest.size() == 1) return out.total = t, out.used = rest[0], out;
+  }
+  if (used_and_free(false)) return out;
+  return std::nullopt;
 }
 
 /// The first lines as rows of equal length, and whether a date stands before them.
@@ -201,9 +263,26 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
   if (units && !plain.empty() && columns[plain[0]].counts && (plain[0] == 0 || out.time == plain[0] - 1))
     out.index = plain[0];
   times = times || out.time;
+  const bool of_gpus = out.time || out.name || out.uuid || out.bus;
+  if (!units && of_gpus && !plain.empty() && columns[plain[0]].counts) out.index = plain[0], plain.erase(plain.begin());
+  if (!units && of_gpus)
+    if (const auto found = sizes_of_gpu(rows, columns, plain)) {
+      out.used = found->used, out.total = found->total, out.free = found->free;
+      return out;
+    }
   if (!times && !(units && (out.name || out.index || amounts.size() > 1))) return std::nullopt;
   if (!units && out.name) amounts = best_three(columns, plain);
   return assign(columns, amounts, out) ? std::optional(out) : std::nullopt;
+}
+
+bool are_rows_of_numbers(std::span<const std::string> first_lines) {
+  bool dated = false;
+  const auto rows = first_rows(first_lines, dated);
+  if (rows.size() < 3) return false;
+  const auto columns = columns_of(rows);
+  const auto known = [](const Column& c) { return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses; };
+  return std::all_of(columns.begin(), columns.end(), known) &&
+         std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.mebibytes || c.greatest >= 1000; });
 }
 
 std::optional<double> read_calendar_time(std::string_view text) {
@@ -274,6 +353,20 @@ void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::op
   if (!card.device && !card.alone) reading.label = std::string(card.label);
   if (!card.machine.empty())
     reading.label = std::string(card.machine) + (reading.label.empty() ? "" : " ") + reading.label;
+  sink.reading(reading, {}, time);
+}
+
+void tell_process_memory(Sink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time) {
+  Where where;
+  where.pid = pid;
+  sink.at(where);
+  Reading reading;
+  reading.metric = Metric::memory;
+  reading.kind = SeriesKind::sampled_gauge;
+  reading.value = number * unit_bytes;
+  reading.quantum = std::max(1.0, unit_bytes);
+  reading.unit = "MiB";
+  reading.label = "process " + std::to_string(pid);
   sink.reading(reading, {}, time);
 }
 

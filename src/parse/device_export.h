@@ -43,6 +43,9 @@ struct InferredColumns {
   std::optional<std::size_t> time, index, name, uuid, bus, used, total, free;  ///< `used` is always there
 };
 std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines);
+/// Dates, numbers and names of GPUs in columns, some of them as large as memory in MiB: perhaps an export whose header
+/// is missing.
+bool are_rows_of_numbers(std::span<const std::string> first_lines);
 
 /// A reading of a whole card. The print step is one `unit`, or less where decimals are printed.
 struct CardAmount {
@@ -53,6 +56,9 @@ struct CardAmount {
   int decimals = 0;
 };
 void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::optional<double> time = {});
+
+/// GPU memory of one process, as a series of its own.
+void tell_process_memory(Sink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time);
 
 /// What tells a part of a card, a MIG instance, from the card: "MIG 0/2/0", the numbers of card and instances.
 std::string instance_name(std::string_view card, std::string_view gpu_instance, std::string_view compute_instance);

@@ -14,7 +14,7 @@ constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message 
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
 constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
-constexpr std::size_t sniffed_lines = 6;
+constexpr std::size_t sniffed_lines = 64;           ///< of an export: enough to see memory move
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }

@@ -117,7 +117,7 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
   std::string words;
   if (growing.metric == "reserved" && allocated_flat)
     words = "allocated memory does not grow: PyTorch's cache fragments";
-  else if (growing.metric == "used" && torch_flat)
+  else if ((growing.metric == "used" || growing.metric == "memory") && torch_flat)
     words = "PyTorch's own memory does not grow: another process or a library takes it";
   else if (host(growing) && gpu_flat && !gpu_grows)
     words = "GPU memory does not grow: the leak is in host RAM";
@@ -134,7 +134,8 @@ bool is_single(const ReportSeries& of) { return of.n == 1; }
 
 std::vector<const ReportSeries*> by_weight(const Report& report) {
   std::vector<const ReportSeries*> order;
-  for (const auto& series : report.series) order.push_back(&series);
+  for (const auto& series : report.series)
+    if (series.max_value != 0 || series.first_value != 0) order.push_back(&series);
   std::stable_sort(order.begin(), order.end(), [](const ReportSeries* a, const ReportSeries* b) {
     if (is_growth(a->trend) != is_growth(b->trend)) return is_growth(a->trend);
     return a->n > b->n;

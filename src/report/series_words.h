@@ -40,7 +40,7 @@ std::optional<double> working_since(const ReportTrend& trend);
 bool is_growth(const ReportTrend& trend);
 /// Printed once: there is no course.
 bool is_single(const ReportSeries& of);
-/// Series that grow first, then those with most values.
+/// Series that grow first, then those with most values; without those that are zero throughout.
 std::vector<const ReportSeries*> by_weight(const Report& report);
 
 }  // namespace oomdoctor

@@ -62,9 +62,9 @@ std::string singles_text(const Report& report) {
 }  // namespace
 
 void add_series(Page& page, const Report& report) {
-  if (report.series.empty()) return;
-  const int cells = std::clamp(page.width() / 5, 8, 24);
   const auto order = by_weight(report);
+  if (order.empty()) return;
+  const int cells = std::clamp(page.width() / 5, 8, 24);
   const bool fold =
       std::count_if(order.begin(), order.end(), [](const auto* s) { return is_single(*s); }) >= many_single_values;
   int name_width = 0, spark_width = 0;

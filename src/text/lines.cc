@@ -67,8 +67,13 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   struct Form {
     std::string_view open, close;
   };
-  static constexpr std::array<Form, 6> forms{
-      {{"[rank", "]:"}, {"[default", "]:"}, {"[RANK ", "]"}, {"default", ":"}, {"[RANK:", "]"}, {"Rank ", ":"}}};
+  static constexpr std::array<Form, 7> forms{{{"[rank", "]:"},
+                                              {"[rank", "] "},
+                                              {"[default", "]:"},
+                                              {"[RANK ", "]"},
+                                              {"default", ":"},
+                                              {"[RANK:", "]"},
+                                              {"Rank ", ":"}}};
   for (const Form& form : forms) {
     if (!starts(s, at, form.open)) continue;
     std::size_t i = at + form.open.size();

@@ -27,7 +27,7 @@ TEST_CASE("tags of ranks are told from the message", "[lines]") {
     const char* text;
     int rank;
   };
-  for (const Tag& tag : {Tag{"[rank3]:", 3}, Tag{"[default12]:", 12}, Tag{"default7:", 7}, Tag{"[RANK 03]", 3},
+  for (const Tag& tag : {Tag{"[rank3]:", 3}, Tag{"[rank3] ", 3}, Tag{"[default12]:", 12}, Tag{"default7:", 7}, Tag{"[RANK 03]", 3},
                          Tag{"[1,5]<stderr>:", 5}, Tag{"[1,0]<stdout>:", 0}, Tag{"3:", 3}, Tag{"12345:", 12345}}) {
     const std::string line = std::string(tag.text) + "   File \"x.py\"";
     CAPTURE(line);
@@ -42,7 +42,7 @@ TEST_CASE("what only looks like a tag stays in the message", "[lines]") {
   for (const char* line : {"[rank] 3 of 4",
                            "[rankings]: none",
                            "[rank-3]: x",
-                           "[rank3] x",
+                           "[rank3]x",
                            "default: 3",
                            "defaults: x",
                            "Rank 3 failed",
