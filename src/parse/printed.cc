@@ -196,7 +196,7 @@ Phrase Reader::find_phrase(std::size_t n) const {
       continue;
     }
     if (t.kind == Kind::number) {  // "GPU 0 memory", "cuda:0 memory"
-      const std::size_t back = i >= 3 && tokens_[i - 2].is(':') ? i - 3 : i - 2;
+      const std::size_t back = i >= 3 && (tokens_[i - 2].is(':') || tokens_[i - 2].is('-')) ? i - 3 : i - 2;
       if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(tokens_[back].name, {"gpu", "cuda", "device"})) break;
       p.device = index_number(t.number.value);
       p.device_at = t.begin;
@@ -427,6 +427,11 @@ std::optional<Unit> Reader::unit_at(std::size_t n, GaugeValue& number, bool& of_
 /// "GPU: 2.8/11.0 GB": a size of a size of the device is its memory, though no word says so.
 std::optional<Label> Reader::label_of(const Phrase& p, std::size_t n) {
   auto label = read_label(p.words);
+  // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": beside counters of the device, the process's own.
+  GaugeValue size = tokens_[n].number;
+  bool whole_too = false;
+  if (!label && p.words.size() == 1 && p.words[0] == "cpu" && !out_.values.empty() && unit_at(n, size, whole_too))
+    return Label{Metric::host_rss, SeriesKind::sampled_gauge, true};
   if (label || p.words.size() != 1 || !one_of(p.words[0], {"gpu", "cuda"})) return label;
   GaugeValue number = tokens_[n].number;
   bool of_total = false;

@@ -101,6 +101,19 @@ void add_lines(Document& out, const Frame& at) {
   }
 }
 
+/// Stages of the run behind everything else; named where the name has room.
+void add_bands(Document& out, const Frame& at) {
+  constexpr double letter = 6.5;  // px
+  for (const PlotBand& band : at.plot.bands) {
+    const double left = at.x(std::clamp(band.left, at.plot.left, at.plot.right));
+    const double right = at.x(std::clamp(band.right, at.plot.left, at.plot.right));
+    out.add(R"(<path class="band" d="M{:.1f} {:.1f}H{:.1f}V{:.1f}H{:.1f}Z" fill="#8a94a0" fill-opacity="0.12"/>)", left,
+            at.top, std::max(right, left + 1), at.bottom, left);
+    if (right - left > letter * static_cast<double>(band.name.size()) + 8)
+      out.add("{}", svg_text((left + right) / 2, at.top + 14, band.name, Anchor::middle));
+  }
+}
+
 void add_capacity(Document& out, const Frame& at) {
   const Plot& plot = at.plot;
   if (!plot.capacity) return;
@@ -208,6 +221,7 @@ std::string svg_chart(const Plot& plot) {
   out.add(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" {} fill="{}">)", width, bottom + margin_bottom,
           svg_font, grey);
   out.add("<title>{}</title>{}", html_inline(plot.title + " over the run"), legend.take());
+  add_bands(out, at);
   add_axes(out, at);
   add_lines(out, at);
   add_capacity(out, at);

@@ -21,7 +21,8 @@ constexpr std::size_t most_faint = 63;  ///< with the main one, the ranks of eig
 constexpr std::size_t most_faint_points = 80;
 constexpr std::size_t most_points = 4000;  ///< 1,000 columns, each with its first, least, greatest and last value
 constexpr std::size_t most_marks = 8;
-constexpr double far_capacity = 2.5;  ///< times the largest value: further up it would press the lines flat
+constexpr std::size_t most_bands = 200;  // of 80 evaluations and what lies about them
+constexpr double far_capacity = 2.5;     ///< times the largest value: further up it would press the lines flat
 
 using Chosen = std::vector<const ReportSeries*>;
 
@@ -181,8 +182,18 @@ class Drawing {
     plot_.marks.push_back({kind, x, said ? "" : fmt::format("{} {}: {}", plot_.x_name, tick_text(x), what)});
   }
 
+  void add_bands() {
+    const auto& stages = main_.trend.stages;
+    for (std::size_t i = 0; i < stages.size() && plot_.bands.size() < most_bands; ++i) {
+      if (stages[i].kind == "working" || stages[i].kind == "restart") continue;
+      const double right = i + 1 < stages.size() ? stages[i + 1].first_step : stages[i].last_step;
+      plot_.bands.push_back({stages[i].first_step, std::max(right, stages[i].last_step), stages[i].kind});
+    }
+  }
+
   void add_marks() {
     if (by_order_) return;
+    add_bands();
     if (main_.trend.onset_step)
       add_mark(PlotMark::onset, *main_.trend.onset_step, "grows from here");
     else if (main_.trend.shape == "step")

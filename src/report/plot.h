@@ -25,6 +25,12 @@ struct PlotMark {
   std::string text;  ///< "step 1000: out of memory, in the backward pass"; may be empty
 };
 
+/// A stage of the run that is not work.
+struct PlotBand {
+  double left = 0, right = 0;
+  std::string name;  ///< "load"
+};
+
 struct Plot {
   static constexpr int colours = 6;
 
@@ -39,7 +45,8 @@ struct Plot {
   std::string capacity_name;               ///< "23.69 GiB: all of GPU 0"
   std::optional<ReportForecast> forecast;  ///< where it lies within the picture
   std::vector<PlotMark> marks;
-  std::size_t not_drawn = 0;  ///< series of this kind that are in the table only
+  std::vector<PlotBand> bands;  ///< stages of the most important line
+  std::size_t not_drawn = 0;    ///< series of this kind that are in the table only
 };
 
 /// One for each kind of memory (device, host, share of the device) that has a course; the one that the
