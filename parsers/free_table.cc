@@ -58,11 +58,13 @@ void tell(std::string_view total, std::string_view printed, Metric metric, const
     const auto size = read_size(cell);
     if (!size) return;
     r.value = static_cast<double>(size->count);
+    if (const auto all = read_size(std::string(total))) r.capacity = static_cast<double>(all->count);
     r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
     r.unit = cell.substr(at);
   } else {
     const Scale scale = scale_of(whole->value, m.cursor);
     r.value = number->value * scale.bytes;
+    r.capacity = whole->value * scale.bytes;
     r.quantum = scale.bytes;
     r.unit = std::string(scale.unit);
     r.ambiguous_unit = scale.ambiguous;

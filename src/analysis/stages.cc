@@ -271,8 +271,14 @@ double StageMap::paused_behind(std::size_t value) const {
   double paused = 0;
   for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
     const Segment& segment = parts_[i].segment;
-    if (parts_[i].kind == StageKind::pause && segment.begin > value)
-      paused += points_.x[segment.end] - points_.x[segment.begin];
+    if (parts_[i].kind != StageKind::pause || segment.begin <= value) continue;
+    // Where in the last interval before it and the first behind it the pause lay, shows in what grew meanwhile.
+    const Segment &before = parts_[i - 1].segment, &behind = parts_[i + 1].segment;
+    const double x_before = points_.x[before.end - 1], x_behind = points_.x[behind.begin];
+    const double slope = (before.slope + behind.slope) / 2;
+    const double grown = slope > 0 ? (start_of(behind) - end_of(before)) / slope : 0;
+    const double least = points_.x[segment.end - 1] - points_.x[segment.begin];
+    paused += std::clamp(x_behind - x_before - grown, least, std::max(least, x_behind - x_before));
   }
   return paused;
 }

@@ -169,24 +169,29 @@ void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
 /// Steps of the working stage.
 double window_of(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
 
-/// No failure yet, but a series that will fill its device: the one that will be full first.
+/// No failure yet, but a series that will fill its memory: the one that will be full first, before those of which the
+/// log does not say how much there is.
 std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<Trend>& trends) {
-  std::optional<std::size_t> worst;
-  for (std::size_t i = 0; i < story.series.size(); ++i) {
+  const auto at_risk = [&](std::size_t i) {
     const Series& s = story.series[i];
     const Trend& t = trends[i];
-    if (!t.leak || !t.forecast || t.confidence < growth_limits::risk_confidence ||
-        s.kind == SeriesKind::running_maximum)
-      continue;
-    if (!s.has_steps && !s.has_times && s.n < few_unplaced) continue;
-    if (t.forecast->step_low - s.last_x > risk_windows * window_of(t)) continue;
+    if (!t.leak || t.confidence < growth_limits::risk_confidence || s.kind == SeriesKind::running_maximum) return false;
+    if (!s.has_steps && !s.has_times && s.n < few_unplaced) return false;
+    if (!t.forecast) return s.n >= few_unplaced;
+    return t.forecast->step_low - s.last_x <= risk_windows * window_of(t);
+  };
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const Series &sa = story.series[a], &sb = story.series[b];
+    if (trends[a].forecast.has_value() != trends[b].forecast.has_value()) return trends[a].forecast.has_value();
+    if (sa.metric != sb.metric) return rank_of(sa.metric) < rank_of(sb.metric);
     const auto left = [&](std::size_t k) {
-      return (trends[k].forecast->step - story.series[k].last_x) / window_of(trends[k]);
+      return trends[k].forecast ? (trends[k].forecast->step - story.series[k].last_x) / window_of(trends[k]) : 0;
     };
-    if (!worst || rank_of(s.metric) < rank_of(story.series[*worst].metric) ||
-        (s.metric == story.series[*worst].metric && left(i) < left(*worst)))
-      worst = i;
-  }
+    return left(a) < left(b);
+  };
+  std::optional<std::size_t> worst;
+  for (std::size_t i = 0; i < story.series.size(); ++i)
+    if (at_risk(i) && (!worst || before(i, *worst))) worst = i;
   return worst;
 }
 
@@ -210,8 +215,8 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);
   const std::string per = s.has_times ? " per second" : s.has_steps ? " per step" : " per value";
-  facts.set("trend.rate", Value{bytes_text(whole_number(t.slope.value)) + per}, both);
-  facts.set("trend.last_rate", Value{bytes_text(whole_number(last_slope)) + per}, both);
+  facts.set("trend.rate", Value{bytes_text(whole_number(std::abs(t.slope.value))) + per}, both);
+  facts.set("trend.last_rate", Value{bytes_text(whole_number(std::abs(last_slope))) + per}, both);
   if (!capacity) return;
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);

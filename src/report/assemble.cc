@@ -325,7 +325,9 @@ class Assembler {
     if (!t.leak) return "";
     const Location at = location(s.last_evidence);
     return fmt::format("{} {} from {} to {} ({})", to_string(s.metric),
-                       t.shape == Shape::accelerating ? "grew faster and faster" : "grew",
+                       t.working.last_value < t.working.first_value ? "fell"
+                       : t.shape == Shape::accelerating             ? "grew faster and faster"
+                                                                    : "grew",
                        bytes_text(whole(t.working.first_value)), bytes_text(whole(t.working.last_value)), place_of(at));
   }
 
@@ -353,10 +355,15 @@ class Assembler {
                          bytes_text(whole(analysis_.facts.number("run.headroom").value_or(0))));
     if (v.outcome == "at_risk") {
       const Trend& t = analysis_.trends[*analysis_.main_series];
-      std::string when = t.forecast ? fmt::format("; full at {} {:.0f}",
-                                                  story_.series[*analysis_.main_series].has_times ? "second" : "step",
-                                                  t.forecast->step)
-                                    : "";
+      const Series& series = story_.series[*analysis_.main_series];
+      const std::string when = t.forecast ? fmt::format("; full at {} {:.0f}",
+                                                        series.has_times   ? "second"
+                                                        : series.has_steps ? "step"
+                                                                           : "value",
+                                                        t.forecast->step)
+                               : std::string(to_string(series.metric)).starts_with("host_")
+                                   ? ""
+                                   : "; add --capacity 80GiB to see when it is full";
       const auto main = std::find_if(r.series.begin(), r.series.end(), [&](const ReportSeries& of) {
         return of.id == "series-" + std::to_string(*analysis_.main_series + 1);
       });

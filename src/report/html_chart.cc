@@ -110,7 +110,7 @@ void add_bands(Document& out, const Frame& at) {
     out.add(R"(<path class="band" d="M{:.1f} {:.1f}H{:.1f}V{:.1f}H{:.1f}Z" fill="#8a94a0" fill-opacity="0.12"/>)", left,
             at.top, std::max(right, left + 1), at.bottom, left);
     if (right - left > letter * static_cast<double>(band.name.size()) + 8)
-      out.add("{}", svg_text((left + right) / 2, at.top + 14, band.name, Anchor::middle));
+      out.add("{}", svg_text((left + right) / 2, (at.top + at.bottom) / 2, band.name, Anchor::middle));
   }
 }
 
@@ -191,6 +191,8 @@ Json plot_data(const Plot& plot) {
                      {"y", column(plot.curve, &ReportCurvePoint::y)},
                      {"low", column(plot.curve, &ReportCurvePoint::low)},
                      {"high", column(plot.curve, &ReportCurvePoint::high)}};
+  for (const PlotBand& band : plot.bands)
+    data["bands"].push_back({{"left", rounded(band.left)}, {"right", rounded(band.right)}, {"name", band.name}});
   if (plot.capacity) data["capacity"] = {{"value", rounded(*plot.capacity)}, {"text", plot.capacity_name}};
   if (plot.forecast)
     data["forecast"] = {{"step", rounded(plot.forecast->step)},

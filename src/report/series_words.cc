@@ -93,7 +93,7 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   const ReportForecast& full = *of.trend.forecast;
   text += full.step_high ? fmt::format(" (90%: {} to {})", step_text(full.step_low), step_text(*full.step_high))
                          : fmt::format(" (90%: not before {})", step_text(full.step_low));
-  if (full.beyond_data) text += ", far beyond the log";
+  if (full.beyond_data) text += ", further ahead than the log is long";
   return text;
 }
 

@@ -77,6 +77,26 @@
     u.ctx.restore();
   }
 
+  // Stages that are not work, behind everything else; named where the name has room.
+  function drawStages(u, plot) {
+    const { left, top, width, height } = u.bbox, ratio = devicePixelRatio;
+    u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(left, top, width, height);
+    u.ctx.clip();
+    u.ctx.font = 12 * ratio + "px system-ui, sans-serif";
+    u.ctx.textAlign = "center";
+    for (const stage of plot.bands || []) {
+      const from = u.valToPos(stage.left, "x", true), to = Math.max(u.valToPos(stage.right, "x", true), from + ratio);
+      u.ctx.fillStyle = named("faint") + "22";
+      u.ctx.fillRect(from, top, to - from, height);
+      u.ctx.fillStyle = named("muted");
+      if (u.ctx.measureText(stage.name).width + 8 * ratio < to - from)
+        u.ctx.fillText(stage.name, (from + to) / 2, top + height / 2);
+    }
+    u.ctx.restore();
+  }
+
   function optionsFor(plot, width) {
     const value = (u, v) => v == null ? "" : short(v) + " " + plot.unit;
     const axis = { stroke: named("muted"), font: "12px system-ui, sans-serif", values: (u, ticks) => ticks.map(short),
@@ -113,7 +133,7 @@
       axes: [{ ...axis, space: 90, incrs: steps.filter((s) => s >= 1 || plot.xName === "second"), grid: { show: false } },
              { ...axis, space: 48, size: 56, incrs: steps, label: plot.unit, labelSize: 18, labelFont: axis.font }],
       cursor: { drag: { x: true, y: false }, points: { size: 7 } },
-      hooks: { draw: [(u) => drawMarks(u, plot)] },
+      hooks: { drawClear: [(u) => drawStages(u, plot)], draw: [(u) => drawMarks(u, plot)] },
     };
   }
 
