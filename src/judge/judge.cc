@@ -64,7 +64,11 @@ struct Open {
 // Open facts that one command settles are one question; the greatest of them speaks.
 std::vector<Open> open_questions(const std::vector<Doubt>& doubts, const Facts& facts) {
   std::map<std::string_view, Open> by_command;
+  const bool failed = facts.find("oom.kind") != nullptr;
   for (const auto& doubt : doubts) {
+    // Where nothing failed, no message and no traceback can be asked for.
+    const auto about = [&](std::string_view group) { return std::string_view(doubt.fact).starts_with(group); };
+    if (!failed && (about("oom.") || about("account.") || about("phase.") || about("trace."))) continue;
     const FactSpec* spec = find_fact_spec(doubt.fact);
     const FactSpec* source = spec ? source_of(*spec) : nullptr;
     if (!source || at_hand(facts, *source)) continue;

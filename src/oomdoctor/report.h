@@ -11,7 +11,7 @@
 
 namespace oomdoctor {
 
-inline constexpr const char* report_schema_version = "1.0";
+inline constexpr const char* report_schema_version = "1.1";
 
 struct Location {
   std::string path;

@@ -6,8 +6,8 @@ namespace oomdoctor {
 std::string_view report_schema() {
   static constexpr std::string_view text = R"json({
   "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "$id": "urn:oomdoctor:report:1.0",
-  "title": "oomdoctor report 1.0",
+  "$id": "urn:oomdoctor:report:1.1",
+  "title": "oomdoctor report 1.1",
   "description": "Sizes are integers in bytes. What the log does not give is absent or null, never 0. Minor versions add fields; readers ignore those that they do not know.",
   "type": "object",
   "properties": {

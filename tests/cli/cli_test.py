@@ -226,7 +226,7 @@ class Inputs(Case):
         note, = (n for n in report["notes"] if "cut.log.gz" in n["text"])
         self.assertEqual(note["severity"], "warning")
         self.assertIn(f"ends early, after byte {len(packed) - 200} of its gzip data", note["text"])
-        self.assertIn("what comes behind them is missing", report["verdict"]["headline"])
+        self.assertIn("the rest of the log is missing", report["verdict"]["headline"])
         screen = self.run_here("analyze", "cut.log.gz").stdout
         self.assertIn("cut.log.gz (gzip) (cut off at its end)", screen)
         self.assertIn("lines that could be read: the rest of cut.log.gz is missing", " ".join(screen.split()))
@@ -442,7 +442,7 @@ class UserFormats(Case):
         self.assertIn("other.toml", self.report("--format-file", "other.toml")["notes"][-1]["text"])
         both = [note["text"] for note in self.report("--format-file", "other.toml", "--format-file", "own.toml")["notes"]]
         self.assertTrue(any("other.toml" in text for text in both) and any("own.toml" in text for text in both))
-        self.assertIn("other.toml", self.run_here("ci", "--format-file", "other.toml", "own.log").stdout)
+        self.assertIn("other.toml", self.run_here("ci", "-v", "--format-file", "other.toml", "own.log").stdout)
 
     def test_they_are_listed_last_and_explained(self):
         text = self.run_here("list", "formats", "--format-file", "own.toml").stdout
