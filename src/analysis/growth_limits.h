@@ -12,6 +12,7 @@ inline constexpr std::size_t least_for_bends = 6;   // with five values a bend c
 inline constexpr std::size_t most_points = 400;     // longer series are read in block means: the cost stays bounded
 inline constexpr std::size_t least_to_mention = 3;  // fewer values have no direction
 inline constexpr double worth_mention = 1.3;        // a rise over few values that a person would want to hear of
+inline constexpr std::size_t most_to_compare = 200;  // … and in these while only the start of the work is looked for
 
 // Believing a curve
 inline constexpr double imperfection = 0.002;  // no law of growth holds more exactly than 1/500 of the movement

@@ -125,7 +125,7 @@ bool keeps_climbing(const Fit& stairs) {
          stairs.theta.back() > limits::last_stair;
 }
 
-/// Working values in order, at most about most_points of them, each part in blocks of its own.
+/// Working values in order, at most about most_to_compare of them, each part in blocks of its own.
 struct WorkingBlocks {
   Points points;
   std::vector<std::size_t> parts;   ///< of the map
@@ -134,7 +134,7 @@ struct WorkingBlocks {
 
 WorkingBlocks working_blocks(const StageMap& map, const Points& clean) {
   WorkingBlocks blocks;
-  const std::size_t length = (clean.size() + limits::most_points - 1) / limits::most_points;
+  const std::size_t length = (clean.size() + limits::most_to_compare - 1) / limits::most_to_compare;
   for (std::size_t i = 0; i < map.parts().size(); ++i) {
     const auto& [segment, kind] = map.parts()[i];
     if (kind != StageKind::working) continue;
@@ -172,6 +172,14 @@ double cost_as_lines(const WorkingBlocks& blocks, std::size_t count, double vari
   return cost;
 }
 
+/// What a description by `count` lines and one law costs at least: nothing leaves less than half of the noise.
+double least_cost(const StageMap& map, const WorkingBlocks& blocks, std::size_t count, std::size_t values) {
+  const auto n = static_cast<double>(blocks.points.size());
+  const double noise = map.noise().next * map.noise().next * n / static_cast<double>(values);
+  const double variance = std::max(noise / 2, blocks.points.floor * blocks.points.floor);
+  return n * std::log(variance) + (3 * static_cast<double>(count) + 2) * std::log(n);
+}
+
 /// The best law of one stage: two slopes of which the first is the steeper one are a start-up and the work behind it,
 /// and so is a line that jumps.
 const Fit& best_law(const std::vector<Fit>& fits) {
@@ -183,15 +191,17 @@ const Fit& best_law(const std::vector<Fit>& fits) {
 /// and the best law from it on describe the run clearly better than the best law over all of it.
 std::size_t start_of_work(const StageMap& map, const Points& clean, bool only_rises) {
   const WorkingBlocks blocks = working_blocks(map, clean);
-  const std::vector<std::size_t> starts = map.starts(limits::least_values, only_rises);
+  std::vector<std::size_t> starts = map.starts(limits::least_values, only_rises);
   std::size_t best = blocks.parts.front();
   if (starts.empty()) return best;
   const std::vector<Fit> over_all = all_fits(blocks.points);
   const Fit& whole = best_law(over_all);
   double least = whole.score - (whole.law == Law::stairs ? limits::start_beside_stairs : limits::start_evidence);
+  std::sort(starts.begin(), starts.end());
   for (const std::size_t start : starts) {
     const auto part =
         static_cast<std::size_t>(std::find(blocks.parts.begin(), blocks.parts.end(), start) - blocks.parts.begin());
+    if (least_cost(map, blocks, part, clean.size()) >= least) break;  // and all later ones cost more lines
     std::vector<std::size_t> behind(blocks.points.size() - blocks.begins[part]);
     if (behind.size() < limits::least_values) continue;
     std::iota(behind.begin(), behind.end(), blocks.begins[part]);

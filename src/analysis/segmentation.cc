@@ -149,11 +149,11 @@ double noise_floor(const Points& points, double movement) {
 double usual_range(const Points& points) { return quantile_of(points.y, 0.98) - quantile_of(points.y, 0.02); }
 
 NoiseScale noise_scale_of(const Points& points, double floor) {
-  NoiseScale noise{floor, 0};
+  NoiseScale noise{floor, 0, floor};
   if (points.size() < 3) return noise;
   const std::vector<std::size_t> edges = edges_before(points, floor);
   const double nearest = std::max(spread_over(points, 1, edges).value_or(floor), floor);
-  noise.sigma = nearest;
+  noise.sigma = noise.next = nearest;
   for (std::size_t lag = 2; lag <= longest_lag && points.size() >= (2 + lag) * least_for_scale; lag *= 2)
     noise.sigma = std::max(noise.sigma, spread_over(points, lag, edges).value_or(floor));
   // The variance of second differences of such noise is σ² (6 − 8ρ + 2ρ²); solved for ρ.

@@ -12,6 +12,7 @@ namespace oomdoctor {
 struct NoiseScale {
   double sigma = 0;  ///< standard deviation of one value
   double rho = 0;    ///< lag-1 autocorrelation, 0 … 0.95
+  double next = 0;   ///< standard deviation of what is new in a value, given the one before it
 
   /// What autocorrelation adds to the variance of a mean: (1 + ρ) / (1 − ρ).
   double inflation() const { return (1 + rho) / (1 - rho); }
