@@ -442,7 +442,9 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     // What counts down hits the wall at zero.
     const std::optional<double> wall = scene.samples.counts_down ? std::optional<double>(0) : options.capacity;
     const std::vector<Belief> beliefs = beliefs_of(scene, *verdict.chosen);
-    if (wall) trend.forecast = forecast_of(beliefs, scene.points, *wall);
+    if (wall)
+      trend.forecast = forecast_of(beliefs, scene.points, *wall - (scene.samples.counts_down ? 0 : options.kept_back));
+    if (trend.forecast) trend.forecast->capacity = *wall;
     if (trend.forecast && !std::isfinite(trend.forecast->step)) trend.forecast.reset();
     trend.curve = curve_of(beliefs.front().fit, scene, trend.forecast);
     if (trend.forecast) shift(*trend.forecast, -scene.samples.ahead());

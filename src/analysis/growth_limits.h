@@ -7,11 +7,11 @@
 namespace oomdoctor::growth_limits {
 
 // Length
-inline constexpr std::size_t least_values = 5;      // a line and its noise need three, a choice between laws two more
-inline constexpr std::size_t least_for_bends = 6;   // with five values a bend can be possible, never shown
-inline constexpr std::size_t most_points = 400;     // longer series are read in block means: the cost stays bounded
-inline constexpr std::size_t least_to_mention = 3;  // fewer values have no direction
-inline constexpr double worth_mention = 1.3;        // a rise over few values that a person would want to hear of
+inline constexpr std::size_t least_values = 5;       // a line and its noise need three, a choice between laws two more
+inline constexpr std::size_t least_for_bends = 6;    // with five values a bend can be possible, never shown
+inline constexpr std::size_t most_points = 400;      // longer series are read in block means: the cost stays bounded
+inline constexpr std::size_t least_to_mention = 3;   // fewer values have no direction
+inline constexpr double worth_mention = 1.3;         // a rise over few values that a person would want to hear of
 inline constexpr std::size_t most_to_compare = 200;  // … and in these while only the start of the work is looked for
 
 // Believing a curve

@@ -166,6 +166,40 @@ void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
        tightest->last_evidence});
 }
 
+/// What the log shows of the device that a counter of PyTorch can never reach: memory outside of its allocator
+/// (contexts, other processes), as device series and reserved memory differ; and how far a step's own peak stands above
+/// the value that is printed at its end.
+double kept_back(const Case& story, const Series& s) {
+  if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
+  const auto beside = [&](const Series& other) {
+    return other.n >= few_points && (!other.where.rank || !s.where.rank || other.where.rank == s.where.rank) &&
+           (!other.where.device || !s.where.device || other.where.device == s.where.device);
+  };
+  const Series *device = nullptr, *reserved = nullptr, *peak = nullptr;
+  for (const Series& other : story.series) {
+    if (!beside(other)) continue;
+    if (other.metric == Metric::used) device = &other;
+    if (other.metric == Metric::reserved) reserved = &other;
+    if (other.metric == Metric::max_allocated && other.kind == SeriesKind::reset_maximum && other.n == s.n)
+      peak = &other;
+  }
+  double kept = 0;
+  if (device != nullptr && reserved != nullptr) kept += std::max(0.0, device->last_value - reserved->last_value);
+  if (s.metric == Metric::allocated && peak != nullptr) kept += std::max(0.0, peak->last_value - s.last_value);
+  return kept;
+}
+
+/// A forecast that the failure itself contradicts says nothing true any more.
+void drop_contradicted(const Case& story, const Incident& incident, std::vector<Trend>& trends) {
+  if (!incident.when.step || incident.handled) return;
+  const auto died = static_cast<double>(*incident.when.step);
+  for (std::size_t i = 0; i < trends.size(); ++i) {
+    const auto& forecast = trends[i].forecast;
+    if (!forecast || !story.series[i].has_steps || !belongs(story.series[i], &incident)) continue;
+    if (died < forecast->step_low || (forecast->step_high && died > *forecast->step_high)) trends[i].forecast.reset();
+  }
+}
+
 /// Steps of the working stage.
 double window_of(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
 
@@ -280,6 +314,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
     if (const auto own = own_capacity(story, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
+    growth.kept_back = kept_back(story, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
@@ -316,6 +351,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
         facts.is_true("phase.evaluation"))
       facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
   }
+  if (incident != nullptr) drop_contradicted(story, *incident, analysis.trends);
 }
 
 }  // namespace oomdoctor

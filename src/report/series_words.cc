@@ -100,12 +100,12 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
 std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
   const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };
-  const auto told = [](const ReportSeries& s) { return s.trend.shape != "too_short"; };
+  const auto has_trend = [](const ReportSeries& s) { return s.trend.shape != "too_short"; };
   bool allocated_flat = false, torch_flat = false, gpu_flat = false;
   bool gpu_grows = false;
   int alike = 0, alike_growing = 0;
   for (const ReportSeries& other : report.series) {
-    if (!told(other)) continue;
+    if (!has_trend(other)) continue;
     if (other.metric == growing.metric && other.rank && growing.rank && other.label == growing.label)
       ++alike, alike_growing += other.trend.leak;
     if (growing.rank && other.rank && growing.rank != other.rank) continue;

@@ -37,8 +37,7 @@ Series series_of(const Run& run) {
 
 std::string kinds_of(const Trend& trend) {
   std::string kinds;
-  for (const Stage& stage : trend.stages)
-    kinds += (kinds.empty() ? "" : " ") + std::string(to_string(stage.kind));
+  for (const Stage& stage : trend.stages) kinds += (kinds.empty() ? "" : " ") + std::string(to_string(stage.kind));
   return kinds;
 }
 
@@ -56,7 +55,9 @@ void expect_leak(const Run& run, double rate, const std::string& kinds, double s
 }  // namespace
 
 TEST_CASE("a leak behind an idle export and a load has its own rate", "[stages]") {
-  expect_leak({.memory = [](int i) { return i < 20 ? 0.6 : i < 30 ? 0.6 + 2.94 * (i - 20) : 30 + 0.05 * (i - 30); },
+  expect_leak({.memory = [](int i) { return i < 20   ? 0.6
+                                            : i < 30 ? 0.6 + 2.94 * (i - 20)
+                                                     : 30 + 0.05 * (i - 30); },
                .timed = true},
               0.05, "idle load working", 30);
 }
@@ -68,13 +69,18 @@ TEST_CASE("one low value before the model is loaded is no part of the trend", "[
 }
 
 TEST_CASE("a leak is found behind several load steps", "[stages]") {
-  expect_leak({.memory = [](int i) { return i < 5 ? 0.5 : i < 12 ? 11 : i < 20 ? 22 : i < 30 ? 33 : 40 + 0.04 * (i - 30); }},
+  expect_leak({.memory =
+                   [](int i) {
+                     return i < 5 ? 0.5 : i < 12 ? 11 : i < 20 ? 22 : i < 30 ? 33 : 40 + 0.04 * (i - 30);
+                   }},
               0.04, "idle load working", 30);
 }
 
 TEST_CASE("memory that is given back at the end does not hide a leak", "[stages]") {
-  expect_leak({.memory = [](int i) { return i < 15 ? 0.5 : i < 180 ? 30 + 0.05 * (i - 15) : 0.5; }, .timed = true}, 0.05,
-              "idle working release", 15);
+  expect_leak({.memory = [](int i) { return i < 15    ? 0.5
+                                            : i < 180 ? 30 + 0.05 * (i - 15)
+                                                      : 0.5; }, .timed = true},
+              0.05, "idle working release", 15);
 }
 
 TEST_CASE("evaluations between the parts of one course are left out", "[stages]") {
@@ -84,8 +90,9 @@ TEST_CASE("evaluations between the parts of one course are left out", "[stages]"
     INFO(kinds_of(trend) << ": " << trend.why);
     CHECK(trend.leak);
     CHECK(trend.slope.value == Approx(0.05 * GB).epsilon(0.03));
-    CHECK(kinds_of(trend) == "working evaluation working evaluation working evaluation working evaluation working "
-                             "evaluation");
+    CHECK(kinds_of(trend) ==
+          "working evaluation working evaluation working evaluation working evaluation working "
+          "evaluation");
     const Run flat{.memory = [=](int i) { return 30 + (i % 40 >= 32 ? height : 0); }};
     CHECK_FALSE(growth_of(series_of(flat), {80 * GB, {}}).leak);
   }
@@ -127,7 +134,8 @@ TEST_CASE("wandering noise is called a leak in one of twenty series at most", "[
     for (unsigned seed = 1; seed <= series; ++seed) {
       Noise source(7000 + seed);
       double noise = 0;
-      const Run run{.memory = [&](int) { return 20 + (noise = 0.8 * noise + 0.3 * source.normal()); }, .noise = 0, .n = n};
+      const Run run{
+          .memory = [&](int) { return 20 + (noise = 0.8 * noise + 0.3 * source.normal()); }, .noise = 0, .n = n};
       alarms += growth_of(series_of(run), {80 * GB, {}}).leak;
     }
     INFO("n = " << n << ": " << alarms << " of " << series);

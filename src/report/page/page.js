@@ -47,13 +47,19 @@
     u.ctx.fillText(text, x + (left ? -gap : gap), y);
   }
 
-  // Capacity, the forecast's interval on it, failures and onsets, as in the static picture.
-  function drawMarks(u, plot) {
-    const { left, top, width, height } = u.bbox, ratio = devicePixelRatio;
+  // Draws inside of the axes only.
+  function inside(u, draw) {
+    const { left, top, width, height } = u.bbox;
     u.ctx.save();
     u.ctx.beginPath();
     u.ctx.rect(left, top, width, height);
     u.ctx.clip();
+    draw(left, top, width, height, devicePixelRatio);
+    u.ctx.restore();
+  }
+
+  // Capacity, the forecast's interval on it, failures and onsets, as in the static picture.
+  const drawMarks = (u, plot) => inside(u, (left, top, width, height, ratio) => {
     if (plot.capacity) {
       const y = u.valToPos(plot.capacity.value, "y", true);
       stroke(u, named("bad"), [], left, y, left + width, y);
@@ -74,16 +80,10 @@
       stroke(u, colour, mark.failure ? [] : [2, 3], x, top, x, top + height);
       if (mark.text) write(u, colour, mark.text, x, top + height - (8 + 15 * row++) * ratio);
     });
-    u.ctx.restore();
-  }
+  });
 
   // Stages that are not work, behind everything else; named where the name has room.
-  function drawStages(u, plot) {
-    const { left, top, width, height } = u.bbox, ratio = devicePixelRatio;
-    u.ctx.save();
-    u.ctx.beginPath();
-    u.ctx.rect(left, top, width, height);
-    u.ctx.clip();
+  const drawStages = (u, plot) => inside(u, (left, top, width, height, ratio) => {
     u.ctx.font = 12 * ratio + "px system-ui, sans-serif";
     u.ctx.textAlign = "center";
     for (const stage of plot.bands || []) {
@@ -94,8 +94,7 @@
       if (u.ctx.measureText(stage.name).width + 8 * ratio < to - from)
         u.ctx.fillText(stage.name, (from + to) / 2, top + height / 2);
     }
-    u.ctx.restore();
-  }
+  });
 
   function optionsFor(plot, width) {
     const value = (u, v) => v == null ? "" : short(v) + " " + plot.unit;

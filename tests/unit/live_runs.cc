@@ -1,0 +1,157 @@
+// Runs that did not fail, from their log to the verdict.
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "catch.h"
+#include "oomdoctor/diagnose.h"
+#include "report/series_words.h"
+#include "samples.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+/// A line for each step i from 1 to n.
+template <class Line>
+Report report_of(int n, Line line, const std::string& header = "") {
+  std::string log = header.empty() ? "" : header + "\n";
+  for (int i = 1; i <= n; ++i) log += line(i) + "\n";
+  return diagnose({{"train.log", log}});
+}
+
+const ReportSeries& series_of(const Report& report, std::string_view metric) {
+  const auto found = std::find_if(report.series.begin(), report.series.end(),
+                                  [&](const ReportSeries& s) { return s.metric == metric; });
+  REQUIRE(found != report.series.end());
+  return *found;
+}
+
+std::string leaking(int i) { return fmt::format("step {} | loss 2.1 | allocated {:.3f} GiB", i * 10, 8 + 0.1 * i); }
+
+double full_at(const Report& report) {
+  REQUIRE(report.series.front().trend.forecast);
+  return report.series.front().trend.forecast->step;
+}
+
+}  // namespace
+
+TEST_CASE("a leak is a risk long before its memory is full", "[live]") {
+  std::string log = testing::read_file(testing::source_folder() / "samples/stories/leak.log");
+  std::size_t end = 0;
+  for (int line = 0; line < 120; ++line) end = log.find('\n', end) + 1;
+  const Report report = diagnose({{"leak.log", log.substr(0, end)}});
+  CHECK(report.verdict.outcome == "at_risk");
+  CHECK(report.verdict.cause == "leak");
+  CHECK(full_at(report) == Approx(1282).margin(2));  // 79.15 GiB of the A100 that line 2 names
+}
+
+TEST_CASE("the capacity comes from whatever names it", "[live]") {
+  CHECK(full_at(report_of(40, leaking, "Using device: NVIDIA GeForce RTX 3090 (24268 MiB)")) == Approx(1570).margin(5));
+  CHECK(full_at(report_of(40, leaking, "device: cuda:0 Tesla T4")) == Approx(656).margin(5));
+  CHECK(full_at(report_of(40, [](int i) {
+          return fmt::format("step {} | loss 2.1 | GPU mem: {:.2f}/24.00 GiB", i * 10, 8 + 0.1 * i);
+        })) == Approx(1600).margin(5));
+  CHECK(full_at(report_of(40, [](int i) {
+          const double used = 30 + 0.1 * i;
+          return fmt::format(
+              "[titan] 2026-03-01 10:00:00,000 - root - INFO - step: {}  loss:  2.1  memory: {:.2f}GiB({:.2f}%)",
+              i * 10, used, used / 0.8);
+        })) == Approx(5000).margin(20));
+}
+
+TEST_CASE("memory outside of PyTorch and the step's own peak are never reached by what it prints", "[live]") {
+  const double alone = full_at(report_of(40, leaking, "GPU 0: NVIDIA A40, total memory 40.00 GiB"));
+  CHECK(alone == Approx(3200).margin(10));
+  // 3 GiB of the GPU are never PyTorch's.
+  std::string log = "GPU 0: NVIDIA A40, total memory 40.00 GiB\n",
+              csv = "timestamp, index, memory.used [MiB], memory.total [MiB]\n";
+  for (int i = 1; i <= 40; ++i) {
+    log += leaking(i) + fmt::format(" | reserved {:.3f} GiB\n", 8.5 + 0.1 * i);
+    csv += fmt::format("2025/02/01 12:{:02}:{:02}.104, 0, {:.0f} MiB, 40960 MiB\n", i / 6, i % 6 * 10,
+                       1024 * (11.5 + 0.1 * i));
+  }
+  const Report both = diagnose({{"smi.csv", csv}, {"train.log", log}});
+  const ReportSeries& counter = series_of(both, "allocated");
+  REQUIRE(counter.trend.forecast);
+  CHECK(counter.trend.forecast->step == Approx(alone - 300).margin(20));
+  const auto with_peak = [](int i) {
+    return fmt::format(
+        "[2024-05-11 10:00:01,220] [INFO] [utils.py:800:see_memory_usage] after step {}\n"
+        "[2024-05-11 10:00:01,221] [INFO] [utils.py:801:see_memory_usage] MA {:.2f} GB         Max_MA {:.2f} GB  "
+        "       CA {:.2f} GB         Max_CA 20 GB ",
+        i * 10, 8 + 0.1 * i, 12 + 0.1 * i, 13 + 0.1 * i);
+  };
+  const Report peaks = report_of(40, with_peak, "GPU 0: NVIDIA A40, total memory 40.00 GiB");
+  const ReportSeries& allocated = series_of(peaks, "allocated");
+  REQUIRE(allocated.trend.forecast);
+  CHECK(allocated.trend.forecast->step == Approx(alone - 400).margin(20));  // 4 GiB higher inside of a step
+  CHECK(allocated.trend.forecast->capacity_bytes == 40ll << 30);
+}
+
+TEST_CASE("growth whose capacity nobody names is a risk, too", "[live]") {
+  const Report report = report_of(40, leaking);
+  CHECK(report.verdict.outcome == "at_risk");
+  CHECK(report.verdict.headline.find("--capacity") != std::string::npos);
+  // Values without step or time may be of the set-up.
+  const Report setup = report_of(7, [](int i) { return fmt::format("memory allocated: {}.00 GiB", 4 * i); });
+  CHECK(setup.verdict.outcome == "no_oom");
+}
+
+TEST_CASE("what several series say together is said", "[live]") {
+  const auto relation = [](const Report& report, std::string_view metric) {
+    return relation_words(report, series_of(report, metric));
+  };
+  const auto cache = [](int i) {
+    return fmt::format("step {} allocated 20.{}0 GiB reserved {:.2f} GiB", i, i % 3, 24 + 0.2 * i);
+  };
+  CHECK(relation(report_of(50, cache), "reserved") == "allocated memory does not grow: PyTorch's cache fragments");
+  const auto host = [](int i) {
+    return fmt::format("Step {}: Allocated: 900.00 MB, Reserved: 1000.00 MB, CPU: {:.2f} MB", i, 2100 + 60.0 * i);
+  };
+  CHECK(relation(report_of(50, host), "host_rss") == "GPU memory does not grow: the leak is in host RAM");
+  const auto ranks = [](int i) {
+    std::string lines;
+    for (int r = 0; r < 4; ++r)
+      lines += fmt::format("[rank{}] step {} allocated {:.2f} GiB\n", r, i, 20 + (r == 3 ? 0.1 * i : 0));
+    return lines;
+  };
+  const Report four = report_of(50, ranks);
+  const auto third = std::find_if(four.series.begin(), four.series.end(), [](const auto& s) { return s.rank == 3; });
+  REQUIRE(third != four.series.end());
+  CHECK(relation_words(four, *third) == "only rank 3 of 4 grows");
+}
+
+TEST_CASE("a memory that is nearly full is named without any trend", "[live]") {
+  const auto level = [](int i) {
+    return fmt::format("2025/02/01 12:{:02}:{:02}.104, 0, {} MiB, 46068 MiB", i / 60, i % 60, i < 5 ? 410 : 44810);
+  };
+  const Report report = report_of(50, level, "timestamp, index, memory.used [MiB], memory.total [MiB]");
+  CHECK(report.verdict.outcome == "no_oom");
+  CHECK(std::any_of(report.notes.begin(), report.notes.end(), [](const auto& note) {
+    return note.text.find("95% full at its peak") != std::string::npos &&
+           note.text.find("1.23 GiB") != std::string::npos;
+  }));
+}
+
+TEST_CASE("series that are zero throughout are not shown, few values are", "[live]") {
+  const Report zero = report_of(30, [](int i) { return fmt::format("step {} loss 1 allocated 0.00 GiB", i); });
+  CHECK(zero.series.size() == 1);
+  CHECK(by_weight(zero).empty());
+  const Report few =
+      report_of(4, [](int i) { return fmt::format("step {} loss 1 gpu mem {}.50 GiB", i * 100, 6 + i); });
+  CHECK(few.series.front().trend.why == "rises by 40% over 4 values: too few to tell a leak from a warm-up");
+}
+
+TEST_CASE("a dead run prints no forecast that its death contradicts", "[live]") {
+  const Report report =
+      diagnose({{"leak.log", testing::read_file(testing::source_folder() / "samples/stories/leak.log")}});
+  CHECK(report.verdict.outcome == "oom");
+  for (const ReportSeries& series : report.series) {
+    CHECK(forecast_words(report, series).empty());
+    if (!series.trend.forecast) continue;
+    CHECK(series.trend.forecast->step_low <= 1240);
+    CHECK(series.trend.forecast->step_high.value_or(1e9) >= 1240);
+  }
+}
