@@ -31,8 +31,11 @@ void series_advice(const Case& story, Analysis& analysis) {
   const std::vector<Evidence> last{s.last_evidence};
   if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
     analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
-  if (t.leak && t.forecast && s.has_steps) {
-    const double every = std::floor(restart_share * (t.forecast->step_low - s.first_x));
+  // The step at which it was full: that of the failure, else the earliest that the forecast allows.
+  const std::optional<i64> died = analysis.primary ? story.incidents[*analysis.primary].when.step : std::nullopt;
+  if (t.leak && s.has_steps && (died || t.forecast)) {
+    const double full = died ? static_cast<double>(*died) : t.forecast->step_low;
+    const double every = std::floor(restart_share * (full - t.working.first_step));
     if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
   }
 }

@@ -67,7 +67,7 @@ constexpr Formula formulas[] = {
      "1.2 × the greater of used and limit (of the machine, where it has none), up to a GiB; 1.2 × used of an evicted "
      "pod"},
     {"advice.workers_to", "half of the workers"},
-    {"advice.restart_every", "0.7 × (lower bound of the forecast − first step)"},
+    {"advice.restart_every", "0.7 × (step of the failure, else lower bound of the forecast − first step of the work)"},
     {"advice.optimizer_states", "8 bytes × trained parameters"},
 };
 

@@ -93,8 +93,9 @@ std::string approach_words(const Scene& scene, const GrowthVerdict& verdict, Sha
   const std::string level = level_text(verdict.chosen->at(scene.last()));
   const std::string place = fmt::format("{} {}", unit_of(scene), step_text(approach.done_step));
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
-  return fmt::format("{} by {} {} {}, then flat at {}",
-                     (approach.way > 0) != scene.samples.counts_down ? "rises" : "falls", size(std::abs(approach.way)),
+  const bool up = (approach.way > 0) != scene.samples.counts_down;
+  const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
+  return fmt::format("{} by {} {} {}, then flat at {}", moves, size(std::abs(approach.way)),
                      shape == Shape::step ? "at" : "until", place, level);
 }
 

@@ -6,8 +6,6 @@
 namespace oomdoctor {
 namespace {
 
-bool ends_line(char c) { return c == '\n' || c == '\r'; }
-
 std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
 
 void tell_gauge(const GaugeForm& form, std::span<const GaugeValue> values, Sink& sink) {
@@ -62,7 +60,7 @@ void Fold::add(const Window& window, Findings& findings, std::size_t from) {
 
 void Fold::end_block(const Block& block) {
   lines_ += block.line_ends;
-  ended_ = ends_line(block.window->buffer()[block.end - 1]);
+  ended_ = block.window->buffer()[block.end - 1] == '\n';
 }
 
 i64 Fold::finish() {

@@ -323,10 +323,10 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
   if (!views.joined) views.joined = Cursor(window, line).joined(message_back, message_ahead);
   const Joined& joined = *views.joined;
   std::size_t own_begin = 0, own_end = joined.text.size();
-  for (const auto& [begin, number] : joined.starts) {
-    if (number <= line.number) own_begin = begin;
-    if (number > line.number) {
-      own_end = begin;
+  for (const Joined::Start& start : joined.starts) {
+    if (start.begin <= line.begin) own_begin = start.at;
+    if (start.begin > line.begin) {
+      own_end = start.at;
       break;
     }
   }
@@ -338,9 +338,10 @@ bool ReaderTable::try_message(const Reader& reader, const Window& window, const 
     Found found = found_on(line, reader);
     found.text = out.messages.emplace_back(joined.text);
     found.parts = &out.parts.emplace_back(parts_of(captures, joined.text));
-    found.first_line = joined.line_at(captures.begin);
-    found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1);
-    while (found.line.number > found.first_line) {
+    const Joined::Start& first = joined.line_at(captures.begin);
+    found.first_line = first.number;
+    found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1).number;
+    while (found.line.begin > first.begin) {
       const auto before = window.previous(found.line);
       if (!before) break;
       found.line = *before;

@@ -11,13 +11,13 @@ bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 }  // namespace
 
-i64 Joined::line_at(std::size_t offset) const {
-  i64 number = starts.empty() ? 0 : starts.front().second;
-  for (const auto& [begin, line] : starts) {
-    if (begin > offset) break;
-    number = line;
+const Joined::Start& Joined::line_at(std::size_t offset) const {
+  const Start* line = &starts.front();
+  for (const Start& start : starts) {
+    if (start.at > offset) break;
+    line = &start;
   }
-  return number;
+  return *line;
 }
 
 const LineIndex& Window::lines() const {
@@ -30,7 +30,7 @@ i64 Window::folds(std::size_t begin, std::size_t end) const {
   return std::lower_bound(folds_.begin(), folds_.end(), end) - std::lower_bound(folds_.begin(), folds_.end(), begin);
 }
 
-i64 Window::line_ends(std::size_t begin, std::size_t end) const { return lines().ends(begin, end) + folds(begin, end); }
+i64 Window::line_ends(std::size_t begin, std::size_t end) const { return lines().feeds(begin, end) + folds(begin, end); }
 
 bool Window::ends_long_line(std::size_t at) const {
   constexpr std::size_t nearby = long_line / 4;
@@ -60,6 +60,10 @@ std::size_t Window::end_of_line(std::size_t at) const {
 std::size_t Window::begin_behind(std::size_t end) const {
   if (end >= buffer_.size() || !ends_line(buffer_[end])) return end;
   return end + (buffer_.substr(end, 2) == "\r\n" ? 2 : 1);
+}
+
+i64 Window::number_behind(std::size_t begin, i64 number) const {
+  return begin > 0 && buffer_[begin - 1] == '\n' ? number + 1 : number;
 }
 
 std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const {
@@ -98,15 +102,16 @@ Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const
 std::optional<Line> Window::next(const Line& line) const {
   const std::size_t at = begin_behind(line.end);
   if (at == line.end || at >= buffer_.size()) return std::nullopt;
-  return line_around(at, line.last + 1);
+  return line_around(at, number_behind(at, line.last));
 }
 
 std::optional<Line> Window::previous(const Line& line) const {
   std::size_t at = line.begin;
   if (at == 0 || !ends_line(buffer_[at - 1])) return std::nullopt;
   --at;
+  const i64 number = buffer_[at] == '\n' ? line.number - 1 : line.number;
   if (at > 0 && buffer_[at] == '\n' && buffer_[at - 1] == '\r') --at;
-  return line_around(at, line.number - 1);
+  return line_around(at, number);
 }
 
 bool Cursor::same_stream(const Line& other) const {
@@ -148,7 +153,7 @@ Joined Cursor::joined(int back, int ahead) const {
   Joined out;
   for (const Line& l : lines) {
     const std::size_t begin = out.text.size();
-    out.starts.emplace_back(begin, l.number);
+    out.starts.push_back({begin, l.begin, l.number});
     out.text += l.body();
     out.text.erase(std::remove_if(out.text.begin() + static_cast<std::ptrdiff_t>(begin), out.text.end(), is_blank),
                    out.text.end());

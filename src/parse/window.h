@@ -30,9 +30,15 @@ struct Line {
 /// Several lines joined without blanks; `line_at` finds the way back.
 struct Joined {
   std::string text;
-  std::vector<std::pair<std::size_t, i64>> starts;  ///< where in `text` each line begins
+  struct Start {
+    std::size_t at = 0;     ///< in `text`
+    std::size_t begin = 0;  ///< of the line, in the window's buffer
+    i64 number = 0;         ///< of the line
+  };
+  std::vector<Start> starts;
 
-  i64 line_at(std::size_t offset) const;
+  /// The line that holds place `offset` of `text`; there is one.
+  const Start& line_at(std::size_t offset) const;
 };
 
 /// A view of the buffer around the region that is being scanned. Lines longer than max_line are seen as the piece
@@ -55,12 +61,14 @@ class Window {
   std::string_view buffer() const { return buffer_; }
   /// Nothing near `at` belongs to a colour or a hole, of which a line is cleaned before it is read.
   bool clean_around(std::size_t at) const;
-  /// How many lines of the file end in these bytes.
+  /// How many lines of the file end in these bytes: '\n', and those that were taken out.
   i64 line_ends(std::size_t begin, std::size_t end) const;
   /// The raw line that holds `at`, without its end.
   std::pair<std::size_t, std::size_t> bounds_around(std::size_t at, std::size_t most = max_line) const;
   /// Where the line that holds `at` ends: in front of its end, or where it is taken to end.
   std::size_t end_of_line(std::size_t at) const;
+  /// The number of what begins at `begin`, behind a line of this number: one more where '\n' parts them.
+  i64 number_behind(std::size_t begin, i64 number) const;
   /// Where the line behind the one that ends at `end` begins; `end` where a long line goes on.
   std::size_t begin_behind(std::size_t end) const;
   /// The same as a line whose prefix nobody has peeled yet; `number` is that of the file's line at `at`.

@@ -368,7 +368,7 @@ class Assembler {
         return of.id == "series-" + std::to_string(*analysis_.main_series + 1);
       });
       const std::string relation = main == r.series.end() ? "" : relation_words(r, *main);
-      return growth + when + (relation.empty() ? "" : "; " + relation);
+      return growth + (relation.empty() ? "" : "; " + relation) + when;
     }
     const Incident& in = story_.incidents[*analysis_.primary];
     const std::string title = v.cause == "undetermined" ? "cause undetermined" : v.cause_title;

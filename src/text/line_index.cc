@@ -68,20 +68,16 @@ std::uint64_t before(std::size_t i) { return ~from(i); }
 
 }  // namespace
 
-LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), ends_(text.size() / bits + 2) {
+LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), feeds_(text.size() / bits + 2) {
   const std::size_t whole = text.size() / bits * bits;
-  clean_ = !HWY_DYNAMIC_DISPATCH(mark_ends)(text.data(), whole, ends_.data(), breaks_.data());
+  clean_ = !HWY_DYNAMIC_DISPATCH(mark_ends)(text.data(), whole, feeds_.data(), breaks_.data());
   if (whole < text.size()) {
     char rest[bits];
     std::memset(rest, ' ', sizeof rest);
     std::memcpy(rest, text.data() + whole, text.size() - whole);
-    clean_ &= !HWY_DYNAMIC_DISPATCH(mark_ends)(rest, bits, &ends_[whole / bits], &breaks_[whole / bits]);
+    clean_ &= !HWY_DYNAMIC_DISPATCH(mark_ends)(rest, bits, &feeds_[whole / bits], &breaks_[whole / bits]);
   }
-  for (std::size_t w = 0; w + 1 < ends_.size(); ++w) {
-    const std::uint64_t feeds = ends_[w], returns = breaks_[w];
-    breaks_[w] = feeds | returns;
-    ends_[w] = feeds | (returns & ~(feeds >> 1 | ends_[w + 1] << (bits - 1)));
-  }
+  for (std::size_t w = 0; w + 1 < feeds_.size(); ++w) breaks_[w] |= feeds_[w];
 }
 
 std::size_t LineIndex::begin_of(std::size_t at, std::size_t from_place) const {
@@ -104,13 +100,13 @@ std::size_t LineIndex::end_of(std::size_t at, std::size_t to) const {
   return place < to ? place : to;
 }
 
-i64 LineIndex::ends(std::size_t begin, std::size_t end) const {
+i64 LineIndex::feeds(std::size_t begin, std::size_t end) const {
   if (begin >= end) return 0;
   std::size_t w = begin / bits;
   const std::size_t last = end / bits;
-  std::uint64_t word = ends_[w] & from(begin);
+  std::uint64_t word = feeds_[w] & from(begin);
   i64 n = 0;
-  for (; w < last; word = ends_[++w]) n += std::popcount(word);
+  for (; w < last; word = feeds_[++w]) n += std::popcount(word);
   return n + std::popcount(word & before(end));
 }
 

@@ -11,7 +11,8 @@
 
 namespace oomdoctor {
 
-/// Lines end at '\n' or '\r'; "\r\n" is one end.
+/// A line ends at '\n' or '\r' ("\r\n" is one end), but only '\n' counts: the redraws of a progress bar are read each as
+/// a line and have one number, that of editors and grep.
 class LineIndex {
  public:
   explicit LineIndex(std::string_view text);
@@ -20,14 +21,14 @@ class LineIndex {
   std::size_t begin_of(std::size_t at, std::size_t from) const;
   /// The first end in [at, to), of "\r\n" its first byte; `to` where there is none.
   std::size_t end_of(std::size_t at, std::size_t to) const;
-  /// How many lines end in [begin, end). Of "\r\n" the second byte is the end.
-  i64 ends(std::size_t begin, std::size_t end) const;
+  /// How many '\n' are in [begin, end).
+  i64 feeds(std::size_t begin, std::size_t end) const;
   /// No byte of the text belongs to an escape sequence or a hole: its lines need no cleaning (is_clean() in lines.h).
   bool clean() const { return clean_; }
 
  private:
   std::vector<std::uint64_t> breaks_;  ///< '\n' and '\r': bit i % 64 of word i / 64 is byte i
-  std::vector<std::uint64_t> ends_;    ///< without the first byte of "\r\n"
+  std::vector<std::uint64_t> feeds_;   ///< '\n' alone
   bool clean_ = true;
 };
 

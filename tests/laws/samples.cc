@@ -16,8 +16,8 @@ namespace {
 Report read(const std::string& name, std::string text) { return diagnose({{name, std::move(text)}}); }
 
 std::int64_t lines_in(const std::string& text) {
-  std::int64_t ends = LineIndex(text).ends(0, text.size());
-  if (!text.empty() && text.back() != '\n' && text.back() != '\r') ++ends;
+  std::int64_t ends = LineIndex(text).feeds(0, text.size());
+  if (!text.empty() && text.back() != '\n') ++ends;
   return ends;
 }
 

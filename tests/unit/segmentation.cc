@@ -76,7 +76,7 @@ TEST_CASE("the cut into lines costs as little as the cheapest of all cuts", "[se
 }
 
 TEST_CASE("edges of a run are found to the value, also behind thinning", "[segmentation]") {
-  for (const std::size_t n : {120, 400, 2000, 4096}) {
+  for (const std::size_t n : {std::size_t{120}, std::size_t{400}, std::size_t{2000}, std::size_t{4096}}) {
     Noise source(static_cast<unsigned>(n));
     std::vector<double> y;
     const std::size_t load = n / 10, work = n / 7;
