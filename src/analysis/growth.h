@@ -55,9 +55,9 @@ struct Trend {
 
 struct GrowthOptions {
   std::optional<double> capacity;  ///< bytes; none: no forecast
-  double kept_back = 0;  ///< bytes of the capacity that the series can never reach: other memory, a step's own peak
   std::optional<double>
       failure_step;  ///< the step of the failure: values behind it are ignored, and the forecast is checked against it
+  double kept_back = 0;  ///< bytes of the capacity that the series can never reach: other memory, a step's own peak
 };
 
 /// Never throws; a series that is too short says so in `shape` and `why`.
