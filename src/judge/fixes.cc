@@ -308,10 +308,13 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   Prescription out;
   const auto need = facts.number("account.need");
   const double margin = facts.number("account.margin").value_or(0);
+  const bool failed = facts.find("oom.kind") != nullptr;
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
     if (!has_meaning(rule, facts)) continue;
-    const bool helps = rule.when.truth(facts) != Truth::no;
+    // Where nothing failed, what a message would have told stays unknown: only what is known to help is offered.
+    const Truth when = rule.when.truth(facts);
+    const bool helps = when == Truth::yes || (failed && when == Truth::unknown);
     const bool done = helps && rule.already && rule.already->truth(facts) == Truth::yes;
     if (helps && !done) {
       candidates.push_back(candidate(rule, causes, facts, need));

@@ -308,6 +308,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   if (has({"reserved", "cached"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
   if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
   if (has({"cache"})) return std::nullopt;
+  if (memory && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole device, whoever holds it
   if (memory)
     return Label{host ? Metric::host_used : Metric::memory, host ? sampled : kind,
                  usage || has({"vram", "mem", "gmem"})};

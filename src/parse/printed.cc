@@ -404,8 +404,7 @@ bool Reader::is_believed(const Phrase& p, const Label& label, std::size_t n, boo
   const std::size_t behind = line_.find_first_not_of(' ', p.end);
   const bool aligned =
       behind != line_.npos && behind > p.end && line_[behind] == ':';  // "Reserved   : 210 MiB", a list of facts
-  const bool of_smi = std::find(p.words.begin(), p.words.end(), "smi") != p.words.end();  // what it prints is use
-  return p.firm && (label.usage || of_total || of_smi) && !aligned && printed.find('/') == printed.npos;
+  return p.firm && (label.usage || of_total) && !aligned && printed.find('/') == printed.npos;
 }
 
 /// The unit of the number at `n`, also in "3.1/24.0 GB", "121.0MB / 6144.0MB", "18,2 GB".
