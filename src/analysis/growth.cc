@@ -131,6 +131,14 @@ bool rests_on_end(const Scene& scene, const Fit& fit) {
   std::vector<std::size_t> end(open);
   std::iota(end.begin(), end.end(), n - open);
   const Points rest = without(scene.points, end);
+  // Values that lie where the line through the rest leads stand for nothing but themselves.
+  const Fit line = fit_law(Law::linear, rest);
+  bool stands_out = false;
+  for (const std::size_t i : end) {
+    const double error = std::hypot(line.sigma, line.error_at(scene.points.x[i]));
+    stands_out = stands_out || std::abs(scene.points.y[i] - line.at(scene.points.x[i])) > limits::end_sigmas * error;
+  }
+  if (!stands_out && lag_one(line.residuals) < limits::wandering / 2) return false;
   const auto still_grows = [&](Law law) {
     const Fit other = fit_law(law, rest);
     return grows(other, scene) && rise_of(other, scene).value >= least_growth(scene) && significant(other, scene);

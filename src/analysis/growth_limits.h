@@ -76,6 +76,7 @@ inline constexpr double start_evidence = 6;             // by how much a start o
 inline constexpr double start_beside_stairs = 20;  // … where stairs describe it, whose levels are as free as lines
 
 // Ends
+inline constexpr double end_sigmas = 2;              // of the line through the rest: a value further away stands out
 inline constexpr std::size_t least_without_end = 8;  // values that are left when those at the end are set aside
 
 // Running maxima
