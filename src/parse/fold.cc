@@ -119,7 +119,7 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
     builder_.go_on(*f.steps);
     claim(f.by->parser->name, f.first_line, f.last_line);
     *count_ += f.steps->lines - 1;
-    case_.coverage.claimed += f.steps->lines - 1;
+    case_.coverage.claimed += f.steps->more;
     claimed_ = std::max(claimed_, f.steps->last.last_line);
     return;
   }

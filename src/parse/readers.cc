@@ -98,6 +98,7 @@ StepRun* open_run(const Reader& reader, const Line& line, Findings& out) {
 
 void extend(StepRun& run, const Mention& mention, i64 step, std::optional<double> epoch) {
   ++run.lines;
+  run.more += mention.first_line > run.last.last_line;
   run.last = mention;
   run.changes += step != run.step;
   if (step > run.step) {

@@ -56,7 +56,8 @@ struct InOrder {
 /// Lines of one stream with nothing else between them that say how far the run is: told as one, because half of the
 /// lines of a log do nothing else.
 struct StepRun {
-  i64 lines = 1;
+  i64 lines = 1;     ///< each redraw of a bar is one
+  i64 more = 0;      ///< lines of the file behind that of the first
   i64 changes = 0;   ///< lines behind the first that name another step than the one before
   i64 advances = 0;  ///< of these, with a higher one
   i64 step = 0;      ///< of the last line
