@@ -134,13 +134,15 @@ constexpr Pattern patterns[] = {
          .example = "[2024-05-11 10:00:01,221] [INFO] [utils.py:801:see_memory_usage] MA 7.11 GB         Max_MA 9.46 "
                     "GB         CA 10.02 GB         Max_CA 10 GB ",
          .emit = device}),
-    checked({.name = "deepspeed/host",
-             .anchor = "CPU Virtual Memory:",
-             .regex = R"(CPU Virtual Memory: {1,4}used = (\d{1,6}(?:\.\d{1,6})?) GB(?:, percent = (\d{1,3}(?:\.\d{1,2})?)%)?)",
-             .captures = 2,
-             .example = "[2024-05-11 10:00:01,222] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = "
-                        "61.34 GB, percent = 12.2%",
-             .emit = host}),
+    checked(
+        {.name = "deepspeed/host",
+         .anchor = "CPU Virtual Memory:",
+         .regex =
+             R"(CPU Virtual Memory: {1,4}used = (\d{1,6}(?:\.\d{1,6})?) GB(?:, percent = (\d{1,3}(?:\.\d{1,2})?)%)?)",
+         .captures = 2,
+         .example = "[2024-05-11 10:00:01,222] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = "
+                    "61.34 GB, percent = 12.2%",
+         .emit = host}),
     checked({.name = "deepspeed/cache_flushes",
              .anchor = "pytorch allocator cache flushes",
              .regex = R"((\d{1,9}) pytorch allocator cache flushes)",

@@ -61,7 +61,7 @@ class Series {
   Where where;
   std::string label, phase, unit;
   bool ambiguous_unit = false;
-  double quantum = 0;  ///< bytes; the print step q
+  double quantum = 0;   ///< bytes; the print step q
   double capacity = 0;  ///< bytes of what the values are a part of, as printed beside the largest; 0 where it is not
   bool has_steps = false, has_times = false;
   Evidence first_evidence, last_evidence;

@@ -118,7 +118,7 @@ struct ReportTrend {
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
   std::string why;
-  std::vector<ReportStage> stages;  ///< in order; empty where the values are too few
+  std::vector<ReportStage> stages;      ///< in order; empty where the values are too few
   std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and on to the forecast; may be empty
 };
 

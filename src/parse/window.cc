@@ -30,7 +30,9 @@ i64 Window::folds(std::size_t begin, std::size_t end) const {
   return std::lower_bound(folds_.begin(), folds_.end(), end) - std::lower_bound(folds_.begin(), folds_.end(), begin);
 }
 
-i64 Window::line_ends(std::size_t begin, std::size_t end) const { return lines().feeds(begin, end) + folds(begin, end); }
+i64 Window::line_ends(std::size_t begin, std::size_t end) const {
+  return lines().feeds(begin, end) + folds(begin, end);
+}
 
 bool Window::ends_long_line(std::size_t at) const {
   constexpr std::size_t nearby = long_line / 4;

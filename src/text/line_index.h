@@ -11,8 +11,8 @@
 
 namespace oomdoctor {
 
-/// A line ends at '\n' or '\r' ("\r\n" is one end), but only '\n' counts: the redraws of a progress bar are read each as
-/// a line and have one number, that of editors and grep.
+/// A line ends at '\n' or '\r' ("\r\n" is one end), but only '\n' counts: the redraws of a progress bar are read each
+/// as a line and have one number, that of editors and grep.
 class LineIndex {
  public:
   explicit LineIndex(std::string_view text);

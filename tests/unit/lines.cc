@@ -27,8 +27,9 @@ TEST_CASE("tags of ranks are told from the message", "[lines]") {
     const char* text;
     int rank;
   };
-  for (const Tag& tag : {Tag{"[rank3]:", 3}, Tag{"[rank3] ", 3}, Tag{"[default12]:", 12}, Tag{"default7:", 7}, Tag{"[RANK 03]", 3},
-                         Tag{"[1,5]<stderr>:", 5}, Tag{"[1,0]<stdout>:", 0}, Tag{"3:", 3}, Tag{"12345:", 12345}}) {
+  for (const Tag& tag :
+       {Tag{"[rank3]:", 3}, Tag{"[rank3] ", 3}, Tag{"[default12]:", 12}, Tag{"default7:", 7}, Tag{"[RANK 03]", 3},
+        Tag{"[1,5]<stderr>:", 5}, Tag{"[1,0]<stdout>:", 0}, Tag{"3:", 3}, Tag{"12345:", 12345}}) {
     const std::string line = std::string(tag.text) + "   File \"x.py\"";
     CAPTURE(line);
     const LinePrefix prefix = peel_prefix(line);
