@@ -185,16 +185,18 @@ struct Named {
   std::string_view other() const { return !uuid.empty() ? uuid : !bus.empty() ? bus : name; }
 };
 
+/// A card of which a row told all that there is to tell.
+struct KnownCard {
+  std::string uuid, bus, name, label;
+  std::optional<double> total;
+  Where where;
+  const KnownCard** told = nullptr;  ///< which card of its number was told last; null: it cannot be told from others
+  std::map<std::pair<Metric, double>, Reading> readings;  ///< by unit: all but value and print step
+};
+
 /// What rows remember of the rows before them.
 struct Seen {
-  /// A card of which a row told all that there is to tell.
-  struct Known {
-    std::string uuid, bus, name, label;
-    std::optional<double> total;
-    Where where;
-    const Known** told = nullptr;  ///< which card of its number was told last; null: it cannot be told from others
-    std::map<std::pair<Metric, double>, Reading> readings;  ///< by unit: all but value and print step
-  };
+  using Known = KnownCard;
   std::optional<double> date;          ///< of the date line above the rows
   std::optional<double> moment;        ///< of the last row, where cards are told apart by their order
   std::vector<std::string> cards;      ///< of this moment
