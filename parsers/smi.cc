@@ -378,9 +378,8 @@ class CsvRows final : public Rows {
 
   bool read(std::string_view line) override {
     if (columns_.empty()) return false;
-    if (processes_) {
-      return read_process(line);
-    } else if (const auto date = date_line(line)) {
+    if (processes_) return read_process(line);
+    if (const auto date = date_line(line)) {
       Kept& kept = kept_.emplace_back();
       kept.kind = Kept::Kind::date;
       kept.time = date;

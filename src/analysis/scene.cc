@@ -248,10 +248,9 @@ std::vector<Stage> stages_of(const StageMap& map, const Samples& samples, const 
     stages.push_back({StageKind::restart, run.last_step, run.last_step, run.last_value, run.last_value, 0});
   }
   const double sign = samples.counts_down ? -1 : 1;
-  const auto joined = [](StageKind a, StageKind b) { return a == b; };
   for (std::size_t i = 0; i < map.parts().size();) {
     std::size_t last = i;
-    while (last + 1 < map.parts().size() && joined(map.parts()[i].kind, map.parts()[last + 1].kind)) ++last;
+    while (last + 1 < map.parts().size() && map.parts()[last + 1].kind == map.parts()[i].kind) ++last;
     const std::size_t from = kept[map.parts()[i].segment.begin], to = kept[map.parts()[last].segment.end - 1];
     Stage stage{map.parts()[i].kind,           samples.printed[from],       samples.printed[to],
                 sign * samples.points.y[from], sign * samples.points.y[to], 0};

@@ -138,7 +138,7 @@ void tell_full(const Case& story, std::optional<i64> capacity, std::vector<Note>
                            : s.metric == Metric::host_used ? "host RAM"
                                                            : "the GPU";
     notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
-                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * *mark),
+                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * share),
                                  std::string(to_string(s.metric)), bytes_text(*whole - whole_number(s.max_value)),
                                  bytes_text(*whole), place),
                      s.last_evidence});

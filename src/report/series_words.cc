@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "analysis/growth_limits.h"
 #include "base/bytes.h"
@@ -82,7 +83,7 @@ CourseWords course_words(const ReportSeries& of) {
 std::string full_words(const Report& report, const ReportSeries& of) {
   if (!of.trend.forecast || report.verdict.outcome == "oom") return {};  // a dead run needs no forecast
   const ReportForecast& full = *of.trend.forecast;
-  const std::string place = fmt::format("at {} {}", of.x_unit, step_text(full.step));
+  const std::string place = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
   return measures_rest(of) ? "nothing left " + place
                            : fmt::format("{} full {}", bytes_text(full.capacity_bytes), place);
 }
@@ -91,8 +92,9 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   std::string text = full_words(report, of);
   if (text.empty()) return text;
   const ReportForecast& full = *of.trend.forecast;
-  text += full.step_high ? fmt::format(" (90%: {} to {})", step_text(full.step_low), step_text(*full.step_high))
-                         : fmt::format(" (90%: not before {})", step_text(full.step_low));
+  text += full.step_high ? fmt::format(" (90%: {} to {})", step_text(std::floor(full.step_low)),
+                                       step_text(std::ceil(*full.step_high)))
+                         : fmt::format(" (90%: not before {})", step_text(std::floor(full.step_low)));
   if (full.beyond_data) text += ", further ahead than the log is long";
   return text;
 }
