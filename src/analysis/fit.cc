@@ -325,6 +325,23 @@ Fit fit_law(Law law, const Points& points, bool autocorrelated) {
   return fitted(law, best_theta(law, problem.rows()), points, problem, autocorrelated);
 }
 
+Fit line_with_slope(double slope, double error, const Points& points) {
+  const Problem problem(points);
+  const double middle = problem.origin + problem.width / 2;
+  Points level = points;
+  double weight = 0, mean = 0;
+  for (std::size_t i = 0; i < level.size(); ++i) {
+    level.y[i] -= slope * (level.x[i] - middle);
+    weight += level.weight[i], mean += level.weight[i] * (level.x[i] - middle);
+  }
+  Fit fit = fit_law(Law::constant, level);
+  const double variance = error * problem.width * error * problem.width, arm = mean / weight / problem.width;
+  fit.law = Law::linear;
+  fit.beta.push_back(slope * problem.width);
+  fit.covariance = {fit.covariance[0] + arm * arm * variance, -arm * variance, -arm * variance, variance};
+  return fit;
+}
+
 Inflation inflation(const Fit& fit, double floor) {
   const auto n = static_cast<double>(fit.residuals.size());
   // Residuals below the print step are its pattern, not noise.

@@ -54,6 +54,9 @@ Fit fit_at(Law law, std::vector<double> theta, const Points& points, bool autoco
 /// Searches theta for the laws that have one smooth or positional parameter (not stairs, sawtooth, ratchet).
 Fit fit_law(Law law, const Points& points, bool autocorrelated = true);
 
+/// The line whose slope is known from elsewhere, with its standard error (both per step): only its level is fitted.
+Fit line_with_slope(double slope, double error, const Points& points);
+
 /// What autocorrelation that was not modelled (rho = 0) adds to the standard errors, and leaves of the values.
 struct Inflation {
   double factor = 1;   ///< of standard errors

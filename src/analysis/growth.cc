@@ -53,9 +53,13 @@ bool records_allow(const Scene& scene) {
          equal_jumps(scene, records);
 }
 
+/// Is the growth that of earlier runs, which have shown that it matters?
+bool seen_in_other_runs(const Fit& fit, const Scene& scene) { return scene.slope_shared && fit.law == Law::linear; }
+
 /// Beyond the noise: three standard deviations of a value, of a mean where there are many; and p, with the
 /// autocorrelation.
 bool significant(const Fit& fit, const Scene& scene) {
+  if (seen_in_other_runs(fit, scene)) return true;
   const auto n = static_cast<double>(scene.points.size());
   const Rise rise = rise_of(fit, scene);
   const Inflation wider = inflation(fit, scene.points.floor);
@@ -147,7 +151,8 @@ bool rests_on_end(const Scene& scene, const Fit& fit) {
 }
 
 GrowthDoubt doubt_about(const Scene& scene, const Fit& growing) {
-  if (rise_of(growing, scene).value < least_growth(scene)) return GrowthDoubt::small;
+  if (!seen_in_other_runs(growing, scene) && rise_of(growing, scene).value < least_growth(scene))
+    return GrowthDoubt::small;
   if (!significant(growing, scene) || !floors_rise(scene, growing)) return GrowthDoubt::noise;
   if (rests_on_end(scene, growing)) return GrowthDoubt::open_end;
   if (!still_growing(scene, growing)) return GrowthDoubt::levels_off;
@@ -391,6 +396,44 @@ void turn_over(Trend& trend) {
   for (CurvePoint& p : trend.curve) p = {p.x, -p.y, -p.high, -p.low};
 }
 
+/// Slope per step of the line through a run, its error as wide as few values and their autocorrelation make it.
+Rise slope_of_line(const Fit& line, const Scene& run) {
+  const Rise rise = rise_of(line, run);
+  const Inflation wider = inflation(line, run.points.floor);
+  const double few = student_quantile(0.975, wider.freedom) / normal_quantile(0.975);
+  return {rise.value / run.window(), rise.error * wider.factor * few / run.window()};
+}
+
+/// Of a run that leaks, where a line describes it.
+std::optional<Rise> steady_growth_of(const Scene& run) {
+  if (run.fits.empty() || fit_of(run, Law::linear) == nullptr) return std::nullopt;
+  const GrowthVerdict verdict = judge(run);
+  const Fit& line = *fit_of(run, Law::linear);
+  if (!verdict.leak || !grows(line, run) || line.score > verdict.chosen->score + limits::strong_evidence)
+    return std::nullopt;
+  return slope_of_line(line, run);
+}
+
+/// A program that leaked at one pace in the runs before leaks at that pace in this one, unless its values say
+/// otherwise: the line through them takes the slope that all runs have in common.
+void share_slope(Scene& scene, const std::vector<Scene>& earlier) {
+  const auto line =
+      std::find_if(scene.fits.begin(), scene.fits.end(), [](const Fit& f) { return f.law == Law::linear; });
+  const Rise own = slope_of_line(*line, scene);
+  Rise common = own;
+  for (auto run = earlier.rbegin(); run != earlier.rend(); ++run) {
+    const std::optional<Rise> slope = steady_growth_of(*run);
+    if (!slope || std::abs(slope->value - common.value) > limits::same_slope * std::hypot(slope->error, common.error))
+      break;
+    const double share = common.error * common.error / (common.error * common.error + slope->error * slope->error);
+    common = {common.value + share * (slope->value - common.value), std::sqrt(share) * slope->error};
+  }
+  if (common.error >= own.error) return;
+  scene.slope_shared = true;
+  *line = line_with_slope(common.value, common.error, scene.points);
+  std::stable_sort(scene.fits.begin(), scene.fits.end(), [](const Fit& a, const Fit& b) { return a.score < b.score; });
+}
+
 Stage working_stage_of(const Scene& scene) {
   const Samples& samples = scene.samples;
   const double sign = samples.counts_down ? -1 : 1;
@@ -400,6 +443,22 @@ Stage working_stage_of(const Scene& scene) {
           sign * samples.points.y.front(),
           sign * samples.points.y.back(),
           0};
+}
+
+/// Of all runs in order, with a restart between each two.
+std::vector<Stage> stages_of(const std::vector<Scene>& earlier, const Scene& last) {
+  std::vector<Stage> stages;
+  for (const Scene& run : earlier) {
+    if (run.samples.points.size() == 0) continue;
+    if (run.stages.empty())
+      stages.push_back(working_stage_of(run));
+    else
+      stages.insert(stages.end(), run.stages.begin(), run.stages.end());
+    const Stage& end = stages.back();
+    stages.push_back({StageKind::restart, end.last_step, end.last_step, end.last_value, end.last_value, 0});
+  }
+  stages.insert(stages.end(), last.stages.begin(), last.stages.end());
+  return stages;
 }
 
 }  // namespace
@@ -432,12 +491,15 @@ std::string_view to_string(Shape shape) {
 
 Trend growth_of(const Series& series, const GrowthOptions& options) {
   Trend trend;
-  const Scene scene = scene_of(series, options);
+  Scene scene = scene_of(series, options);
   if (scene.fits.empty() || fit_of(scene, Law::linear) == nullptr) {  // values at the edge of what a double holds
     trend.why = words_for_short(scene);
     return trend;
   }
-  trend.stages = scene.stages;
+  std::vector<Scene> earlier;
+  for (const Samples& run : scene.samples.earlier_runs) earlier.push_back(scene_of(series, options, run));
+  if (!earlier.empty()) share_slope(scene, earlier);
+  trend.stages = stages_of(earlier, scene);
   trend.working = working_stage_of(scene);
   const GrowthVerdict verdict = judge(scene);
   trend.leak = verdict.leak;

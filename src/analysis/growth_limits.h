@@ -69,6 +69,7 @@ inline constexpr double returns_at_most = 0.25;  // … and where noise leaves i
 inline constexpr double same_plateau = 0.3;      // of the usual jump: evaluations of one run resemble each other
 inline constexpr double equal_rises = 0.6;       // slower against faster slope on the two sides of a pause
 inline constexpr double rests = 0.2;             // slope of a pause against that of its sides
+inline constexpr double same_slope = 2.5;        // standard errors between the slopes of two runs of one program
 inline constexpr double like_jump = 1 / 3.0;     // smaller against larger: jumps of one staircase
 inline constexpr double quiet_gaps = 3;  // of its gaps: when the next stair is overdue by this much, it has ended
 inline constexpr std::size_t least_before_release = 3;  // values; fewer are no work

@@ -1,7 +1,7 @@
-// A trend over a restart is a trend of nothing: the new process starts from an empty card. So only the last run counts
-// that is long enough to show a shape. One falling counter is no restart: where iterations are counted per epoch, each
-// stretch ends at the same count, and memory released at the end of an epoch must be seen as a sawtooth, not as a leak
-// that was watched for one epoch. Equal ends therefore join the stretches into one.
+// A trend over a restart is a trend of nothing: the new process starts from an empty card. So the last run counts that
+// is long enough to show a shape, and those before it stand apart. One falling counter is no restart: where iterations
+// are counted per epoch, each stretch ends at the same count, and memory released at the end of an epoch must be seen
+// as a sawtooth, not as a leak that was watched for one epoch. Equal ends therefore join the stretches into one.
 //
 // Assumes that the lines stand in the order of the steps. Of two values for one step the later one wins, as long as
 // that is the exception; where most steps repeat, the counter does not count what is logged and the line order is
@@ -115,28 +115,33 @@ void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest)
   }
 }
 
+Samples of_one_run(const Series& series, const std::vector<Sample>& run) {
+  Samples samples;
+  samples.counts_down = series.metric == Metric::free || series.metric == Metric::host_available;
+  take_rising(samples, run, series.kind == SeriesKind::running_maximum);
+  samples.points.quantum = series.quantum;
+  samples.points.floor = series.quantum / std::sqrt(12.0);
+  return samples;
+}
+
 }  // namespace
 
 Samples samples_of(const Series& series, std::optional<double> failure_step) {
-  Samples samples;
-  samples.counts_down = series.metric == Metric::free || series.metric == Metric::host_available;
   const std::vector<Run> runs = runs_of(series);
-  if (runs.empty()) return samples;
-  samples.epochs_joined = are_epochs(runs) || flutters(runs, series.buckets().size());
-  Run last;
-  if (!samples.epochs_joined) {
-    const Run& used = last_usable(runs);
-    for (const Run& run : runs) {
-      if (&run == &used) break;
-      samples.earlier_runs.push_back({run.front().x, run.back().x, run.front().y, run.back().y});
-    }
-    last = used;
-    if (failure_step) cut_behind(last, *failure_step);
+  if (runs.empty()) return {};
+  if (are_epochs(runs) || flutters(runs, series.buckets().size())) {
+    Samples samples = of_one_run(series, joined(runs));
+    samples.epochs_joined = true;
+    return samples;
   }
-  take_rising(samples, samples.epochs_joined ? joined(runs) : unchanged(last),
-              series.kind == SeriesKind::running_maximum);
-  samples.points.quantum = series.quantum;
-  samples.points.floor = series.quantum / std::sqrt(12.0);
+  const Run& used = last_usable(runs);
+  Run last = used;
+  if (failure_step) cut_behind(last, *failure_step);
+  Samples samples = of_one_run(series, unchanged(last));
+  for (const Run& run : runs) {
+    if (&run == &used) break;
+    samples.earlier_runs.push_back(of_one_run(series, unchanged(run)));
+  }
   return samples;
 }
 

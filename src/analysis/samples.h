@@ -1,4 +1,5 @@
-// The stretch of a series that a trend may be read from: one run, up to the failure, with strictly rising steps.
+// The stretch of a series that a trend may be read from: one run, up to the failure, with strictly rising steps; and
+// the runs before it.
 #pragma once
 
 #include <optional>
@@ -9,20 +10,14 @@
 
 namespace oomdoctor {
 
-/// First and last value of an earlier run, as printed.
-struct RunExtent {
-  double first_step = 0, last_step = 0;
-  double first_value = 0, last_value = 0;  ///< bytes
-};
-
 struct Samples {
-  Points points;                        ///< `floor` is the print step's only
-  bool counts_down = false;             ///< the metric says what is left: values are negated, so that growth means use
-  bool epochs_joined = false;           ///< the step counter begins anew every epoch: steps are counted on
-  bool by_order = false;                ///< most steps repeat: values are counted in their place
-  bool pauses_cut = false;              ///< x does not count pauses
-  std::vector<RunExtent> earlier_runs;  ///< those that were left out
-  std::vector<double> printed;          ///< the step that the log prints at each point
+  Points points;                      ///< `floor` is the print step's only
+  bool counts_down = false;           ///< the metric says what is left: values are negated, so that growth means use
+  bool epochs_joined = false;         ///< the step counter begins anew every epoch: steps are counted on
+  bool by_order = false;              ///< most steps repeat: values are counted in their place
+  bool pauses_cut = false;            ///< x does not count pauses
+  std::vector<double> printed;        ///< the step that the log prints at each point
+  std::vector<Samples> earlier_runs;  ///< of the same series, each with steps of its own
 
   /// Is x of `points` the printed step itself?
   bool as_printed() const { return !epochs_joined && !by_order && !pauses_cut; }

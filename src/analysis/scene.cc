@@ -243,10 +243,6 @@ Approach approach_to(const StageMap& map, const Points& clean, const std::vector
 /// Neighbours of one kind as one stage, at printed steps; `kept` leads from the map's values to those of `samples`.
 std::vector<Stage> stages_of(const StageMap& map, const Samples& samples, const std::vector<std::size_t>& kept) {
   std::vector<Stage> stages;
-  for (const RunExtent& run : samples.earlier_runs) {
-    stages.push_back({StageKind::working, run.first_step, run.last_step, run.first_value, run.last_value, 0});
-    stages.push_back({StageKind::restart, run.last_step, run.last_step, run.last_value, run.last_value, 0});
-  }
   const double sign = samples.counts_down ? -1 : 1;
   for (std::size_t i = 0; i < map.parts().size();) {
     std::size_t last = i;
@@ -321,7 +317,11 @@ void keep_working_stage(Scene& scene, const std::vector<std::size_t>& spikes) {
 }  // namespace
 
 Scene scene_of(const Series& series, const GrowthOptions& options) {
-  Scene scene{series, options, samples_of(series, options.failure_step), {}, {}, {}, false, {}, {}};
+  return scene_of(series, options, samples_of(series, options.failure_step));
+}
+
+Scene scene_of(const Series& series, const GrowthOptions& options, Samples run) {
+  Scene scene{series, options, std::move(run), {}, {}, {}, false, false, {}, {}};
   if (scene.samples.points.size() < limits::least_values) return scene;
   keep_working_stage(scene, find_spikes(scene.samples.points));
   const Points& all = scene.samples.points;

@@ -32,7 +32,8 @@ struct Scene {
   Points points;                     ///< without spikes, thinned
   std::vector<Fit> fits;             ///< sorted by score
   bool maximum = false;              ///< the value cannot fall
-  std::vector<Stage> stages;         ///< of the whole run; empty where all of it is one working stage
+  bool slope_shared = false;         ///< the line's slope is that of earlier runs, too
+  std::vector<Stage> stages;         ///< of the run; empty where all of it is one working stage
   std::optional<Approach> approach;  ///< where the work began behind another stage
 
   double first() const { return points.x.front(); }
@@ -41,6 +42,8 @@ struct Scene {
 };
 
 Scene scene_of(const Series& series, const GrowthOptions& options);
+/// Of one run of the series.
+Scene scene_of(const Series& series, const GrowthOptions& options, Samples run);
 
 const Fit* fit_of(const Scene& scene, Law law);  ///< nullptr where it was not fitted
 double level_of(const Scene& scene);             ///< the usual value, never 0

@@ -184,8 +184,10 @@ class Drawing {
 
   void add_bands() {
     const auto& stages = main_.trend.stages;
-    for (std::size_t i = 0; i < stages.size() && plot_.bands.size() < most_bands; ++i) {
-      if (stages[i].kind == "working" || stages[i].kind == "restart") continue;
+    std::size_t run = stages.size();  // the last one: those before it count their own steps
+    while (run > 0 && stages[run - 1].kind != "restart") --run;
+    for (std::size_t i = run; i < stages.size() && plot_.bands.size() < most_bands; ++i) {
+      if (stages[i].kind == "working") continue;
       const double right = i + 1 < stages.size() ? stages[i + 1].first_step : stages[i].last_step;
       plot_.bands.push_back({stages[i].first_step, std::max(right, stages[i].last_step), stages[i].kind});
     }

@@ -40,6 +40,40 @@ TEST_CASE("shape: after a restart only the last run counts", "[shapes]") {
   CHECK(runs(0.2, 0.2, 0, 30).shape == Shape::linear);
 }
 
+TEST_CASE("shape: a short last run has the slope of the runs before it where its values allow that", "[shapes]") {
+  const auto trend_of_last = [](std::vector<int> lengths, double last_by, unsigned seed) {
+    Series series = series_at({}, {}, 0.01 * GB);
+    for (std::size_t run = 0; run < lengths.size(); ++run) {
+      const double by = run + 1 == lengths.size() ? last_by : 0.25;
+      const std::vector<double> values = values_of(
+          lengths[run], [&](int i, double) { return 30 + by * i; }, 0.4, 100 * seed + static_cast<unsigned>(run));
+      for (std::size_t i = 0; i < values.size(); ++i) series.add(10 * static_cast<double>(i), 0, values[i]);
+    }
+    return growth_of(series, {80 * GB, {}});
+  };
+  int found = 0, found_alone = 0, right = 0, alarms = 0;
+  const int trials = 40;
+  for (unsigned seed = 1; seed <= trials; ++seed) {
+    const Trend same = trend_of_last({30, 26, 33, 8}, 0.25, seed);
+    found += same.leak;
+    right += same.leak && std::abs(same.slope.value / (0.025 * GB) - 1) < 0.1;
+    found_alone += trend_of_last({8}, 0.25, 100 * seed).leak;
+    alarms += trend_of_last({30, 26, 33, 12}, 0, seed).leak;
+    // It was mended in part: the last run has a slope of its own.
+    CHECK(trend_of_last({30, 26, 33, 25}, 0.1, seed).slope.value < 0.018 * GB);
+  }
+  INFO(found << " found, " << found_alone << " without the earlier runs, " << right << " right, " << alarms
+             << " alarms");
+  CHECK(found >= 0.8 * trials);
+  CHECK(found >= found_alone + trials / 10);
+  CHECK(right >= 0.9 * found);
+  CHECK(alarms == 0);
+  const Trend runs = trend_of_last({30, 26, 33, 10}, 0.25, 1);
+  REQUIRE(runs.stages.size() >= 6);
+  CHECK(runs.stages[0].last_step == 290);
+  CHECK(runs.stages[1].kind == StageKind::restart);
+}
+
 TEST_CASE("shape: a slow leak, then a fast one", "[shapes]") {
   for (const double knee : {0.3, 0.5, 0.7})
     leaks({.curve = [=](int, double t) { return 10 + 2 * t + 10 * std::max(0.0, t - knee); },
