@@ -34,6 +34,7 @@ constexpr Pattern patterns[] = {
              .example = "cupy.cuda.driver.CUDADriverError: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
              .emit = code,
              .fallback = true,
+             .takes = [](std::string_view line) { return line.find("failed to allocate") == line.npos; },
              .source = "CUDA: cuGetErrorName, cuGetErrorString"}),
     checked({.name = "cuda_words/number",
              .anchor = "CUDA error 2: out",

@@ -104,7 +104,9 @@ Event CaseBuilder::event_here() {
 bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oom& now) const {
   // TensorFlow's shape of a tensor alone names no place: it is of the pool that was refused.
   const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !where_.device;
-  if (old.oom.kind != now.kind && !(anywhere && of_tensorflow_pool(old.oom))) return false;
+  const bool one_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) ||
+                          ((in_any_words(old.oom) || in_any_words(now)) && may_be_same_memory(old.oom, now));
+  if (!one_memory) return false;
   if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
   if (found != streams_.end() && found->second.advances > trail.advances) return false;
@@ -115,9 +117,14 @@ bool CaseBuilder::same_failure(const Incident& old, const Trail& trail, const Oo
     return complement(old.oom, now) && distance <= dump_distance;
   if (of_tensorflow_pool(old.oom) && of_tensorflow_pool(now))
     return complement(old.oom, now) && distance <= dump_distance;
-  if (has_numbers(old.oom) && has_numbers(now)) return equal_numbers(old.oom, now);
+  if (has_numbers(old.oom) && has_numbers(now)) {
+    if (in_any_words(old.oom) || in_any_words(now)) return distance <= repeat_distance && complement(old.oom, now);
+    return equal_numbers(old.oom, now);
+  }
   // Requests that wait for cache again and again are one condition of the server.
   if (old.oom.caught && now.caught && now.kind == OomKind::pool) return old.oom.message_format == now.message_format;
+  if (in_any_words(old.oom) || in_any_words(now))
+    return distance <= repeat_distance && complement(old.oom, now) && may_be_same_memory(old.oom, now);
   if (old.oom.agent != now.agent || old.oom.message_format != now.message_format) return false;
   return distance <= repeat_distance && has_numbers(old.oom) == has_numbers(now);
 }
@@ -128,6 +135,18 @@ void CaseBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
     incident.occurrences.push_back(evidence);
   else
     ++incident.more_occurrences;
+}
+
+/// The more trusted report places the incident; what was known before fills its gaps.
+void CaseBuilder::take_place(std::size_t index, const Oom& now) {
+  add_occurrence(index, case_.incidents[index].evidence);
+  Incident& old = case_.incidents[index];
+  Oom better = now;
+  fill_gaps(better, old.oom);
+  better.frames = std::move(old.oom.frames);
+  better.caught |= old.oom.caught;
+  old.oom = std::move(better);
+  old.evidence = evidence();
 }
 
 bool CaseBuilder::join_death(const Oom& now) {
@@ -145,14 +164,7 @@ bool CaseBuilder::join_death(const Oom& now) {
   Incident& old = case_.incidents[*found];
   trails_[*found].line = std::max(line(), claimed_through_);
   if (death_authority(now) > death_authority(old.oom)) {
-    // The more trusted report places the incident; what was known before fills its gaps.
-    add_occurrence(*found, old.evidence);
-    Oom better = now;
-    fill_gaps(better, old.oom);
-    better.frames = std::move(old.oom.frames);
-    better.caught |= old.oom.caught;
-    old.oom = std::move(better);
-    old.evidence = evidence();
+    take_place(*found, now);
     if (where_.pid) old.where.pid = where_.pid;
   } else if (old.evidence.span.first_line != line()) {
     fill_gaps(old.oom, now);
@@ -172,8 +184,11 @@ void CaseBuilder::oom(Oom oom) {
     if (!agrees(old.where.rank, where_.rank) || !agrees(old.where.device, where_.device)) continue;
     if (same_failure(old, trails_[i], oom)) {
       if (old.evidence.span.first_line == line()) return;
-      if (comes_in_parts(oom)) fill_gaps(old.oom, oom);
-      add_occurrence(i, evidence());
+      if (in_any_words(old.oom) && !in_any_words(oom))
+        take_place(i, oom);
+      else
+        add_occurrence(i, evidence());
+      if (comes_in_parts(oom) || in_any_words(old.oom)) fill_gaps(old.oom, oom);
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.where.rank) old.where.rank = where_.rank;
       if (!old.where.device) old.where.device = where_.device;

@@ -14,7 +14,8 @@ bool holds_one(std::string_view text, std::initializer_list<std::string_view> wo
 }
 
 /// How lines of programs begin, behind their indentation and the marks of a diff.
-constexpr std::array<std::string_view, 34> openings{
+constexpr std::array<std::string_view, 36> openings{
+    "#define ", "#include ",
     "raise ", "except ", "except:", "except(", "elif ",       "assert ", "return ",  "throw ", "catch ",
     "catch(", "print(",  "echo ",   "printf(", "fprintf(",    "logger.", "logging.", "log.",   "warnings.warn",
     "self.",  "def ",    "class ",  "import ", "from ",       "if ",     "if(",      "while ", "for ",
@@ -51,8 +52,17 @@ std::string_view trimmed(std::string_view text) {
 
 bool is_program_text(std::string_view body) {
   std::string_view text = trimmed(body);
+  // What grep prints in front of a line of a program: "src/loop.py:14:".
+  if (const std::size_t colon = text.find(':'); colon != text.npos && text.substr(0, colon).find(' ') == text.npos) {
+    std::size_t behind = colon + 1;
+    while (behind < text.size() && text[behind] >= '0' && text[behind] <= '9') ++behind;
+    if (behind > colon + 1 && behind < text.size() && (text[behind] == ':' || text[behind] == '-') &&
+        text.substr(0, colon).find('.') != text.npos)
+      text = trimmed(text.substr(behind + 1));
+  }
   if (text.starts_with("+ ") || text.starts_with("- ") || text.starts_with("> ")) text = trimmed(text.substr(2));
-  if (text.starts_with("# ") || text.starts_with("#!")) return true;
+  if (text.starts_with("# ") || text.starts_with("#!") || text.starts_with("$ ")) return true;
+  if (text.starts_with("from ") && text.find(" import ") != text.npos) return true;
   for (const auto opening : openings) {
     if (!text.starts_with(opening)) continue;
     // "from", "if" and "for" begin sentences, too; a line of a program also ends like one.

@@ -68,6 +68,15 @@ bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.mes
 
 bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
 
+bool in_any_words(const Oom& o) { return o.message_format == "general"; }
+
+bool may_be_same_memory(const Oom& a, const Oom& b) {
+  const auto on_device = [](const Oom& o) {
+    return o.kind == OomKind::device || o.kind == OomKind::masked || o.kind == OomKind::pool;
+  };
+  return on_device(a) == on_device(b);
+}
+
 bool complement(const Oom& a, const Oom& b) {
   for (const Number n : numbers)
     if (!agree(a.*n, b.*n)) return false;

@@ -1,0 +1,108 @@
+// Failures for want of memory in the words of programs that nobody here knows: what lexicon.txt finds where no exact
+// form took the line.
+//
+// The lexicon decides whether a program speaks of itself, which memory it means and what its sizes are. What it leaves
+// open about the memory, the lines around tell.
+#include <vector>
+
+#include "parse/context.h"
+#include "parse/lexicon.h"
+#include "parse/parser.h"
+#include "parse/statement.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// The memory that the lines around speak of.
+OomKind kind_nearby(const Cursor& cursor) {
+  const bool device = is_near(cursor, 25, 6,
+                              {"cuda", "CUDA", "GPU", "gpu", "hip", "HIP", "device", "VRAM", "Vulkan", "vulkan", "XPU",
+                               "NPU", "TPU", "torch"});
+  return device ? OomKind::device : OomKind::host;
+}
+
+Agent agent_of(const Statement& statement, OomKind kind, std::string_view line) {
+  if (kind == OomKind::pool) return Agent::serving;
+  if (kind == OomKind::device) return Agent::driver;
+  if (!statement.killed) return Agent::cpu_allocator;
+  if (line.find("cgroup") != line.npos || line.find("container") != line.npos) return Agent::cgroup;
+  if (line.find("pod") != line.npos || line.find("Evicted") != line.npos) return Agent::kubernetes;
+  return Agent::daemon;
+}
+
+void emit(const Match& m, Sink& sink) {
+  const std::string_view line = m.cursor.line().text;
+  const Statement statement = read_statement(m.cursor);
+  if (statement.voice == Voice::other || stands_in_text(m.cursor)) return;
+  // The name of an exception ends a traceback, or stands in a list of names.
+  const bool listed = statement.bare && !is_near(m.cursor, 6, 0, {"File \"", "Traceback", "line ", "rror:", " at ", "what()"});
+  if (statement.voice == Voice::unclear || listed) {
+    sink.remark("failure/unclear");
+    return;
+  }
+  const OomKind kind = statement.kind.value_or(kind_nearby(m.cursor));
+  Oom oom;
+  oom.kind = kind;
+  oom.agent = agent_of(statement, kind, line);
+  oom.message_format = "general";
+  oom.request = statement.asked;
+  oom.free = statement.free;
+  oom.process = statement.used;
+  oom.allocated = statement.allocated;
+  oom.reserved = statement.reserved;
+  oom.unallocated = statement.unallocated;
+  oom.capacity = statement.total;
+  oom.limit = statement.limit;
+  oom.caught = statement.handled;
+  Where where;
+  where.device = statement.device;
+  where.pid = statement.pid;
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+bool takes(std::string_view line) { return read_statement(line).voice != Voice::other; }
+
+/// A word of memory near the anchor, on its line: most lines with "exceed" or "out of" have none.
+bool names_memory(std::string_view block, std::size_t at) {
+  constexpr std::size_t reach = 160;
+  const std::size_t from = at > reach ? at - reach : 0;
+  std::string_view around = block.substr(from, 2 * reach);
+  const std::size_t own = at - from;
+  const std::size_t begin = own == 0 ? around.npos : around.rfind('\n', own - 1), end = around.find('\n', own);
+  if (end != around.npos) around = around.substr(0, end);
+  if (begin != around.npos) around.remove_prefix(begin + 1);
+  const std::string low = lower(around);
+  for (const std::string_view word : {"mem", "alloc", "oom", "ram", "hbm", "swap", "heap", "resource", "mmap", "rss", "byte", "ib", "kb", "mb", "gb"})
+    if (low.find(word) != low.npos) return true;
+  return false;
+}
+
+std::vector<Pattern> patterns_of(const Lexicon& lexicon) {
+  std::vector<Pattern> patterns;
+  for (const FailureAnchor& anchor : lexicon.anchors())
+    patterns.push_back({.name = anchor.name,
+                        .anchor = anchor.text,
+                        .example = anchor.example,
+                        .emit = emit,
+                        .fallback = true,
+                        .fold_case = true,
+                        .takes = takes,
+                        .near = names_memory});
+  return patterns;
+}
+
+std::span<const Pattern> patterns() {
+  static const std::vector<Pattern>& all = *new std::vector<Pattern>(patterns_of(failure_lexicon()));
+  return all;
+}
+
+}  // namespace
+
+extern const Parser statements;
+const Parser statements{.name = "statements",
+                     .title = "Failures in the words of any program",
+                     .source = "many programs",
+                     .patterns = patterns()};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,129 @@
+#include "parse/lexicon.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t short_gap = 4, long_gap = 40;  ///< words between two parts of one phrase
+
+constexpr std::array<std::string_view, role_count> role_names{
+    "trigger", "weak",      "memory",   "victim",      "device", "host",  "shared",     "pool",   "asked", "sized",   "free", "largest",
+    "used",    "allocated", "reserved", "unallocated", "total",  "limit", "difference", "unreal", "idle",  "handled", "loud", "calm"};
+
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+/// Calls `part` for each piece of `text` between separators.
+template <class Part>
+void split(std::string_view text, char separator, Part part) {
+  while (true) {
+    const std::size_t at = text.find(separator);
+    part(text.substr(0, at));
+    if (at == text.npos) return;
+    text.remove_prefix(at + 1);
+  }
+}
+
+/// Marks that end what a phrase may bridge.
+bool ends_clause(const Token& token) {
+  return token.kind == Token::Kind::mark && std::string_view(".;:?!,{}").find(token.text[0]) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool Lexicon::Word::fits(std::string_view word) const {
+  if (open_front && open_back) return word.find(text) != word.npos;
+  if (open_front) return word.ends_with(text);
+  if (open_back) return word.starts_with(text);
+  return word == text;
+}
+
+Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
+  int number = 0;
+  split(text, '\n', [&](std::string_view line) {
+    ++number;
+    if (without_blanks(line).empty() || line[0] == '#') return;
+    const std::size_t name_end = std::min(line.find(' '), line.size());
+    const std::string_view name = line.substr(0, name_end), rest = line.substr(std::min(name_end + 1, line.size()));
+    if (name == "anchor") {
+      const std::size_t mark = rest.find("> ");
+      if (mark == rest.npos) throw std::invalid_argument("lexicon, line " + std::to_string(number) + ": no example");
+      std::string_view anchor = rest.substr(0, mark);
+      while (anchor.ends_with("  ")) anchor.remove_suffix(1);
+      if (anchor.size() > 4 || anchor.ends_with(' ')) anchor = anchor.substr(0, anchor.find_last_not_of(' ') + 1);
+      std::string pattern = "statements/" + std::string(without_blanks(anchor));
+      for (char& c : pattern)
+        if (c == ' ' || c == '-' || c == ':') c = '_';
+      anchors_.push_back({std::move(pattern), std::string(anchor), std::string(rest.substr(mark + 2))});
+      return;
+    }
+    const auto role = std::find(role_names.begin(), role_names.end(), name);
+    if (role == role_names.end())
+      throw std::invalid_argument("lexicon, line " + std::to_string(number) + ": unknown role");
+    split(rest, ',', [&](std::string_view phrase) {
+      add(static_cast<Role>(role - role_names.begin()), without_blanks(phrase));
+    });
+  });
+}
+
+void Lexicon::add(Role role, std::string_view text) {
+  Phrase phrase;
+  split(text, ' ', [&](std::string_view part) {
+    if (part.empty()) return;
+    Place& place = phrase.emplace_back();
+    if (part.starts_with("...")) {
+      place.gap = part == "..." ? short_gap : long_gap;
+      return;
+    }
+    split(part, '|', [&](std::string_view word) {
+      Word& w = place.words.emplace_back();
+      w.open_front = word.starts_with('*');
+      w.open_back = word.size() > 1 && word.ends_with('*');
+      w.text = word.substr(w.open_front ? 1 : 0, word.size() - (w.open_front ? 1 : 0) - (w.open_back ? 1 : 0));
+    });
+  });
+  phrases_[static_cast<std::size_t>(role)].push_back(std::move(phrase));
+}
+
+std::optional<PhraseAt> Lexicon::match(Role role, std::span<const Token> tokens, std::size_t at) const {
+  const auto fits = [&](const Place& place, std::size_t i) {
+    return i < tokens.size() && tokens[i].kind == Token::Kind::word &&
+           std::any_of(place.words.begin(), place.words.end(), [&](const Word& w) { return w.fits(tokens[i].name); });
+  };
+  for (const Phrase& phrase : phrases_[static_cast<std::size_t>(role)]) {
+    std::size_t i = at;
+    bool found = true;
+    for (std::size_t k = 0; found && k < phrase.size(); ++k) {
+      if (!phrase[k].words.empty()) {
+        found = fits(phrase[k], i++);
+        continue;
+      }
+      const std::size_t last = i + phrase[k].gap;
+      const auto bridged = [&](const Token& t) { return phrase[k].gap == short_gap ? !ends_clause(t) : !t.is(';'); };
+      while (!fits(phrase[k + 1], i) && i < last && i < tokens.size() && bridged(tokens[i])) ++i;
+      found = fits(phrase[k + 1], i);
+    }
+    if (found) return PhraseAt{at, i};
+  }
+  return std::nullopt;
+}
+
+std::optional<PhraseAt> Lexicon::find(Role role, std::span<const Token> tokens, std::size_t from,
+                                      std::size_t to) const {
+  for (std::size_t at = from; at < to && at < tokens.size(); ++at)
+    if (const auto found = match(role, tokens, at); found && found->end <= std::max(to, at + 1)) return found;
+  return std::nullopt;
+}
+
+const Lexicon& failure_lexicon() {
+  static const Lexicon& lexicon = *new Lexicon(shipped_lexicon());
+  return lexicon;
+}
+
+}  // namespace oomdoctor
