@@ -17,7 +17,7 @@ namespace {
 OomKind kind_nearby(const Cursor& cursor) {
   const bool device = is_near(cursor, 25, 6,
                               {"cuda", "CUDA", "GPU", "gpu", "hip", "HIP", "device", "VRAM", "Vulkan", "vulkan", "XPU",
-                               "NPU", "TPU", "torch"});
+                               "NPU", "TPU", "torch", "tensor"});
   return device ? OomKind::device : OomKind::host;
 }
 
@@ -34,6 +34,10 @@ void emit(const Match& m, Sink& sink) {
   const std::string_view line = m.cursor.line().text;
   const Statement statement = read_statement(m.cursor);
   if (statement.voice == Voice::other || stands_in_text(m.cursor)) return;
+  // The head of a notebook's traceback, whose end says more.
+  if (line.find("Traceback (most recent call last)") != line.npos &&
+      is_near(m.cursor, 0, 300, {"Error: ", "rror:", "out of memory"}))
+    return;
   // The name of an exception ends a traceback, or stands in a list of names.
   const bool listed = statement.bare && !is_near(m.cursor, 6, 0, {"File \"", "Traceback", "line ", "rror:", " at ", "what()"});
   if (statement.voice == Voice::unclear || listed) {
@@ -78,23 +82,19 @@ bool names_memory(std::string_view block, std::size_t at) {
   return false;
 }
 
-std::vector<Pattern> patterns_of(const Lexicon& lexicon) {
-  std::vector<Pattern> patterns;
-  for (const FailureAnchor& anchor : lexicon.anchors())
-    patterns.push_back({.name = anchor.name,
-                        .anchor = anchor.text,
-                        .example = anchor.example,
-                        .emit = emit,
-                        .fallback = true,
-                        .fold_case = true,
-                        .takes = takes,
-                        .near = names_memory});
-  return patterns;
-}
-
 std::span<const Pattern> patterns() {
-  static const std::vector<Pattern>& all = *new std::vector<Pattern>(patterns_of(failure_lexicon()));
-  return all;
+  static const auto& anchors = *new std::vector<std::string_view>(failure_lexicon().anchors().begin(), failure_lexicon().anchors().end());
+  static const Pattern pattern{
+      .name = "statements/failure",
+      .anchor = anchors.front(),
+      .more_anchors = anchors,
+      .example = "render: error: ran out of memory, cannot reserve 2.1 GB for the frame buffer, only 812 MB of 8 GB left",
+      .emit = emit,
+      .fallback = true,
+      .fold_case = true,
+      .takes = takes,
+      .near = names_memory};
+  return {&pattern, 1};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ Anchors anchors_of(std::span<const Parser* const> parsers) {
     for (const Pattern& pattern : parser->patterns) {
       add(pattern.anchor, pattern.fold_case);
       add(pattern.second_anchor, pattern.fold_case);
+      for (const std::string_view anchor : pattern.more_anchors) add(anchor, pattern.fold_case);
     }
     for (const Gauge& gauge : parser->gauges) add(gauge.anchor, false);
     for (const Table& table : parser->tables) add(table.anchor, false);

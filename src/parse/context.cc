@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 namespace oomdoctor {
@@ -62,6 +63,12 @@ bool is_program_text(std::string_view body) {
   }
   if (text.starts_with("+ ") || text.starts_with("- ") || text.starts_with("> ")) text = trimmed(text.substr(2));
   if (text.starts_with("# ") || text.starts_with("#!") || text.starts_with("$ ")) return true;
+  // name = "…": a string of a program.
+  std::size_t name = 0;
+  while (name < text.size() && (std::isalnum(static_cast<unsigned char>(text[name])) != 0 || text[name] == '_')) ++name;
+  if (name > 0 && (text.substr(name).starts_with(" = \"") || text.substr(name).starts_with(" = '") ||
+                   text.substr(name).starts_with(" = re.")))
+    return true;
   if (text.starts_with("from ") && text.find(" import ") != text.npos) return true;
   for (const auto opening : openings) {
     if (!text.starts_with(opening)) continue;

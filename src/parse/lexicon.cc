@@ -11,7 +11,7 @@ constexpr std::size_t short_gap = 4, long_gap = 40;  ///< words between two part
 
 constexpr std::array<std::string_view, role_count> role_names{
     "trigger", "weak",      "memory",   "victim",      "device", "host",  "shared",     "pool",   "asked", "sized",   "free", "largest",
-    "used",    "allocated", "reserved", "unallocated", "total",  "limit", "difference", "unreal", "idle",  "handled", "loud", "calm"};
+    "used",    "allocated", "reserved", "unallocated", "total",  "limit", "difference", "unreal", "other", "idle",  "handled", "loud", "calm"};
 
 std::string_view without_blanks(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
@@ -52,15 +52,11 @@ Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
     const std::size_t name_end = std::min(line.find(' '), line.size());
     const std::string_view name = line.substr(0, name_end), rest = line.substr(std::min(name_end + 1, line.size()));
     if (name == "anchor") {
-      const std::size_t mark = rest.find("> ");
-      if (mark == rest.npos) throw std::invalid_argument("lexicon, line " + std::to_string(number) + ": no example");
-      std::string_view anchor = rest.substr(0, mark);
-      while (anchor.ends_with("  ")) anchor.remove_suffix(1);
-      if (anchor.size() > 4 || anchor.ends_with(' ')) anchor = anchor.substr(0, anchor.find_last_not_of(' ') + 1);
-      std::string pattern = "statements/" + std::string(without_blanks(anchor));
-      for (char& c : pattern)
-        if (c == ' ' || c == '-' || c == ':') c = '_';
-      anchors_.push_back({std::move(pattern), std::string(anchor), std::string(rest.substr(mark + 2))});
+      // Between quotes, because of blanks.
+      int part = 0;
+      split(rest, '"', [&](std::string_view text_of) {
+        if (part++ % 2 == 1) anchors_.emplace_back(text_of);
+      });
       return;
     }
     const auto role = std::find(role_names.begin(), role_names.end(), name);

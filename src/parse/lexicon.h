@@ -34,18 +34,13 @@ enum class Role {
   limit,
   difference,
   unreal,
+  other,
   idle,
   handled,
   loud,
   calm,
 };
-inline constexpr std::size_t role_count = 24;
-
-/// Literal text that leads to a statement, and a line that it leads to.
-struct FailureAnchor {
-  std::string name;  ///< of its pattern: "statements/out_of"
-  std::string text, example;
-};
+inline constexpr std::size_t role_count = 25;
 
 /// A phrase found among tokens [begin, end).
 struct PhraseAt {
@@ -57,7 +52,8 @@ class Lexicon {
   /// Throws std::invalid_argument, with the line, where the text is none.
   explicit Lexicon(std::string_view text);
 
-  const std::vector<FailureAnchor>& anchors() const { return anchors_; }
+  /// Literal texts that lead to a statement, at least four bytes each, in any letter case.
+  const std::vector<std::string>& anchors() const { return anchors_; }
   /// A phrase of this role that begins at token `at`.
   std::optional<PhraseAt> match(Role role, std::span<const Token> tokens, std::size_t at) const;
   /// The first one that begins in [from, to).
@@ -78,7 +74,7 @@ class Lexicon {
 
   void add(Role role, std::string_view phrase);
 
-  std::vector<FailureAnchor> anchors_;
+  std::vector<std::string> anchors_;
   std::vector<std::vector<Phrase>> phrases_;  ///< by role
 };
 

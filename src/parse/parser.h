@@ -66,6 +66,7 @@ struct Pattern {
   std::string_view anchor;  ///< literal; holds no blank where `reach` is message
   std::string_view second_anchor =
       {};                       ///< another place of the same message, for when a wrap cuts the first; may be empty
+  std::span<const std::string_view> more_anchors = {};  ///< further places; of patterns without a regex
   std::string_view regex = {};  ///< blank-free where `reach` is message; empty: the anchor is enough
   std::size_t captures = 0;     ///< groups that emit reads
   Reach reach = Reach::line;

@@ -74,7 +74,9 @@ bool may_be_same_memory(const Oom& a, const Oom& b) {
   const auto on_device = [](const Oom& o) {
     return o.kind == OomKind::device || o.kind == OomKind::masked || o.kind == OomKind::pool;
   };
-  return on_device(a) == on_device(b);
+  // Without a number, only the words around tell which memory was meant.
+  const auto open = [](const Oom& o) { return in_any_words(o) && !has_numbers(o); };
+  return open(a) || open(b) || on_device(a) == on_device(b);
 }
 
 bool complement(const Oom& a, const Oom& b) {

@@ -332,7 +332,7 @@ bool is_name(const Tokens& tokens, PhraseAt trigger) {
   if (single && small && first.name != "bad_alloc" && first.name != "out_of_memory") return true;
   const bool error = first.text[0] >= 'A' && first.text[0] <= 'Z';
   if (single && (before == '/' || before == '\\' || (before == '-' && !error))) return true;
-  if (before == '_' || (before == '.' && !error)) return true;
+  if (behind == '+' || before == '_' || (before == '.' && !error)) return true;
   if (single && (behind == '(' || behind == '=' || behind == '/') && !error) return true;
   if (single && (behind == '=' || (behind == '/' && before != ' '))) return true;
   if (single && tokens.is_mark(trigger.end, "=")) return true;
@@ -367,7 +367,11 @@ std::optional<Triggered> trigger_of(const Tokens& tokens) {
       if (!found || is_name(tokens, *found)) continue;
       if (!weak) return Triggered{*found, false};
       const auto [begin, end] = sentence_around(tokens, *found);
-      const bool memory = words.find(Role::memory, tokens.all(), begin, end).has_value();
+      // Memory that the trigger itself names is enough where it is a call's name.
+      const bool memory = words.find(Role::memory, tokens.all(), begin, found->begin) ||
+                          words.find(Role::memory, tokens.all(), found->end, end) ||
+                          std::any_of(tokens.all().begin() + static_cast<std::ptrdiff_t>(found->begin), tokens.all().begin() + static_cast<std::ptrdiff_t>(found->end),
+                                      [](const Token& t) { return t.name.find("mem") != t.name.npos || (t.name.find("alloc") != t.name.npos && !t.name.starts_with("alloc")) || t.name == "ram" || t.name == "vram" || t.name == "oom" || t.name == "rss" || t.name == "heap"; });
       bool size = false;
       for (std::size_t k = begin; k < end && !size; ++k)
         if (const auto amount = amount_at(tokens, k)) size = !amount->bare || amount->size.count >= MiB;
@@ -403,6 +407,7 @@ Statement read_statement(std::string_view text) {
   const auto [begin, end] = sentence_around(tokens, trigger->at);
   for (std::size_t i = begin; i < trigger->at.begin; ++i)
     if (words.match(Role::unreal, tokens.all(), i)) return statement;
+  if (words.find(Role::other, tokens.all(), 0, tokens.size())) return statement;
   if (trigger->at.end < tokens.size() && words.match(Role::idle, tokens.all(), trigger->at.end)) return statement;
   if (end < tokens.size() && tokens.is_mark(end, "?")) return statement;
   const Token& first = tokens[trigger->at.begin];
@@ -422,6 +427,9 @@ Statement read_statement(std::string_view text) {
   statement.handled = words.find(Role::handled, tokens.all(), trigger->at.end, tokens.size()).has_value();
   const bool calm = words.find(Role::calm, tokens.all(), 0, std::min(tokens.size(), short_front)).has_value() &&
                     !words.find(Role::loud, tokens.all(), begin, end);
+  // A warning of something large is none of a failure.
+  const bool warns = is_glog(tokens, 'w') || std::any_of(tokens.all().begin(), tokens.all().begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), short_front)), [](const Token& t) { return t.name == "w" || t.name.starts_with("warn"); });
+  if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, tokens.all(), begin, end)) return statement;
   const bool shown = shows_a_program(tokens, *trigger, statement);
   statement.voice = shown && (!calm || statement.asked || statement.status) ? Voice::statement : Voice::unclear;
   statement.bare = tokens.size() <= 5 && one_word && !statement.killed && statement.status && !statement.asked;

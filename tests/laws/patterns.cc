@@ -58,7 +58,10 @@ TEST_CASE("each example is taken by exactly one reader, its own", "[law]") {
   for (const Parser* parser : all_parsers()) {
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
-      CHECK(scanner.takers(p.example) == std::vector<std::string>{std::string(p.name)});
+      std::vector<std::string> takers = scanner.takers(p.example);
+      // What is said beside it may be told in any words.
+      if (p.name != "statements/failure" && (p.aside || p.fallback)) std::erase(takers, "statements/failure");
+      CHECK(takers == std::vector<std::string>{std::string(p.name)});
     }
     for (const Gauge& g : parser->gauges) {
       CAPTURE(g.name);
