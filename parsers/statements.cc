@@ -33,7 +33,7 @@ Agent agent_of(const Statement& statement, OomKind kind, std::string_view line) 
 void emit(const Match& m, Sink& sink) {
   const std::string_view line = m.cursor.line().text;
   const Statement statement = read_statement(m.cursor);
-  if (statement.voice == Voice::other || stands_in_text(m.cursor)) return;
+  if (statement.voice == Voice::other) return;
   // The head of a notebook's traceback, whose end says more.
   if (line.find("Traceback (most recent call last)") != line.npos &&
       is_near(m.cursor, 0, 300, {"Error: ", "rror:", "out of memory"}))

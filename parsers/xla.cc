@@ -71,7 +71,10 @@ void hbm(const Match& m, Sink& sink) {
 
 /// On-chip memory of one core, which the compiler plans: no batch is too large for it, but a kernel's block.
 void vmem(const Match& m, Sink& sink) {
-  if (const auto used = read_size(m[1])) sink.remark("kernel/shared_memory", static_cast<double>(used->count));
+  Oom oom = base("xla-vmem");
+  read_request(m[1], oom);
+  oom.limit = read_size(m[2]);
+  sink.oom(std::move(oom));
 }
 
 void tpu_runtime(const Match& m, Sink& sink) {
@@ -150,8 +153,8 @@ constexpr Pattern patterns[] = {
     checked({.name = "xla/vmem",
              .anchor = "memory space vmem",
              .second_anchor = "of memory in memory",
-             .regex = R"(Ranoutofmemoryinmemoryspacevmem\.Used([\d.]{1,10}[KMGT]?)of[\d.]{1,10}[KMGT]?vmem\.)",
-             .captures = 1,
+             .regex = R"(Ranoutofmemoryinmemoryspacevmem\.Used([\d.]{1,10}[KMGT]?)of([\d.]{1,10}[KMGT]?)vmem\.)",
+             .captures = 2,
              .reach = Reach::message,
              .example = "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem. "
                         "Exceeded vmem capacity by 16.42M.",

@@ -39,6 +39,8 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"container/not_killed", "the container engine says that it killed nothing for want of memory"},
     {"limit/threads", "a limit on threads or processes was reached: no shortage of memory"},
     {"disk/full", "a disk or a quota of files was full: no shortage of memory"},
+    {"device/room", "most of the device was free when a library failed: no shortage of memory"},
+    {"text/quoted", "the text of a program or a manual quotes a message"},
     {"failure/unclear", "a line speaks of memory that ran out, but not clearly of the program's own"},
     {"host/overcommit", "the host refused a fork or a mapping"},
 });

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "parse/same_failure.h"
+#include "parse/statement.h"
 #include "parse/traceback.h"
 
 namespace oomdoctor {
@@ -177,6 +178,9 @@ bool CaseBuilder::join_death(const Oom& now) {
 }
 
 void CaseBuilder::oom(Oom oom) {
+  // A whole report of an allocator is no quotation: nobody writes its sizes by hand.
+  const bool whole = oom.request && (oom.capacity || oom.free || oom.allocated);
+  if (!whole && stands_in_text(*cursor_)) return remark("text/quoted", {});
   if (join_death(oom)) return;
   const bool death = death_authority(oom) > 0;
   for (std::size_t i = case_.incidents.size(); i-- > 0 && !death;) {

@@ -469,37 +469,61 @@ Statement read_statement(const Cursor& cursor) {
   return whole.voice == Voice::other ? alone : whole;
 }
 
+namespace {
+
+/// How a line of a text looks that is no log.
+enum class TextKind { other, program, prose, log };
+
+bool is_sentence(std::string_view text) {
+  static constexpr std::array<std::string_view, 18> small{"the", "a",   "an", "of", "to",   "that",  "is",  "are",  "it",
+                                                          "in",  "and", "or", "for", "with", "which", "you", "your", "this"};
+  // An item of a list may be short.
+  const std::size_t item = text.find_first_not_of("-*#0123456789. \t");
+  if (item == text.npos || text[0] == '.') return false;
+  const int least_words = item > 0 ? 5 : 8, least_small = item > 0 ? 1 : 2;
+  text.remove_prefix(item);
+  if (text.find("  ") != text.npos || text.find('=') != text.npos || text[0] == '[') return false;
+  int words = 0, known = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    ++words;
+    known += std::find(small.begin(), small.end(), text.substr(at, end - at)) != small.end() ? 1 : 0;
+    at = end + 1;
+  }
+  return words >= least_words && known >= least_small;
+}
+
+TextKind kind_of(const Line& line) {
+  static constexpr std::array<std::string_view, 21> code{
+      "def ",   "class ",     "import ", "return ",  "@",     "try:",  "#include", "static ", "const ", "constexpr ", "public ",
+      "private ", "func ",    "fn ",     "let ",     "var ",  "namespace ", "using ", "elif ",   "else:",  "yield "};
+  const std::string_view text = trimmed(line.body());
+  if (line.prefix.time || line.prefix.rank || text.starts_with("File \"") || text.starts_with("Traceback") ||
+      text.starts_with("at "))
+    return TextKind::log;
+  const bool opens = std::any_of(code.begin(), code.end(), [&](std::string_view c) { return text.starts_with(c); });
+  const bool closes = text.ends_with(") {") || text.ends_with("):");
+  const bool heading = text.starts_with("# ") || text.starts_with("## ");
+  if (!heading && (opens || closes || is_program_text(text)))
+    return text.starts_with("$ ") ? TextKind::other : TextKind::program;
+  if (heading) return TextKind::prose;
+  return is_sentence(text) ? TextKind::prose : TextKind::other;
+}
+
+}  // namespace
+
 bool stands_in_text(const Cursor& cursor) {
-  static constexpr int around = 8, enough = 4;
-  static constexpr std::array<std::string_view, 22> code{"def ",   "class ", "import ", "from ",   "return ", "return;", "@",      "try:",
-                                                         "#include", "static ", "const ", "constexpr ", "public ", "private ", "func ", "fn ",
-                                                         "let ", "var ", "namespace ", "using ", "elif ", "else:"};
-  int programs = 0, prose = 0, logs = 0;
-  bool under_frame = false;
-  const auto look = [&](const Line& line) {
-    const std::string_view text = trimmed(line.body());
-    if (text.empty()) return true;
-    if (line.prefix.time || line.prefix.rank || text.starts_with("File \"") || text.starts_with("Traceback") || text.starts_with("at ")) {
-      ++logs;
-      return true;
-    }
-    const bool opens = std::any_of(code.begin(), code.end(), [&](std::string_view c) { return text.starts_with(c); });
-    const bool closes = text.ends_with('{') || text == "}" || text.ends_with(");") || text.ends_with("):");
-    if (opens || closes) {
-      ++programs;
-      return true;
-    }
-    const bool heading = text.starts_with("# ") || text.starts_with("## ") || text.starts_with("```") || text.starts_with("- [");
-    const auto blanks = std::count(text.begin(), text.end(), ' ');
-    const auto digits = std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-    const auto marks = std::count_if(text.begin(), text.end(), [](char c) { return std::string_view("=[]{}<>|_").find(c) != std::string_view::npos; });
-    if (heading || (blanks >= 7 && digits * 20 < static_cast<std::ptrdiff_t>(text.size()) && marks <= 2)) ++prose;
+  constexpr int around = 8, enough = 4;
+  std::array<int, 4> lines{};
+  const auto count = [&](const Line& line) {
+    if (!trimmed(line.body()).empty()) ++lines[static_cast<std::size_t>(kind_of(line))];
     return true;
   };
-  cursor.backward(around, look);
-  cursor.forward(around, look);
-  (void)under_frame;
-  return logs == 0 && (programs >= enough || prose >= enough);
+  cursor.backward(around, count);
+  cursor.forward(around, count);
+  const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
+  const bool timed = cursor.line().prefix.time || cursor.line().prefix.rank;
+  return !timed && of(TextKind::log) == 0 && (of(TextKind::program) >= enough || of(TextKind::prose) >= enough);
 }
 
 }  // namespace oomdoctor
