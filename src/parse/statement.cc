@@ -475,8 +475,9 @@ namespace {
 enum class TextKind { other, program, prose, log };
 
 bool is_sentence(std::string_view text) {
-  static constexpr std::array<std::string_view, 18> small{"the", "a",   "an", "of", "to",   "that",  "is",  "are",  "it",
-                                                          "in",  "and", "or", "for", "with", "which", "you", "your", "this"};
+  static constexpr std::array<std::string_view, 28> small{
+      "the", "a",     "an",  "of",   "to",   "that", "is", "are", "it", "in", "and", "or",  "for", "with",
+      "which", "you", "your", "this", "so", "as", "by", "if", "not", "may", "from", "be", "was", "has"};
   // An item of a list may be short.
   const std::size_t item = text.find_first_not_of("-*#0123456789. \t");
   if (item == text.npos || text[0] == '.') return false;
