@@ -104,7 +104,8 @@ Case joined(std::size_t logs, const Options& options, const std::function<Case(s
 
 Report report_of(Case story, const Rules& rules, const Options& options) {
   const Analysis analysis = analyse(story, {options.capacity_bytes, jobs_of(options)});
-  const bool anything = analysis.primary || analysis.facts.is_true("run.at_risk");
+  // What a later run of the job got past needs no cure.
+  const bool anything = (analysis.primary && !analysis.runs.overcome) || analysis.facts.is_true("run.at_risk");
   const Diagnosis diagnosis = anything ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(story, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;

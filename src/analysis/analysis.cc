@@ -13,11 +13,15 @@ constexpr double restart_share = 0.7;
 
 /// The first failure that ended the work; else the last one that the program survived.
 std::optional<std::size_t> primary_of(const Case& story) {
+  int run = 0;  // the last one that failed
+  if (story.inputs.size() == 1)
+    for (const Incident& incident : story.incidents)
+      if (!incident.handled) run = std::max(run, incident.run);
   // What others follow from came first, also where it was read later.
   for (const Incident& incident : story.incidents)
-    if (!incident.handled && incident.follows) return incident.follows;
+    if (!incident.handled && incident.follows && incident.run >= run) return incident.follows;
   for (std::size_t i = 0; i < story.incidents.size(); ++i)
-    if (!story.incidents[i].handled) return i;
+    if (!story.incidents[i].handled && story.incidents[i].run >= run) return i;
   if (story.incidents.empty()) return std::nullopt;
   return story.incidents.size() - 1;
 }
@@ -79,6 +83,7 @@ void tell_refusals(const Case& story, std::vector<Note>& notes) {
 
 Analysis analyse(Case& story, const AnalysisOptions& options) {
   Analysis out;
+  out.runs = runs_of(story);
   out.primary = primary_of(story);
   for (const Incident& incident : story.incidents) {
     out.accounts.push_back(account_of(incident));
@@ -91,7 +96,6 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     host_facts(story, *primary, out.facts);
   } else {
     no_phase_facts(out.facts);
-    if (story.incidents.empty()) tell_other_end(story, out.notes);
     tell_abrupt_end(story, out.notes);
     tell_refusals(story, out.notes);
   }

@@ -9,6 +9,7 @@
 
 #include "analysis/facts.h"
 #include "analysis/growth.h"
+#include "analysis/runs.h"
 #include "model/case.h"
 
 namespace oomdoctor {
@@ -45,6 +46,7 @@ struct AnalysisOptions {
 };
 
 struct Analysis {
+  Runs runs;
   std::optional<std::size_t> primary;            ///< index of the incident that the diagnosis is about
   std::vector<std::optional<Account>> accounts;  ///< one an incident
   std::vector<Phase> phases;                     ///< one an incident
@@ -71,8 +73,6 @@ void framework_facts(const Case& story, const Incident* incident,
                      Facts& facts);  // frameworks.cc: framework.*, run.trains
 void host_facts(const Case& story, const Incident& primary,
                 Facts& facts);  // host.cc: host.*, masked.*, pool.*
-/// Where nothing ran out of memory: the other end that the log names.
-void tell_other_end(const Case& story, std::vector<Note>& notes);  // host.cc
 /// A notebook whose log stops at a progress line: host memory is suspected, with low confidence.
 void tell_abrupt_end(const Case& story, std::vector<Note>& notes);                  // host.cc
 void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*

@@ -105,24 +105,6 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("pool.below_target", pool && below_target);
 }
 
-void tell_other_end(const Case& story, std::vector<Note>& notes) {
-  constexpr auto ends = std::to_array<std::string_view>({"run/time_limit", "limit/threads", "disk/full"});
-  if (story.remark_counts.contains("run/completed")) return;
-  const auto went_on = [&](const Span& span) {
-    return story.last_progress && story.last_progress->span.source == span.source &&
-           story.last_progress->span.first_line > span.first_line;
-  };
-  for (const Event& event : story.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr || std::find(ends.begin(), ends.end(), remark->id) == ends.end()) continue;
-    if (went_on(event.evidence.span)) continue;
-    const auto spec = std::find_if(remark_specs.begin(), remark_specs.end(),
-                                   [&](const RemarkSpec& of) { return of.id == remark->id; });
-    notes.push_back({Severity::note, "the log names the end of the run: " + std::string(spec->says), event.evidence});
-    return;
-  }
-}
-
 void tell_abrupt_end(const Case& story, std::vector<Note>& notes) {
   constexpr i64 last_lines = 3;  // a cell's output ends with the bar that was being drawn
   const auto notebook = story.settings.find("notebook");

@@ -44,9 +44,10 @@ void check_cause(const std::string& id, const std::string& rules_folder) {
   throw Error(fmt::format("there is no cause '{}'", id), "", near.empty() ? "oomdoctor list causes names them" : near);
 }
 
-/// 2 for a failure that ended the work, 1 for a risk or a failure that was survived, 0 for nothing.
+/// 2 for a failure that ended the work, 1 for a risk, signs or a failure that was survived, 0 for nothing.
 int level_of(std::string_view outcome) {
-  return outcome == "oom" ? 2 : outcome == "handled_oom" || outcome == "at_risk" ? 1 : 0;
+  if (outcome == "oom") return 2;
+  return outcome == "handled_oom" || outcome == "at_risk" || outcome == "possible_oom" ? 1 : 0;
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct Incident {
   bool handled = false;                ///< the program went on afterwards
   std::optional<Evidence> handled_by;  ///< the line that shows it
   std::optional<std::size_t> follows;  ///< index of the incident that this one is a consequence of
+  int run = 0;                         ///< of its input: how many runs ended before the one that it struck
 };
 
 /// A setting with the line it came from; the last one printed before the failure counts.
@@ -71,6 +72,7 @@ struct CaseLimits {
   static constexpr std::size_t ranks = 1 << 16;  ///< the largest jobs have some ten thousand
   static constexpr std::size_t settings = 512;
   static constexpr std::size_t setting_bytes = 200;  ///< of one value
+  static constexpr std::size_t runs = 64;            ///< of one input
   static constexpr std::size_t remarks_per_id = 64;  ///< and as many exits
 };
 
@@ -78,6 +80,7 @@ struct Case {
   std::vector<Input> inputs;
   std::vector<Incident> incidents;
   i64 more_incidents = 0;
+  std::vector<Evidence> later_runs;  ///< where each run of the job behind the first begins; of one input only
   std::vector<Series> series;
   i64 more_series = 0;
   std::map<int, RankStory> ranks;  ///< those that files or failures name

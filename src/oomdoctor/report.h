@@ -34,14 +34,32 @@ struct Retry {
   std::string change;
 };
 
+/// What ended a run: "exception", "crash", "timeout", "nccl", "device_error", "finished", …
+struct RunEnd {
+  std::string kind;
+  std::string text;  ///< the line
+  Location location;
+};
+
 struct Verdict {
-  std::string outcome;  ///< "oom", "handled_oom", "at_risk", "no_oom"
+  std::string outcome;  ///< "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"
   std::string cause;    ///< a cause id, "undetermined", or "" when there is nothing to explain
   std::string cause_title;
   double confidence = 0;
   std::string headline;
   std::optional<std::string> incident;  ///< its id
   Retry retry;
+  std::optional<RunEnd> end;  ///< of the last run, where the log shows it and it was not memory
+};
+
+/// One run of a job of which the log holds several.
+struct ReportRun {
+  std::string id;
+  std::string path;
+  std::int64_t first_line = 0, last_line = 0;
+  std::string outcome;  ///< "oom", "handled_oom", "possible_oom", "ended_otherwise", "no_oom"
+  std::optional<RunEnd> end;
+  std::string headline;
 };
 
 struct Share {
@@ -232,6 +250,7 @@ struct Report {
   std::vector<ReportInput> inputs;
   std::vector<ReportSetting> settings;  ///< by name
   Verdict verdict;
+  std::vector<ReportRun> runs;  ///< empty where the log holds one
   std::vector<ReportIncident> incidents;
   std::int64_t more_incidents = 0;
   std::vector<ReportSeries> series;

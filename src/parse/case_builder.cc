@@ -216,6 +216,7 @@ void CaseBuilder::oom(Oom oom) {
   incident.evidence = evidence();
   incident.where = where_;
   incident.when = here.when;
+  incident.run = static_cast<int>(case_.later_runs.size());
   case_.incidents.push_back(std::move(incident));
   trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
                      std::string(failed_test(mention_->line.body()))});
@@ -332,6 +333,14 @@ void CaseBuilder::thin_series() {
 }
 
 void CaseBuilder::step(const Step& s) {
+  if (end_ && s.step) {
+    const auto known = streams_.find(stream_id());
+    const bool counted = known != streams_.end() && known->second.step;
+    if (counted ? *s.step <= *known->second.step : end_->exited)
+      begin_run();
+    else if (counted && stream_id() == end_->stream)
+      end_.reset();  // the program went on
+  }
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
   if (!s.step || here.step != s.step) ++case_.progress_lines;
@@ -365,6 +374,13 @@ void CaseBuilder::end_run() {
   ++run_;
 }
 
+/// The job was started again.
+void CaseBuilder::begin_run() {
+  end_.reset();
+  end_run();
+  if (case_.later_runs.size() < CaseLimits::runs) case_.later_runs.push_back(evidence());
+}
+
 void CaseBuilder::go_on(const StepRun& run) {
   if (run.lines == 1) return;
   Stream& here = stream();
@@ -386,7 +402,10 @@ void CaseBuilder::setting(std::string_view name, std::string_view value) {
 }
 
 void CaseBuilder::exit(const Exit& exit) {
-  if (exit.signal || exit.code.value_or(0) != 0) end_run();
+  if (exit.signal || exit.code.value_or(0) != 0) {
+    end_run();
+    end_ = End{stream_id(), true};
+  }
   i64& count = case_.remark_counts["exit"];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
   Event e = event_here();
@@ -396,7 +415,19 @@ void CaseBuilder::exit(const Exit& exit) {
 
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
-  if (name == "run/resumed") end_run();
+  if (name == "end/exception") end_ = End{stream_id(), end_ && end_->exited};
+  if (name == "run/attempt") {
+    const double attempt = number.value_or(1);
+    if (attempt > last_attempt_ && last_attempt_ > 0) begin_run();
+    last_attempt_ = std::max(attempt, last_attempt_);
+  }
+  // A program loads its model once: behind its end, somebody starts it anew.
+  const bool anew = name == "run/resumed" || (name == "phase/load" && !where_.rank);
+  if (anew && end_ && (end_->exited || end_->stream == stream_id()))
+    begin_run();
+  else if (name == "run/resumed")
+    end_run();
+  if (name == "collateral/terminated" && !killed_) killed_ = evidence();
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
     signs_.push_back({line(), claimed_through_, stream_id(), run_, name, evidence()});
   i64& count = case_.remark_counts[name];
@@ -413,8 +444,30 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   case_.remarks.push_back(std::move(e));
 }
 
+/// A launcher ends its processes where nothing was printed about why, and the host's memory was nearly full: one of them
+/// was probably killed for it.
+void CaseBuilder::tell_silent_death() {
+  constexpr double nearly_full = 0.85;  // what is printed is seconds old, and a step's own peak stands above it
+  const bool told = !case_.incidents.empty() || case_.remark_counts.contains("end/exception") ||
+                    case_.remark_counts.contains("run/completed");
+  if (!killed_ || told) return;
+  const auto full = std::find_if(case_.series.begin(), case_.series.end(), [&](const Series& s) {
+    return s.metric == Metric::host_used && s.capacity > 0 && s.last_value >= nearly_full * s.capacity;
+  });
+  if (full == case_.series.end()) return;
+  Incident incident;
+  incident.oom = host_failure(Agent::signal, "launcher-kill");
+  incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
+  incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
+  incident.evidence = *killed_;
+  incident.run = static_cast<int>(case_.later_runs.size());
+  case_.incidents.push_back(std::move(incident));
+  trails_.push_back({{}, 0, run_, killed_->span.first_line, ""});
+}
+
 void CaseBuilder::finish() {
   end_block();
+  tell_silent_death();
   case_.last_progress = last_progress_.evidence;
   for (std::size_t i = 0; i < series_.size(); ++i)
     if (series_[i].last.evidence) case_.series[i].last_evidence = *series_[i].last.evidence;

@@ -107,6 +107,8 @@ class CaseBuilder : public Sink {
   bool stepped_on(const Incident& incident, const Trail& trail) const;
   void handle_alike();
   void end_run();
+  void begin_run();
+  void tell_silent_death();
   StreamId stream_id() const;
   Stream& stream();
   const Evidence& evidence();
@@ -141,6 +143,14 @@ class CaseBuilder : public Sink {
   Latest last_progress_;
   std::vector<Trail> trails_;
   std::vector<Sign> signs_;  ///< handled/…, run/completed and run/went_on, to be joined with incidents
+  /// The end of a process that was told last; what begins anew behind it is another run.
+  struct End {
+    StreamId stream;
+    bool exited = false;  ///< a launcher or a shell says so, not the process itself
+  };
+  std::optional<End> end_;
+  std::optional<Evidence> killed_;  ///< by the launcher, first of all
+  double last_attempt_ = 0;
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's
   std::map<std::pair<int, StreamId>, Progress> progress_;  ///< by run; of those that ended, what a trail names
 };

@@ -41,6 +41,7 @@ void number(Case& file, int source) {
   for (auto& [name, setting] : file.settings) place(setting.evidence);
   for (Event& event : file.remarks) place(event.evidence), order(event.when);
   for (Note& note : file.notes) known(note.at);
+  for (Evidence& run : file.later_runs) place(run);
   known(file.last_progress);
   known(file.first_impossible);
 }
@@ -59,6 +60,12 @@ void give_rank(Case& file, int rank) {
   for (Event& event : file.remarks) event.where.rank = rank;
 }
 
+/// Of one input, the latest run that failed is what the diagnosis is about; else the failure that came first.
+bool counts_before(const Incident& a, const Incident& b) {
+  const bool one_input = a.evidence.span.source == b.evidence.span.source;
+  return one_input && a.run != b.run ? a.run > b.run : was_earlier(a, b);
+}
+
 /// The id under which a remark or an exit is counted.
 std::string_view counted_as(const Event& event) {
   const auto* remark = std::get_if<Remark>(&event.what);
@@ -73,7 +80,7 @@ void JoinedCase::add_incidents(Case& file) {
     if (!incident.handled && incident.where.rank &&
         (case_.ranks.size() < CaseLimits::ranks || case_.ranks.contains(*incident.where.rank)))
       case_.ranks[*incident.where.rank].failed = true;
-    const bool first = !incident.handled && (!first_ || was_earlier(incident, case_.incidents[*first_]));
+    const bool first = !incident.handled && (!first_ || counts_before(incident, case_.incidents[*first_]));
     if (case_.incidents.size() >= CaseLimits::incidents) {
       ++case_.more_incidents;
       if (!first) continue;
@@ -186,6 +193,11 @@ void JoinedCase::add(Case file) {
     }
   }
   std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(case_.inputs));
+  // Runs are those of one log; of many logs, each is one.
+  if (case_.inputs.size() > 1)
+    case_.later_runs.clear();
+  else
+    case_.later_runs = std::move(file.later_runs);
   add_incidents(file);
   if (first_ && case_.incidents[*first_].evidence.span.source == source)
     course_ = {file.remarks, file.first_step, file.last_step, file.progress_lines, file.last_progress};
@@ -222,6 +234,7 @@ Case JoinedCase::take() {
     Incident& incident = case_.incidents[i];
     if (incident.handled || i == *first_) continue;
     const Incident& root = case_.incidents[*first_];
+    if (incident.evidence.span.source == root.evidence.span.source && incident.run != root.run) continue;
     const bool other_rank = incident.where.rank && root.where.rank && incident.where.rank != root.where.rank;
     const bool other_device = incident.where.device && root.where.device && incident.where.device != root.where.device;
     const bool echo = incident.oom.kind == OomKind::masked || !has_numbers(incident.oom);

@@ -38,10 +38,15 @@ bool ends_clause(const Token& token) {
 }  // namespace
 
 bool Lexicon::Word::fits(std::string_view word) const {
-  if (open_front && open_back) return word.find(text) != word.npos;
-  if (open_front) return word.ends_with(text);
-  if (open_back) return word.starts_with(text);
-  return word == text;
+  if (!open_front && !word.starts_with(parts.front())) return false;
+  if (!open_back && !word.ends_with(parts.back())) return false;
+  std::size_t at = 0;
+  for (const std::string& part : parts) {
+    at = word.find(part, at);
+    if (at == word.npos) return false;
+    at += part.size();
+  }
+  return open_front || open_back || parts.size() > 1 || at == word.size();
 }
 
 Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
@@ -81,7 +86,8 @@ void Lexicon::add(Role role, std::string_view text) {
       Word& w = place.words.emplace_back();
       w.open_front = word.starts_with('*');
       w.open_back = word.size() > 1 && word.ends_with('*');
-      w.text = word.substr(w.open_front ? 1 : 0, word.size() - (w.open_front ? 1 : 0) - (w.open_back ? 1 : 0));
+      split(word.substr(w.open_front ? 1 : 0, word.size() - (w.open_front ? 1 : 0) - (w.open_back ? 1 : 0)), '*',
+            [&](std::string_view text) { w.parts.emplace_back(text); });
     });
   });
   phrases_[static_cast<std::size_t>(role)].push_back(std::move(phrase));
@@ -100,9 +106,10 @@ std::optional<PhraseAt> Lexicon::match(Role role, std::span<const Token> tokens,
         found = fits(phrase[k], i++);
         continue;
       }
-      const std::size_t last = i + phrase[k].gap;
+      std::size_t bridged_words = 0;
       const auto bridged = [&](const Token& t) { return phrase[k].gap == short_gap ? !ends_clause(t) : !t.is(';'); };
-      while (!fits(phrase[k + 1], i) && i < last && i < tokens.size() && bridged(tokens[i])) ++i;
+      for (; !fits(phrase[k + 1], i) && i < tokens.size() && bridged(tokens[i]); ++i)
+        if (tokens[i].kind == Token::Kind::word && ++bridged_words > phrase[k].gap) break;
       found = fits(phrase[k + 1], i);
     }
     if (found) return PhraseAt{at, i};

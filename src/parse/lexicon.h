@@ -61,8 +61,8 @@ class Lexicon {
 
  private:
   struct Word {
-    std::string text;
-    bool open_front = false, open_back = false;  ///< "*" there
+    std::vector<std::string> parts;              ///< between the "*"
+    bool open_front = false, open_back = false;  ///< a "*" there
     bool fits(std::string_view word) const;
   };
   /// One place of a phrase: any of the words, or a gap.

@@ -260,7 +260,7 @@ void set_sizes(Statement& statement, const Tokens& tokens) {
   if (statement.allocated && statement.unallocated && !statement.reserved)
     statement.reserved = *statement.allocated + *statement.unallocated;
   // What was to be used of more than there is was asked for.
-  if (!statement.asked && statement.used && statement.total && statement.used->count > statement.total->count)
+  if (!statement.killed && !statement.asked && statement.used && statement.total && statement.used->count > statement.total->count)
     statement.asked = std::exchange(statement.used, std::nullopt);
 }
 
@@ -330,6 +330,7 @@ bool is_name(const Tokens& tokens, PhraseAt trigger) {
   // Statuses are written in capitals, classes in mixed case; words joined by "_" in small letters are a name.
   const bool small = first.text.find('_') != first.text.npos && first.text.find_first_of("abcdefghijklmnopqrstuvwxyz") != first.text.npos;
   if (single && small && first.name != "bad_alloc" && first.name != "out_of_memory") return true;
+  if (single && before == '`' && behind == '`') return true;
   const bool error = first.text[0] >= 'A' && first.text[0] <= 'Z';
   if (single && (before == '/' || before == '\\' || (before == '-' && !error))) return true;
   if (behind == '+' || before == '_' || (before == '.' && !error)) return true;

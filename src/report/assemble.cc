@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "analysis/steady.h"
 #include "report/advice_words.h"
 #include "report/grades.h"
 #include "report/host_words.h"
 #include "report/series_words.h"
+#include "report/words.h"
+#include "text/lines.h"
 
 namespace oomdoctor {
 namespace {
@@ -58,6 +61,8 @@ class Assembler {
                                                              : "note",
                            n.text, n.at ? std::optional(location(*n.at)) : std::nullopt});
     r.verdict = verdict(r);
+    if (analysis_.runs.all.size() > 1)
+      for (std::size_t k = 0; k < analysis_.runs.all.size(); ++k) r.runs.push_back(run(k));
     return r;
   }
 
@@ -342,6 +347,21 @@ class Assembler {
   bool is_growing_risk() const { return analysis_.facts.is_true("run.at_risk"); }
 
   std::string headline(const Report& r, const Verdict& v) const {
+    const std::size_t runs = analysis_.runs.all.size();
+    const std::string earlier = earlier_failures();
+    if (v.outcome == "ended_otherwise") {
+      if (runs == 1) return fmt::format("the run ended with {}", end_words(*v.end));
+      return fmt::format("{} runs; the last ended with {}{}", runs, end_words(*v.end), earlier.empty() ? "" : "; " + earlier);
+    }
+    if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
+    const std::string said = headline_of_run(r, v);
+    if (runs == 1) return said;
+    if (analysis_.runs.judged + 1 < runs)
+      return fmt::format("{} runs, the last one unfinished; run {}: {}", runs, analysis_.runs.judged + 1, said);
+    return fmt::format("run {} of {}: {}", runs, runs, said);
+  }
+
+  std::string headline_of_run(const Report& r, const Verdict& v) const {
     const std::string growth = growth_sentence();
     if (v.outcome == "no_oom") {
       const bool cut =
@@ -380,6 +400,7 @@ class Assembler {
   }
 
   Retry retry(const Verdict& v) const {
+    if (v.outcome == "ended_otherwise") return {"unknown", ""};
     if (v.outcome == "no_oom" || v.outcome == "handled_oom" || (v.outcome == "at_risk" && !is_growing_risk()))
       return {"retry_unchanged", ""};
     if (analysis_.facts.is_true("account.free_beyond_request") &&
@@ -395,22 +416,60 @@ class Assembler {
     return {"stop", ""};
   }
 
+  RunEnd end_of(const Ending& ending) const {
+    constexpr std::size_t most = 200;
+    std::string text = ending.at.excerpt;
+    if (text.size() > most) text = text.substr(0, most) + "…";
+    return {ending.kind, std::move(text), location(ending.at)};
+  }
+
+  /// "`NotImplementedError` (train.log:293)".
+  std::string end_words(const RunEnd& end) const {
+    const std::string_view line = std::string_view(end.location.excerpt);
+    const std::size_t prefix = std::min(peel_prefix(line).length, line.size());
+    const std::string name(line.substr(prefix, line.find(':', prefix) - prefix));
+    const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind));
+    return fmt::format("{} ({})", what, place_of(end.location));
+  }
+
+  ReportRun run(std::size_t k) const {
+    const RunSummary& of = analysis_.runs.all[k];
+    ReportRun out{"run-" + std::to_string(k + 1), story_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
+    if (of.ending) out.end = end_of(*of.ending);
+    if (of.failure)
+      out.headline = deciding(story_.incidents[*of.failure]);
+    else if (out.end)
+      out.headline = "ended with " + end_words(*out.end);
+    else
+      out.headline = "no end in the log";
+    return out;
+  }
+
+  /// "runs 1 and 2 ran out of memory".
+  std::string earlier_failures() const {
+    std::vector<std::string> failed;
+    for (std::size_t k = 0; k + 1 < analysis_.runs.all.size(); ++k)
+      if (analysis_.runs.all[k].failure) failed.push_back(std::to_string(k + 1));
+    if (failed.empty()) return "";
+    const std::string list = failed.size() <= 3 ? fmt::format("{}", fmt::join(failed, " and ")) : std::to_string(failed.size()) + " earlier runs";
+    return (failed.size() > 3 ? list : (failed.size() == 1 ? "run " : "runs ") + list) + " ran out of memory";
+  }
+
   Verdict verdict(const Report& r) const {
     Verdict v;
-    const bool fatal =
-        std::any_of(story_.incidents.begin(), story_.incidents.end(), [](const Incident& i) { return !i.handled; });
-    v.outcome = fatal                                                        ? "oom"
-                : !story_.incidents.empty()                                  ? "handled_oom"
-                : is_growing_risk() || analysis_.facts.is_true("run.scarce") ? "at_risk"
-                                                                             : "no_oom";
-    if (v.outcome != "no_oom" && (v.outcome != "at_risk" || is_growing_risk())) {  // else nothing is to be explained
+    v.outcome = analysis_.runs.outcome;
+    const bool alive = v.outcome == "no_oom" || (v.outcome == "ended_otherwise" && is_growing_risk());
+    if (alive && (is_growing_risk() || analysis_.facts.is_true("run.scarce"))) v.outcome = "at_risk";
+    if (analysis_.runs.last().ending) v.end = end_of(*analysis_.runs.last().ending);
+    const bool explained = v.outcome != "no_oom" && v.outcome != "ended_otherwise" && !analysis_.runs.overcome;
+    if (explained && (v.outcome != "at_risk" || is_growing_risk())) {  // else nothing is to be explained
       v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
       if (!r.causes.empty()) {
         v.confidence = r.causes.front().probability;
         if (v.cause == r.causes.front().cause) v.cause_title = r.causes.front().title;
       }
     }
-    if (analysis_.primary) v.incident = incident_id(*analysis_.primary);
+    if (analysis_.primary && explained) v.incident = incident_id(*analysis_.primary);
     v.headline = headline(r, v);
     v.retry = retry(v);
     return v;

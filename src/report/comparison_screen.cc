@@ -24,7 +24,7 @@ std::string inputs_text(const Report& report) {
 
 std::string run_text(const Report& report) {
   const Verdict& verdict = report.verdict;
-  std::string text = fmt::format("{}; {}", inputs_text(report), outcome_words(report));
+  std::string text = fmt::format("{}; {}", inputs_text(report), outcome_words(report.verdict.outcome));
   return verdict.outcome == "no_oom" ? text : text + ": " + verdict.headline;
 }
 

@@ -23,7 +23,7 @@ void add_head(Document& page, const Report& report, const PageAssets& assets) {
   page.add("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(assets));
   page.add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
   page.add("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
-  std::string title = outcome_words(report);
+  std::string title = outcome_words(report.verdict.outcome);
   if (!report.inputs.empty()) title += ": " + report.inputs.front().path;
   if (report.inputs.size() > 1) title += fmt::format(" and {} more", report.inputs.size() - 1);
   page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), assets.style.text);

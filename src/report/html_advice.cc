@@ -113,7 +113,7 @@ void add_verdict(Document& page, const Report& report) {
     page.add("</header>\n");
     return;
   }
-  page.add("<p class=\"outcome\">{}</p>\n<h1>{}</h1>\n<dl>\n", outcome_words(report),
+  page.add("<p class=\"outcome\">{}</p>\n<h1>{}</h1>\n<dl>\n", outcome_words(report.verdict.outcome),
            inline_or(as_title(verdict.headline), verdict.cause_title));
   if (const std::string why = why_words(report); !why.empty()) page.add("<dt>Why</dt><dd>{}</dd>\n", html_inline(why));
   if (!report.fixes.empty()) {

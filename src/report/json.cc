@@ -56,6 +56,10 @@ Json input(const ReportInput& from) {
   return object;
 }
 
+Json run_end(const RunEnd& end) {
+  return {{"kind", end.kind}, {"text", end.text}, {"location", location(end.location)}};
+}
+
 /// `cause` is always there, null when there is nothing to explain, so that a script need not look first.
 Json verdict(const Verdict& said) {
   Json object = {{"outcome", said.outcome}};
@@ -66,6 +70,15 @@ Json verdict(const Verdict& said) {
   put(object, "incident", said.incident);
   object["retry"] = {{"decision", said.retry.decision}};
   put_text(object["retry"], "change", said.retry.change);
+  if (said.end) object["end"] = run_end(*said.end);
+  return object;
+}
+
+Json run(const ReportRun& of) {
+  Json object = {{"id", of.id}, {"path", of.path}, {"first_line", of.first_line}, {"last_line", of.last_line}};
+  object["outcome"] = of.outcome;
+  if (of.end) object["end"] = run_end(*of.end);
+  object["headline"] = of.headline;
   return object;
 }
 
@@ -266,6 +279,7 @@ Json document(const Report& report) {
       return Json{{"name", s.name}, {"value", s.value}, {"location", location(s.location)}};
     });
   object["verdict"] = verdict(report.verdict);
+  if (!report.runs.empty()) object["runs"] = list(report.runs, run);
   object["incidents"] = list(report.incidents, incident);
   if (report.more_incidents > 0) object["more_incidents"] = report.more_incidents;
   object["series"] = list(report.series, series);

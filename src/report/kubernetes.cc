@@ -9,7 +9,7 @@ namespace oomdoctor {
 
 std::string kubernetes_text(const Report& report) {
   constexpr std::size_t most_bytes = 1024;
-  std::string text = outcome_words(report);
+  std::string text = outcome_words(report.verdict.outcome);
   if (const std::string said = diagnosis_text(report); !said.empty()) text += ": " + said;
   if (!report.verdict.retry.decision.empty()) text += "\nRun again: " + retry_words(report.verdict.retry);
   text = plain_block(text) + '\n';

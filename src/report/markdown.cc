@@ -24,7 +24,7 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 /// Here the verdict comes first: a page is read from its top.
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
-  out.add("## {}\n\n", outcome_words(report));
+  out.add("## {}\n\n", outcome_words(report.verdict.outcome));
   if (verdict.outcome == "no_oom" && report.incidents.empty()) {
     const std::string growing = still_growing_words(report);
     out.add("Nothing in {} says that memory ran out{}.\n\n", plural(report.coverage.lines, "line", "lines"),

@@ -124,6 +124,7 @@ void fields(Archive& a, Incident& of) {
   a("more_occurrences", of.more_occurrences);
   a("handled", of.handled);
   a("handled_by", of.handled_by);
+  a("run", of.run);
 }
 
 /// Values that stand for themselves take three numbers, others nine.
@@ -210,6 +211,7 @@ void fields(Archive& a, Case& of) {
   a("input", of.inputs.front());
   a("incidents", of.incidents, CaseLimits::incidents);
   a("more_incidents", of.more_incidents);
+  a("later_runs", of.later_runs, CaseLimits::runs);
   a("series", of.series, CaseLimits::series);
   a("more_series", of.more_series);
   a("settings", of.settings, CaseLimits::settings);

@@ -44,6 +44,7 @@ std::string_view partial_schema() {
         "incidents": {"type": "array", "items": {"$ref": "#/$defs/incident"}},
         "more_incidents": {"type": "integer"},
         "series": {"type": "array", "items": {"$ref": "#/$defs/series"}},
+        "later_runs": {"type": "array", "items": {"$ref": "#/$defs/evidence"}},
         "more_series": {"type": "integer"},
         "settings": {
           "type": "array",
@@ -200,7 +201,8 @@ std::string_view partial_schema() {
         "occurrences": {"type": "array", "items": {"$ref": "#/$defs/evidence"}},
         "more_occurrences": {"type": "integer"},
         "handled": {"type": "boolean"},
-        "handled_by": {"$ref": "#/$defs/evidence"}
+        "handled_by": {"$ref": "#/$defs/evidence"},
+        "run": {"type": "integer", "minimum": 0}
       }
     },
     "series": {

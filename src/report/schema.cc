@@ -18,6 +18,11 @@ std::string_view report_schema() {
       "required": ["name", "version"]
     },
     "inputs": {"type": "array", "items": {"$ref": "#/$defs/input"}},
+    "runs": {
+      "type": "array",
+      "description": "where the log holds several runs of the job; the verdict is about the last one, or about the last that ran out of memory where the last is unfinished",
+      "items": {"$ref": "#/$defs/run"}
+    },
     "settings": {
       "type": "array",
       "description": "what the run was set to, as the log printed it last; by name",
@@ -123,7 +128,7 @@ std::string_view report_schema() {
     "verdict": {
       "type": "object",
       "properties": {
-        "outcome": {"type": "string", "enum": ["oom", "handled_oom", "at_risk", "no_oom"]},
+        "outcome": {"type": "string", "enum": ["oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom"]},
         "cause": {
           "type": ["string", "null"],
           "description": "a cause id, undetermined, or null when there is nothing to explain"
@@ -135,13 +140,40 @@ std::string_view report_schema() {
         "retry": {
           "type": "object",
           "properties": {
-            "decision": {"type": "string", "enum": ["", "stop", "retry_unchanged", "retry_with_change"]},
+            "decision": {"type": "string", "enum": ["", "stop", "retry_unchanged", "retry_with_change", "unknown"]},
             "change": {"type": "string"}
           },
           "required": ["decision"]
-        }
+        },
+        "end": {"$ref": "#/$defs/run_end"}
       },
       "required": ["outcome", "cause", "confidence", "headline", "retry"]
+    },
+    "run_end": {
+      "type": "object",
+      "description": "what ended a run, where the log shows it and it was not memory",
+      "properties": {
+        "kind": {
+          "type": "string",
+          "description": "exception, crash, timeout, cancelled, disk_full, limit, nccl, device_error, signal, exit, finished"
+        },
+        "text": {"type": "string", "description": "the line"},
+        "location": {"$ref": "#/$defs/location"}
+      },
+      "required": ["kind", "text", "location"]
+    },
+    "run": {
+      "type": "object",
+      "properties": {
+        "id": {"type": "string"},
+        "path": {"type": "string"},
+        "first_line": {"type": "integer", "minimum": 1},
+        "last_line": {"type": "integer", "minimum": 1},
+        "outcome": {"type": "string", "enum": ["oom", "possible_oom", "handled_oom", "ended_otherwise", "no_oom"]},
+        "end": {"$ref": "#/$defs/run_end"},
+        "headline": {"type": "string"}
+      },
+      "required": ["id", "path", "first_line", "last_line", "outcome", "headline"]
     },
     "account": {
       "type": "object",

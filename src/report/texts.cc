@@ -55,8 +55,16 @@ class Walk {
     all(decision, change);
   }
   void operator()(Verdict& of) {
-    auto& [outcome, cause, cause_title, confidence, headline, incident, retry] = of;
-    all(outcome, cause, cause_title, confidence, headline, incident, retry);
+    auto& [outcome, cause, cause_title, confidence, headline, incident, retry, end] = of;
+    all(outcome, cause, cause_title, confidence, headline, incident, retry, end);
+  }
+  void operator()(RunEnd& of) {
+    auto& [kind, text, location] = of;
+    all(kind, text, location);
+  }
+  void operator()(ReportRun& of) {
+    auto& [id, path, first_line, last_line, outcome, end, headline] = of;
+    all(id, path, first_line, last_line, outcome, end, headline);
   }
   void operator()(Share& of) {
     auto& [label, bytes] = of;
@@ -161,9 +169,9 @@ class Walk {
     all(lines, claimed, by_parser);
   }
   void operator()(Report& of) {
-    auto& [tool_version, inputs, settings, verdict, incidents, more_incidents, series, more_series, input_lengths,
+    auto& [tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
            ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace] = of;
-    all(tool_version, inputs, settings, verdict, incidents, more_incidents, series, more_series, input_lengths, ranks,
+    all(tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths, ranks,
         causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace);
   }
 

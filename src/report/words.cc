@@ -69,21 +69,30 @@ Unit unit_for(double size) {
 }  // namespace
 
 std::string outcome_words(std::string_view outcome) {
-  constexpr std::array<Words, 4> table = {{{"oom", "OUT OF MEMORY"},
+  constexpr std::array<Words, 6> table = {{{"oom", "OUT OF MEMORY"},
                                            {"handled_oom", "RAN OUT OF MEMORY AND WENT ON"},
                                            {"at_risk", "AT RISK"},
+                                           {"possible_oom", "PERHAPS OUT OF MEMORY"},
+                                           {"ended_otherwise", "NOT A MEMORY FAILURE"},
                                            {"no_oom", "NO SIGN OF MEMORY FAILURE"}}};
   return look_up(table, outcome);
 }
 
-std::string outcome_words(const Report& report) {
-  const auto& verdict = report.verdict;
-  const auto named = std::find_if(report.incidents.begin(), report.incidents.end(),
-                                  [&](const ReportIncident& i) { return verdict.incident == i.id; });
-  // A signal alone does not say why it was sent.
-  if (verdict.outcome == "oom" && named != report.incidents.end() && named->agent == "signal" && named->kind == "host")
-    return "PERHAPS OUT OF MEMORY";
-  return outcome_words(verdict.outcome);
+std::string_view ending_words(std::string_view kind) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> table = {
+      {{"exception", "an exception"},
+       {"crash", "a crash"},
+       {"timeout", "a time limit"},
+       {"cancelled", "a cancellation"},
+       {"disk_full", "a full disk or quota"},
+       {"limit", "a limit on threads or processes"},
+       {"nccl", "a timeout of a collective operation"},
+       {"device_error", "an error of the device"},
+       {"signal", "a signal"},
+       {"finished", "its work done"}}};
+  for (const auto& [id, words] : table)
+    if (id == kind) return words;
+  return "an error code";
 }
 
 std::string phase_words(std::string_view phase) {
@@ -118,6 +127,7 @@ std::string shape_words(std::string_view shape) {
 std::string retry_words(const Retry& retry) {
   if (retry.decision == "stop") return "no: the same run would fail again";
   if (retry.decision == "retry_unchanged") return "unchanged, as far as memory goes";
+  if (retry.decision == "unknown") return "not a question of memory";
   return retry.change.empty() ? "yes, after a change" : "yes, after a change: " + retry.change;
 }
 

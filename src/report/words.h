@@ -11,8 +11,7 @@
 namespace oomdoctor {
 
 std::string outcome_words(std::string_view outcome);  ///< "OUT OF MEMORY"
-/// The same for the whole report: where a signal is all there is to it, "PERHAPS OUT OF MEMORY".
-std::string outcome_words(const Report& report);
+std::string_view ending_words(std::string_view kind);  ///< "a time limit", of RunEnd::kind
 std::string phase_words(std::string_view phase);       ///< "in the backward pass"; "" for ""
 std::string shape_words(std::string_view shape);       ///< "grows faster and faster"
 std::string retry_words(const Retry& retry);           ///< "no: the same run would fail again"

@@ -59,7 +59,7 @@ TEST_CASE("nothing healthy is called a failure or a risk", "[law]") {
   for (const auto& path : logs) {
     CAPTURE(testing::sample_name(path));
     const Report r = read("healthy", testing::read_file(path));
-    CHECK(r.verdict.outcome == "no_oom");
+    CHECK((r.verdict.outcome == "no_oom" || r.verdict.outcome == "ended_otherwise"));
     for (const ReportIncident& i : r.incidents) CHECK(i.handled);
   }
 }

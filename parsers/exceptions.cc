@@ -1,0 +1,103 @@
+// What ended a program where it was not memory: the exception that nobody caught, a panic, a signal, an assertion.
+//
+// The last line of a Python traceback stands at the margin and begins with the name of the exception. What only repeats
+// that another process died is no end of its own.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+constexpr std::array<std::string_view, 5> endings{"Error", "Exception", "Interrupt", "Exit", "Iteration"};
+
+bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+
+/// "jaxlib.xla_extension.XlaRuntimeError" at the margin, in front of a colon or of nothing.
+std::string_view exception_of(std::string_view body) {
+  std::size_t end = 0;
+  while (end < body.size() && is_name_char(body[end])) ++end;
+  const std::string_view name = body.substr(0, end);
+  if (end < body.size() && body[end] != ':') return {};
+  const std::size_t last = name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1;
+  const bool capital = last < name.size() && name[last] >= 'A' && name[last] <= 'Z';
+  const bool known = std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });
+  return capital && known ? name : std::string_view{};
+}
+
+/// These say that another process or a peer is gone, not why.
+bool is_echo(std::string_view text) {
+  static constexpr std::array<std::string_view, 18> words{
+      "ChildFailed",  "DistBackend", "DistNetwork",      "DistStore",       "NCCL",          "ncclRemote",
+      "BrokenPipe",   "EOFError",    "ConnectionReset",  "CalledProcess",   "ActorDied",     "ActorUnavailable",
+      "WorkerCrashed", "KilledWorker", "exited unexpectedly", "EngineDead", "Caught ", "no longer alive"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != text.npos; });
+}
+
+bool takes(std::string_view line) {
+  const LinePrefix prefix = peel_prefix(line);
+  const std::string_view body = line.substr(prefix.length);
+  return !exception_of(body).empty() && !is_echo(body);
+}
+
+void exception(const Match& m, Sink& sink) {
+  if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"}))
+    sink.remark("end/exception");
+}
+
+/// In front of the name stands nothing but a name, and behind it a colon or the end of the line.
+bool ends_a_name(std::string_view block, std::size_t at) {
+  std::size_t end = at;
+  while (end < block.size() && is_name_char(block[end])) ++end;
+  return end >= block.size() || block[end] == ':' || block[end] == '\n' || block[end] == '\r';
+}
+
+void crash(const Match& m, Sink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.remark("end/crash");
+}
+
+constexpr std::array<std::string_view, 4> names{"Exception", "KeyboardInterrupt", "SystemExit", "StopIteration"};
+
+constexpr Pattern patterns[] = {
+    {.name = "exceptions/python",
+     .anchor = "Error",
+     .more_anchors = names,
+     .example = "Traceback (most recent call last):\nNotImplementedError: this attention has no mask",
+     .emit = exception,
+     .takes = takes,
+     .near = ends_a_name,
+     .aside = true,
+     .source = "CPython: Lib/traceback.py"},
+    checked({.name = "exceptions/segfault",
+             .anchor = "Segmentation fault",
+             .regex = R"(Segmentation fault(?: \(core dumped\))?|Fatal Python error: Segmentation fault)",
+             .example = "Segmentation fault (core dumped)",
+             .emit = crash,
+             .aside = true,
+             .source = "bash, CPython"}),
+    checked({.name = "exceptions/panic",
+             .anchor = "panic",
+             .regex = R"(^(?:panic: |thread '[^'\r\n]{0,60}' panicked at ))",
+             .example = "panic: runtime error: index out of range [5] with length 3",
+             .emit = crash,
+             .aside = true,
+             .source = "Go: runtime/panic.go; Rust: library/std/src/panicking.rs"}),
+    checked({.name = "exceptions/abort",
+             .anchor = "core dumped",
+             .regex = R"((?:Aborted|Illegal instruction|Floating point exception) \(core dumped\))",
+             .example = "./train.sh: line 3:  8812 Aborted (core dumped) python train.py",
+             .emit = crash,
+             .aside = true,
+             .source = "bash"}),
+};
+
+}  // namespace
+
+extern const Parser exceptions;
+const Parser exceptions{
+    .name = "exceptions", .title = "What ended a program", .source = "CPython, shells", .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

@@ -1,0 +1,130 @@
+// A job that dies leaves several ends, and most of them are echoes of one: the most telling of those behind the last
+// progress of the run is taken. Of equal ones the last counts, because of chained exceptions the last is the one that
+// nobody caught.
+#include "analysis/runs.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace oomdoctor {
+namespace {
+
+struct EndSpec {
+  std::string_view remark, kind;
+  int weight;  ///< of several ends of one run, the heaviest explains the others
+};
+
+constexpr std::array<EndSpec, 11> specs{{{"run/time_limit", "timeout", 6},
+                                         {"run/cancelled", "cancelled", 6},
+                                         {"device/hardware", "device_error", 5},
+                                         {"device/fault", "device_error", 5},
+                                         {"disk/full", "disk_full", 5},
+                                         {"limit/threads", "limit", 5},
+                                         {"end/exception", "exception", 4},
+                                         {"end/crash", "crash", 3},
+                                         {"collateral/timeout", "nccl", 2},
+                                         {"run/completed", "finished", 2},
+                                         {"exit", "exit", 1}}};
+
+const EndSpec* spec_of(const Event& event) {
+  const auto* remark = std::get_if<Remark>(&event.what);
+  const auto* exit = std::get_if<Exit>(&event.what);
+  if (exit != nullptr && !exit->signal && exit->code.value_or(0) == 0) return nullptr;
+  const std::string_view id = remark != nullptr ? std::string_view(remark->id) : "exit";
+  const auto spec = std::find_if(specs.begin(), specs.end(), [&](const EndSpec& s) { return s.remark == id; });
+  return spec == specs.end() ? nullptr : &*spec;
+}
+
+/// The exception's own line belongs to what was read of it.
+bool is_of_incident(const Case& story, const Span& span) {
+  const auto covers = [&](const Evidence& e) {
+    return e.span.source == span.source && span.first_line >= e.span.first_line && span.first_line <= e.span.last_line;
+  };
+  return std::any_of(story.incidents.begin(), story.incidents.end(), [&](const Incident& incident) {
+    return covers(incident.evidence) || std::any_of(incident.occurrences.begin(), incident.occurrences.end(), covers);
+  });
+}
+
+/// Ends on the lines [first, last].
+std::optional<Ending> ending_between(const Case& story, i64 first, i64 last) {
+  const i64 progress = story.last_progress ? story.last_progress->span.first_line : 0;
+  const Event* best = nullptr;
+  const EndSpec* of_best = nullptr;
+  for (const Event& event : story.remarks) {
+    const EndSpec* spec = spec_of(event);
+    const i64 line = event.evidence.span.first_line;
+    if (spec == nullptr || line < first || line > last || is_of_incident(story, event.evidence.span)) continue;
+    if (progress <= last && line < progress) continue;  // the program went on
+    if (of_best == nullptr || spec->weight > of_best->weight ||
+        (spec->weight == of_best->weight && line > best->evidence.span.first_line))
+      best = &event, of_best = spec;
+  }
+  if (best == nullptr) return std::nullopt;
+  const auto* exit = std::get_if<Exit>(&best->what);
+  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(of_best->kind), best->evidence};
+}
+
+/// A signal says that a process was killed, not why.
+bool is_silent(const Incident& incident) {
+  return incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host;
+}
+
+RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
+  RunSummary summary{first, last, "no_oom", std::nullopt, std::nullopt};
+  bool handled = false, silent = true;
+  for (std::size_t i = 0; i < story.incidents.size(); ++i) {
+    const Incident& incident = story.incidents[i];
+    if (story.inputs.size() == 1 && incident.run != run) continue;
+    handled |= incident.handled;
+    if (incident.handled) continue;
+    silent &= is_silent(incident);
+    if (!summary.failure) summary.failure = i;
+  }
+  if (story.inputs.size() == 1) summary.ending = ending_between(story, first, last);
+  summary.outcome = summary.failure                                      ? silent ? "possible_oom" : "oom"
+                    : summary.ending && summary.ending->decides() ? "ended_otherwise"
+                    : handled                                            ? "handled_oom"
+                                                                         : "no_oom";
+  return summary;
+}
+
+/// Did the last run get further than this failure?
+bool was_overcome(const Case& story, const Incident& incident) {
+  const bool progressed =
+      story.last_progress && story.last_progress->span.first_line > story.later_runs.back().span.first_line;
+  return progressed && story.last_step.value_or(0) > incident.when.step.value_or(0);
+}
+
+}  // namespace
+
+Runs runs_of(const Case& story) {
+  Runs runs;
+  const std::size_t later = story.inputs.size() == 1 ? story.later_runs.size() : 0;
+  for (std::size_t k = 0; k <= later; ++k) {
+    const i64 first = k == 0 ? 1 : story.later_runs[k - 1].span.first_line;
+    const i64 last = k < later                 ? story.later_runs[k].span.first_line - 1
+                     : story.inputs.size() == 1 ? std::max(first, story.inputs.front().lines)
+                                                : std::numeric_limits<i64>::max();
+    runs.all.push_back(summary_of(story, static_cast<int>(k), first, last));
+  }
+  runs.judged = later;
+  runs.outcome = runs.last().outcome;
+  if (runs.last().failure || later == 0) return runs;
+  std::optional<std::size_t> failed;  // the last of the earlier runs that did
+  for (std::size_t k = 0; k < later; ++k)
+    if (runs.all[k].failure) failed = k;
+  if (!failed) return runs;
+  runs.overcome = was_overcome(story, story.incidents[*runs.all[*failed].failure]);
+  const std::optional<Ending>& ending = runs.last().ending;
+  if (ending && ending->decides()) return runs;
+  if (runs.overcome || (ending && ending->kind == "finished")) {
+    runs.outcome = "handled_oom";
+  } else {
+    runs.judged = *failed;
+    runs.outcome = runs.all[*failed].outcome;
+  }
+  return runs;
+}
+
+}  // namespace oomdoctor
