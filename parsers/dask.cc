@@ -17,6 +17,8 @@ std::optional<i64> process_below(const Cursor& cursor) {
 }
 
 void nanny(const Match& m, Sink& sink) {
+  // A share of 0 switches the limit off, as old versions do not know: nothing was full.
+  if (m.text.find("exceeded 0% memory") != std::string_view::npos) return;
   Where where;
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);

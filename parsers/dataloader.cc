@@ -66,7 +66,20 @@ void nccl(const Match& m, Sink& sink) {
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void tell_nccl_fallocate(const Match&, Sink& sink) { sink.oom(shared("nccl-shm", Agent::library)); }
 
+/// They printed nothing of their own.
+void vanished(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.oom(host_failure(Agent::signal, "workers-gone", "pytorch"));
+}
+
 constexpr Pattern patterns[] = {
+    checked({.name = "dataloader/background",
+             .anchor = "background workers",
+             .regex = R"(One or more background workers are no longer alive)",
+             .example = "RuntimeError: One or more background workers are no longer alive. Exiting. Please check the "
+                        "print statements above for the actual error message",
+             .emit = vanished,
+             .source = "batchgenerators: batchgenerators/dataloading/nondet_multi_threaded_augmenter.py"}),
     checked({.name = "dataloader/killed",
              .anchor = "DataLoader worker",
              .second_anchor = "by signal",

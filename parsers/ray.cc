@@ -63,7 +63,27 @@ void object_store(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The worker is gone without a word. Ray itself names the kernel's killer among the possible reasons.
+void vanished(const Match& m, Sink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.oom(host_failure(Agent::signal, "ray-worker-died", "ray"));
+}
+
 constexpr Pattern patterns[] = {
+    checked({.name = "ray/vanished",
+             .anchor = "unexpected system error",
+             .regex = R"(A worker died or was killed while executing a task by an unexpected system error)",
+             .example = "(raylet) A worker died or was killed while executing a task by an unexpected system error. To "
+                        "troubleshoot the problem, check the logs for the dead worker.",
+             .emit = vanished,
+             .source = "ray: python/ray/_private/utils.py"}),
+    checked({.name = "ray/system_error",
+             .anchor = "SYSTEM_ERROR",
+             .regex = R"(Worker exit type: SYSTEM_ERROR)",
+             .example = "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection "
+                        "error code 2. End of file.",
+             .emit = vanished,
+             .source = "ray: src/ray/protobuf/common.proto"}),
     checked({.name = "ray/killed",
              .anchor = "running low on memory",
              .second_anchor = "killed due to the",

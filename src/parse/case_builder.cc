@@ -26,6 +26,17 @@ constexpr i64 dump_distance = 20000;
 /// A line that says "skipped", "retrying with a smaller batch" belongs to a failure within this many lines.
 constexpr i64 handled_distance = 15;
 
+/// "[22410.118204]" of the kernel's log, at the front or behind the name of the host.
+std::optional<double> kernel_seconds(std::string_view text) {
+  for (std::size_t open = text.find('['); open != text.npos && open < 80; open = text.find('[', open + 1)) {
+    std::size_t at = text.find_first_not_of(' ', open + 1);
+    if (at == text.npos) return std::nullopt;
+    const auto number = read_number(text, at);
+    if (number && number->decimals == 6 && at < text.size() && text[at] == ']') return number->value;
+  }
+  return std::nullopt;
+}
+
 bool agrees(const std::optional<int>& a, const std::optional<int>& b) { return !a || !b || *a == *b; }
 
 bool equal_numbers(const Oom& a, const Oom& b) {
@@ -138,6 +149,19 @@ void CaseBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
     ++incident.more_occurrences;
 }
 
+/// Victims that the kernel took at once, line by line: a group at its limit, or a process with its children.
+bool CaseBuilder::is_one_sweep(const Incident& old, const Trail& trail, const Oom& now) const {
+  constexpr i64 next_lines = 2;
+  constexpr double at_once = 1;  // seconds
+  const auto kills = [](const Oom& oom) {
+    return oom.message_format == "oom-killer" && (oom.agent == Agent::kernel || oom.agent == Agent::cgroup);
+  };
+  if (!kills(old.oom) || !kills(now) || old.oom.agent != now.agent || line() - trail.line > next_lines) return false;
+  const auto then = kernel_seconds(old.occurrences.empty() ? old.evidence.excerpt : old.occurrences.back().excerpt);
+  const auto here = kernel_seconds(mention_->line.text);
+  return then && here && *here - *then >= 0 && *here - *then <= at_once;
+}
+
 /// The more trusted report places the incident; what was known before fills its gaps.
 void CaseBuilder::take_place(std::size_t index, const Oom& now) {
   add_occurrence(index, case_.incidents[index].evidence);
@@ -155,6 +179,10 @@ bool CaseBuilder::join_death(const Oom& now) {
   std::optional<std::size_t> found;
   for (std::size_t i = case_.incidents.size(); i-- > 0;) {
     const Incident& old = case_.incidents[i];
+    if (is_one_sweep(old, trails_[i], now)) {
+      found = i;
+      break;
+    }
     const bool near = line() - trails_[i].line <= repeat_distance;
     const bool victim = same_victim(old, where_);
     if (!(near || victim) || !may_be_one_death(old, now, where_)) continue;

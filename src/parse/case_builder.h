@@ -119,6 +119,7 @@ class CaseBuilder : public Sink {
   bool same_failure(const Incident& old, const Trail& trail, const Oom& now) const;
   /// Joins a report of a death to the incident that it belongs to, if there is one.
   bool join_death(const Oom& now);
+  bool is_one_sweep(const Incident& old, const Trail& trail, const Oom& now) const;
   void take_place(std::size_t index, const Oom& now);
   void add_occurrence(std::size_t index, const Evidence& evidence);
   Event event_here();
