@@ -145,7 +145,7 @@ bool is_capped(const Oom& oom, const Facts& facts) {
                                              clearly_less * static_cast<double>(oom.capacity->count));
 }
 
-void message_facts(const Incident& incident, Facts& facts) {
+void message_facts(const Incident& incident, std::optional<i64> capacity, Facts& facts) {
   const Oom& oom = incident.oom;
   const std::vector<Evidence> here{incident.evidence};
   const auto number = [](double v, double slack = 0) { return Value{Number{v, slack}}; };
@@ -162,7 +162,10 @@ void message_facts(const Incident& incident, Facts& facts) {
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   const auto reserved = reserved_of(oom);
   facts.set("oom.request", oom.request, here);
-  facts.set("oom.capacity", oom.capacity, here);
+  const std::optional<Bytes> whole = oom.capacity || oom.kind != OomKind::device || !capacity
+                                         ? oom.capacity
+                                         : std::optional(Bytes{*capacity, 0});
+  facts.set("oom.capacity", whole, here);
   facts.set("oom.free", oom.free, here);
   facts.set("oom.process", oom.process, here);
   facts.set("oom.allocated", oom.allocated, here);
@@ -201,8 +204,8 @@ void message_facts(const Incident& incident, Facts& facts) {
   share("account.own_other_share", own, oom.capacity);
   const auto live =
       oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
-  share("account.allocated_share", live, oom.capacity ? oom.capacity : oom.limit);
-  share("account.request_share", oom.request, oom.capacity ? oom.capacity : oom.limit);
+  share("account.allocated_share", live, oom.capacity || !oom.limit ? whole : oom.limit);
+  share("account.request_share", oom.request, oom.capacity || !oom.limit ? whole : oom.limit);
   share("account.frag_ratio", oom.unallocated, reserved);
   facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)

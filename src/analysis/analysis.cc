@@ -16,12 +16,12 @@ std::optional<std::size_t> primary_of(const Case& story) {
   int run = 0;  // the last one that failed
   if (story.inputs.size() == 1)
     for (const Incident& incident : story.incidents)
-      if (!incident.handled) run = std::max(run, incident.run);
+      if (!incident.handled) run = std::max(run, incident.run.number);
   // What others follow from came first, also where it was read later.
   for (const Incident& incident : story.incidents)
-    if (!incident.handled && incident.follows && incident.run >= run) return incident.follows;
+    if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
   for (std::size_t i = 0; i < story.incidents.size(); ++i)
-    if (!story.incidents[i].handled && story.incidents[i].run >= run) return i;
+    if (!story.incidents[i].handled && story.incidents[i].run.number >= run) return i;
   if (story.incidents.empty()) return std::nullopt;
   return story.incidents.size() - 1;
 }
@@ -91,7 +91,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   }
   const Incident* primary = out.primary ? &story.incidents[*out.primary] : nullptr;
   if (primary != nullptr) {
-    message_facts(*primary, out.facts);
+    message_facts(*primary, known_capacity(story, *primary, options), out.facts);
     phase_facts(story, *primary, out.phases[*out.primary], out.facts);
     host_facts(story, *primary, out.facts);
   } else {

@@ -5,7 +5,9 @@
 // alone does not tell how many steps went before it.
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/analysis.h"
 
@@ -71,6 +73,20 @@ constexpr auto load_functions = std::to_array<std::string_view>(
     {"from_pretrained", "load_model", "_load_pretrained_model", "load_state_dict", "_apply", "load_weights",
      "init_model", "build_model", "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
 
+/// The words of a function's name, whatever joins them: "run_evalLoop" → run, eval, loop.
+std::vector<std::string> words_of(std::string_view function) {
+  function = function.substr(function.rfind('.') == function.npos ? 0 : function.rfind('.') + 1);
+  std::vector<std::string> words;
+  bool open = false;
+  for (const char c : function) {
+    const bool upper = c >= 'A' && c <= 'Z', letter = upper || (c >= 'a' && c <= 'z');
+    if (letter && (!open || upper)) words.emplace_back();
+    if (letter) words.back().push_back(upper ? static_cast<char>(c - 'A' + 'a') : c);
+    open = letter;
+  }
+  return words;
+}
+
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 bool in_optimizer(const Frame& f) {
@@ -102,6 +118,24 @@ bool loads(const Frame& f) {
   return std::find(load_functions.begin(), load_functions.end(), f.function) != load_functions.end();
 }
 
+/// What the words of a function's name say, for names that the lists above do not hold.
+std::string_view phase_in_words(const Frame& f) {
+  const std::vector<std::string> words = words_of(f.function);
+  const auto has = [&](std::initializer_list<std::string_view> any) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const std::string& w) { return std::find(any.begin(), any.end(), w) != any.end(); });
+  };
+  const bool of_checkpoint = has({"checkpoint", "checkpoints", "ckpt", "state", "weights"}) ||
+                             contains(f.file, "checkpoint") || contains(f.file, "ckpt");
+  if (has({"load", "resume", "restore"})) return has({"checkpoint", "ckpt", "resume", "restore"}) ? "checkpoint_load" : "";
+  if (has({"save", "dump", "export"}) && (of_checkpoint || contains(f.code, "state_dict"))) return "checkpoint_save";
+  if (has({"state"}) && has({"dict"}) && has({"full", "gather", "unsharded", "consolidated", "cpu"})) return "checkpoint_save";
+  if (has({"make", "build", "init", "create", "get", "set", "setup", "prepare", "import"})) return "";
+  if (has({"eval", "evaluate", "evaluation", "validate", "validation", "val"})) return "evaluation";
+  if (has({"generate", "rollout", "rollouts"})) return "generation";
+  return "";
+}
+
 /// The last phase marker in front of the incident, of its rank or of none.
 const Event* last_marker(const Case& story, const Incident& incident) {
   const Event* found = nullptr;
@@ -112,6 +146,11 @@ const Event* last_marker(const Case& story, const Incident& incident) {
     if (found == nullptr || e.when.order > found->when.order) found = &e;
   }
   return found;
+}
+
+/// Lines that tell a step, of the run that failed.
+i64 progress_of(const Case& story, const Incident& incident) {
+  return incident.run.number > 0 ? incident.run.progress_lines : story.progress_lines;
 }
 
 bool log_begins_with_run(const Case& story) { return story.settings.size() >= 2 || story.progress_lines > 0; }
@@ -137,8 +176,11 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
           continue;
         return std::string(w.phase);
       }
+  // Of the user's own functions, the outermost says what the program was at.
+  for (const Frame& f : frames)
+    if (const std::string_view phase = phase_in_words(f); !phase.empty()) return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
-  const bool early = story.progress_lines <= few_steps && log_begins_with_run(story);
+  const bool early = progress_of(story, incident) <= few_steps && log_begins_with_run(story);
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
@@ -223,15 +265,16 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
 
   const std::vector<Evidence> progress = story.last_progress ? std::vector<Evidence>{*story.last_progress} : here;
   if (log_begins_with_run(story)) {
-    const double lines = static_cast<double>(story.progress_lines);
+    const i64 count = progress_of(story, incident);
+    const double lines = static_cast<double>(count);
+    const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
     const double printed =
-        story.first_step && story.last_step
-            ? std::max(static_cast<double>(*story.last_step) - static_cast<double>(*story.first_step), 0.0) + 1
+        first && story.last_step && count > 0
+            ? std::max(static_cast<double>(*story.last_step) - static_cast<double>(*first), 0.0) + 1
             : 0;
-    facts.set("run.started", Value{story.progress_lines > 0}, progress);
-    facts.set("run.steps", Value{Number{story.progress_lines <= few_steps ? lines : std::max(printed, lines), 0}},
-              progress);
-    if (!facts.is_true("phase.first_step") && phase.id.empty() && story.progress_lines > few_steps)
+    facts.set("run.started", Value{count > 0}, progress);
+    facts.set("run.steps", Value{Number{count <= few_steps ? lines : std::max(printed, lines), 0}}, progress);
+    if (!facts.is_true("phase.first_step") && phase.id.empty() && count > few_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);

@@ -75,7 +75,7 @@ RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
   bool handled = false, silent = true;
   for (std::size_t i = 0; i < story.incidents.size(); ++i) {
     const Incident& incident = story.incidents[i];
-    if (story.inputs.size() == 1 && incident.run != run) continue;
+    if (story.inputs.size() == 1 && incident.run.number != run) continue;
     handled |= incident.handled;
     if (incident.handled) continue;
     silent &= is_silent(incident);

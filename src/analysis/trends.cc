@@ -244,7 +244,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const bool settled = t.shape == Shape::warmup || t.shape == Shape::step || t.shape == Shape::saturating;
   facts.set("trend.settled", Value{settled}, both);
   facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
-  if (s.n >= few_points) facts.set("trend.flat", Value{!t.leak && !settled && !maxima}, both);
+  if (s.n >= few_points) facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
   const double last_slope = t.slope.value + t.acceleration.value * window_of(t) / 2;
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);
@@ -298,6 +298,8 @@ bool belongs(const Series& s, const Incident* incident) {
   const Span &first = s.first_evidence.span, &failure = incident->evidence.span;
   if (first.source == failure.source && first.first_line > failure.first_line)
     return false;  // it began after the failure
+  if (first.source == failure.source && s.last_evidence.span.first_line < incident->run.first_line)
+    return false;  // it is of an earlier run
   if (s.where.rank && incident->where.rank && s.where.rank != incident->where.rank) return false;
   return !s.where.device || !incident->where.device || s.where.device == incident->where.device;
 }

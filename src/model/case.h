@@ -27,6 +27,14 @@ struct Note {
   std::optional<Evidence> at;
 };
 
+/// Which run of its input a failure struck, and how far that had come.
+struct RunPlace {
+  int number = 0;                 ///< runs that ended before it
+  i64 first_line = 0;             ///< of the run; 0: it began with the input
+  i64 progress_lines = 0;         ///< of the run, before the failure
+  std::optional<i64> first_step;  ///< of the run
+};
+
 /// One distinct failure. The same failure printed again is an occurrence, not an incident.
 struct Incident {
   Oom oom;
@@ -38,7 +46,7 @@ struct Incident {
   bool handled = false;                ///< the program went on afterwards
   std::optional<Evidence> handled_by;  ///< the line that shows it
   std::optional<std::size_t> follows;  ///< index of the incident that this one is a consequence of
-  int run = 0;                         ///< of its input: how many runs ended before the one that it struck
+  RunPlace run;
 };
 
 /// A setting with the line it came from; the last one printed before the failure counts.

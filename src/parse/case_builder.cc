@@ -244,7 +244,7 @@ void CaseBuilder::oom(Oom oom) {
   incident.evidence = evidence();
   incident.where = where_;
   incident.when = here.when;
-  incident.run = static_cast<int>(case_.later_runs.size());
+  incident.run = place();
   case_.incidents.push_back(std::move(incident));
   trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
                      std::string(failed_test(mention_->line.body()))});
@@ -375,6 +375,7 @@ void CaseBuilder::step(const Step& s) {
   last_progress_.mention = mention_;
   if (!s.step) return;
   const i64 now = *s.step;
+  if (!place_.first_step) place_.first_step = now;
   if (!case_.first_step) case_.first_step = now;
   if (!here.step || now > *here.step) advance(here, 1, *mention_);
   here.step = now;
@@ -402,10 +403,22 @@ void CaseBuilder::end_run() {
   ++run_;
 }
 
+RunPlace CaseBuilder::place() const {
+  RunPlace place = place_;
+  place.progress_lines = case_.progress_lines - progress_before_;
+  return place;
+}
+
 /// The job was started again.
 void CaseBuilder::begin_run() {
   end_.reset();
   end_run();
+  // What was counted so far was the run before.
+  for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
+  progress_before_ = case_.progress_lines;
+  ++place_.number;
+  place_.first_line = line();
+  place_.first_step.reset();
   if (case_.later_runs.size() < CaseLimits::runs) case_.later_runs.push_back(evidence());
 }
 
@@ -443,6 +456,7 @@ void CaseBuilder::exit(const Exit& exit) {
 
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
+  if (name == "run/time_limit" || name == "run/cancelled") end_ = End{stream_id(), true};
   if (name == "end/exception") end_ = End{stream_id(), end_ && end_->exited};
   if (name == "run/attempt") {
     const double attempt = number.value_or(1);
@@ -488,7 +502,7 @@ void CaseBuilder::tell_silent_death() {
   incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
   incident.evidence = *killed_;
-  incident.run = static_cast<int>(case_.later_runs.size());
+  incident.run = place();
   case_.incidents.push_back(std::move(incident));
   trails_.push_back({{}, 0, run_, killed_->span.first_line, ""});
 }

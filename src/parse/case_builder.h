@@ -108,6 +108,7 @@ class CaseBuilder : public Sink {
   void handle_alike();
   void end_run();
   void begin_run();
+  RunPlace place() const;
   void tell_silent_death();
   StreamId stream_id() const;
   Stream& stream();
@@ -150,6 +151,8 @@ class CaseBuilder : public Sink {
     bool exited = false;  ///< a launcher or a shell says so, not the process itself
   };
   std::optional<End> end_;
+  RunPlace place_;                 ///< the run that is told now
+  i64 progress_before_ = 0;        ///< lines of the runs before it
   std::optional<Evidence> killed_;  ///< by the launcher, first of all
   double last_attempt_ = 0;
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's

@@ -63,7 +63,7 @@ void give_rank(Case& file, int rank) {
 /// Of one input, the latest run that failed is what the diagnosis is about; else the failure that came first.
 bool counts_before(const Incident& a, const Incident& b) {
   const bool one_input = a.evidence.span.source == b.evidence.span.source;
-  return one_input && a.run != b.run ? a.run > b.run : was_earlier(a, b);
+  return one_input && a.run.number != b.run.number ? a.run.number > b.run.number : was_earlier(a, b);
 }
 
 /// The id under which a remark or an exit is counted.
@@ -234,7 +234,7 @@ Case JoinedCase::take() {
     Incident& incident = case_.incidents[i];
     if (incident.handled || i == *first_) continue;
     const Incident& root = case_.incidents[*first_];
-    if (incident.evidence.span.source == root.evidence.span.source && incident.run != root.run) continue;
+    if (incident.evidence.span.source == root.evidence.span.source && incident.run.number != root.run.number) continue;
     const bool other_rank = incident.where.rank && root.where.rank && incident.where.rank != root.where.rank;
     const bool other_device = incident.where.device && root.where.device && incident.where.device != root.where.device;
     const bool echo = incident.oom.kind == OomKind::masked || !has_numbers(incident.oom);

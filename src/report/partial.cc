@@ -115,6 +115,14 @@ void fields(Archive& a, Oom& of) {
 }
 
 template <class Archive>
+void fields(Archive& a, RunPlace& of) {
+  a("number", of.number);
+  a("first_line", of.first_line);
+  a("progress_lines", of.progress_lines);
+  a("first_step", of.first_step);
+}
+
+template <class Archive>
 void fields(Archive& a, Incident& of) {
   a("oom", of.oom);
   a("at", of.evidence);

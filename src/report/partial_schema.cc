@@ -202,7 +202,15 @@ std::string_view partial_schema() {
         "more_occurrences": {"type": "integer"},
         "handled": {"type": "boolean"},
         "handled_by": {"$ref": "#/$defs/evidence"},
-        "run": {"type": "integer", "minimum": 0}
+        "run": {
+          "type": "object",
+          "properties": {
+            "number": {"type": "integer"},
+            "first_line": {"type": "integer"},
+            "progress_lines": {"type": "integer"},
+            "first_step": {"type": ["integer", "null"]}
+          }
+        }
       }
     },
     "series": {

@@ -13,7 +13,7 @@ constexpr i64 half_digit = GiB / 200 + 1;  ///< of "0.01 GiB", rounded up
 
 Facts facts_of(const Incident& incident) {
   Facts facts;
-  message_facts(incident, facts);
+  message_facts(incident, std::nullopt, facts);
   return facts;
 }
 
