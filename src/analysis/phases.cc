@@ -176,9 +176,11 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
           continue;
         return std::string(w.phase);
       }
-  // Of the user's own functions, the outermost says what the program was at.
+  // The outermost says what the program was at. Inside of libraries much is evaluated and generated.
   for (const Frame& f : frames)
-    if (const std::string_view phase = phase_in_words(f); !phase.empty()) return std::string(phase);
+    if (const std::string_view phase = phase_in_words(f);
+        !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
+      return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
   const bool early = progress_of(story, incident) <= few_steps && log_begins_with_run(story);
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
