@@ -70,15 +70,23 @@ bool takes(std::string_view line) { return read_statement(line).voice != Voice::
 /// A word of memory near the anchor, on its line: most lines with "exceed" or "out of" have none.
 bool names_memory(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 160;
-  const std::size_t from = at > reach ? at - reach : 0;
-  std::string_view around = block.substr(from, 2 * reach);
-  const std::size_t own = at - from;
-  const std::size_t begin = own == 0 ? around.npos : around.rfind('\n', own - 1), end = around.find('\n', own);
-  if (end != around.npos) around = around.substr(0, end);
-  if (begin != around.npos) around.remove_prefix(begin + 1);
-  const std::string low = lower(around);
-  for (const std::string_view word : {"mem", "alloc", "oom", "ram", "hbm", "swap", "heap", "resource", "mmap", "rss", "byte", "ib", "kb", "mb", "gb"})
-    if (low.find(word) != low.npos) return true;
+  static constexpr std::string_view words[] = {"mem", "alloc", "oom", "ram", "hbm",  "swap", "heap", "resource",
+                                               "mmap", "rss",   "shm", "byte", "kib", "mib",  "gib",  "kb",
+                                               "mb",   "gb",    "reserve", "fit", "vm"};
+  const auto low = [&](std::size_t i) {
+    const char c = block[i];
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  };
+  std::size_t begin = at, end = at;
+  while (begin > 0 && at - begin < reach && block[begin - 1] != '\n') --begin;
+  while (end < block.size() && end - at < reach && block[end] != '\n') ++end;
+  for (std::size_t i = begin; i < end; ++i)
+    for (const std::string_view word : words) {
+      if (low(i) != word[0] || end - i < word.size()) continue;
+      std::size_t k = 1;
+      while (k < word.size() && low(i + k) == word[k]) ++k;
+      if (k == word.size()) return true;
+    }
   return false;
 }
 
