@@ -46,6 +46,9 @@ bool loads_model(std::string_view block, std::size_t at) {
   return false;
 }
 
+/// Of a launcher that starts the job again when it failed.
+void attempt(const Match& m, Sink& sink) { sink.remark("run/attempt", static_cast<double>(leading_integer(m[1]))); }
+
 using Emit = void (*)(const Match&, Sink&);
 consteval Pattern marker(std::string_view name, std::string_view anchor, std::string_view regex,
                          std::string_view example, Emit emit) {
@@ -96,6 +99,14 @@ constexpr Pattern patterns[] = {
            "Sanity Checking DataLoader 0:   0%|   | 0/2", evaluation),
     marker("progress/shards", "checkpoint shards", R"((?:Loading|Load) (?:[a-z]{2,12} )?checkpoint shards)",
            "Loading checkpoint shards:  33%|###   | 1/3 [00:04<00:08,  4.11s/it]", loading),
+    checked({.name = "progress/attempt",
+             .anchor = "ttempt ",
+             .regex =
+                 R"(\b[Aa]ttempt (\d{1,3})(?:/| of )\d{1,3}\b[^\r\n]{0,200}\b(?:torchrun|python3?|srun|launch|launching|command|deepspeed|accelerate)\b)",
+             .captures = 1,
+             .example = "[launcher] attempt 2/5: python train.py",
+             .emit = attempt,
+             .aside = true}),
     checked({.name = "progress/loading",
              .anchor = "oading ",
              .regex =

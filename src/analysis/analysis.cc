@@ -79,6 +79,21 @@ void tell_refusals(const Case& story, std::vector<Note>& notes) {
        last->evidence});
 }
 
+/// A line that speaks of memory that ran out, where nothing shows that a program says it of itself.
+void tell_unclear(const Case& story, std::vector<Note>& notes) {
+  for (const Event& event : story.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr) continue;
+    const bool unclear = remark->id == "failure/unclear", quoted = remark->id == "text/quoted";
+    if (!unclear && !quoted) continue;
+    notes.push_back({Severity::note,
+                     quoted ? "a message about memory is quoted here, by a manual or a program; it is no failure"
+                            : "this line speaks of memory that ran out, but it is not clear that a program says it of itself",
+                     event.evidence});
+    return;
+  }
+}
+
 }  // namespace
 
 Analysis analyse(Case& story, const AnalysisOptions& options) {
@@ -98,6 +113,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     no_phase_facts(out.facts);
     tell_abrupt_end(story, out.notes);
     tell_refusals(story, out.notes);
+    tell_unclear(story, out.notes);
   }
   setting_facts(story, primary, out.facts);
   model_facts(out.facts);

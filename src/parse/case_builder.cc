@@ -235,11 +235,15 @@ void CaseBuilder::oom(Oom oom) {
     ++case_.more_incidents;
     return;
   }
+  if (end_ && end_->of_job && oom.kind == OomKind::device) begin_run();
   const Event here = event_here();
   Incident incident;
   if (oom.frames.empty() && !oom.caught) oom.frames = read_traceback(*cursor_);
   incident.handled = oom.caught;
-  if (oom.caught) incident.handled_by = evidence();
+  if (oom.caught)
+    incident.handled_by = evidence();
+  else
+    end_ = End{stream_id()};
   incident.oom = std::move(oom);
   incident.evidence = evidence();
   incident.where = where_;
@@ -364,7 +368,8 @@ void CaseBuilder::step(const Step& s) {
   if (end_ && s.step) {
     const auto known = streams_.find(stream_id());
     const bool counted = known != streams_.end() && known->second.step;
-    if (counted ? *s.step <= *known->second.step : end_->exited)
+    // A batch may be tried again in its own step.
+    if (end_->of_job || (counted ? *s.step < *known->second.step + (end_->exited ? 1 : 0) : end_->exited))
       begin_run();
     else if (counted && stream_id() == end_->stream)
       end_.reset();  // the program went on
@@ -456,8 +461,8 @@ void CaseBuilder::exit(const Exit& exit) {
 
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
-  if (name == "run/time_limit" || name == "run/cancelled") end_ = End{stream_id(), true};
-  if (name == "end/exception") end_ = End{stream_id(), end_ && end_->exited};
+  if (name == "run/time_limit" || name == "run/cancelled") end_ = End{stream_id(), true, true};
+  if (name == "end/exception" && !(end_ && end_->exited)) end_ = End{stream_id()};
   if (name == "run/attempt") {
     const double attempt = number.value_or(1);
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run();

@@ -149,6 +149,7 @@ class CaseBuilder : public Sink {
   struct End {
     StreamId stream;
     bool exited = false;  ///< a launcher or a shell says so, not the process itself
+    bool of_job = false;  ///< a scheduler ended all of it
   };
   std::optional<End> end_;
   RunPlace place_;                 ///< the run that is told now

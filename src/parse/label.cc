@@ -73,7 +73,8 @@ constexpr auto prose_words = WordSet(std::to_array<std::string_view>(
      "have",     "has",        "only",       "about",       "it's",      "don't",   "not",     "thanks",
      "think",    "maybe",      "seems",      "even",        "though",    "however", "so",      "then",
      "also",     "still",      "error",      "errors",      "exception", "warning", "oom",     "runtimeerror",
-     "allocate", "allocating", "attempting", "unable",      "failed",    "failure", "exceeds", "hint"}));
+     "allocate", "allocating", "attempting", "unable",      "failed",    "failure", "exceeds", "hint",
+     "fatal",    "exhausted",  "insufficient", "refused",  "killed",    "panic",   "crashed"}));
 
 constexpr auto label_units =
     WordSet(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));

@@ -433,7 +433,7 @@ Statement read_statement(std::string_view text) {
   if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, tokens.all(), begin, end)) return statement;
   const bool shown = shows_a_program(tokens, *trigger, statement);
   statement.voice = shown && (!calm || statement.asked || statement.status) ? Voice::statement : Voice::unclear;
-  statement.bare = tokens.size() <= 5 && one_word && !statement.killed && statement.status && !statement.asked;
+  statement.bare = tokens.size() <= 2 && one_word && !statement.killed && statement.status && !statement.asked;
   return statement;
 }
 

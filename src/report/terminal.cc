@@ -40,6 +40,7 @@ std::string terminal_text(const Report& report, const TerminalView& view) {
 
   Page details(width, Paint{view.color});
   terminal::add_inputs(details, report);
+  terminal::add_runs(details, report);
   terminal::add_incidents(details, report);
   terminal::add_series(details, report);
   terminal::add_ranks(details, report);

@@ -137,6 +137,22 @@ void add_inputs(Page& page, const Report& report) {
                                      bytes_text(bytes), count_text(coverage.claimed))));
 }
 
+void add_runs(Page& page, const Report& report) {
+  constexpr std::size_t most = 6;  // the last ones
+  if (report.runs.empty()) return;
+  page.line("");
+  page.line(page.paint.bold(fmt::format("{} runs in this log", report.runs.size())));
+  for (std::size_t i = report.runs.size() > most ? report.runs.size() - most : 0; i < report.runs.size(); ++i) {
+    const ReportRun& run = report.runs[i];
+    page.text(fmt::format("  run {:<3} ", i + 1),
+              fmt::format("lines {} to {}: {}{}", run.first_line, run.last_line,
+                          run.outcome == "oom"            ? "out of memory, "
+                          : run.outcome == "possible_oom" ? "killed, "
+                                                          : "",
+                          plain_line(run.headline)));
+  }
+}
+
 void add_incidents(Page& page, const Report& report) {
   constexpr std::size_t in_full = 3;
   std::size_t shown = 0;

@@ -9,6 +9,7 @@
 namespace oomdoctor::terminal {
 
 void add_inputs(Page& page, const Report& report);
+void add_runs(Page& page, const Report& report);  ///< where the log holds several
 void add_incidents(Page& page, const Report& report);
 void add_series(Page& page, const Report& report);
 void add_ranks(Page& page, const Report& report);
