@@ -198,6 +198,13 @@ std::vector<Amount> amounts_of(const Tokens& tokens) {
     if (amount.bare && !over && !(behind && amount.begin - behind_at <= 3)) amount.role.reset();
     if (k > 0 && amount.begin <= before + 3 && tokens.is_mark(before, ">") && amounts[k - 1].role == Role::used)
       amount.role = Role::limit;
+    // "larger than the available memory of the cache (9.42 GiB)": what is compared with bounds it, but for what was asked
+    // for, and what the next word calls free.
+    bool compared = false;
+    for (std::size_t i = amount.begin; i-- > before && amount.begin - i <= reach_back && !compared;)
+      compared = tokens[i].name == "than";
+    const bool said_free = amount.role == Role::free && (!behind || amount.begin - behind_at <= 2);
+    if (compared && amount.role != Role::asked && !said_free) amount.role = Role::limit;
     // "1.05 GiB of 79.25 GiB": the second is the whole.
     const bool of = k > 0 && amount.begin > before && amount.begin - before <= 3 && tokens[before].name == "of" &&
                     (amount.begin == before + 1 || tokens[before + 1].name != "which");
@@ -224,7 +231,8 @@ void set_sizes(Statement& statement, const Tokens& tokens) {
       return amount.begin >= back ? tokens[amount.begin - back].name : std::string_view();
     };
     if (amount.role == Role::used && word_before(2) == "rss") {
-      resident = resident ? *resident + amount.size : amount.size;
+      // Pages of files are given back before anybody is killed.
+      if (word_before(3) != "file") resident = resident ? *resident + amount.size : amount.size;
       continue;
     }
     switch (*amount.role) {
@@ -232,7 +240,8 @@ void set_sizes(Statement& statement, const Tokens& tokens) {
         put(statement.asked, amount.size);
         break;
       case Role::free:
-        put(statement.free, amount.size);
+        // "available" may be all that there is; what is left of it is the smaller one.
+        if (!statement.free || amount.size.count < statement.free->count) statement.free = amount.size;
         break;
       case Role::used:
         put(statement.used, amount.size);
@@ -443,10 +452,11 @@ namespace {
 bool continues(std::string_view so_far, const Line& line) {
   const std::string_view text = trimmed(line.body());
   if (text.empty() || text.starts_with("Traceback") || text.starts_with("File \"") || text.starts_with("at ")) return false;
-  const char last = so_far.back();
-  if ((last >= '0' && last <= '9') || last == ',' || last == '(' || last == ':' || last == '=') return true;
   const Tokens tokens(text);
   if (trigger_of(tokens)) return false;
+  const char last = so_far.back();
+  if ((last >= '0' && last <= '9') || last == ',' || last == '(' || last == ':' || last == '=')
+    return !line.prefix.time;
   const auto amounts = amounts_of(tokens);
   return std::any_of(amounts.begin(), amounts.end(), [](const Amount& a) { return a.role && !a.bare; });
 }

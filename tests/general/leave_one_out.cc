@@ -174,7 +174,11 @@ int main(int argc, char** argv) {
           const Span& span = wanted.evidence.span;
           if (!is_printed(lines_of(logs[i], span.first_line, span.last_line), *(wanted.oom.*number))) continue;
           ++tally.sizes;
-          const bool same = agree(wanted.oom.*number, got->oom.*number);
+          // Whether a bound is the device's or the program's is a question of the program's own words.
+          const bool bound = number == &Oom::limit || number == &Oom::capacity;
+          const bool same = agree(wanted.oom.*number, got->oom.*number) ||
+                            (bound && (agree(wanted.oom.*number, got->oom.limit) ||
+                                       agree(wanted.oom.*number, got->oom.capacity)));
           tally.right += same;
           if (!same && verbose)
             fmt::print("    {} {}:{} wanted {} got {} by {}: {}\n", name, logs[i].name, wanted.evidence.span.first_line,
