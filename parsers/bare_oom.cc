@@ -50,7 +50,10 @@ constexpr Pattern patterns[] = {
              .example = "torch.cuda.OutOfMemoryError: no room for the batch",
              .emit = class_name,
              .fallback = true,
-             .takes = [](std::string_view line) { return line.find("Tried to allocate") == line.npos && line.find("would exceed") == line.npos; },
+             .takes =
+                 [](std::string_view line) {
+                   return line.find("Tried to allocate") == line.npos && line.find("would exceed") == line.npos;
+                 },
              .source = "torch: torch/csrc/Exceptions.cpp"}),
     checked({.name = "bare_oom/malloc_async",
              .anchor = "Allocation on device",

@@ -31,9 +31,9 @@ std::string_view exception_of(std::string_view body) {
 /// These say that another process or a peer is gone, not why.
 bool is_echo(std::string_view text) {
   static constexpr std::array<std::string_view, 18> words{
-      "ChildFailed",  "DistBackend", "DistNetwork",      "DistStore",       "NCCL",          "ncclRemote",
-      "BrokenPipe",   "EOFError",    "ConnectionReset",  "CalledProcess",   "ActorDied",     "ActorUnavailable",
-      "WorkerCrashed", "KilledWorker", "exited unexpectedly", "EngineDead", "Caught ", "no longer alive"};
+      "ChildFailed",   "DistBackend",  "DistNetwork",         "DistStore",     "NCCL",      "ncclRemote",
+      "BrokenPipe",    "EOFError",     "ConnectionReset",     "CalledProcess", "ActorDied", "ActorUnavailable",
+      "WorkerCrashed", "KilledWorker", "exited unexpectedly", "EngineDead",    "Caught ",   "no longer alive"};
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != text.npos; });
 }
 
@@ -44,8 +44,7 @@ bool takes(std::string_view line) {
 }
 
 void exception(const Match& m, Sink& sink) {
-  if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"}))
-    sink.remark("end/exception");
+  if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"})) sink.remark("end/exception");
 }
 
 /// In front of the name stands nothing but a name, and behind it a colon or the end of the line.

@@ -41,7 +41,8 @@ void resumed(const Match&, Sink& sink) {
 /// "loading" is a word of many lines; of few it is the model that is loaded.
 bool loads_model(std::string_view block, std::size_t at) {
   const std::string_view behind = block.substr(at + std::string_view("oading ").size(), 12);
-  for (const std::string_view word : {"the ", "all ", "model", "weights", "tensors", "safetensors", "pretrained", "pipeline", "text enc"})
+  for (const std::string_view word :
+       {"the ", "all ", "model", "weights", "tensors", "safetensors", "pretrained", "pipeline", "text enc"})
     if (behind.starts_with(word)) return true;
   return false;
 }
@@ -99,22 +100,24 @@ constexpr Pattern patterns[] = {
            "Sanity Checking DataLoader 0:   0%|   | 0/2", evaluation),
     marker("progress/shards", "checkpoint shards", R"((?:Loading|Load) (?:[a-z]{2,12} )?checkpoint shards)",
            "Loading checkpoint shards:  33%|###   | 1/3 [00:04<00:08,  4.11s/it]", loading),
-    checked({.name = "progress/attempt",
-             .anchor = "ttempt ",
-             .regex =
-                 R"(\b[Aa]ttempt (\d{1,3})(?:/| of )\d{1,3}\b[^\r\n]{0,200}\b(?:torchrun|python3?|srun|launch|launching|command|deepspeed|accelerate)\b)",
-             .captures = 1,
-             .example = "[launcher] attempt 2/5: python train.py",
-             .emit = attempt,
-             .aside = true}),
-    checked({.name = "progress/loading",
-             .anchor = "oading ",
-             .regex =
-                 R"((?<!rror )(?<!iled )\b[Ll]oading (?:the |all )?(?:model|weights|tensors|safetensors|pretrained|pipeline|text encoder)\b(?! (?:config|card|info)))",
-             .example = "load_tensors: loading model tensors, this can take a while",
-             .emit = loading,
-             .near = loads_model,
-             .aside = true}),
+    checked(
+        {.name = "progress/attempt",
+         .anchor = "ttempt ",
+         .regex =
+             R"(\b[Aa]ttempt (\d{1,3})(?:/| of )\d{1,3}\b[^\r\n]{0,200}\b(?:torchrun|python3?|srun|launch|launching|command|deepspeed|accelerate)\b)",
+         .captures = 1,
+         .example = "[launcher] attempt 2/5: python train.py",
+         .emit = attempt,
+         .aside = true}),
+    checked(
+        {.name = "progress/loading",
+         .anchor = "oading ",
+         .regex =
+             R"((?<!rror )(?<!iled )\b[Ll]oading (?:the |all )?(?:model|weights|tensors|safetensors|pretrained|pipeline|text encoder)\b(?! (?:config|card|info)))",
+         .example = "load_tensors: loading model tensors, this can take a while",
+         .emit = loading,
+         .near = loads_model,
+         .aside = true}),
     marker("progress/saving", "Saving model checkpoint", R"(Saving model checkpoint to)",
            "Saving model checkpoint to out/checkpoint-500", saving),
     marker("progress/saved_shard", "aving checkpoint", R"([Ss]aving checkpoint(?: shard)? (?:to |at step \d))",

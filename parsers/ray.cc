@@ -80,8 +80,9 @@ constexpr Pattern patterns[] = {
     checked({.name = "ray/system_error",
              .anchor = "SYSTEM_ERROR",
              .regex = R"(Worker exit type: SYSTEM_ERROR)",
-             .example = "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection "
-                        "error code 2. End of file.",
+             .example =
+                 "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection "
+                 "error code 2. End of file.",
              .emit = vanished,
              .source = "ray: src/ray/protobuf/common.proto"}),
     checked({.name = "ray/killed",

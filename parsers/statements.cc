@@ -39,7 +39,8 @@ void emit(const Match& m, Sink& sink) {
       is_near(m.cursor, 0, 300, {"Error: ", "rror:", "out of memory"}))
     return;
   // The name of an exception ends a traceback, or stands in a list of names.
-  const bool listed = statement.bare && !is_near(m.cursor, 6, 0, {"File \"", "Traceback", "line ", "rror:", " at ", "what()"});
+  const bool listed =
+      statement.bare && !is_near(m.cursor, 6, 0, {"File \"", "Traceback", "line ", "rror:", " at ", "what()"});
   if (statement.voice == Voice::unclear || listed) {
     sink.remark("failure/unclear");
     return;
@@ -70,9 +71,9 @@ bool takes(std::string_view line) { return read_statement(line).voice != Voice::
 /// A word of memory near the anchor, on its line: most lines with "exceed" or "out of" have none.
 bool names_memory(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 160;
-  static constexpr std::string_view words[] = {"mem", "alloc", "oom", "ram", "hbm",  "swap", "heap", "resource",
-                                               "mmap", "rss",   "shm", "byte", "kib", "mib",  "gib",  "kb",
-                                               "mb",   "gb",    "reserve", "fit", "vm"};
+  static constexpr std::string_view words[] = {"mem",      "alloc", "oom", "ram", "hbm",     "swap", "heap",
+                                               "resource", "mmap",  "rss", "shm", "byte",    "kib",  "mib",
+                                               "gib",      "kb",    "mb",  "gb",  "reserve", "fit",  "vm"};
   const auto low = [&](std::size_t i) {
     const char c = block[i];
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
@@ -91,12 +92,14 @@ bool names_memory(std::string_view block, std::size_t at) {
 }
 
 std::span<const Pattern> patterns() {
-  static const auto& anchors = *new std::vector<std::string_view>(failure_lexicon().anchors().begin(), failure_lexicon().anchors().end());
+  static const auto& anchors =
+      *new std::vector<std::string_view>(failure_lexicon().anchors().begin(), failure_lexicon().anchors().end());
   static const Pattern pattern{
       .name = "statements/failure",
       .anchor = anchors.front(),
       .more_anchors = anchors,
-      .example = "render: error: ran out of memory, cannot reserve 2.1 GB for the frame buffer, only 812 MB of 8 GB left",
+      .example =
+          "render: error: ran out of memory, cannot reserve 2.1 GB for the frame buffer, only 812 MB of 8 GB left",
       .emit = emit,
       .fallback = true,
       .fold_case = true,
@@ -109,8 +112,8 @@ std::span<const Pattern> patterns() {
 
 extern const Parser statements;
 const Parser statements{.name = "statements",
-                     .title = "Failures in the words of any program",
-                     .source = "many programs",
-                     .patterns = patterns()};
+                        .title = "Failures in the words of any program",
+                        .source = "many programs",
+                        .patterns = patterns()};
 
 }  // namespace oomdoctor::parsers

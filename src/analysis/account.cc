@@ -162,9 +162,8 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   const auto reserved = reserved_of(oom);
   facts.set("oom.request", oom.request, here);
-  const std::optional<Bytes> whole = oom.capacity || oom.kind != OomKind::device || !capacity
-                                         ? oom.capacity
-                                         : std::optional(Bytes{*capacity, 0});
+  const std::optional<Bytes> whole =
+      oom.capacity || oom.kind != OomKind::device || !capacity ? oom.capacity : std::optional(Bytes{*capacity, 0});
   facts.set("oom.capacity", whole, here);
   facts.set("oom.free", oom.free, here);
   facts.set("oom.process", oom.process, here);

@@ -86,10 +86,11 @@ void tell_unclear(const Case& story, std::vector<Note>& notes) {
     if (remark == nullptr) continue;
     const bool unclear = remark->id == "failure/unclear", quoted = remark->id == "text/quoted";
     if (!unclear && !quoted) continue;
-    notes.push_back({Severity::note,
-                     quoted ? "a message about memory is quoted here, by a manual or a program; it is no failure"
-                            : "this line speaks of memory that ran out, but it is not clear that a program says it of itself",
-                     event.evidence});
+    notes.push_back(
+        {Severity::note,
+         quoted ? "a message about memory is quoted here, by a manual or a program; it is no failure"
+                : "this line speaks of memory that ran out, but it is not clear that a program says it of itself",
+         event.evidence});
     return;
   }
 }

@@ -63,7 +63,8 @@ Analysis analyse(Case& story, const AnalysisOptions& options);
 // The parts, each in its own file; `facts` grows from one to the next in this order.
 std::optional<Account> account_of(const Incident& incident);
 /// `capacity`: of the device, where another line than the message tells it.
-void message_facts(const Incident& incident, std::optional<i64> capacity, Facts& facts);  // account.cc: oom.*, account.*
+void message_facts(const Incident& incident, std::optional<i64> capacity,
+                   Facts& facts);                             // account.cc: oom.*, account.*
 Phase phase_of(const Case& story, const Incident& incident);  // phases.cc
 void phase_facts(const Case& story, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*

@@ -127,9 +127,11 @@ std::string_view phase_in_words(const Frame& f) {
   };
   const bool of_checkpoint = has({"checkpoint", "checkpoints", "ckpt", "state", "weights"}) ||
                              contains(f.file, "checkpoint") || contains(f.file, "ckpt");
-  if (has({"load", "resume", "restore"})) return has({"checkpoint", "ckpt", "resume", "restore"}) ? "checkpoint_load" : "";
+  if (has({"load", "resume", "restore"}))
+    return has({"checkpoint", "ckpt", "resume", "restore"}) ? "checkpoint_load" : "";
   if (has({"save", "dump", "export"}) && (of_checkpoint || contains(f.code, "state_dict"))) return "checkpoint_save";
-  if (has({"state"}) && has({"dict"}) && has({"full", "gather", "unsharded", "consolidated", "cpu"})) return "checkpoint_save";
+  if (has({"state"}) && has({"dict"}) && has({"full", "gather", "unsharded", "consolidated", "cpu"}))
+    return "checkpoint_save";
   if (has({"make", "build", "init", "create", "get", "set", "setup", "prepare", "import"})) return "";
   if (has({"eval", "evaluate", "evaluation", "validate", "validation", "val"})) return "evaluation";
   if (has({"generate", "rollout", "rollouts"})) return "generation";
@@ -270,10 +272,9 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     const i64 count = progress_of(story, incident);
     const double lines = static_cast<double>(count);
     const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
-    const double printed =
-        first && story.last_step && count > 0
-            ? std::max(static_cast<double>(*story.last_step) - static_cast<double>(*first), 0.0) + 1
-            : 0;
+    const double printed = first && story.last_step && count > 0
+                               ? std::max(static_cast<double>(*story.last_step) - static_cast<double>(*first), 0.0) + 1
+                               : 0;
     facts.set("run.started", Value{count > 0}, progress);
     facts.set("run.steps", Value{Number{count <= few_steps ? lines : std::max(printed, lines), 0}}, progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() && count > few_steps)

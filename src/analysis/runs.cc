@@ -82,10 +82,10 @@ RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
     if (!summary.failure) summary.failure = i;
   }
   if (story.inputs.size() == 1) summary.ending = ending_between(story, first, last);
-  summary.outcome = summary.failure                                      ? silent ? "possible_oom" : "oom"
+  summary.outcome = summary.failure                               ? silent ? "possible_oom" : "oom"
                     : summary.ending && summary.ending->decides() ? "ended_otherwise"
-                    : handled                                            ? "handled_oom"
-                                                                         : "no_oom";
+                    : handled                                     ? "handled_oom"
+                                                                  : "no_oom";
   return summary;
 }
 
@@ -103,7 +103,7 @@ Runs runs_of(const Case& story) {
   const std::size_t later = story.inputs.size() == 1 ? story.later_runs.size() : 0;
   for (std::size_t k = 0; k <= later; ++k) {
     const i64 first = k == 0 ? 1 : story.later_runs[k - 1].span.first_line;
-    const i64 last = k < later                 ? story.later_runs[k].span.first_line - 1
+    const i64 last = k < later                  ? story.later_runs[k].span.first_line - 1
                      : story.inputs.size() == 1 ? std::max(first, story.inputs.front().lines)
                                                 : std::numeric_limits<i64>::max();
     runs.all.push_back(summary_of(story, static_cast<int>(k), first, last));

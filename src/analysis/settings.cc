@@ -130,7 +130,11 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
         agent == Agent::mps_allocator || incident->oom.framework == "metal" || incident->oom.framework == "mlx";
     if (device) facts.set("platform.mps", Value{apple}, here);
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
-    if (device) facts.set("platform.other", Value{npu || xpu || incident->oom.message_format.starts_with("xla-tpu") || incident->oom.message_format == "xla-vmem"}, here);
+    if (device)
+      facts.set("platform.other",
+                Value{npu || xpu || incident->oom.message_format.starts_with("xla-tpu") ||
+                      incident->oom.message_format == "xla-vmem"},
+                here);
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
     if (incident->oom.sizes_not_available) facts.set("platform.windows", Value{true}, here);
     const auto& frames = incident->oom.frames;

@@ -244,7 +244,8 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const bool settled = t.shape == Shape::warmup || t.shape == Shape::step || t.shape == Shape::saturating;
   facts.set("trend.settled", Value{settled}, both);
   facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
-  if (s.n >= few_points) facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
+  if (s.n >= few_points)
+    facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
   const double last_slope = t.slope.value + t.acceleration.value * window_of(t) / 2;
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);

@@ -111,9 +111,14 @@ void tell_buildkite(SharedReport& report, const Report& whole) {
     return;
   std::rewind(text.get());
   const std::string& outcome = whole.verdict.outcome;
-  std::string words[] = {"buildkite-agent", "annotate",
-                         "--context",       "oomdoctor",
-                         "--style",         outcome == "oom" ? "error" : outcome == "no_oom" || outcome == "ended_otherwise" ? "info" : "warning"};
+  std::string words[] = {"buildkite-agent",
+                         "annotate",
+                         "--context",
+                         "oomdoctor",
+                         "--style",
+                         outcome == "oom"                                      ? "error"
+                         : outcome == "no_oom" || outcome == "ended_otherwise" ? "info"
+                                                                               : "warning"};
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -24,7 +24,9 @@ const std::vector<OptionGroup>& common_groups() {
         {"fail-on",
          0,
          "LEVEL",
-         "exit 1 from this level on: error (a failure), warning (a risk, or a failure that the program survived), "
+         "exit 1 from this level on: error (a failure), warning (a risk, a kill that nobody explains, or a failure "
+         "that the "
+         "program survived), "
          "never",
          {"error", "warning", "never"}},
         {"fail-if", 0, "LIMIT",

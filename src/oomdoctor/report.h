@@ -42,8 +42,9 @@ struct RunEnd {
 };
 
 struct Verdict {
-  std::string outcome;  ///< "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"
-  std::string cause;    ///< a cause id, "undetermined", or "" when there is nothing to explain
+  std::string
+      outcome;        ///< "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"
+  std::string cause;  ///< a cause id, "undetermined", or "" when there is nothing to explain
   std::string cause_title;
   double confidence = 0;
   std::string headline;

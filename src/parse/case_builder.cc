@@ -491,8 +491,8 @@ void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   case_.remarks.push_back(std::move(e));
 }
 
-/// A launcher ends its processes where nothing was printed about why, and the host's memory was nearly full: one of them
-/// was probably killed for it.
+/// A launcher ends its processes where nothing was printed about why, and the host's memory was nearly full: one of
+/// them was probably killed for it.
 void CaseBuilder::tell_silent_death() {
   constexpr double nearly_full = 0.85;  // what is printed is seconds old, and a step's own peak stands above it
   const bool told = !case_.incidents.empty() || case_.remark_counts.contains("end/exception") ||

@@ -152,8 +152,8 @@ class CaseBuilder : public Sink {
     bool of_job = false;  ///< a scheduler ended all of it
   };
   std::optional<End> end_;
-  RunPlace place_;                 ///< the run that is told now
-  i64 progress_before_ = 0;        ///< lines of the runs before it
+  RunPlace place_;                  ///< the run that is told now
+  i64 progress_before_ = 0;         ///< lines of the runs before it
   std::optional<Evidence> killed_;  ///< by the launcher, first of all
   double last_attempt_ = 0;
   int run_ = 0;  ///< how often the job was seen to end or to resume: progress behind that is another process's

@@ -16,11 +16,10 @@ bool holds_one(std::string_view text, std::initializer_list<std::string_view> wo
 
 /// How lines of programs begin, behind their indentation and the marks of a diff.
 constexpr std::array<std::string_view, 36> openings{
-    "#define ", "#include ",
-    "raise ", "except ", "except:", "except(", "elif ",       "assert ", "return ",  "throw ", "catch ",
-    "catch(", "print(",  "echo ",   "printf(", "fprintf(",    "logger.", "logging.", "log.",   "warnings.warn",
-    "self.",  "def ",    "class ",  "import ", "from ",       "if ",     "if(",      "while ", "for ",
-    "//",     "/*",      "\"\"\"",  "'''",     "TORCH_CHECK", "case ",   "std::cerr"};
+    "#define ", "#include ",     "raise ", "except ", "except:", "except(", "elif ",       "assert ", "return ",
+    "throw ",   "catch ",        "catch(", "print(",  "echo ",   "printf(", "fprintf(",    "logger.", "logging.",
+    "log.",     "warnings.warn", "self.",  "def ",    "class ",  "import ", "from ",       "if ",     "if(",
+    "while ",   "for ",          "//",     "/*",      "\"\"\"",  "'''",     "TORCH_CHECK", "case ",   "std::cerr"};
 
 }  // namespace
 

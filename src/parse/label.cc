@@ -66,15 +66,15 @@ constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
      "released",   "copied",     "extra",       "additional", "overhead", "unallocated"}));
 
 constexpr auto prose_words = WordSet(std::to_array<std::string_view>(
-    {"i",        "my",         "you",        "your",        "the",       "we",      "our",     "please",
-     "why",      "how",        "because",    "but",         "should",    "would",   "could",   "can",
-     "cannot",   "try",        "trying",     "tried",       "when",      "if",      "than",    "need",
-     "needs",    "requires",   "require",    "recommended", "which",     "that",    "this",    "there",
-     "have",     "has",        "only",       "about",       "it's",      "don't",   "not",     "thanks",
-     "think",    "maybe",      "seems",      "even",        "though",    "however", "so",      "then",
-     "also",     "still",      "error",      "errors",      "exception", "warning", "oom",     "runtimeerror",
-     "allocate", "allocating", "attempting", "unable",      "failed",    "failure", "exceeds", "hint",
-     "fatal",    "exhausted",  "insufficient", "refused",  "killed",    "panic",   "crashed"}));
+    {"i",        "my",         "you",          "your",        "the",       "we",      "our",     "please",
+     "why",      "how",        "because",      "but",         "should",    "would",   "could",   "can",
+     "cannot",   "try",        "trying",       "tried",       "when",      "if",      "than",    "need",
+     "needs",    "requires",   "require",      "recommended", "which",     "that",    "this",    "there",
+     "have",     "has",        "only",         "about",       "it's",      "don't",   "not",     "thanks",
+     "think",    "maybe",      "seems",        "even",        "though",    "however", "so",      "then",
+     "also",     "still",      "error",        "errors",      "exception", "warning", "oom",     "runtimeerror",
+     "allocate", "allocating", "attempting",   "unable",      "failed",    "failure", "exceeds", "hint",
+     "fatal",    "exhausted",  "insufficient", "refused",     "killed",    "panic",   "crashed"}));
 
 constexpr auto label_units =
     WordSet(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));

@@ -10,8 +10,9 @@ namespace {
 constexpr std::size_t short_gap = 4, long_gap = 40;  ///< words between two parts of one phrase
 
 constexpr std::array<std::string_view, role_count> role_names{
-    "trigger", "weak",      "memory",   "victim",      "device", "host",  "shared",     "pool",   "asked", "sized",   "free", "largest",
-    "used",    "allocated", "reserved", "unallocated", "total",  "limit", "difference", "unreal", "other", "idle",  "handled", "loud", "calm"};
+    "trigger",    "weak",   "memory",  "victim", "device",    "host",     "shared",      "pool",  "asked",
+    "sized",      "free",   "largest", "used",   "allocated", "reserved", "unallocated", "total", "limit",
+    "difference", "unreal", "other",   "idle",   "handled",   "loud",     "calm"};
 
 std::string_view without_blanks(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
@@ -67,9 +68,8 @@ Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
     const auto role = std::find(role_names.begin(), role_names.end(), name);
     if (role == role_names.end())
       throw std::invalid_argument("lexicon, line " + std::to_string(number) + ": unknown role");
-    split(rest, ',', [&](std::string_view phrase) {
-      add(static_cast<Role>(role - role_names.begin()), without_blanks(phrase));
-    });
+    split(rest, ',',
+          [&](std::string_view phrase) { add(static_cast<Role>(role - role_names.begin()), without_blanks(phrase)); });
   });
 }
 

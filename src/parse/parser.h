@@ -65,7 +65,7 @@ struct Pattern {
   std::string_view name;    ///< "torch_oom/request"
   std::string_view anchor;  ///< literal; holds no blank where `reach` is message
   std::string_view second_anchor =
-      {};                       ///< another place of the same message, for when a wrap cuts the first; may be empty
+      {};  ///< another place of the same message, for when a wrap cuts the first; may be empty
   std::span<const std::string_view> more_anchors = {};  ///< further places; of patterns without a regex
   std::string_view regex = {};  ///< blank-free where `reach` is message; empty: the anchor is enough
   std::size_t captures = 0;     ///< groups that emit reads
@@ -77,7 +77,8 @@ struct Pattern {
   bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
   bool (*reads)(const Printed&) = nullptr;  ///< a further test of the line as people print it, which emit gets, too
   /// A cheap test of the bytes around the anchor at `at` of a block, made before anything else is done with the line:
-  /// false only where the pattern cannot take the line because of this place. Not asked where colours or holes are near.
+  /// false only where the pattern cannot take the line because of this place. Not asked where colours or holes are
+  /// near.
   bool (*near)(std::string_view block, std::size_t at) = nullptr;
   /// How many bytes of a match may stand in front of the anchor that it begins with: its regex need not look further
   /// left. Else the whole line is searched.

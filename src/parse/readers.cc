@@ -243,7 +243,8 @@ ReaderTable::ReaderTable(std::span<const Parser* const> parsers, PrefilterPlan p
       reader->digits = digits_of(p);
       add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.near});
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.near});
-      for (const std::string_view anchor : p.more_anchors) add_anchor(anchor, p.fold_case, {reader.get(), nullptr, p.near});
+      for (const std::string_view anchor : p.more_anchors)
+        add_anchor(anchor, p.fold_case, {reader.get(), nullptr, p.near});
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
     }

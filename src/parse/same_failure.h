@@ -29,8 +29,8 @@ bool of_tensorflow_pool(const Oom& report);
 /// True when such reports come in parts: the request, the allocator's state and the operation on lines of their own.
 bool comes_in_parts(const Oom& report);
 
-/// True of a report in words that no exact form knows: which memory it means is less sure, and it may be the announcement
-/// or the echo of an exact one.
+/// True of a report in words that no exact form knows: which memory it means is less sure, and it may be the
+/// announcement or the echo of an exact one.
 bool in_any_words(const Oom& report);
 /// True when the two may speak of one memory although they name different kinds.
 bool may_be_same_memory(const Oom& a, const Oom& b);

@@ -13,11 +13,11 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t reach_back = 8;     ///< words between a role and the size behind it
-constexpr std::size_t reach_ahead = 4;    ///< words between a size and the role behind it
-constexpr std::size_t short_front = 12;   ///< words in which a line says how loud it is
-constexpr i64 least_bare = 1 << 16;       ///< a number without a unit below it counts no bytes
-constexpr int goes_on = 3;                ///< lines behind the first that a statement may take
+constexpr std::size_t reach_back = 8;    ///< words between a role and the size behind it
+constexpr std::size_t reach_ahead = 4;   ///< words between a size and the role behind it
+constexpr std::size_t short_front = 12;  ///< words in which a line says how loud it is
+constexpr i64 least_bare = 1 << 16;      ///< a number without a unit below it counts no bytes
+constexpr int goes_on = 3;               ///< lines behind the first that a statement may take
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '-'; }
 
@@ -50,9 +50,18 @@ class Tokens {
 
 /// Sizes in words of their own: "MBytes", "gigabytes".
 std::optional<std::string_view> unit_word(std::string_view name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> long_units{
-      {{"kbytes", "KB"}, {"mbytes", "MB"}, {"gbytes", "GB"}, {"kilobytes", "KB"}, {"megabytes", "MB"}, {"gigabytes", "GB"},
-       {"kbyte", "KB"}, {"mbyte", "MB"}, {"gbyte", "GB"}, {"megabyte", "MB"}, {"gigabyte", "GB"}, {"terabytes", "TB"}}};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> long_units{{{"kbytes", "KB"},
+                                                                                             {"mbytes", "MB"},
+                                                                                             {"gbytes", "GB"},
+                                                                                             {"kilobytes", "KB"},
+                                                                                             {"megabytes", "MB"},
+                                                                                             {"gigabytes", "GB"},
+                                                                                             {"kbyte", "KB"},
+                                                                                             {"mbyte", "MB"},
+                                                                                             {"gbyte", "GB"},
+                                                                                             {"megabyte", "MB"},
+                                                                                             {"gigabyte", "GB"},
+                                                                                             {"terabytes", "TB"}}};
   for (const auto& [name_of, unit] : long_units)
     if (name_of == name) return unit;
   return std::nullopt;
@@ -86,7 +95,8 @@ std::optional<Amount> amount_at(const Tokens& tokens, std::size_t i) {
   if (rest.starts_with("0x")) {
     std::size_t digits = 2;
     i64 value = 0;
-    for (; digits < rest.size() && std::isxdigit(static_cast<unsigned char>(rest[digits])) != 0 && digits < 17; ++digits)
+    for (; digits < rest.size() && std::isxdigit(static_cast<unsigned char>(rest[digits])) != 0 && digits < 17;
+         ++digits)
       value = value * 16 + (rest[digits] <= '9' ? rest[digits] - '0' : (rest[digits] | 32) - 'a' + 10);
     return Amount{i, token_behind(digits), {value, 0}, true, {}};
   }
@@ -110,14 +120,16 @@ std::optional<Amount> amount_at(const Tokens& tokens, std::size_t i) {
     const bool glued = tokens[at].begin == token.begin + digits;
     std::optional<std::string_view> word = unit_word(tokens[at].name);
     if (!word && unit_of(tokens[at].text, glued)) word = tokens[at].text;
-    if (!word && glued && (tokens[at].name == "t" || tokens[at].name == "gi" || tokens[at].name == "mi" || tokens[at].name == "ki"))
+    if (!word && glued &&
+        (tokens[at].name == "t" || tokens[at].name == "gi" || tokens[at].name == "mi" || tokens[at].name == "ki"))
       word = tokens[at].text;
     if (!word) continue;
     if (const auto size = read_bytes(number, *word)) return Amount{i, at + 1, *size, false, {}};
   }
   if (const auto word = unit_of_label(tokens, i))
     if (const auto size = read_bytes(number, *word)) return Amount{i, behind, *size, false, {}};
-  if (const std::size_t point = number.find('.'); point != number.npos && number.find_first_not_of('0', point + 1) != number.npos)
+  if (const std::size_t point = number.find('.');
+      point != number.npos && number.find_first_not_of('0', point + 1) != number.npos)
     return std::nullopt;
   // A number that letters or a colon go on with is a name, a time or an address.
   if (behind < tokens.size() && tokens[behind].begin == token.begin + digits &&
@@ -128,8 +140,9 @@ std::optional<Amount> amount_at(const Tokens& tokens, std::size_t i) {
   return Amount{i, behind, *size, true, {}};
 }
 
-constexpr std::array size_roles{Role::unallocated, Role::asked,    Role::free,  Role::largest, Role::used,      Role::allocated,
-                                Role::reserved,    Role::total,    Role::limit, Role::difference, Role::sized};
+constexpr std::array size_roles{Role::unallocated, Role::asked,      Role::free,     Role::largest,
+                                Role::used,        Role::allocated,  Role::reserved, Role::total,
+                                Role::limit,       Role::difference, Role::sized};
 
 std::optional<Role> role_at(const Tokens& tokens, std::size_t i) {
   if (tokens[i].kind != Token::Kind::word) return std::nullopt;
@@ -149,7 +162,8 @@ std::vector<Amount> amounts_of(const Tokens& tokens) {
   std::size_t taken = 0;  // tokens whose role belongs to a size already
   for (std::size_t k = 0; k < amounts.size(); ++k) {
     Amount& amount = amounts[k];
-    const std::size_t before = k > 0 ? amounts[k - 1].end : 0, next = k + 1 < amounts.size() ? amounts[k + 1].begin : tokens.size();
+    const std::size_t before = k > 0 ? amounts[k - 1].end : 0,
+                      next = k + 1 < amounts.size() ? amounts[k + 1].begin : tokens.size();
     // The same in other words: "17.29M (18131712 bytes)".
     if (k > 0 && amount.begin == before + 1 && tokens.is_mark(before, "(") && amounts[k - 1].role) {
       amount.role = amounts[k - 1].role;
@@ -193,13 +207,14 @@ std::vector<Amount> amounts_of(const Tokens& tokens) {
       amount.role = behind;
     }
     // "33817600kb exceeded limit 33554432kb", "(16988160 > 16777216)".
-    const bool over = amount.end < tokens.size() && (tokens[amount.end].name.starts_with("exceed") || tokens.is_mark(amount.end, ">"));
+    const bool over = amount.end < tokens.size() &&
+                      (tokens[amount.end].name.starts_with("exceed") || tokens.is_mark(amount.end, ">"));
     if (over && amount.role != Role::asked) amount.role = Role::used;
     if (amount.bare && !over && !(behind && amount.begin - behind_at <= 3)) amount.role.reset();
     if (k > 0 && amount.begin <= before + 3 && tokens.is_mark(before, ">") && amounts[k - 1].role == Role::used)
       amount.role = Role::limit;
-    // "larger than the available memory of the cache (9.42 GiB)": what is compared with bounds it, but for what was asked
-    // for, and what the next word calls free.
+    // "larger than the available memory of the cache (9.42 GiB)": what is compared with bounds it, but for what was
+    // asked for, and what the next word calls free.
     bool compared = false;
     for (std::size_t i = amount.begin; i-- > before && amount.begin - i <= reach_back && !compared;)
       compared = tokens[i].name == "than";
@@ -269,7 +284,8 @@ void set_sizes(Statement& statement, const Tokens& tokens) {
   if (statement.allocated && statement.unallocated && !statement.reserved)
     statement.reserved = *statement.allocated + *statement.unallocated;
   // What was to be used of more than there is was asked for.
-  if (!statement.killed && !statement.asked && statement.used && statement.total && statement.used->count > statement.total->count)
+  if (!statement.killed && !statement.asked && statement.used && statement.total &&
+      statement.used->count > statement.total->count)
     statement.asked = std::exchange(statement.used, std::nullopt);
 }
 
@@ -292,11 +308,14 @@ std::optional<OomKind> kind_of(const Tokens& tokens, bool killed) {
 std::optional<int> device_in(const Tokens& tokens) {
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
     const std::string_view name = tokens[i].name;
-    if (name != "gpu" && name != "device" && name != "cuda" && name != "gpu_id" && name != "device_id" && name != "ordinal") continue;
+    if (name != "gpu" && name != "device" && name != "cuda" && name != "gpu_id" && name != "device_id" &&
+        name != "ordinal")
+      continue;
     std::size_t k = i + 1;
     while (k < tokens.size() && k < i + 3 && tokens.is_mark(k, ":#=[(")) ++k;
     if (k >= tokens.size() || tokens[k].kind != Token::Kind::number || tokens[k].end - tokens[k].begin > 2) continue;
-    const bool size = k + 1 < tokens.size() && tokens[k + 1].kind == Token::Kind::word && unit_of(tokens[k + 1].text, false);
+    const bool size =
+        k + 1 < tokens.size() && tokens[k + 1].kind == Token::Kind::word && unit_of(tokens[k + 1].text, false);
     if (tokens[k].number.decimals == 0 && !size) return static_cast<int>(tokens[k].number.value);
   }
   return std::nullopt;
@@ -320,24 +339,28 @@ bool names_source(std::string_view text) {
                                                          ".py:", ".rs:",  ".go:", ".jl:", ".mm:", ".cxx:", ".java:"};
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
     const std::size_t at = text.find(end);
-    return at != text.npos && at + end.size() < text.size() && text[at + end.size()] >= '0' && text[at + end.size()] <= '9';
+    return at != text.npos && at + end.size() < text.size() && text[at + end.size()] >= '0' &&
+           text[at + end.size()] <= '9';
   });
 }
 
 /// glog's "E0322 10:12:20.522087".
 bool is_glog(const Tokens& tokens, char level) {
   const std::string_view name = tokens.size() > 0 ? tokens[0].name : std::string_view();
-  return name.size() == 5 && name[0] == level && std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return name.size() == 5 && name[0] == level &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// The trigger is a part of a name: of an option, a path, a function, a setting.
 bool is_name(const Tokens& tokens, PhraseAt trigger) {
   const std::string_view text = tokens.text();
   const Token &first = tokens[trigger.begin], &last = tokens[trigger.end - 1];
-  const char before = first.begin > 0 ? text[first.begin - 1] : ' ', behind = last.end < text.size() ? text[last.end] : ' ';
+  const char before = first.begin > 0 ? text[first.begin - 1] : ' ',
+             behind = last.end < text.size() ? text[last.end] : ' ';
   const bool single = trigger.end == trigger.begin + 1;
   // Statuses are written in capitals, classes in mixed case; words joined by "_" in small letters are a name.
-  const bool small = first.text.find('_') != first.text.npos && first.text.find_first_of("abcdefghijklmnopqrstuvwxyz") != first.text.npos;
+  const bool small = first.text.find('_') != first.text.npos &&
+                     first.text.find_first_of("abcdefghijklmnopqrstuvwxyz") != first.text.npos;
   if (single && small && first.name != "bad_alloc" && first.name != "out_of_memory") return true;
   if (single && before == '`' && behind == '`') return true;
   const bool error = first.text[0] >= 'A' && first.text[0] <= 'Z';
@@ -378,10 +401,16 @@ std::optional<Triggered> trigger_of(const Tokens& tokens) {
       if (!weak) return Triggered{*found, false};
       const auto [begin, end] = sentence_around(tokens, *found);
       // Memory that the trigger itself names is enough where it is a call's name.
-      const bool memory = words.find(Role::memory, tokens.all(), begin, found->begin) ||
-                          words.find(Role::memory, tokens.all(), found->end, end) ||
-                          std::any_of(tokens.all().begin() + static_cast<std::ptrdiff_t>(found->begin), tokens.all().begin() + static_cast<std::ptrdiff_t>(found->end),
-                                      [](const Token& t) { return t.name.find("mem") != t.name.npos || (t.name.find("alloc") != t.name.npos && !t.name.starts_with("alloc")) || t.name == "ram" || t.name == "vram" || t.name == "oom" || t.name == "rss" || t.name == "heap"; });
+      const bool memory =
+          words.find(Role::memory, tokens.all(), begin, found->begin) ||
+          words.find(Role::memory, tokens.all(), found->end, end) ||
+          std::any_of(tokens.all().begin() + static_cast<std::ptrdiff_t>(found->begin),
+                      tokens.all().begin() + static_cast<std::ptrdiff_t>(found->end), [](const Token& t) {
+                        return t.name.find("mem") != t.name.npos ||
+                               (t.name.find("alloc") != t.name.npos && !t.name.starts_with("alloc")) ||
+                               t.name == "ram" || t.name == "vram" || t.name == "oom" || t.name == "rss" ||
+                               t.name == "heap";
+                      });
       bool size = false;
       for (std::size_t k = begin; k < end && !size; ++k)
         if (const auto amount = amount_at(tokens, k)) size = !amount->bare || amount->size.count >= MiB;
@@ -394,14 +423,16 @@ std::optional<Triggered> trigger_of(const Tokens& tokens) {
 bool shows_a_program(const Tokens& tokens, const Triggered& trigger, const Statement& statement) {
   const Lexicon& words = failure_lexicon();
   const std::size_t front = std::min(tokens.size(), std::max(short_front, trigger.at.end));
-  if (statement.status || statement.asked || (statement.free && !trigger.weak) || names_source(tokens.text())) return true;
+  if (statement.status || statement.asked || (statement.free && !trigger.weak) || names_source(tokens.text()))
+    return true;
   if (is_glog(tokens, 'e') || is_glog(tokens, 'f') || words.find(Role::loud, tokens.all(), 0, front)) return true;
   const auto [begin, end] = sentence_around(tokens, trigger.at);
   if (words.find(Role::loud, tokens.all(), begin, end)) return true;
   // "Job 12 exceeded its memory limit": somebody speaks of a process.
   if ((statement.killed || trigger.weak) && words.find(Role::victim, tokens.all(), begin, end)) return true;
   // It says nothing else: the trigger begins the line or what a colon announces, and the sentence ends with it.
-  const std::size_t announced = trigger.at.begin >= 2 && tokens.is_mark(trigger.at.begin - 2, ":])>") ? trigger.at.begin - 1 : trigger.at.begin;
+  const std::size_t announced =
+      trigger.at.begin >= 2 && tokens.is_mark(trigger.at.begin - 2, ":])>") ? trigger.at.begin - 1 : trigger.at.begin;
   const bool opens = announced <= begin + 1 || tokens.is_mark(announced - 1, ":])>");
   return opens && end <= trigger.at.end + 4;
 }
@@ -423,9 +454,11 @@ Statement read_statement(std::string_view text) {
   const Token& first = tokens[trigger->at.begin];
   const bool one_word = trigger->at.end == trigger->at.begin + 1;
   statement.status = one_word && !trigger->weak && first.name.size() > 6 &&
-                     (first.text.find('_') != first.text.npos || first.name.ends_with("error") || (first.text[0] >= 'A' && first.text[0] <= 'Z') || first.name != first.text);
+                     (first.text.find('_') != first.text.npos || first.name.ends_with("error") ||
+                      (first.text[0] >= 'A' && first.text[0] <= 'Z') || first.name != first.text);
   for (std::size_t i = begin; i < end && !statement.killed; ++i)
-    statement.killed = tokens[i].name.starts_with("kill") || tokens[i].name.find("oomkill") != std::string_view::npos || tokens[i].name.find("oom_kill") != std::string_view::npos || tokens[i].name == "evicted";
+    statement.killed = tokens[i].name.starts_with("kill") || tokens[i].name.find("oomkill") != std::string_view::npos ||
+                       tokens[i].name.find("oom_kill") != std::string_view::npos || tokens[i].name == "evicted";
   set_sizes(statement, tokens);
   statement.kind = kind_of(tokens, statement.killed);
   statement.device = statement.kind == OomKind::host ? std::nullopt : device_in(tokens);
@@ -438,8 +471,13 @@ Statement read_statement(std::string_view text) {
   const bool calm = words.find(Role::calm, tokens.all(), 0, std::min(tokens.size(), short_front)).has_value() &&
                     !words.find(Role::loud, tokens.all(), begin, end);
   // A warning of something large is none of a failure.
-  const bool warns = is_glog(tokens, 'w') || std::any_of(tokens.all().begin(), tokens.all().begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), short_front)), [](const Token& t) { return t.name == "w" || t.name.starts_with("warn"); });
-  if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, tokens.all(), begin, end)) return statement;
+  const bool warns =
+      is_glog(tokens, 'w') ||
+      std::any_of(tokens.all().begin(),
+                  tokens.all().begin() + static_cast<std::ptrdiff_t>(std::min(tokens.size(), short_front)),
+                  [](const Token& t) { return t.name == "w" || t.name.starts_with("warn"); });
+  if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, tokens.all(), begin, end))
+    return statement;
   const bool shown = shows_a_program(tokens, *trigger, statement);
   statement.voice = shown && (!calm || statement.asked || statement.status) ? Voice::statement : Voice::unclear;
   statement.bare = tokens.size() <= 2 && one_word && !statement.killed && statement.status && !statement.asked;
@@ -451,7 +489,8 @@ namespace {
 /// Does this line go on with the statement of the line before it?
 bool continues(std::string_view so_far, const Line& line) {
   const std::string_view text = trimmed(line.body());
-  if (text.empty() || text.starts_with("Traceback") || text.starts_with("File \"") || text.starts_with("at ")) return false;
+  if (text.empty() || text.starts_with("Traceback") || text.starts_with("File \"") || text.starts_with("at "))
+    return false;
   const Tokens tokens(text);
   if (trigger_of(tokens)) return false;
   const char last = so_far.back();
@@ -487,8 +526,8 @@ enum class TextKind { other, program, prose, log };
 
 bool is_sentence(std::string_view text) {
   static constexpr std::array<std::string_view, 28> small{
-      "the", "a",     "an",  "of",   "to",   "that", "is", "are", "it", "in", "and", "or",  "for", "with",
-      "which", "you", "your", "this", "so", "as", "by", "if", "not", "may", "from", "be", "was", "has"};
+      "the",   "a",   "an",   "of",   "to", "that", "is", "are", "it",  "in",  "and",  "or", "for", "with",
+      "which", "you", "your", "this", "so", "as",   "by", "if",  "not", "may", "from", "be", "was", "has"};
   // An item of a list may be short.
   const std::size_t item = text.find_first_not_of("-*#0123456789. \t");
   if (item == text.npos || text[0] == '.') return false;
@@ -507,8 +546,9 @@ bool is_sentence(std::string_view text) {
 
 TextKind kind_of(const Line& line) {
   static constexpr std::array<std::string_view, 21> code{
-      "def ",   "class ",     "import ", "return ",  "@",     "try:",  "#include", "static ", "const ", "constexpr ", "public ",
-      "private ", "func ",    "fn ",     "let ",     "var ",  "namespace ", "using ", "elif ",   "else:",  "yield "};
+      "def ",    "class ", "import ",    "return ", "@",        "try:",  "#include",
+      "static ", "const ", "constexpr ", "public ", "private ", "func ", "fn ",
+      "let ",    "var ",   "namespace ", "using ",  "elif ",    "else:", "yield "};
   const std::string_view text = trimmed(line.body());
   if (line.prefix.time || line.prefix.rank || text.starts_with("File \"") || text.starts_with("Traceback") ||
       text.starts_with("at "))

@@ -1,5 +1,5 @@
-// What a line says about a failure for want of memory, whoever wrote it: is it a program that speaks of itself, how much
-// was asked for, how much was there, of which memory. The words are those of lexicon.txt.
+// What a line says about a failure for want of memory, whoever wrote it: is it a program that speaks of itself, how
+// much was asked for, how much was there, of which memory. The words are those of lexicon.txt.
 //
 // A line states a failure where a trigger stands in it and nothing in front of the trigger makes it a condition, a
 // negation, advice or a name, and where something shows that it is the statement of a program: a level, the class of an
@@ -19,11 +19,11 @@ enum class Voice { other, unclear, statement };
 
 struct Statement {
   Voice voice = Voice::other;
-  bool handled = false;           ///< the words say that the program goes on
-  bool killed = false;            ///< a process was ended
-  bool status = false;            ///< the trigger is a status or the class of an exception
-  bool bare = false;              ///< nothing but the name of an exception or a status
-  std::optional<OomKind> kind;    ///< nothing where the words leave it open
+  bool handled = false;         ///< the words say that the program goes on
+  bool killed = false;          ///< a process was ended
+  bool status = false;          ///< the trigger is a status or the class of an exception
+  bool bare = false;            ///< nothing but the name of an exception or a status
+  std::optional<OomKind> kind;  ///< nothing where the words leave it open
   std::optional<int> device;
   std::optional<i64> pid;
   std::optional<Bytes> asked, free, used, allocated, reserved, unallocated, total, limit;

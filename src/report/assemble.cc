@@ -351,7 +351,8 @@ class Assembler {
     const std::string earlier = earlier_failures();
     if (v.outcome == "ended_otherwise") {
       if (runs == 1) return fmt::format("the run ended with {}", end_words(*v.end));
-      return fmt::format("{} runs; the last ended with {}{}", runs, end_words(*v.end), earlier.empty() ? "" : "; " + earlier);
+      return fmt::format("{} runs; the last ended with {}{}", runs, end_words(*v.end),
+                         earlier.empty() ? "" : "; " + earlier);
     }
     if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
     const std::string said = headline_of_run(r, v);
@@ -434,7 +435,8 @@ class Assembler {
 
   ReportRun run(std::size_t k) const {
     const RunSummary& of = analysis_.runs.all[k];
-    ReportRun out{"run-" + std::to_string(k + 1), story_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
+    ReportRun out{
+        "run-" + std::to_string(k + 1), story_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
     if (of.ending) out.end = end_of(*of.ending);
     if (of.failure)
       out.headline = deciding(story_.incidents[*of.failure]);
@@ -451,7 +453,8 @@ class Assembler {
     for (std::size_t k = 0; k + 1 < analysis_.runs.all.size(); ++k)
       if (analysis_.runs.all[k].failure) failed.push_back(std::to_string(k + 1));
     if (failed.empty()) return "";
-    const std::string list = failed.size() <= 3 ? fmt::format("{}", fmt::join(failed, " and ")) : std::to_string(failed.size()) + " earlier runs";
+    const std::string list = failed.size() <= 3 ? fmt::format("{}", fmt::join(failed, " and "))
+                                                : std::to_string(failed.size()) + " earlier runs";
     return (failed.size() > 3 ? list : (failed.size() == 1 ? "run " : "runs ") + list) + " ran out of memory";
   }
 

@@ -144,12 +144,11 @@ void add_runs(Page& page, const Report& report) {
   page.line(page.paint.bold(fmt::format("{} runs in this log", report.runs.size())));
   for (std::size_t i = report.runs.size() > most ? report.runs.size() - most : 0; i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
-    page.text(fmt::format("  run {:<3} ", i + 1),
-              fmt::format("lines {} to {}: {}{}", run.first_line, run.last_line,
-                          run.outcome == "oom"            ? "out of memory, "
-                          : run.outcome == "possible_oom" ? "killed, "
-                                                          : "",
-                          plain_line(run.headline)));
+    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("lines {} to {}: {}{}", run.first_line, run.last_line,
+                                                              run.outcome == "oom"            ? "out of memory, "
+                                                              : run.outcome == "possible_oom" ? "killed, "
+                                                                                              : "",
+                                                              plain_line(run.headline)));
   }
 }
 

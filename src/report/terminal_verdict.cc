@@ -15,7 +15,8 @@ std::string outcome_word(const Page& page, const Report& report) {
   const Verdict& verdict = report.verdict;
   const std::string words = outcome_words(report.verdict.outcome);
   if (verdict.outcome == "oom") return page.paint.error(words);
-  return verdict.outcome == "no_oom" || verdict.outcome == "ended_otherwise" ? page.paint.good(words) : page.paint.warning(words);
+  return verdict.outcome == "no_oom" || verdict.outcome == "ended_otherwise" ? page.paint.good(words)
+                                                                             : page.paint.warning(words);
 }
 
 /// With no failure and no risk: that, how much was read, and what was looked for.

@@ -171,8 +171,8 @@ class Walk {
   void operator()(Report& of) {
     auto& [tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
            ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace] = of;
-    all(tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths, ranks,
-        causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace);
+    all(tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
+        ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace);
   }
 
  private:

@@ -154,7 +154,9 @@ std::string series_name(const ReportSeries& series) {
 std::string memory_name(const ReportIncident& of) {
   if (of.kind == "host") return "the host";
   if (of.kind == "shared_memory") return "shared memory";
-  const std::string_view name = of.message_format == "xla-tpu" || of.message_format == "xla-vmem" ? "TPU" : of.agent == "npu_allocator" ? "NPU" : "GPU";
+  const std::string_view name = of.message_format == "xla-tpu" || of.message_format == "xla-vmem" ? "TPU"
+                                : of.agent == "npu_allocator"                                     ? "NPU"
+                                                                                                  : "GPU";
   return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
 }
 

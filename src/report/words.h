@@ -10,7 +10,7 @@
 
 namespace oomdoctor {
 
-std::string outcome_words(std::string_view outcome);  ///< "OUT OF MEMORY"
+std::string outcome_words(std::string_view outcome);   ///< "OUT OF MEMORY"
 std::string_view ending_words(std::string_view kind);  ///< "a time limit", of RunEnd::kind
 std::string phase_words(std::string_view phase);       ///< "in the backward pass"; "" for ""
 std::string shape_words(std::string_view shape);       ///< "grows faster and faster"

@@ -62,7 +62,9 @@ Case read(const Scanner& scanner, const Log& log) {
   return scanner.scan(source, {.jobs = 1});
 }
 
-std::string family_of(const Incident& incident) { return incident.evidence.reader.substr(0, incident.evidence.reader.find('/')); }
+std::string family_of(const Incident& incident) {
+  return incident.evidence.reader.substr(0, incident.evidence.reader.find('/'));
+}
 
 /// The incident of the other reading that holds this line, as itself or as one of its occurrences; the nearest one.
 const Incident* same_place(const Case& reading, const Incident& wanted) {
@@ -86,7 +88,8 @@ std::string_view lines_of(const Log& log, i64 first, i64 last) {
   std::size_t begin = 0;
   for (i64 line = 1; line < first && begin != std::string::npos; ++line) begin = log.text.find('\n', begin) + 1;
   std::size_t end = begin;
-  for (i64 line = first; line <= last && end < log.text.size(); ++line) end = std::min(log.text.find('\n', end), log.text.size() - 1) + 1;
+  for (i64 line = first; line <= last && end < log.text.size(); ++line)
+    end = std::min(log.text.find('\n', end), log.text.size() - 1) + 1;
   return std::string_view(log.text).substr(begin, end - begin);
 }
 
@@ -108,10 +111,12 @@ bool names_memory(const Incident& incident) {
 /// Whether the failure's own lines print the size, rather than the exact form having computed or gathered it.
 bool is_printed(std::string_view text, const Bytes& size) {
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool digit = text[i] >= '0' && text[i] <= '9', begins = i == 0 || ((text[i - 1] < '0' || text[i - 1] > '9') && text[i - 1] != '.');
+    const bool digit = text[i] >= '0' && text[i] <= '9',
+               begins = i == 0 || ((text[i - 1] < '0' || text[i - 1] > '9') && text[i - 1] != '.');
     if (!digit || !begins) continue;
     std::string number(text.substr(i, 40));
-    if (const std::size_t blank = number.find_first_not_of("0123456789.,"); blank != number.npos && number[blank] == ' ')
+    if (const std::size_t blank = number.find_first_not_of("0123456789.,");
+        blank != number.npos && number[blank] == ' ')
       number.erase(blank, 1);
     if (agree(size, read_size(number))) return true;
   }
@@ -140,7 +145,8 @@ int main(int argc, char** argv) {
   }
   Tally sum;
   bool right = true;
-  fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", "without", "silent", "failures", "found", "sizes", "right", "alarms");
+  fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", "without", "silent", "failures", "found", "sizes", "right",
+             "alarms");
   for (const auto& [family, numbers_of_logs] : logs_of) {
     std::vector<const Parser*> parsers;
     for (const Parser* parser : all_parsers())
@@ -154,7 +160,9 @@ int main(int argc, char** argv) {
         for (const Incident& incident : reading.incidents)
           if (!incident.handled) {
             ++tally.alarms;
-            if (verbose) fmt::print("    alarm {}:{} {}\n", logs[i].name, incident.evidence.span.first_line, incident.evidence.excerpt);
+            if (verbose)
+              fmt::print("    alarm {}:{} {}\n", logs[i].name, incident.evidence.span.first_line,
+                         incident.evidence.excerpt);
           }
       for (const Incident& wanted : whole[i].incidents) {
         if (family_of(wanted) != family || wanted.handled) continue;
@@ -165,7 +173,9 @@ int main(int argc, char** argv) {
         ++tally.failures;
         const Incident* got = same_place(reading, wanted);
         if (got == nullptr) {
-          if (verbose) fmt::print("    missed {}:{} {}\n", logs[i].name, wanted.evidence.span.first_line, wanted.evidence.excerpt.substr(0, 220));
+          if (verbose)
+            fmt::print("    missed {}:{} {}\n", logs[i].name, wanted.evidence.span.first_line,
+                       wanted.evidence.excerpt.substr(0, 220));
           continue;
         }
         ++tally.found;
@@ -176,24 +186,29 @@ int main(int argc, char** argv) {
           ++tally.sizes;
           // Whether a bound is the device's or the program's is a question of the program's own words.
           const bool bound = number == &Oom::limit || number == &Oom::capacity;
-          const bool same = agree(wanted.oom.*number, got->oom.*number) ||
-                            (bound && (agree(wanted.oom.*number, got->oom.limit) ||
-                                       agree(wanted.oom.*number, got->oom.capacity)));
+          const bool same =
+              agree(wanted.oom.*number, got->oom.*number) ||
+              (bound && (agree(wanted.oom.*number, got->oom.limit) || agree(wanted.oom.*number, got->oom.capacity)));
           tally.right += same;
           if (!same && verbose)
             fmt::print("    {} {}:{} wanted {} got {} by {}: {}\n", name, logs[i].name, wanted.evidence.span.first_line,
-                       bytes_text((wanted.oom.*number)->count), got->oom.*number ? bytes_text((got->oom.*number)->count) : "nothing", got->evidence.reader,
+                       bytes_text((wanted.oom.*number)->count),
+                       got->oom.*number ? bytes_text((got->oom.*number)->count) : "nothing", got->evidence.reader,
                        wanted.evidence.excerpt.substr(0, 260));
         }
       }
     }
-    fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", family, tally.silent, tally.failures, tally.found, tally.sizes, tally.right, tally.alarms);
-    sum.silent += tally.silent, sum.failures += tally.failures, sum.found += tally.found, sum.sizes += tally.sizes, sum.right += tally.right;
+    fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", family, tally.silent, tally.failures, tally.found,
+               tally.sizes, tally.right, tally.alarms);
+    sum.silent += tally.silent, sum.failures += tally.failures, sum.found += tally.found, sum.sizes += tally.sizes,
+        sum.right += tally.right;
     sum.alarms += tally.alarms;
     // One miss of two failures says nothing.
     const bool found = tally.failures < least_failures || tally.found >= least_found * tally.failures;
-    right = right && tally.alarms == 0 && found && (tally.sizes < least_failures || tally.right >= least_sizes * tally.sizes);
+    right = right && tally.alarms == 0 && found &&
+            (tally.sizes < least_failures || tally.right >= least_sizes * tally.sizes);
   }
-  fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", "all", sum.silent, sum.failures, sum.found, sum.sizes, sum.right, sum.alarms);
+  fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", "all", sum.silent, sum.failures, sum.found, sum.sizes,
+             sum.right, sum.alarms);
   return right ? 0 : 1;
 }

@@ -1,0 +1,87 @@
+// Several runs in one log: where each begins, how it ended, and which of them the verdict is about.
+#include <string>
+
+#include <fmt/format.h>
+
+#include "catch.h"
+#include "oomdoctor/diagnose.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+std::string steps(int first, int last, double gib = 20) {
+  std::string text;
+  for (int i = first; i <= last; i += 10) text += fmt::format("step {} | loss 2.1 | allocated {:.2f} GiB\n", i, gib);
+  return text;
+}
+
+const std::string trace =
+    "Traceback (most recent call last):\n  File \"/home/user/project/train.py\", line 88, in <module>\n    main()\n";
+const std::string oom =
+    trace +
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of "
+    "39.39 GiB of which 118.00 MiB is free.\n";
+const std::string bug = trace + "ValueError: unknown optimizer\n";
+const std::string died = "train.sh: line 9: exit code 1\n";
+
+Report report_of(const std::string& log) { return diagnose({{"train.log", log}}); }
+std::string outcome_of(const std::string& log) { return report_of(log).verdict.outcome; }
+
+}  // namespace
+
+TEST_CASE("what ended a run is said where it was not memory", "[runs]") {
+  const Report ended = report_of(steps(10, 100) + bug);
+  CHECK(ended.verdict.outcome == "ended_otherwise");
+  REQUIRE(ended.verdict.end);
+  CHECK(ended.verdict.end->kind == "exception");
+  CHECK(ended.verdict.end->location.line == 14);
+  CHECK(ended.verdict.headline == "the run ended with `ValueError` (train.log:14)");
+  CHECK(ended.verdict.cause.empty());
+  CHECK(ended.fixes.empty());
+  // Logged, and the program went on.
+  CHECK(outcome_of(steps(10, 100) + bug + steps(110, 200)) == "no_oom");
+  // An echo of another process's death explains nothing.
+  CHECK(outcome_of(steps(10, 100) + trace + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n") ==
+        "no_oom");
+  // The exception of the failure itself is no other end.
+  CHECK(outcome_of(steps(10, 100) + oom) == "oom");
+}
+
+TEST_CASE("a kill that nobody explains is a sign, a kernel's line a failure", "[runs]") {
+  CHECK(outcome_of(steps(10, 100) + "Killed\n") == "possible_oom");
+  CHECK(outcome_of(steps(10, 100) + "Killed\nkernel: Out of memory: Killed process 4410 (python) total-vm:70214412kB, "
+                                    "anon-rss:64411020kB, file-rss:812kB, shmem-rss:0kB\n") == "oom");
+}
+
+TEST_CASE("the verdict is about the last run", "[runs]") {
+  const Report two = report_of(steps(10, 100) + oom + died + steps(10, 60) + bug);
+  CHECK(two.verdict.outcome == "ended_otherwise");
+  REQUIRE(two.runs.size() == 2);
+  CHECK(two.runs[0].outcome == "oom");
+  CHECK(two.runs[1].first_line == 16);
+  CHECK(two.verdict.headline == "2 runs; the last ended with `ValueError` (train.log:25); run 1 ran out of memory");
+
+  const Report again = report_of(steps(10, 300) + oom + died + "batch_size: 64\n" + steps(10, 10) + oom);
+  CHECK(again.verdict.outcome == "oom");
+  CHECK(again.verdict.incident == "incident-2");
+  CHECK(again.incidents[1].step == 10);
+  CHECK_FALSE(again.incidents[1].follows);
+
+  // The last one has no end yet: the one before it counts, until it gets further.
+  CHECK(outcome_of(steps(10, 300) + oom + died + steps(10, 60)) == "oom");
+  const Report further = report_of(steps(10, 100) + oom + died + steps(10, 400));
+  CHECK(further.verdict.outcome == "handled_oom");
+  CHECK(further.fixes.empty());
+}
+
+TEST_CASE("ranks of one job and batches that are tried again are no runs", "[runs]") {
+  std::string ranks;
+  for (int rank = 0; rank < 4; ++rank)
+    for (int i = 10; i <= 50; i += 10) ranks += fmt::format("[rank{}] step {} allocated 20.00 GiB\n", rank, i);
+  CHECK(report_of(ranks + "[rank3]: " + bug + "[rank0] step 60 allocated 20.00 GiB\n").runs.empty());
+  CHECK(report_of(steps(10, 100) + oom + steps(100, 200)).runs.empty());
+  std::string epochs;
+  for (int epoch = 0; epoch < 3; ++epoch) epochs += steps(10, 100);
+  CHECK(report_of(epochs + bug).runs.empty());
+}
