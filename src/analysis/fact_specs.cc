@@ -141,6 +141,7 @@ const std::vector<FactSpec>& fact_specs() {
        "dmesg -T | grep -i -E 'oom|killed process'"},
       {"host.limit_kill", truth, "the limit of a container or job was reached, not the machine's memory"},
       {"host.sigkill_only", truth, "killed by signal 9 and nobody says why"},
+      {"host.vanished", truth, "a process was gone without a word, not even that of a signal"},
       {"host.worker_killed", truth, "a data loader worker was killed"},
       {"host.bus_error", truth, "a bus error or a full /dev/shm"},
       {"host.allocation_failed", truth, "an allocation of host memory was refused"},

@@ -78,6 +78,9 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.virtual_limit", host && oom.message_format.ends_with("-virtual"));
   set_true("host.mapping_refused", host && oom.message_format == "mapping");
   set_true("host.sigkill_only", by({Agent::signal}));
+  set_true("host.vanished", by({Agent::signal}) && (oom.message_format == "ray-worker-died" ||
+                                                    oom.message_format == "workers-gone" ||
+                                                    oom.message_format == "launcher-kill"));
   set_true("host.denied", by({Agent::signal}) && story.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);

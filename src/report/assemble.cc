@@ -395,7 +395,9 @@ class Assembler {
     const std::string title = v.cause == "undetermined" ? "cause undetermined" : v.cause_title;
     if (!growth.empty() && growth_decided()) return fmt::format("{}: {}", title, growth);
     if (in.oom.agent == Agent::signal && in.oom.kind == OomKind::host)
-      return fmt::format("killed, and the log does not say by whom; {}{} ({})",
+      return fmt::format("{}; {}{} ({})",
+                         analysis_.facts.is_true("host.vanished") ? "a process vanished without a word"
+                                                                  : "killed, and the log does not say by whom",
                          v.cause == "undetermined" ? "" : "likeliest: ", title, place_of(location(in.evidence)));
     return fmt::format("{}: {}", title, deciding(in));
   }

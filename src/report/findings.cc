@@ -69,7 +69,7 @@ Finding failure(const Report& report, const ReportIncident& of) {
   Finding finding;
   finding.incident = &of;
   finding.rule = "undetermined";
-  finding.level = of.handled ? "warning" : "error";
+  finding.level = of.handled || report.verdict.outcome != "oom" ? "warning" : "error";
   finding.title = finding.text = incident_title(of);
   const bool own = names_own_line(of);
   finding.file = own ? of.frame->file : of.location.path;

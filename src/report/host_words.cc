@@ -14,7 +14,7 @@ namespace {
 using Title = std::pair<std::string_view, std::string_view>;
 
 /// Of forms that say more than who speaks.
-constexpr std::array<Title, 17> titles_of_forms = {{
+constexpr std::array<Title, 20> titles_of_forms = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes that it may use were full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
@@ -31,6 +31,9 @@ constexpr std::array<Title, 17> titles_of_forms = {{
     {"java-direct", "The Java machine's direct buffers were used up"},
     {"java-classes", "The Java machine's room for classes was full"},
     {"javascript-heap", "The heap of the JavaScript engine was full"},
+    {"ray-worker-died", "A Ray worker vanished without a word"},
+    {"workers-gone", "Background workers vanished without a word"},
+    {"launcher-kill", "The launcher ended its processes without a word, while host memory was nearly full"},
     {"mapping", "A file could not be mapped into memory"},
     {"winerror-1455", "Windows could promise no more memory: main memory and page file together were full"},
 }};

@@ -37,7 +37,10 @@ RUNS = {
     "fatal": [ROOT / "samples" / "stories" / "leak.log"],
     "handled": [ROOT / "samples" / "handled" / "accelerate.log"],
     "at_risk": [ROOT / "samples" / "stories" / "gpu_ramp.csv"],
-    "healthy": [ROOT / "samples" / "healthy" / "cuda_busy.log"],
+    "healthy": [ROOT / "samples" / "healthy" / "detectron2.log"],
+    "ended": [ROOT / "samples" / "healthy" / "cuda_busy.log"],
+    "killed": [ROOT / "samples" / "process_exit" / "bare.log"],
+    "overcome": [ROOT / "samples" / "several_runs" / "overcome.log"],
     "ranks": ["ranks"],
     "own_line": ["own.log"],
     "hostile": [f"a b{EVIL.replace('/', '')}.log", "bytes.log"],
@@ -120,8 +123,10 @@ class Formats(unittest.TestCase):
         self.assertRegex(result["partialFingerprints"]["primaryLocationLineHash"], r"^[0-9a-f]{32}:1$")
         self.assertEqual([place["id"] for place in result["relatedLocations"]],
                 [int(number) for number in re.findall(r"(?<!\\)\]\((\d+)\)", result["message"]["text"])])
-        self.assertEqual(self.results("healthy"), [])
-        self.assertEqual(self.results("at_risk")[0]["level"], "warning")
+        for run in ("healthy", "ended"):
+            self.assertEqual(self.results(run), [], run)
+        for run in ("at_risk", "killed", "overcome"):
+            self.assertEqual(self.results(run)[0]["level"], "warning", run)
 
     def test_paths_stay_in_the_working_directory(self):
         for run in RUNS:
@@ -137,8 +142,8 @@ class Formats(unittest.TestCase):
                                    self.path("junit", run)], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
             text = self.text("junit", run)
-            self.assertEqual("<failure " in text, run not in ("handled", "at_risk", "healthy"), run)
-            self.assertEqual("<system-out>" in text, run in ("handled", "at_risk"), run)
+            self.assertEqual("<failure " in text, run not in ("handled", "at_risk", "healthy", "ended", "killed", "overcome"), run)
+            self.assertEqual("<system-out>" in text, run in ("handled", "at_risk", "killed", "overcome"), run)
 
     def test_junit_has_a_case_for_each_rank(self):
         text = self.text("junit", "ranks")
@@ -177,7 +182,8 @@ class Formats(unittest.TestCase):
             self.assertEqual('oomdoctor_outcome{outcome="no_oom"} 1' in text, run == "healthy", run)
 
     def test_a_termination_message_is_short_and_begins_with_the_verdict(self):
-        first = {"fatal": "OUT OF MEMORY: ", "healthy": "NO SIGN OF MEMORY FAILURE"}
+        first = {"fatal": "OUT OF MEMORY: ", "healthy": "NO SIGN OF MEMORY FAILURE",
+                 "ended": "NOT A MEMORY FAILURE: ", "killed": "PERHAPS OUT OF MEMORY: "}
         for run in RUNS:
             message = self.text("k8s", run)
             self.assertLessEqual(len(message.encode()), 1024)
