@@ -87,9 +87,11 @@ void Lexicon::add(Role role, std::string_view text) {
       w.open_front = word.starts_with('*');
       w.open_back = word.size() > 1 && word.ends_with('*');
       split(word.substr(w.open_front ? 1 : 0, word.size() - (w.open_front ? 1 : 0) - (w.open_back ? 1 : 0)), '*',
-            [&](std::string_view text) { w.parts.emplace_back(text); });
+            [&](std::string_view piece) { w.parts.emplace_back(piece); });
     });
   });
+  if (phrase.empty() || phrase.front().words.empty() || phrase.back().words.empty())
+    throw std::invalid_argument("lexicon: a phrase begins and ends with a word: " + std::string(text));
   phrases_[static_cast<std::size_t>(role)].push_back(std::move(phrase));
 }
 
