@@ -6,10 +6,12 @@
 // Before procps 3.3.10 "used" included the page cache; the line "-/+ buffers/cache" has what was in use.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "parse/context.h"
 #include "parse/gauge.h"
 #include "parse/parser.h"
+#include "parse/recorded_rows.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
@@ -20,6 +22,14 @@ struct Scale {
   std::string_view unit;
   bool ambiguous = false;
 };
+
+/// By the total's magnitude.
+Scale scale_of(double total) {
+  if (total >= 4e9) return {1, "bytes", false};
+  if (total >= 4e6) return {static_cast<double>(KiB), "KiB", false};
+  if (total >= 4096) return {static_cast<double>(MiB), "MiB", false};
+  return {static_cast<double>(GiB), "GB", true};
+}
 
 /// The option of the command where it stands above, else the total's magnitude.
 Scale scale_of(double total, const Cursor& cursor) {
@@ -35,15 +45,14 @@ Scale scale_of(double total, const Cursor& cursor) {
   if (const auto command = find_behind(cursor, 3, "free -"))
     for (const Option& o : options)
       if (command->text.find(o.text) != command->text.npos) return o.scale;
-  if (total >= 4e9) return {1, "bytes", false};
-  if (total >= 4e6) return {kib, "KiB", false};
-  if (total >= 4096) return {mib, "MiB", false};
-  return {gib, "GB", true};
+  return scale_of(total);
 }
 
 bool has_letter(std::string_view cell) { return !cell.empty() && (cell.back() < '0' || cell.back() > '9'); }
 
-void tell(std::string_view total, std::string_view printed, Metric metric, const Match& m, Sink& sink) {
+/// `cursor`: where the command may stand; null in a table, whose rows are read alone.
+void tell(std::string_view total, std::string_view printed, Metric metric, const Cursor* cursor, Sink& sink,
+          std::optional<double> time = {}) {
   std::string cell(printed);
   std::replace(cell.begin(), cell.end(), ',', '.');  // of the caller's language
   std::size_t at = 0, at_total = 0;
@@ -62,14 +71,14 @@ void tell(std::string_view total, std::string_view printed, Metric metric, const
     r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
     r.unit = cell.substr(at);
   } else {
-    const Scale scale = scale_of(whole->value, m.cursor);
+    const Scale scale = cursor != nullptr ? scale_of(whole->value, *cursor) : scale_of(whole->value);
     r.value = number->value * scale.bytes;
     r.capacity = whole->value * scale.bytes;
     r.quantum = scale.bytes;
     r.unit = std::string(scale.unit);
     r.ambiguous_unit = scale.ambiguous;
   }
-  sink.reading(r);
+  sink.reading(r, {}, time);
 }
 
 /// "-/+ buffers/cache:   29187660   36786236" below the line.
@@ -80,17 +89,58 @@ void without_cache(const Match& m, Sink& sink) {
   const std::string_view cells = trimmed(std::string_view(line->text).substr(line->text.find(label) + label.size()));
   const std::size_t blank = std::min(cells.find(' '), cells.size());
   sink.claim_through(line->number);
-  tell(m[1], cells.substr(0, blank), Metric::host_used, m, sink);
-  tell(m[1], trimmed(cells.substr(blank)), Metric::host_available, m, sink);
+  tell(m[1], cells.substr(0, blank), Metric::host_used, &m.cursor, sink);
+  tell(m[1], trimmed(cells.substr(blank)), Metric::host_available, &m.cursor, sink);
 }
 
 void memory(const Match& m, Sink& sink) {
   const auto head = find_behind(m.cursor, 2, "total");
   if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
   if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
-  tell(m[1], m[2], Metric::host_used, m, sink);
-  tell(m[1], m[3], Metric::host_available, m, sink);
+  tell(m[1], m[2], Metric::host_used, &m.cursor, sink);
+  tell(m[1], m[3], Metric::host_available, &m.cursor, sink);
 }
+
+std::vector<std::string_view> cells_of(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos; at = line.find_first_not_of(" \t", at)) {
+    const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
+    cells.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return cells;
+}
+
+/// free's header under a time: its rows were printed by a loop, each with a date in the place of "Mem:".
+bool timed_header(std::string_view line, Layout& layout) {
+  const auto cells = cells_of(line);
+  const auto total = std::find(cells.begin(), cells.end(), "total");
+  if (total == cells.begin() || cells.end() - total < 6 || total[1] != "used" || total[2] != "free" ||
+      cells.back() != "available")
+    return false;
+  layout.columns.assign(total, cells.end());
+  layout.kind = "log";
+  return true;
+}
+
+bool timed_row(std::string_view line, const Layout& layout, Sink& sink) {
+  const auto time = read_time(line);
+  if (!time) return false;
+  const auto cells = cells_of(line.substr(time->length));
+  if (cells.size() < layout.columns.size()) return false;
+  const auto first = cells.end() - static_cast<std::ptrdiff_t>(layout.columns.size());
+  if (std::any_of(first, cells.end(), [](std::string_view c) { return c[0] < '0' || c[0] > '9'; })) return false;
+  tell(first[0], first[1], Metric::host_used, nullptr, sink, time->seconds);
+  tell(first[0], cells.back(), Metric::host_available, nullptr, sink, time->seconds);
+  return true;
+}
+
+constexpr Table tables[] = {{.name = "free_table/timed",
+                             .anchor = "buff/cache",
+                             .example_header = "date        total  used  free  shared  buff/cache  available",
+                             .example_row = "2025-02-01 10:00:00  257780  40112  61204  22  156464  214981",
+                             .header = timed_header,
+                             .rows = recorded_rows<timed_row>}};
 
 constexpr Pattern patterns[] = {
     checked(
@@ -107,6 +157,7 @@ constexpr Pattern patterns[] = {
 }  // namespace
 
 extern const Parser free_table;
-const Parser free_table{.name = "free_table", .title = "free", .source = "procps-ng: src/free.c", .patterns = patterns};
+const Parser free_table{
+    .name = "free_table", .title = "free", .source = "procps-ng: src/free.c", .patterns = patterns, .tables = tables};
 
 }  // namespace oomdoctor::parsers
