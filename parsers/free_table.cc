@@ -140,6 +140,7 @@ constexpr Table tables[] = {{.name = "free_table/timed",
                              .example_header = "date        total  used  free  shared  buff/cache  available",
                              .example_row = "2025-02-01 10:00:00  257780  40112  61204  22  156464  214981",
                              .header = timed_header,
+                             .sniff = nullptr,
                              .rows = recorded_rows<timed_row>}};
 
 constexpr Pattern patterns[] = {

@@ -192,11 +192,11 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
                                         [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
   if (largest != oom.others.end() && largest->pid != 0)
     facts.set("account.external_pid", number(static_cast<double>(largest->pid)), here);
-  const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
-    if (part && whole && whole->count > 0)
+  const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& all) {
+    if (part && all && all->count > 0)
       facts.set(name,
-                number(static_cast<double>(part->count) / static_cast<double>(whole->count),
-                       static_cast<double>(part->slack) / static_cast<double>(whole->count)),
+                number(static_cast<double>(part->count) / static_cast<double>(all->count),
+                       static_cast<double>(part->slack) / static_cast<double>(all->count)),
                 here);
   };
   share("account.external_share", external, oom.capacity);
