@@ -120,7 +120,17 @@ void ollama(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// It lives.
+void answers(const Match&, Sink& sink) { sink.remark("run/serving"); }
+
 constexpr Pattern patterns[] = {
+    checked({.name = "serving/answers",
+             .anchor = "HTTP/1.1\" 200",
+             .regex = R"("(?:GET|POST) [^"\r\n]{1,200} HTTP/1\.1" 200)",
+             .example = "INFO:     10.0.0.4:51922 - \"POST /v1/completions HTTP/1.1\" 200 OK",
+             .emit = answers,
+             .aside = true,
+             .source = "uvicorn: uvicorn/protocols/http/h11_impl.py"}),
     checked({.name = "serving/no_blocks",
              .anchor = "No available memory",
              .second_anchor = "the cache blocks",

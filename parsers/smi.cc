@@ -252,7 +252,8 @@ bool read_cell(std::string_view cell, const Column& column, Row& row) {
     const auto n = front_number(cell, at);
     if (!n) return row.card.name = cell, true;  // some call the card's name "gpu"
     if (at != cell.size() || n->decimals != 0 || n->value < 0 || n->value > 1024) return false;
-    row.card.index = static_cast<int>(n->value);
+    // A "gpu" that somebody put in front of "index" is the one that he counts by.
+    if (!row.card.index) row.card.index = static_cast<int>(n->value);
   } else if (plain == uuid) {
     row.card.uuid = cell;
   } else if (plain == bus) {

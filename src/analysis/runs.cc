@@ -49,13 +49,17 @@ bool is_of_incident(const Case& story, const Span& span) {
 /// Ends on the lines [first, last].
 std::optional<Ending> ending_between(const Case& story, i64 first, i64 last) {
   const i64 progress = story.last_progress ? story.last_progress->span.first_line : 0;
+  i64 served = 0;  // an exception of one request ends no server
+  for (const Event& event : story.remarks)
+    if (const auto* remark = std::get_if<Remark>(&event.what); remark != nullptr && remark->id == "run/serving")
+      served = std::max(served, event.evidence.span.first_line);
   const Event* best = nullptr;
   const EndSpec* of_best = nullptr;
   for (const Event& event : story.remarks) {
     const EndSpec* spec = spec_of(event);
     const i64 line = event.evidence.span.first_line;
     if (spec == nullptr || line < first || line > last || is_of_incident(story, event.evidence.span)) continue;
-    if (progress <= last && line < progress) continue;  // the program went on
+    if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program went on
     if (of_best == nullptr || spec->weight > of_best->weight ||
         (spec->weight == of_best->weight && line > best->evidence.span.first_line))
       best = &event, of_best = spec;

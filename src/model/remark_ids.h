@@ -27,6 +27,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"collateral/child_failed", "the launcher reports a failed child"},
     {"run/completed", "the work was finished"},
     {"run/went_on", "a later part of the work was finished: the next trial of a search"},
+    {"run/serving", "a server answers a request"},
     {"run/resumed", "the run continues from a checkpoint"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught"},
