@@ -243,7 +243,7 @@ void CaseBuilder::oom(Oom oom) {
   if (oom.caught)
     incident.handled_by = evidence();
   else
-    end_ = End{stream_id()};
+    end_ = End{stream_id(), false, false, line()};
   incident.oom = std::move(oom);
   incident.evidence = evidence();
   incident.where = where_;
@@ -414,6 +414,13 @@ RunPlace CaseBuilder::place() const {
   return place;
 }
 
+/// A bar at 0 %, or no bar: one that is drawn last, behind the exception that ended it, shows how far it came.
+bool CaseBuilder::begins_to_load() const {
+  const std::string_view text = mention_->line.text;
+  const std::size_t share = text.find('%');
+  return share == text.npos || (share > 0 && text[share - 1] == '0' && (share < 2 || text[share - 2] == ' '));
+}
+
 /// The job was started again.
 void CaseBuilder::begin_run() {
   end_.reset();
@@ -450,7 +457,7 @@ void CaseBuilder::setting(std::string_view name, std::string_view value) {
 void CaseBuilder::exit(const Exit& exit) {
   if (exit.signal || exit.code.value_or(0) != 0) {
     end_run();
-    end_ = End{stream_id(), true};
+    end_ = End{stream_id(), true, false, line()};
   }
   i64& count = case_.remark_counts["exit"];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
@@ -461,16 +468,16 @@ void CaseBuilder::exit(const Exit& exit) {
 
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
-  if (name == "run/time_limit" || name == "run/cancelled") end_ = End{stream_id(), true, true};
-  if (name == "end/exception" && !(end_ && end_->exited)) end_ = End{stream_id()};
+  if (name == "run/time_limit" || name == "run/cancelled") end_ = End{stream_id(), true, true, line()};
+  if (name == "end/exception" && !(end_ && end_->exited)) end_ = End{stream_id(), false, false, line()};
   if (name == "run/attempt") {
     const double attempt = number.value_or(1);
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run();
     last_attempt_ = std::max(attempt, last_attempt_);
   }
   // A program loads its model once: behind its end, somebody starts it anew.
-  const bool anew = name == "run/resumed" || (name == "phase/load" && !where_.rank);
-  if (anew && end_ && (end_->exited || end_->stream == stream_id()))
+  const bool anew = name == "run/resumed" || (name == "phase/load" && !where_.rank && begins_to_load());
+  if (anew && end_ && line() > end_->line && (end_->exited || end_->stream == stream_id()))
     begin_run();
   else if (name == "run/resumed")
     end_run();

@@ -109,6 +109,7 @@ class CaseBuilder : public Sink {
   void end_run();
   void begin_run();
   RunPlace place() const;
+  bool begins_to_load() const;
   void tell_silent_death();
   StreamId stream_id() const;
   Stream& stream();
@@ -150,6 +151,7 @@ class CaseBuilder : public Sink {
     StreamId stream;
     bool exited = false;  ///< a launcher or a shell says so, not the process itself
     bool of_job = false;  ///< a scheduler ended all of it
+    i64 line = 0;
   };
   std::optional<End> end_;
   RunPlace place_;                  ///< the run that is told now

@@ -188,7 +188,8 @@ inline Report fatal() {
       "GPU 0 was full at step 1000: live tensors grew from 15.40 to 21.42 GiB, and 1.50 GiB more did not fit in "
       "the 1.06 GiB left (train.log:2001)",
       "i1",
-      {"retry_with_change", "add up loss.item() instead of loss"}};
+      {"retry_with_change", "add up loss.item() instead of loss"},
+      std::nullopt};
   return report;
 }
 
@@ -235,7 +236,8 @@ inline Report handled() {
       0.44,
       "Rank 1 could not get 512.00 MiB in the evaluation 7 times and went on each time (logs/rank1.log:301)",
       "i1",
-      {"retry_unchanged", ""}};
+      {"retry_unchanged", ""},
+      std::nullopt};
   return report;
 }
 
@@ -264,7 +266,7 @@ inline Report healthy() {
   series.trend.confidence = 0.9;
   series.trend.why = "rises by 1.10 GiB at the start and stays there";
   report.series = {series};
-  report.verdict = {"no_oom", "", "", 0.9, "", std::nullopt, {"retry_unchanged", ""}};
+  report.verdict = {"no_oom", "", "", 0.9, "", std::nullopt, {"retry_unchanged", ""}, std::nullopt};
   return report;
 }
 
@@ -287,7 +289,8 @@ inline Report at_risk() {
       0.81,
       "allocated memory grows by 7.59 MiB a step since step 200; 79.15 GiB are full near step 7600 (train.log:1811)",
       std::nullopt,
-      {"retry_with_change", "add up loss.item() instead of loss"}};
+      {"retry_with_change", "add up loss.item() instead of loss"},
+      std::nullopt};
   return report;
 }
 
