@@ -431,7 +431,7 @@ class Assembler {
     const std::string_view line = std::string_view(end.location.excerpt);
     const std::size_t prefix = std::min(peel_prefix(line).length, line.size());
     const std::string name(line.substr(prefix, line.find(':', prefix) - prefix));
-    const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind));
+    const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
     return fmt::format("{} ({})", what, place_of(end.location));
   }
 

@@ -78,7 +78,18 @@ std::string outcome_words(std::string_view outcome) {
   return look_up(table, outcome);
 }
 
-std::string_view ending_words(std::string_view kind) {
+std::string_view ending_words(std::string_view kind, std::string_view line) {
+  using Exact = std::pair<std::string_view, std::string_view>;
+  constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
+                                               {"misaligned address", "a misaligned address on the device"},
+                                               {"assert", "a failed assertion on the device"},
+                                               {"Xid", "an Xid error of the GPU"},
+                                               {"PREEMPT", "a preemption"},
+                                               {"Segmentation fault", "a segmentation fault"},
+                                               {"panic", "a panic"}});
+  if (kind == "device_error" || kind == "cancelled" || kind == "crash")
+    for (const auto& [word, words] : exact)
+      if (line.find(word) != line.npos) return words;
   constexpr std::array<std::pair<std::string_view, std::string_view>, 10> table = {
       {{"exception", "an exception"},
        {"crash", "a crash"},

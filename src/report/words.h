@@ -11,7 +11,8 @@
 namespace oomdoctor {
 
 std::string outcome_words(std::string_view outcome);   ///< "OUT OF MEMORY"
-std::string_view ending_words(std::string_view kind);  ///< "a time limit", of RunEnd::kind
+/// "a time limit", of RunEnd::kind, or more exactly what the line itself says.
+std::string_view ending_words(std::string_view kind, std::string_view line);
 std::string phase_words(std::string_view phase);       ///< "in the backward pass"; "" for ""
 std::string shape_words(std::string_view shape);       ///< "grows faster and faster"
 std::string retry_words(const Retry& retry);           ///< "no: the same run would fail again"
