@@ -183,8 +183,9 @@ std::optional<double> moment_of(const Line& line) {
 /// one of much later.
 void invoked(const Match& m, Sink& sink) {
   const auto begin = moment_of(m.cursor.line());
-  bool named = false;
+  bool named = false, of_group = false;
   m.cursor.forward(block_lines, [&](const Line& line) {
+    of_group |= line.text.find("mem_cgroup_oom") != line.text.npos;  // in the call trace
     const auto now = line.text.find("illed process") == line.text.npos ? std::nullopt : moment_of(line);
     if (begin && now && *now - *begin > longest_block) return false;
     for (const std::string_view word : {"Killed process", "oom-kill:constraint=", "Kill process"})
@@ -192,7 +193,7 @@ void invoked(const Match& m, Sink& sink) {
     return !named && line.text.find("invoked oom-killer") == line.text.npos;
   });
   if (named) return;
-  sink.oom(host_failure(Agent::kernel, "oom-killer-invoked"));
+  sink.oom(host_failure(of_group ? Agent::cgroup : Agent::kernel, "oom-killer-invoked"));
 }
 
 /// The counters of a group ("memory.events"), printed by people who look for the reason of a death.

@@ -10,6 +10,13 @@ namespace {
 
 bool holds_memory(const Printed& printed) { return !printed.values.empty(); }
 
+/// The line's own words tell that a bare "free" or "used" is not the device's: msg="system memory" free="900.1 MiB".
+Metric metric_on(std::string_view line, Metric printed) {
+  const bool host = line.find("system memory") != line.npos || line.find("host memory") != line.npos;
+  if (!host) return printed;
+  return printed == Metric::free ? Metric::host_available : printed == Metric::used ? Metric::host_used : printed;
+}
+
 void tell(const Match& m, Sink& sink) {
   const Printed& printed = *m.printed;
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
@@ -19,7 +26,9 @@ void tell(const Match& m, Sink& sink) {
     Where where;
     where.device = v.device;
     sink.at(where);
-    sink.reading(v.reading, printed.step);
+    Reading reading = v.reading;
+    reading.metric = metric_on(m.text, reading.metric);
+    sink.reading(reading, printed.step);
   }
 }
 

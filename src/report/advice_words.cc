@@ -39,7 +39,13 @@ std::string still_growing_words(const Report& report) {
     return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
   };
   const auto found = std::find_if(report.series.begin(), report.series.end(), grows);
-  if (found == report.series.end()) return {};
+  if (found == report.series.end()) {
+    // Few values are not dismissed where they rise.
+    const auto few = std::find_if(report.series.begin(), report.series.end(), [](const ReportSeries& of) {
+      return of.trend.shape == "too_short" && of.x_unit == "step" && of.trend.why.starts_with("rises by");
+    });
+    return few == report.series.end() ? "" : series_title(report, *few) + " " + few->trend.why;
+  }
   std::string text = fmt::format("{}: {}", series_title(report, *found), growth_words(*found));
   if (const std::string relation = relation_words(report, *found); !relation.empty()) text += "; " + relation;
   if (const std::string when = forecast_words(report, *found); !when.empty())

@@ -53,12 +53,7 @@ void add_incident(Document& page, const Report& report, const ReportIncident& of
     page.add("</p>\n");
     if (!of.frame->code.empty()) page.add("<pre><code>{}</code></pre>\n", html_inline(of.frame->code));
   }
-  std::vector<Location> after;
-  for (const auto& other : report.incidents)
-    if (other.follows == of.id) after.push_back(other.location);
-  if (!after.empty())
-    page.add("<p>Then {} as a consequence, at <code>{}</code>.</p>\n",
-             plural(static_cast<std::int64_t>(after.size()), "failure", "failures"), html_inline(places(after, 6)));
+  for (const std::string& words : following_words(report, of, 6)) page.add("<p>Then {}.</p>\n", html_inline(words));
   page.add("</article>\n");
 }
 

@@ -106,15 +106,7 @@ void add_one(Page& page, const Report& report, const ReportIncident& of) {
   page.text("  --> ", place_line(of));
   add_excerpt(page, of);
   add_frame(page, of);
-  std::vector<Location> after;
-  for (const auto& other : report.incidents)
-    if (other.follows && *other.follows == of.id) after.push_back(other.location);
-  if (!after.empty())
-    page.text("  then: ",
-              fmt::format("{} as a consequence, at {}",
-                          plural(static_cast<std::int64_t>(after.size()), "failure", "failures"),
-                          plain_line(places(after, 3))),
-              3);
+  for (const std::string& words : following_words(report, of, 3)) page.text("  then: ", plain_line(words), 3);
 }
 
 }  // namespace

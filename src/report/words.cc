@@ -234,6 +234,25 @@ std::string percent_text(double share) {
 // "path:line" is what editors and terminals make a link of.
 std::string place(const Location& at) { return fmt::format("{}:{}", at.path, at.line); }
 
+std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most) {
+  std::vector<Location> alike, echoes;
+  for (const ReportIncident& other : report.incidents) {
+    if (other.follows != of.id) continue;
+    // A rank that asked for memory of its own and was refused ran out by itself.
+    const bool own = other.kind == of.kind && other.requested_bytes && other.rank && of.rank && other.rank != of.rank;
+    (own ? alike : echoes).push_back(other.location);
+  }
+  std::vector<std::string> words;
+  const auto count = [](const std::vector<Location>& all) { return static_cast<std::int64_t>(all.size()); };
+  if (!alike.empty())
+    words.push_back(
+        fmt::format("the same on {}, at {}", plural(count(alike), "other rank", "other ranks"), places(alike, most)));
+  if (!echoes.empty())
+    words.push_back(
+        fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"), places(echoes, most)));
+  return words;
+}
+
 std::string places(const std::vector<Location>& all, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {

@@ -10,7 +10,7 @@
 
 namespace oomdoctor {
 
-std::string outcome_words(std::string_view outcome);   ///< "OUT OF MEMORY"
+std::string outcome_words(std::string_view outcome);  ///< "OUT OF MEMORY"
 /// "a time limit", of RunEnd::kind, or more exactly what the line itself says.
 std::string_view ending_words(std::string_view kind, std::string_view line);
 std::string phase_words(std::string_view phase);       ///< "in the backward pass"; "" for ""
@@ -20,6 +20,10 @@ std::string series_name(const ReportSeries& series);   ///< "allocated", "alloca
 std::string incident_title(const ReportIncident& of);  ///< "GPU 0 ran out of memory at step 1000, in the backward pass"
 std::string incident_circumstances(const ReportIncident& of);  ///< "rank 3, host gpu-01, pid 4712"; may be ""
 std::string saving_words(const ReportFix& fix);                ///< "saves 2.10 to 4.20 GiB"; "" when unknown
+
+/// Of the failures behind `of`: "the same on 3 other ranks, at a.log:7, …", "2 failures as a consequence, at …"; each
+/// names at most `most` places. May be empty.
+std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
 
 /// What memory, where: "GPU 0", "the host", …
 std::string memory_name(const ReportIncident& of);

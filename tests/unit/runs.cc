@@ -1,10 +1,12 @@
 // Several runs in one log: where each begins, how it ended, and which of them the verdict is about.
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
+#include "report/words.h"
 
 using namespace oomdoctor;
 
@@ -84,4 +86,23 @@ TEST_CASE("ranks of one job and batches that are tried again are no runs", "[run
   std::string epochs;
   for (int epoch = 0; epoch < 3; ++epoch) epochs += steps(10, 100);
   CHECK(report_of(epochs + bug).runs.empty());
+}
+
+TEST_CASE("a rank that asked for memory of its own is no consequence of another", "[runs]") {
+  const auto refused = [](int rank, const char* asked) {
+    return fmt::format(
+        "[rank{}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of "
+        "39.39 "
+        "GiB of which 118.00 MiB is free.\n",
+        rank, asked, rank);
+  };
+  const Report ranks = report_of(refused(0, "512.00 MiB") + refused(1, "514.00 MiB") + refused(2, "516.00 MiB"));
+  REQUIRE(ranks.incidents.size() == 3);
+  CHECK(following_words(ranks, ranks.incidents[0], 3) ==
+        std::vector<std::string>{"the same on 2 other ranks, at train.log:2, 3"});
+}
+
+TEST_CASE("few values that rise are not dismissed", "[runs]") {
+  const Report few = report_of(steps(10, 10, 5) + steps(20, 20, 9) + steps(30, 30, 14) + steps(40, 40, 20));
+  CHECK(few.verdict.headline.find("rises by 300% over 4 values") != std::string::npos);
 }
