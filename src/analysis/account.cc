@@ -78,6 +78,24 @@ int stray_contexts(const std::vector<OtherProcess>& others) {
   return most >= 2 ? most : 0;
 }
 
+/// Sizes that two processes print of one of them a moment apart.
+bool same_size(const Bytes& a, const Bytes& b) {
+  constexpr double apart = 0.02;
+  return std::abs(static_cast<double>(a.count - b.count)) <= apart * static_cast<double>(std::max(a.count, b.count));
+}
+
+/// The rank of this job that is the named process: it reports that very size as its own, on a device of this number.
+const Incident* sibling_behind(const Case& story, const Incident& incident, const OtherProcess& process) {
+  const Where& here = incident.where;
+  for (const Incident& other : story.incidents) {
+    const Where& there = other.where;
+    if (&other == &incident || !other.oom.process || !here.rank || !there.rank || here.rank == there.rank) continue;
+    if (here.device != there.device || here.host != there.host || incident.run.number != other.run.number) continue;
+    if (there.pid ? *there.pid == process.pid : same_size(*other.oom.process, process.used)) return &other;
+  }
+  return nullptr;
+}
+
 /// Batch systems count the whole job, kernels one process of it.
 std::string host_share(const Oom& oom) {
   if (!oom.process_name.empty()) return "process " + oom.process_name;
@@ -239,6 +257,18 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (!left) return;
   const Bytes missing = *oom.request - *left;
   if (missing.count > 0) facts.set("account.need", std::optional(missing + margin), here);
+}
+
+void sibling_facts(const Case& story, const Incident& incident, Facts& facts) {
+  for (const OtherProcess& process : incident.oom.others) {
+    const Incident* sibling = process.pid != 0 ? sibling_behind(story, incident, process) : nullptr;
+    if (sibling == nullptr) continue;
+    const std::vector<Evidence> both{incident.evidence, sibling->evidence};
+    facts.set("account.sibling_rank", Value{Number{static_cast<double>(*sibling->where.rank), 0}}, both);
+    facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, both);
+    facts.set("account.sibling", process.used, both);
+    return;
+  }
 }
 
 }  // namespace oomdoctor

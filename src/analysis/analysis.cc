@@ -108,6 +108,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   const Incident* primary = out.primary ? &story.incidents[*out.primary] : nullptr;
   if (primary != nullptr) {
     message_facts(*primary, known_capacity(story, *primary, options), out.facts);
+    sibling_facts(story, *primary, out.facts);
     phase_facts(story, *primary, out.phases[*out.primary], out.facts);
     host_facts(story, *primary, out.facts);
   } else {

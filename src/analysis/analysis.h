@@ -65,6 +65,8 @@ std::optional<Account> account_of(const Incident& incident);
 /// `capacity`: of the device, where another line than the message tells it.
 void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);                             // account.cc: oom.*, account.*
+/// Another rank of this job among the processes that the message names.
+void sibling_facts(const Case& story, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
 Phase phase_of(const Case& story, const Incident& incident);  // phases.cc
 void phase_facts(const Case& story, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*

@@ -57,6 +57,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"account.oversubscribed", truth, "more is allocated than the device has: the driver spills into host memory"},
       {"account.stray_contexts", count,
        "other processes of nearly equal, context-like size: ranks of the same job on this device"},
+      {"account.sibling", bytes, "what another rank of this job holds of this device"},
+      {"account.sibling_rank", count, "that rank"},
+      {"account.sibling_pid", count, "its process"},
       {"account.need", bytes, "what must be freed for the failed step to fit, with the margin"},
       {"account.margin", bytes, "the part of the need that is safety: 5 % of the device"},
       // The run.
