@@ -57,6 +57,27 @@ bool is_python(std::string_view process) {
          std::any_of(names.begin(), names.end(), [&](std::string_view name) { return process.starts_with(name); });
 }
 
+/// Data loader workers: they are counted, one of them died, or one of their frames stands in the traceback.
+bool uses_loader(const Case& story, const Incident& incident) {
+  if (incident.oom.agent == Agent::worker || story.coverage.by_parser.contains("dataloader")) return true;
+  if (const auto workers = story.settings.find("num_workers"); workers != story.settings.end())
+    return workers->second.value != "0";
+  const auto loads = [](const Frame& f) {
+    return f.file.find("utils/data/") != std::string::npos || f.function.find("DataLoader") != std::string::npos ||
+           f.code.find("loader") != std::string::npos;
+  };
+  return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), loads) ||
+         incident.oom.process_name.starts_with("pt_data") || incident.oom.process_name.starts_with("pt_main");
+}
+
+/// What the job asked for is the limit at which a scheduler kills.
+std::optional<i64> asked_by_job(const Case& story, const Oom& oom) {
+  const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
+  const auto asked = story.settings.find("job_memory");
+  if (oom.limit || !by_scheduler || asked == story.settings.end()) return std::nullopt;
+  return read_capacity(asked->second.value);
+}
+
 }  // namespace
 
 void host_facts(const Case& story, const Incident& primary, Facts& facts) {
@@ -88,6 +109,10 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   const bool heap = host && is_heap(oom.message_format);
   set_true("host.pinned_failed", pinned);
   set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
+  constexpr i64 some_pages = 64 * KiB;
+  set_true("host.tiny_request",
+           by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 && oom.request->count <= some_pages);
+  set_true("host.loader", uses_loader(story, primary));
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
@@ -97,6 +122,8 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   if (host) {
     facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
+    if (const auto asked = asked_by_job(story, oom))
+      facts.set("host.limit", Bytes{*asked, 0}, {story.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);

@@ -306,7 +306,8 @@ void add_doubts(const Candidate& fix, Prescription& out) {
 
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts) {
   Prescription out;
-  const auto need = facts.number("account.need");
+  // Before the model is whole nobody knows what it needs: what was missing then is the least of it.
+  const auto need = facts.is_true("phase.load") ? std::nullopt : facts.number("account.need");
   const double margin = facts.number("account.margin").value_or(0);
   const bool failed = facts.find("oom.kind") != nullptr;
   std::vector<Candidate> candidates;

@@ -309,9 +309,10 @@ RateText rate_text(const ReportEstimate& of) {
 
 std::string account_title(const ReportIncident& of) {
   const ReportAccount& account = *of.account;
-  const bool of_limit = of.kind == "host" && !of.capacity_bytes;
-  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes),
-                                  of_limit ? "the limit" : memory_name(of));
+  const bool of_limit = !of.capacity_bytes;
+  const std::string of_device = of.kind == "host" ? "the limit" : "the allocator's limit on " + memory_name(of);
+  std::string title =
+      fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), of_limit ? of_device : memory_name(of));
   if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
     title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
   return title;

@@ -1,0 +1,341 @@
+// What a log tells of the machine and of the job around a failure: how much the job asked for, which limit or threshold
+// held, what was free at start, what the weights took, how far loading had come. None of these lines is a failure; next
+// to one they decide.
+//
+// One row is one statement: the words, the place of its value, and the name under which it is kept (the fact
+// settings.NAME, src/analysis/fact_specs.cc). The last print wins.
+#include <string>
+
+#include "parse/context.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+/// A string that a template can take.
+template <std::size_t N>
+struct Text {
+  char data[N]{};
+  consteval Text(const char (&text)[N]) { std::copy_n(text, N, data); }
+  constexpr std::string_view view() const { return {data, N - 1}; }
+};
+
+/// The value as it stands, in `unit` where a number has none of its own.
+template <Text key, Text unit>
+void keep(const Match& m, Sink& sink) {
+  std::string value(m[1]);
+  const bool bare = !value.empty() && value.back() >= '0' && value.back() <= '9';
+  if (bare && !unit.view().empty()) value.append(" ").append(unit.view());
+  sink.setting(key.view(), value);
+}
+
+/// Slurm and the shells count in units of 1,024 and write "16G".
+template <Text key>
+void keep_short(const Match& m, Sink& sink) {
+  std::string value(m[1]);
+  const char last = value.back();
+  if (last >= '0' && last <= '9')
+    value += " MiB";
+  else
+    value.pop_back(), value.append(" ").append(1, last >= 'a' ? static_cast<char>(last - 'a' + 'A') : last).append("iB");
+  sink.setting(key.view(), value);
+}
+
+/// Pages of 4 KiB, as x86 has them.
+void machine_memory(const Match& m, Sink& sink) {
+  sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
+}
+
+/// "45 of 51" shards.
+void shards(const Match& m, Sink& sink) {
+  sink.setting("shards_loaded", m[1]);
+  sink.setting("shards", m[2]);
+}
+
+/// The limit that the compiler aimed at, and what it came to.
+void remat_floor(const Match& m, Sink& sink) {
+  sink.setting("remat_limit", m[1]);
+  sink.setting("remat_floor", m[2]);
+}
+
+/// "27.50M" of a TPU's runtime is MiB.
+void largest_free(const Match& m, Sink& sink) { sink.setting("largest_free", std::string(m[1]) + "iB"); }
+
+/// The card as TensorFlow found it.
+void found_card(const Match& m, Sink& sink) {
+  sink.setting("capacity", m[1]);
+  if (m.has(2)) sink.setting("free_at_start", m[2]);
+}
+
+constexpr Pattern patterns[] = {
+    // What the job asked for.
+    checked({.name = "circumstances/slurm_request",
+             .anchor = "--mem=",
+             .regex = R"((?:^#SBATCH |\b(?:srun|sbatch|salloc) [^\r\n]{0,200}?)--mem=([1-9]\d{0,7}[KMGT]?)\b)",
+             .captures = 1,
+             .example = "#SBATCH --mem=16G",
+             .emit = keep_short<"job_memory">,
+             .aside = true,
+             .source = "Slurm: sbatch(1)"}),
+    checked({.name = "circumstances/snakemake_request",
+             .anchor = "mem_mb=",
+             .regex = R"(\bresources: [^\r\n]{0,200}?\bmem_mb=([1-9]\d{0,7})\b)",
+             .captures = 1,
+             .example = "    resources: mem_mb=4000, mem_mib=3815, disk_mb=1000",
+             .emit = keep<"job_memory", "MB">,
+             .aside = true,
+             .source = "Snakemake: snakemake/logging.py"}),
+    checked({.name = "circumstances/pbs_request",
+             .anchor = "#PBS",
+             .regex = R"(^#PBS -l [^\r\n]{0,200}?\b(?:p?mem|vmem)=([1-9]\d{0,7}[kmgtKMGT])[bB]\b)",
+             .captures = 1,
+             .example = "#PBS -l select=1:ncpus=8:mem=32gb",
+             .emit = keep_short<"job_memory">,
+             .aside = true,
+             .source = "PBS: qsub(1)"}),
+    checked({.name = "circumstances/grid_engine_request",
+             .anchor = "h_vmem=",
+             .regex = R"((?:^#\$ |\bqsub )[^\r\n]{0,200}?\bh_vmem=([1-9]\d{0,7}[kmgKMG]))",
+             .captures = 1,
+             .example = "#$ -l h_vmem=8G",
+             .emit = keep_short<"job_memory">,
+             .aside = true,
+             .source = "Grid Engine: queue_conf(5)"}),
+    // The machine and the kernel's killer.
+    checked({.name = "circumstances/map_count",
+             .anchor = "max_map_count",
+             .regex = R"(\bvm\.max_map_count ?= ?(\d{3,9})\b)",
+             .captures = 1,
+             .example = "vm.max_map_count = 65530",
+             .emit = keep<"max_map_count", "">,
+             .aside = true,
+             .source = "linux: Documentation/admin-guide/sysctl/vm.rst"}),
+    checked({.name = "circumstances/overcommit",
+             .anchor = "overcommit_memory",
+             .regex = R"(\bvm\.overcommit_memory ?= ?([012])\b)",
+             .captures = 1,
+             .example = "vm.overcommit_memory = 2",
+             .emit = keep<"overcommit_memory", "">,
+             .aside = true,
+             .source = "linux: Documentation/admin-guide/sysctl/vm.rst"}),
+    checked({.name = "circumstances/commit_limit",
+             .anchor = "CommitLimit:",
+             .regex = R"(\bCommitLimit: {1,12}(\d{3,14} kB)\b)",
+             .captures = 1,
+             .example = "CommitLimit:    66011172 kB",
+             .emit = keep<"commit_limit", "">,
+             .aside = true,
+             .source = "linux: fs/proc/meminfo.c"}),
+    checked({.name = "circumstances/committed",
+             .anchor = "Committed_AS:",
+             .regex = R"(\bCommitted_AS: {1,12}(\d{3,14} kB)\b)",
+             .captures = 1,
+             .example = "Committed_AS:   47120112 kB",
+             .emit = keep<"committed", "">,
+             .aside = true,
+             .source = "linux: fs/proc/meminfo.c"}),
+    checked({.name = "circumstances/pages_of_machine",
+             .anchor = " pages RAM",
+             .regex = R"(\b(\d{3,12}) pages RAM$)",
+             .captures = 1,
+             .example = "[41.5] 130972 pages RAM",
+             .emit = machine_memory,
+             .aside = true,
+             .source = "linux: lib/show_mem.c"}),
+    checked({.name = "circumstances/swap_of_machine",
+             .anchor = "Total swap",
+             .regex = R"(\bTotal swap = (\d{1,14}kB)\b)",
+             .captures = 1,
+             .example = "[41.5] Total swap = 0kB",
+             .emit = keep<"machine_swap", "">,
+             .aside = true,
+             .source = "linux: mm/swap_state.c"}),
+    checked({.name = "circumstances/free_swap",
+             .anchor = "free_swap=",
+             .regex = R"(\bfree_swap="([\d.]{1,8} [KMGT]?i?B)\")",
+             .captures = 1,
+             .example = R"(msg="system memory" total="15.7 GiB" free="900.1 MiB" free_swap="612.4 MiB")",
+             .emit = keep<"free_swap", "">,
+             .aside = true,
+             .source = "ollama: llm/memory.go"}),
+    checked({.name = "circumstances/killer_asker",
+             .anchor = "invoked oom-killer",
+             .regex = R"((?:^|[\]:] {0,3})([^\s:\]\[]{1,40}) invoked oom-killer: )",
+             .captures = 1,
+             .example = "[41.5] mysqld invoked oom-killer: gfp_mask=0x201da, order=0, oom_score_adj=0",
+             .emit = keep<"killer_asker", "">,
+             .aside = true,
+             .source = "linux: mm/oom_kill.c"}),
+    checked({.name = "circumstances/group",
+             .anchor = "oom_memcg=",
+             .regex = R"(\boom_memcg=(/[^\s,]{1,200}))",
+             .captures = 1,
+             .example = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/jobs/7,"
+                        "task_memcg=/jobs/7,task=python,pid=9,uid=0",
+             .emit = keep<"memory_group", "">,
+             .aside = true,
+             .source = "linux: mm/oom_kill.c"}),
+    checked({.name = "circumstances/group_of_task",
+             .anchor = "killed as a result of",
+             .regex = R"(\bkilled as a result of limit of (/\S{1,200}))",
+             .captures = 1,
+             .example = "Task in /jobs/7/a killed as a result of limit of /jobs/7",
+             .emit = keep<"memory_group", "">,
+             .aside = true,
+             .source = "linux: mm/memcontrol.c"}),
+    checked({.name = "circumstances/group_of_stats",
+             .anchor = "Memory cgroup stats",
+             .regex = R"(\bMemory cgroup stats for (/[^\s:]{1,200}):)",
+             .captures = 1,
+             .example = "Memory cgroup stats for /jobs/7: cache:4KB rss:31648816KB",
+             .emit = keep<"memory_group", "">,
+             .aside = true,
+             .source = "linux: mm/memcontrol.c"}),
+    checked({.name = "circumstances/group_of_daemon",
+             .anchor = "systemd-oomd",
+             .regex = R"(systemd-oomd\[\d{1,10}\]: (?:Killed|Memory pressure for|Swap used) (/[^\s]{1,300}))",
+             .captures = 1,
+             .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
+                        "71.24% > 50.00% for > 20s with reclaim activity",
+             .emit = keep<"memory_group", "">,
+             .aside = true,
+             .source = "systemd: src/oom/oomd-manager.c"}),
+    checked({.name = "circumstances/pressure",
+             .anchor = "due to memory pressure",
+             .regex = R"(\bdue to memory pressure for \S{1,300} being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))",
+             .captures = 1,
+             .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
+                        "71.24% > 50.00% for > 20s with reclaim activity",
+             .emit = keep<"memory_pressure", "">,
+             .aside = true,
+             .source = "systemd: src/oom/oomd-manager.c"}),
+    checked({.name = "circumstances/ray_threshold",
+             .anchor = "memory usage threshold",
+             .regex = R"(\bexceeds the memory usage threshold of (0?\.\d{1,4}|1)\b)",
+             .captures = 1,
+             .example = "was 20.48GB / 31.07GB (0.659157), which exceeds the memory usage threshold of 0.65.",
+             .emit = keep<"kill_threshold", "">,
+             .aside = true,
+             .source = "ray: src/ray/raylet/node_manager.cc"}),
+    // The device before the work began.
+    checked({.name = "circumstances/tensorflow_found",
+             .anchor = "totalMemory: ",
+             .regex = R"(\btotalMemory: ([\d.]{1,8}[KMGT]iB) freeMemory: ([\d.]{1,8}[KMGT]iB))",
+             .captures = 2,
+             .example = "totalMemory: 5.93GiB freeMemory: 47.31MiB",
+             .emit = found_card,
+             .aside = true,
+             .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
+    checked({.name = "circumstances/tensorflow_card",
+             .anchor = "deviceMemorySize: ",
+             .regex = R"(\bdeviceMemorySize: ([\d.]{1,8}[KMGT]iB)\b)",
+             .captures = 1,
+             .example = "coreClock: 1.3285GHz coreCount: 56 deviceMemorySize: 15.90GiB deviceMemoryBandwidth: 681.88GiB/s",
+             .emit = found_card,
+             .aside = true,
+             .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
+    checked({.name = "circumstances/tensorflow_given",
+             .anchor = "Created TensorFlow device",
+             .regex = R"(\bCreated TensorFlow device \([^\r\n]{1,100}?:GPU:\d{1,2} with (\d{1,7} MB) memory\))",
+             .captures = 1,
+             .example = "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 104 MB memory) -> "
+                        "physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:1e.0, compute capability: 7.5)",
+             .emit = keep<"given_at_start", "">,
+             .aside = true,
+             .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
+    checked({.name = "circumstances/llama_cpp_free",
+             .anchor = " MiB free",
+             .regex = R"(\busing device \w{1,20} \([^\r\n]{1,80}?\)(?: \([^()\r\n]{1,60}\))? - (\d{1,7} MiB) free)",
+             .captures = 1,
+             .example = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3090) - 23892 MiB free",
+             .emit = keep<"free_at_start", "">,
+             .aside = true,
+             .source = "llama.cpp: src/llama.cpp"}),
+    checked({.name = "circumstances/unified_memory",
+             .anchor = "TF_FORCE_UNIFIED_MEMORY",
+             .regex = R"(\bTF_FORCE_UNIFIED_MEMORY['"]?[=:] ?['"]?(1|true|True)\b)",
+             .captures = 1,
+             .example = "+ export TF_FORCE_UNIFIED_MEMORY=1",
+             .emit = keep<"unified_memory", "">,
+             .aside = true,
+             .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
+    checked({.name = "circumstances/xla_fraction",
+             .anchor = "CLIENT_MEM_FRACTION",
+             .regex = R"(\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION['"]?[=:] ?['"]?(\d?\d?\.\d{1,4}|\d{1,2})\b)",
+             .captures = 1,
+             .example = "+ export XLA_PYTHON_CLIENT_MEM_FRACTION=2.0",
+             .emit = keep<"client_fraction", "">,
+             .aside = true,
+             .source = "jax: docs/gpu_memory_allocation.rst"}),
+    // What the program itself had learned.
+    checked({.name = "circumstances/remat_floor",
+             .anchor = "reduce memory use below",
+             .regex = R"(\bmemory use below ([\d.]{1,8}[KMGT]?i?B) \(\d{1,20} bytes\) by rematerialization; only reduced to )"
+                      R"(([\d.]{1,8}[KMGT]?i?B))",
+             .captures = 2,
+             .example = "hlo_rematerialization.cc:3005] Can't reduce memory use below 18.62GiB (19993068544 bytes) by "
+                        "rematerialization; only reduced to 39.85GiB (42791043072 bytes), down from 44.10GiB "
+                        "(47356837888 bytes) originally",
+             .emit = remat_floor,
+             .aside = true,
+             .source = "xla: xla/service/hlo_rematerialization.cc"}),
+    checked({.name = "circumstances/vllm_weights",
+             .anchor = "odel loading took",
+             .regex = R"(\b[Mm]odel loading took ([\d.]{1,8} Gi?B)\b)",
+             .captures = 1,
+             .example = "Model loading took 14.2714 GiB memory and 5.102234 seconds",
+             .emit = keep<"weights_memory", "">,
+             .aside = true,
+             .source = "vllm: vllm/v1/worker/gpu_model_runner.py"}),
+    checked({.name = "circumstances/vllm_weights_old",
+             .anchor = "odel weights took",
+             .regex = R"(\b[Mm]odel weights took ([\d.]{1,8} Gi?B)\b)",
+             .captures = 1,
+             .example = "Loading model weights took 14.2714 GB",
+             .emit = keep<"weights_memory", "">,
+             .aside = true,
+             .source = "vllm: vllm/worker/model_runner.py"}),
+    checked({.name = "circumstances/sglang_weights",
+             .anchor = "Load weight end",
+             .regex = R"(\bLoad weight end\.[^\r\n]{0,160}?mem usage=([\d.]{1,8} GB))",
+             .captures = 1,
+             .example = "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=21.90 GB, mem usage=166.40 GB.",
+             .emit = keep<"weights_memory", "">,
+             .aside = true,
+             .source = "sglang: python/sglang/srt/model_executor/model_runner.py"}),
+    checked({.name = "circumstances/load_type",
+             .anchor = "torch_dtype",
+             .regex = R"(\btorch_dtype['"]?[=:] ?['"]?(?:torch\.)?(bfloat16|float16|half|bf16|fp16)\b)",
+             .captures = 1,
+             .example = "model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=torch.bfloat16)",
+             .emit = keep<"load_type", "">,
+             .aside = true,
+             .source = "transformers: src/transformers/modeling_utils.py"}),
+    checked({.name = "circumstances/loading_shards",
+             .anchor = "checkpoint shards",
+             .regex = R"(\b[Ll]oading (?:\S{1,30} )?checkpoint shards: {1,3}\d{1,3}%[^\r\n]{0,200}? (\d{1,4})/(\d{1,4}) \[)",
+             .captures = 2,
+             .example = "Loading checkpoint shards:  44%|####      | 20/45 [00:31<00:40,  1.60s/it]",
+             .emit = shards,
+             .aside = true,
+             .source = "transformers: src/transformers/modeling_utils.py"}),
+    checked({.name = "circumstances/largest_free",
+             .anchor = "largest contiguous",
+             .regex = R"(\blargest contiguous region of free memory is ([\d.]{1,8}[KMGT]?)\b)",
+             .captures = 1,
+             .example = "There are 51.77M free. Due to fragmentation, the largest contiguous region of free memory is "
+                        "27.50M.",
+             .emit = largest_free,
+             .aside = true,
+             .source = "xla: tpu runtime"}),
+};
+
+}  // namespace
+
+extern const Parser circumstances;
+const Parser circumstances{.name = "circumstances",
+                           .title = "The machine and the job around a failure",
+                           .source = "Slurm, Linux, engines and frameworks",
+                           .patterns = patterns};
+
+}  // namespace oomdoctor::parsers
