@@ -41,6 +41,24 @@ void keep_short(const Match& m, Sink& sink) {
   sink.setting(key.view(), value);
 }
 
+template <Text name>
+void engine(const Match&, Sink& sink) {
+  sink.setting("engine", name.view());
+}
+
+/// A control group by its path, and the unit of systemd that it is.
+void group(const Match& m, Sink& sink) {
+  sink.setting("memory_group", m[1]);
+  const std::string_view unit = m[1].substr(m[1].rfind('/') + 1);
+  for (const std::string_view kind : {".slice", ".scope", ".service"})
+    if (unit.ends_with(kind)) sink.setting("memory_unit", unit);
+}
+
+void group_under_pressure(const Match& m, Sink& sink) {
+  group(m, sink);
+  if (m.has(2)) sink.setting("memory_pressure", m[2]);
+}
+
 /// Pages of 4 KiB, as x86 has them.
 void machine_memory(const Match& m, Sink& sink) {
   sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
@@ -172,7 +190,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/jobs/7,"
                         "task_memcg=/jobs/7,task=python,pid=9,uid=0",
-             .emit = keep<"memory_group", "">,
+             .emit = group,
              .aside = true,
              .source = "linux: mm/oom_kill.c"}),
     checked({.name = "circumstances/group_of_task",
@@ -180,7 +198,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bkilled as a result of limit of (/\S{1,200}))",
              .captures = 1,
              .example = "Task in /jobs/7/a killed as a result of limit of /jobs/7",
-             .emit = keep<"memory_group", "">,
+             .emit = group,
              .aside = true,
              .source = "linux: mm/memcontrol.c"}),
     checked({.name = "circumstances/group_of_stats",
@@ -188,25 +206,17 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bMemory cgroup stats for (/[^\s:]{1,200}):)",
              .captures = 1,
              .example = "Memory cgroup stats for /jobs/7: cache:4KB rss:31648816KB",
-             .emit = keep<"memory_group", "">,
+             .emit = group,
              .aside = true,
              .source = "linux: mm/memcontrol.c"}),
     checked({.name = "circumstances/group_of_daemon",
              .anchor = "systemd-oomd",
-             .regex = R"(systemd-oomd\[\d{1,10}\]: (?:Killed|Memory pressure for|Swap used) (/[^\s]{1,300}))",
-             .captures = 1,
+             .regex = R"(systemd-oomd\[\d{1,10}\]: Killed (/\S{1,300}))"
+                      R"((?: due to memory pressure for \S{1,300} being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))?)",
+             .captures = 2,
              .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
                         "71.24% > 50.00% for > 20s with reclaim activity",
-             .emit = keep<"memory_group", "">,
-             .aside = true,
-             .source = "systemd: src/oom/oomd-manager.c"}),
-    checked({.name = "circumstances/pressure",
-             .anchor = "due to memory pressure",
-             .regex = R"(\bdue to memory pressure for \S{1,300} being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))",
-             .captures = 1,
-             .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
-                        "71.24% > 50.00% for > 20s with reclaim activity",
-             .emit = keep<"memory_pressure", "">,
+             .emit = group_under_pressure,
              .aside = true,
              .source = "systemd: src/oom/oomd-manager.c"}),
     checked({.name = "circumstances/ray_threshold",
@@ -251,6 +261,15 @@ constexpr Pattern patterns[] = {
              .emit = keep<"free_at_start", "">,
              .aside = true,
              .source = "llama.cpp: src/llama.cpp"}),
+    checked({.name = "circumstances/block_limit",
+             .anchor = "size larger than",
+             .regex = R"(\bcan NOT allocate memory block with size larger than (\d{1,4} ?[KMGT]i?B)\b)",
+             .captures = 1,
+             .example = "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to "
+                        "allocate 6.56 GiB",
+             .emit = keep<"block_limit", "">,
+             .aside = true,
+             .source = "intel-extension-for-pytorch: csrc/gpu/runtime/CachingDeviceAllocator.cpp"}),
     checked({.name = "circumstances/unified_memory",
              .anchor = "TF_FORCE_UNIFIED_MEMORY",
              .regex = R"(\bTF_FORCE_UNIFIED_MEMORY['"]?[=:] ?['"]?(1|true|True)\b)",
@@ -267,6 +286,20 @@ constexpr Pattern patterns[] = {
              .emit = keep<"client_fraction", "">,
              .aside = true,
              .source = "jax: docs/gpu_memory_allocation.rst"}),
+    checked({.name = "circumstances/vllm_banner",
+             .anchor = "LLM engine (v",
+             .regex = R"(\bInitializing an? (?:V\d )?LLM engine \(v\d)",
+             .example = "INFO 02-03 20:14:12 [core.py:93] Initializing a V1 LLM engine (v0.11.2) with config: model='m'",
+             .emit = engine<"vLLM">,
+             .aside = true,
+             .source = "vllm: vllm/v1/engine/core.py"}),
+    checked({.name = "circumstances/sglang_banner",
+             .anchor = "server_args=ServerArgs(",
+             .regex = R"(\bserver_args=ServerArgs\()",
+             .example = "[2025-08-14 09:10:02] server_args=ServerArgs(model_path='m', dtype='auto')",
+             .emit = engine<"SGLang">,
+             .aside = true,
+             .source = "sglang: python/sglang/srt/entrypoints/engine.py"}),
     // What the program itself had learned.
     checked({.name = "circumstances/remat_floor",
              .anchor = "reduce memory use below",

@@ -178,6 +178,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
   set_true("oom.beyond_exabyte", oom.beyond_exabyte);
   set_true("oom.sizes_not_available", oom.sizes_not_available);
+  set_true("oom.on_chip", oom.message_format == "xla-vmem");
   const auto reserved = reserved_of(oom);
   facts.set("oom.request", oom.request, here);
   const std::optional<Bytes> whole =
@@ -221,8 +222,10 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   share("account.own_other_share", own, oom.capacity);
   const auto live =
       oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
-  share("account.allocated_share", live, oom.capacity || !oom.limit ? whole : oom.limit);
-  share("account.request_share", oom.request, oom.capacity || !oom.limit ? whole : oom.limit);
+  // TensorFlow's limit is what was left for it of the device when it started.
+  const bool of_whole = oom.capacity || !oom.limit || (whole && oom.agent == Agent::tf_bfc);
+  share("account.allocated_share", live, of_whole ? whole : oom.limit);
+  share("account.request_share", oom.request, of_whole ? whole : oom.limit);
   share("account.frag_ratio", oom.unallocated, reserved);
   facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)

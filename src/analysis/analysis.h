@@ -29,6 +29,7 @@ struct Account {
 struct Phase {
   std::string id;
   std::optional<Evidence> by;
+  std::string moment;  ///< of an engine's own start, finer than a phase: "profile_run", "graph_capture", "wake_up"
 };
 
 /// One rank beside the others: figures of the series that the diagnosis is about, or of the fullest such series where

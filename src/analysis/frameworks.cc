@@ -47,8 +47,8 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
 }
 
-/// By its own message, or by its files in the traceback.
-const Engine* engine_of(const Incident& incident) {
+/// By its own message, by its files in the traceback, or by its banner where nothing shows that it only helps a training.
+const Engine* engine_of(const Case& story, const Incident& incident) {
   const auto& frames = incident.oom.frames;
   for (const Engine& e : engines) {
     const auto of_engine = [&](const Frame& f) { return with_slashes(f.file).find(e.file) != std::string::npos; };
@@ -57,7 +57,11 @@ const Engine* engine_of(const Incident& incident) {
         std::any_of(frames.begin(), frames.end(), of_engine))
       return &e;
   }
-  return nullptr;
+  const auto banner = story.settings.find("engine");
+  if (banner == story.settings.end() || story.first_step || !frames.empty()) return nullptr;
+  const auto named = std::find_if(engines.begin(), engines.end(),
+                                  [&](const Engine& e) { return e.name == banner->second.value; });
+  return named == engines.end() ? nullptr : &*named;
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -95,16 +99,44 @@ constexpr auto without_steps = std::to_array<std::string_view>(
     {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
      "rapids", "faiss", "blender", "optix", "miner"});
 
+/// Words of a file's or a function's name: "run_inference.py" says what its program is for.
+bool names_work(const Frame& frame, std::initializer_list<std::string_view> words) {
+  const std::size_t slash = frame.file.find_last_of("/\\");
+  const std::string file = frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
+  for (const std::string& name : {file, frame.function})
+    for (std::size_t at = 0; at < name.size();) {
+      const std::size_t end = std::min(name.find_first_of("_.-<>", at), name.size());
+      const std::string_view word = std::string_view(name).substr(at, end - at);
+      if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+      at = end + 1;
+    }
+  return false;
+}
+
+/// The program's own files and functions say that it uses a model, and none that it trains one.
+bool only_uses_model(const Incident& incident) {
+  bool uses = false;
+  for (const Frame& frame : incident.oom.frames) {
+    if (names_work(frame, {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain"})) return false;
+    uses |= !frame.library &&
+            names_work(frame, {"inference", "infer", "predict", "prediction", "predictor", "serve", "server", "chat",
+                               "demo", "convert", "export", "quantize", "encode", "embed", "transcribe", "fold"});
+  }
+  return uses;
+}
+
 /// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
 /// steps, too: those of the sampler.
 void set_training(const Case& story, const Incident* incident, const Engine* by, Facts& facts) {
   const bool paints = by != nullptr && by->work == Engine::Work::paints;
   const bool steps = story.first_step && !paints;
   const bool uses = facts.is_true("framework.serving") || by != nullptr || facts.is_true("framework.diffusers") ||
-                    facts.is_true("phase.generation") ||
+                    facts.is_true("phase.generation") || (incident != nullptr && only_uses_model(*incident)) ||
                     (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
                                                       incident->oom.framework) != without_steps.end());
-  if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") || facts.is_true("trace.optimizer"))
+  if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
+    facts.set("run.trains", Value{false});  // the engine was preparing itself: no step of a training
+  else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") || facts.is_true("trace.optimizer"))
     facts.set("run.trains", Value{true});
   else if (uses)
     facts.set("run.trains", Value{false});
@@ -114,7 +146,7 @@ void set_training(const Case& story, const Incident* incident, const Engine* by,
 
 void framework_facts(const Case& story, const Incident* incident, Facts& facts) {
   set_frameworks(story, incident, facts);
-  const Engine* engine = incident != nullptr ? engine_of(*incident) : nullptr;
+  const Engine* engine = incident != nullptr ? engine_of(story, *incident) : nullptr;
   if (engine != nullptr) {
     facts.set("framework.engine", Value{std::string(engine->name)}, {incident->evidence});
     if (engine->work == Engine::Work::serves) facts.set("framework.serving", Value{true}, {incident->evidence});

@@ -111,7 +111,8 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
   constexpr i64 some_pages = 64 * KiB;
   set_true("host.tiny_request",
-           by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 && oom.request->count <= some_pages);
+           by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 && oom.request->count <= some_pages &&
+               primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(story, primary));
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())
@@ -133,6 +134,7 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   const bool other = std::find(other_pools.begin(), other_pools.end(), oom.message_format) != other_pools.end();
   set_true("pool.kv_cache", pool && !below_target && !other);
   set_true("pool.below_target", pool && below_target);
+  set_true("pool.fixed", pool && other);
 }
 
 void tell_abrupt_end(const Case& story, std::vector<Note>& notes) {

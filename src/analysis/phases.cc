@@ -69,6 +69,23 @@ constexpr auto functions = std::to_array<Word>({
     {"generation", "generate_samples"},
 });
 
+/// What an engine does before it serves, and when it comes back: beside the phases of a training.
+constexpr auto moments = std::to_array<Word>({
+    {"wake_up", "wake_up"},
+    {"wake_up", "resume_memory_occupation"},
+    {"wake_up", "create_and_map"},
+    {"graph_capture", "init_device_graphs"},
+    {"graph_capture", "init_cuda_graphs"},
+    {"graph_capture", "capture_model"},
+    {"graph_capture", "capture_one_batch_size"},
+    {"graph_capture", "_capture_cudagraphs"},
+    {"profile_run", "profile_run"},
+    {"profile_run", "_dummy_run"},
+    {"profile_run", "determine_available_memory"},
+    {"profile_run", "determine_num_available_blocks"},
+    {"profile_run", "profile_max_num_token"},
+});
+
 constexpr auto load_functions = std::to_array<std::string_view>(
     {"from_pretrained", "load_model", "_load_pretrained_model", "load_state_dict", "_apply", "load_weights",
      "init_model", "build_model", "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
@@ -194,6 +211,14 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
   return "";
 }
 
+std::string moment_of(const Case& story, const Incident& incident) {
+  const auto& frames = frames_of(story, incident);
+  for (const Word& w : moments)
+    if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
+      return std::string(w.phase);
+  return contains(incident.evidence.excerpt, "apture cuda graph failed") ? "graph_capture" : "";
+}
+
 const Frame* user_frame(const std::vector<Frame>& frames) {
   for (auto it = frames.rbegin(); it != frames.rend(); ++it)
     if (!it->library) return &*it;
@@ -204,6 +229,11 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
 
 Phase phase_of(const Case& story, const Incident& incident) {
   Phase phase;
+  phase.moment = moment_of(story, incident);
+  if (!phase.moment.empty()) {
+    phase.by = incident.evidence;
+    return phase;
+  }
   phase.id = phase_in_frames(story, incident);
   if (!phase.id.empty()) {
     phase.by = incident.evidence;
@@ -214,6 +244,12 @@ Phase phase_of(const Case& story, const Incident& incident) {
   if (marker == nullptr) return phase;
   const std::string id = std::get<Remark>(marker->what).id.substr(6);
   if (id == "training") return phase;  // true of nearly everything: says nothing
+  const bool served = std::any_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    return remark != nullptr && remark->id == "run/serving" && e.when.order > marker->when.order &&
+           e.when.order < incident.when.order;
+  });
+  if (served && id == "load") return phase;
   const bool progress_since = story.last_progress && story.last_progress->span.source == marker->evidence.span.source &&
                               story.last_progress->span.first_line > marker->evidence.span.first_line &&
                               story.last_progress->span.first_line < incident.evidence.span.first_line;
@@ -230,7 +266,9 @@ void no_phase_facts(Facts& facts) {
 void phase_facts(const Case& story, const Incident& incident, const Phase& phase, Facts& facts) {
   const std::vector<Evidence> here{incident.evidence};
   const std::vector<Evidence> by = phase.by ? std::vector<Evidence>{*phase.by} : here;
-  facts.set("phase.known", Value{!phase.id.empty()}, by);
+  facts.set("phase.known", Value{!phase.id.empty() || !phase.moment.empty()}, by);
+  for (const std::string_view moment : {"profile_run", "graph_capture", "wake_up"})
+    facts.set("trace." + std::string(moment), Value{phase.moment == moment}, by);
   if (!phase.id.empty())
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 

@@ -93,6 +93,7 @@ struct ReportIncident {
   std::string host;
   std::optional<double> epoch;
   std::string phase;
+  std::string moment;  ///< of an engine's own start; printed in words only
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
       reserved_bytes, unallocated_bytes, private_pool_bytes, limit_bytes;
   std::vector<std::pair<std::int64_t, std::int64_t>> other_processes;  ///< pid, bytes

@@ -102,18 +102,20 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
 std::vector<Frame> frames_below(const Cursor& cursor) {
   std::vector<Frame> found;
   int gap = 0;
-  bool begun = false;
+  std::optional<std::size_t> margin;  // a logger's words stand in front of every line of the traceback
   cursor.forward(max_lines, [&](const Line& line) {
-    const std::string_view s = trim(line.body());
-    if (!begun) {
-      begun = s.find("Traceback (most recent call last)") != s.npos;
-      return begun || ++gap < 4;
+    if (!margin) {
+      const std::size_t begin = line.body().find("Traceback (most recent call last)");
+      if (begin != std::string_view::npos) margin = begin;
+      return margin || ++gap < 4;
     }
+    const std::string_view body = line.body().substr(std::min(*margin, line.body().size()));
+    const std::string_view s = trim(body);
     if (auto frame = python_frame(s)) {
       frame->library = is_library_file(frame->file);
       found.push_back(std::move(*frame));
       gap = 0;
-    } else if (!line.body().starts_with(' ') && !line.body().starts_with('\t')) {
+    } else if (!body.starts_with(' ') && !body.starts_with('\t')) {
       return false;  // the exception itself
     } else if (!found.empty() && found.back().code.empty() && !is_marker(s)) {
       found.back().code = std::string(s.substr(0, 200));

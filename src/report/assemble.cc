@@ -149,6 +149,7 @@ class Assembler {
     r.step = in.when.step;
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;
+    r.moment = analysis_.phases[index].moment;
     r.requested_bytes = count(oom.request);
     r.capacity_bytes = count(oom.capacity);
     r.free_bytes = count(oom.free);

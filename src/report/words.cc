@@ -107,7 +107,10 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
 }
 
 std::string phase_words(std::string_view phase) {
-  constexpr std::array<Words, 11> table = {{{"load", "while the model was loaded"},
+  constexpr std::array<Words, 14> table = {{{"load", "while the model was loaded"},
+                                            {"profile_run", "while the engine tried its largest step (profile run)"},
+                                            {"graph_capture", "while the engine captured CUDA graphs"},
+                                            {"wake_up", "while the engine woke from sleep (wake_up)"},
                                             {"first_step", "in the first step"},
                                             {"optimizer_init", "in the first optimizer step"},
                                             {"forward", "in the forward pass"},
@@ -173,11 +176,14 @@ std::string memory_name(const ReportIncident& of) {
 
 std::string incident_title(const ReportIncident& of) {
   std::string title = plain_title(of);
-  if (of.step)
+  if (!of.moment.empty() && of.moment != "wake_up")
+    ;  // an engine that has not begun to serve is at no step
+  else if (of.step)
     title += fmt::format(" at step {}", *of.step);
   else if (of.epoch)
     title += " in epoch " + epoch_text(*of.epoch);
-  if (!of.phase.empty()) title += (of.step || of.epoch ? ", " : " ") + phase_words(of.phase);
+  const std::string& moment = of.moment.empty() ? of.phase : of.moment;
+  if (!moment.empty()) title += (title.size() > plain_title(of).size() ? ", " : " ") + phase_words(moment);
   if (of.handled) title += "; the program went on";
   return title;
 }
