@@ -29,19 +29,20 @@ Oom masked_by(std::string_view status) {
 }
 
 /// TensorFlow and XLA print how much was free: "Memory usage: 15364980736 bytes free, 15655829504 bytes total."
-bool had_room(const Cursor& cursor) {
+std::optional<double> room(const Cursor& cursor) {
   static constexpr std::string_view words = "Memory usage: ";
   constexpr i64 tight = 10;  // a library's handle and workspace fit into a tenth of any device
   const auto line = find_ahead(cursor, 3, words);
-  if (!line) return false;
+  if (!line) return std::nullopt;
   const std::string_view sizes = line->text.substr(line->text.find(words) + words.size());
   const i64 free = leading_integer(sizes), total = leading_integer(between(sizes, "free, ", " bytes"));
-  return total > 0 && free > total / tight;
+  if (total <= 0 || free <= total / tight || free > total) return std::nullopt;
+  return static_cast<double>(free) / static_cast<double>(total);
 }
 
 void status(const Match& m, Sink& sink) {
   if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
-  if (had_room(m.cursor)) return sink.remark("device/room");
+  if (const auto share = room(m.cursor)) return sink.remark("device/room", share);
   sink.oom(masked_by(m[1]));
 }
 

@@ -18,6 +18,16 @@ void quota(const Match& m, Sink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("disk/full");
 }
 
+/// Signals that ask a program to stop. The others may be anybody's, the kernel's too.
+void signal(const Match& m, Sink& sink) {
+  const i64 number = leading_integer(m[1]);
+  if (number == 1 || number == 2 || number == 15) sink.remark("end/signal", static_cast<double>(number));
+}
+
+void engine_signal(const Match&, Sink& sink) { sink.remark("end/signal"); }
+
+void rejected(const Match&, Sink& sink) { sink.remark("end/rejected"); }
+
 constexpr Pattern patterns[] = {
     checked({.name = "other_ends/lsf",
              .anchor = "LIMIT: job killed after",
@@ -32,9 +42,28 @@ constexpr Pattern patterns[] = {
              .example = "java.lang.OutOfMemoryError: unable to create new native thread",
              .emit = no_thread,
              .source = "OpenJDK: src/hotspot/share/prims/jvm.cpp"}),
+    checked({.name = "other_ends/signal",
+             .anchor = "SignalException: Process",
+             .regex = R"(\bSignalException: Process \d{1,10} got signal: (\d{1,2})\b)",
+             .captures = 1,
+             .example = "torch.distributed.elastic.multiprocessing.api.SignalException: Process 812 got signal: 15",
+             .emit = signal,
+             .source = "torch: torch/distributed/elastic/multiprocessing/api.py"}),
+    checked({.name = "other_ends/engine_signal",
+             .anchor = "received signal=SIG",
+             .regex = R"(\btrigger received signal=SIG(?:TERM|INT|HUP)\b)",
+             .example = "INFO 08-03 23:07:22 [core.py:1214] [shutdown] EngineCore: trigger received signal=SIGTERM",
+             .emit = engine_signal,
+             .source = "vllm: vllm/v1/engine/core.py"}),
+    checked({.name = "other_ends/rejected_pod",
+             .anchor = "UnexpectedAdmissionError",
+             .regex = R"(\bReason: {1,20}UnexpectedAdmissionError\b)",
+             .example = "Reason:           UnexpectedAdmissionError",
+             .emit = rejected,
+             .source = "kubernetes: pkg/kubelet/lifecycle"}),
     checked({.name = "other_ends/quota",
              .anchor = "Disk quota exceeded",
-             .regex = R"(\[Errno 122\] Disk quota exceeded)",
+             .regex = R"((?:\[Errno 122\] |message: "|: )Disk quota exceeded)",
              .example = "OSError: [Errno 122] Disk quota exceeded: '/home/user/project/out/step_4000.pt'",
              .emit = quota,
              .source = "CPython: OSError"}),

@@ -79,6 +79,28 @@ void tell_refusals(const Case& story, std::vector<Note>& notes) {
        last->evidence});
 }
 
+/// A library failed while most of the device was free.
+void tell_room(const Case& story, std::vector<Note>& notes) {
+  for (const Event& event : story.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || remark->id != "device/room" || !remark->number) continue;
+    notes.push_back({Severity::note,
+                     fmt::format("memory was not short when the library failed: {:.0f}% of the device was free",
+                                 100 * *remark->number),
+                     event.evidence});
+    return;
+  }
+}
+
+/// Where the work was when the log ends, and nothing tells why it does.
+void tell_last_step(const Case& story, const Runs& runs, std::vector<Note>& notes) {
+  const bool ended = runs.last().ending || story.remark_counts.contains("run/completed");
+  if (ended || !story.last_step || !story.last_progress || story.inputs.size() != 1) return;
+  notes.push_back({Severity::note,
+                   fmt::format("the log ends after step {}; nothing tells how the run ended", *story.last_step),
+                   *story.last_progress});
+}
+
 /// A line that speaks of memory that ran out, where nothing shows that a program says it of itself.
 void tell_unclear(const Case& story, std::vector<Note>& notes) {
   for (const Event& event : story.remarks) {
@@ -116,6 +138,8 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     tell_abrupt_end(story, out.notes);
     tell_refusals(story, out.notes);
     tell_unclear(story, out.notes);
+    tell_room(story, out.notes);
+    tell_last_step(story, out.runs, out.notes);
   }
   setting_facts(story, primary, out.facts);
   model_facts(out.facts);

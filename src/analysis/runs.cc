@@ -13,9 +13,10 @@ namespace {
 struct EndSpec {
   std::string_view remark, kind;
   int weight;  ///< of several ends of one run, the heaviest explains the others
+  bool decides = true;
 };
 
-constexpr std::array<EndSpec, 11> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 13> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
@@ -24,8 +25,10 @@ constexpr std::array<EndSpec, 11> specs{{{"run/time_limit", "timeout", 6},
                                          {"end/exception", "exception", 4},
                                          {"end/crash", "crash", 3},
                                          {"collateral/timeout", "nccl", 2},
-                                         {"run/completed", "finished", 2},
-                                         {"exit", "exit", 1}}};
+                                         {"end/signal", "signal", 5},
+                                         {"end/rejected", "rejected", 5},
+                                         {"run/completed", "finished", 2, false},
+                                         {"exit", "exit", 1, false}}};
 
 const EndSpec* spec_of(const Event& event) {
   const auto* remark = std::get_if<Remark>(&event.what);
@@ -66,7 +69,8 @@ std::optional<Ending> ending_between(const Case& story, i64 first, i64 last) {
   }
   if (best == nullptr) return std::nullopt;
   const auto* exit = std::get_if<Exit>(&best->what);
-  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(of_best->kind), best->evidence};
+  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(of_best->kind), best->evidence,
+                of_best->decides};
 }
 
 /// A signal says that a process was killed, not why.
@@ -87,7 +91,7 @@ RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
   }
   if (story.inputs.size() == 1) summary.ending = ending_between(story, first, last);
   summary.outcome = summary.failure                               ? silent ? "possible_oom" : "oom"
-                    : summary.ending && summary.ending->decides() ? "ended_otherwise"
+                    : summary.ending && summary.ending->decides ? "ended_otherwise"
                     : handled                                     ? "handled_oom"
                                                                   : "no_oom";
   return summary;
@@ -121,7 +125,7 @@ Runs runs_of(const Case& story) {
   if (!failed) return runs;
   runs.overcome = was_overcome(story, story.incidents[*runs.all[*failed].failure]);
   const std::optional<Ending>& ending = runs.last().ending;
-  if (ending && ending->decides()) return runs;
+  if (ending && ending->decides) return runs;
   if (runs.overcome || (ending && ending->kind == "finished")) {
     runs.outcome = "handled_oom";
   } else {

@@ -14,9 +14,7 @@ struct Ending {
   std::string kind;  ///< "finished", "exception", "crash", "timeout", "cancelled", "disk_full", "limit", "nccl",
                      ///< "device_error", "signal", "exit"
   Evidence at;
-
-  /// It explains the end by itself: a code or a signal leaves open why it was sent.
-  bool decides() const { return kind != "exit" && kind != "signal" && kind != "finished"; }
+  bool decides = false;  ///< it explains the end by itself: an exit's code or signal leaves open why it was sent
 };
 
 struct RunSummary {

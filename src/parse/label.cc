@@ -122,7 +122,8 @@ constexpr auto computed_pieces =
 
 constexpr auto foreign_starts =
     std::to_array<std::string_view>({"def ", "class ", "import ", "from ", "return ", "if ", "elif ", "for ", "while ",
-                                     "with ", "#", "@", "assert ", "raise ", ">", "$ ", "try:", "except", "File \""});
+                                     "with ", "#", "@", "assert ", "raise ", ">", "$ ", "try:", "except", "File \"",
+                                     "wandb: "});
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }

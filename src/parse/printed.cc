@@ -113,6 +113,7 @@ class Reader {
     const auto found = std::find_if(phrases_.begin(), phrases_.end(), [n](const auto& p) { return p.first == n; });
     return found != phrases_.end() ? found->second : phrases_.emplace_back(n, find_phrase(n)).second;
   }
+  bool counts_free(std::size_t n) const;
   void read_bar();
   void read_places();
   bool is_parameter() const;
@@ -306,7 +307,8 @@ bool Reader::counts_work_done(std::size_t n) const {
 
 /// step, iteration, batch and epoch by their words.
 void Reader::read_places() {
-  if (out_.step || out_.other_work || is_parameter()) return;
+  // A tracker's summary repeats, after the end, what was logged before it.
+  if (out_.step || out_.other_work || is_parameter() || line_.find("wandb: ") != line_.npos) return;
   int best = 0;
   if (out_.epoch) out_.total.reset();  // of a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {
@@ -333,6 +335,7 @@ void Reader::read_places() {
     }
     const int rank = step_rank(name);
     if (rank <= best || !whole(n) || unit_behind(n) || is(n + 1, '%')) continue;
+    if (is_word(n + 1) && tokens_[n + 1].name == "per") continue;  // "batch 4 per rank" is a size
     best = rank;
     const bool of = rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of"));
     place(n, of && whole(n + 2) ? std::optional(n + 2) : std::nullopt);
@@ -439,6 +442,14 @@ std::optional<Label> Reader::label_of(const Phrase& p, std::size_t n) {
   return label;
 }
 
+/// "Memory usage: 15364980736 bytes free": the word behind the size says what it counts.
+bool Reader::counts_free(std::size_t n) const {
+  const auto says_free = [&](std::size_t at) {
+    return is_word(at) && one_of(tokens_[at].name, {"free", "available", "remaining", "left"});
+  };
+  return says_free(n + 1) || (is_word(n + 1) && says_free(n + 2));
+}
+
 void Reader::read_values() {
   std::optional<int> device;
   std::size_t device_at = PrintedValue::none;
@@ -463,7 +474,7 @@ void Reader::read_values() {
       continue;  // a negative value is a difference
     if (p.words.empty() || p.spoilt || (!p.firm && !out_.step)) continue;
     const auto label = label_of(p, n);
-    if (!label) continue;
+    if (!label || (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available)) continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);

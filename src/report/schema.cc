@@ -155,7 +155,7 @@ std::string_view report_schema() {
       "properties": {
         "kind": {
           "type": "string",
-          "description": "exception, crash, timeout, cancelled, disk_full, limit, nccl, device_error, signal, exit, finished"
+          "description": "exception, crash, timeout, cancelled, disk_full, limit, nccl, device_error, signal, rejected, exit, finished"
         },
         "text": {"type": "string", "description": "the line"},
         "location": {"$ref": "#/$defs/location"}

@@ -25,8 +25,8 @@ void add_all_clear(Page& page, const Report& report) {
   if (report.coverage.claimed == 0) {
     page.text("",
               page.paint.warning("NOTHING RECOGNISED") +
-                  fmt::format(" in {}: this may not be a log of a training job, or it is of a kind that oomdoctor does "
-                              "not read (oomdoctor list formats).",
+                  fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or it is "
+                              "of a kind that oomdoctor does not read (oomdoctor list formats).",
                               lines));
     return;
   }

@@ -85,13 +85,20 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
                                                {"assert", "a failed assertion on the device"},
                                                {"Xid", "an Xid error of the GPU"},
                                                {"PREEMPT", "a preemption"},
+                                               {"SIGHUP", "the signal SIGHUP: its terminal or session was closed"},
+                                               {"got signal: 1", "the signal SIGHUP: its terminal or session was closed"},
+                                               {"SIGTERM", "the signal SIGTERM: somebody asked it to stop"},
+                                               {"got signal: 15", "the signal SIGTERM: somebody asked it to stop"},
+                                               {"SIGINT", "the signal SIGINT: somebody interrupted it"},
+                                               {"got signal: 2", "the signal SIGINT: somebody interrupted it"},
                                                {"Segmentation fault", "a segmentation fault"},
                                                {"panic", "a panic"}});
-  if (kind == "device_error" || kind == "cancelled" || kind == "crash")
+  if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> table = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> table = {
       {{"exception", "an exception"},
+       {"rejected", "its rejection by the scheduler"},
        {"crash", "a crash"},
        {"timeout", "a time limit"},
        {"cancelled", "a cancellation"},
