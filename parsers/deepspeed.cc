@@ -124,6 +124,9 @@ constexpr Gauge gauges[] = {
                   .source = "ColossalAI: colossalai/legacy/utils/memory.py (report_memory_usage)"}),
 };
 
+/// Weights and states are laid out before the first step.
+void initialising(const Match&, Sink& sink) { sink.remark("phase/load"); }
+
 constexpr Pattern patterns[] = {
     checked(
         {.name = "deepspeed/see_memory_usage",
@@ -143,6 +146,13 @@ constexpr Pattern patterns[] = {
          .example = "[2024-05-11 10:00:01,222] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = "
                     "61.34 GB, percent = 12.2%",
          .emit = host}),
+    checked({.name = "deepspeed/initialising",
+             .anchor = "see_memory_usage] ",
+             .regex = R"(see_memory_usage\] (?:Before|After) (?:creating fp\d\d partitions|initializing optimizer states))",
+             .example = "[2024-05-11 10:00:00,120] [INFO] [utils.py:803:see_memory_usage] Before creating fp16 partitions",
+             .emit = initialising,
+             .aside = true,
+             .source = "DeepSpeed: deepspeed/runtime/zero/stage3.py"}),
     checked({.name = "deepspeed/cache_flushes",
              .anchor = "pytorch allocator cache flushes",
              .regex = R"((\d{1,9}) pytorch allocator cache flushes)",

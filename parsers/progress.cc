@@ -63,7 +63,7 @@ void behind_message(const Match& m, Sink& sink) { sink.step({leading_integer(m[1
 consteval Pattern resuming(std::string_view name, std::string_view anchor, std::string_view example) {
   return marker(
       name, anchor,
-      R"([Rr]esum(?:ing|ed) (?:training )?from (?:the )?(?:last )?(?:checkpoint|step|epoch|global step|iteration))",
+      R"([Rr]esum(?:ing|ed) (?:training from |from (?:the )?(?:last )?(?:checkpoint|step|epoch|global step|iteration)))",
       example, resumed);
 }
 

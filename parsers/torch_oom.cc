@@ -108,8 +108,9 @@ void read_new_form(std::string_view text, Oom& oom, Sink& sink) {
 }
 
 void read_old_form(std::string_view text, Oom& oom) {
-  const std::size_t close = text.find(')');
-  const std::string_view list = text.substr(0, close);
+  constexpr std::string_view last = "intotalbyPyTorch";
+  const std::size_t end = text.starts_with("(") ? text.find(')') : text.find(last);  // copied without its brackets
+  const std::string_view list = text.substr(0, end == text.npos || text.starts_with("(") ? end : end + last.size());
   oom.capacity = size_before(list, "totalcapacity");
   if (!oom.capacity) oom.capacity = size_before(list, "total;");
   oom.allocated = size_before(list, "alreadyallocated");
@@ -135,7 +136,7 @@ void request(const Match& m, Sink& sink) {
   oom.framework = "pytorch";
   oom.request = read_size(m[2]);
   const std::string_view text = message_of(m);
-  if (text.starts_with("(")) {
+  if (text.starts_with("(") || text.substr(0, 120).find("alreadyallocated;") != text.npos) {
     read_old_form(text, oom);
   } else {
     read_new_form(text, oom, sink);

@@ -92,6 +92,18 @@ void tell_room(const Case& story, std::vector<Note>& notes) {
   }
 }
 
+/// A state that was copied while memory ran out, and saved all the same.
+void tell_damaged_state(const Case& story, std::vector<Note>& notes) {
+  for (const Incident& incident : story.incidents) {
+    if (incident.evidence.excerpt.find("point to invalid memory") == std::string::npos) continue;
+    notes.push_back({Severity::warning,
+                     "the checkpoint that was saved may be damaged: the message says that one of its entries may point "
+                     "to invalid memory. Load it and compare before you use it",
+                     incident.evidence});
+    return;
+  }
+}
+
 /// Where the work was when the log ends, and nothing tells why it does.
 void tell_last_step(const Case& story, const Runs& runs, std::vector<Note>& notes) {
   const bool ended = runs.last().ending || story.remark_counts.contains("run/completed");
@@ -141,6 +153,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     tell_room(story, out.notes);
     tell_last_step(story, out.runs, out.notes);
   }
+  tell_damaged_state(story, out.notes);
   setting_facts(story, primary, out.facts);
   model_facts(out.facts);
   tell_states(out);

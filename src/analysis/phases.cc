@@ -160,7 +160,9 @@ const Event* last_marker(const Case& story, const Incident& incident) {
   const Event* found = nullptr;
   for (const Event& e : story.remarks) {
     const auto* r = std::get_if<Remark>(&e.what);
-    if (r == nullptr || !r->id.starts_with("phase/") || e.when.order >= incident.when.order) continue;
+    if (r == nullptr || !r->id.starts_with("phase/") || e.when.order > incident.when.order) continue;
+    const bool same_line = e.when.order == incident.when.order;
+    if (same_line && e.evidence.span.column >= incident.evidence.span.column) continue;
     if (e.where.rank && incident.where.rank && e.where.rank != incident.where.rank) continue;
     if (found == nullptr || e.when.order > found->when.order) found = &e;
   }
@@ -173,6 +175,15 @@ i64 progress_of(const Case& story, const Incident& incident) {
 }
 
 bool log_begins_with_run(const Case& story) { return story.settings.size() >= 2 || story.progress_lines > 0; }
+
+/// The first step that the log shows of this run is none of its first ones.
+bool starts_late(const Case& story, const Incident& incident) {
+  constexpr i64 early_steps = 100;  // some programs print every hundredth step only
+  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
+  return first.value_or(0) > early_steps;
+}
+
+bool was_resumed(const Case& story) { return story.remark_counts.contains("run/resumed"); }
 
 /// Its own traceback; where the log begins too late for that, the one of another rank that failed over the same
 /// request.
@@ -201,7 +212,8 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
         !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
-  const bool early = progress_of(story, incident) <= few_steps && log_begins_with_run(story);
+  const bool early = progress_of(story, incident) <= few_steps && log_begins_with_run(story) &&
+                     (!starts_late(story, incident) || was_resumed(story));
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
@@ -216,7 +228,9 @@ std::string moment_of(const Case& story, const Incident& incident) {
   for (const Word& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
-  return contains(incident.evidence.excerpt, "apture cuda graph failed") ? "graph_capture" : "";
+  if (contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
+  const bool first = phase_in_frames(story, incident) == "first_step";
+  return first && was_resumed(story) && starts_late(story, incident) ? "resumed_step" : "";
 }
 
 const Frame* user_frame(const std::vector<Frame>& frames) {
@@ -230,16 +244,17 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
 Phase phase_of(const Case& story, const Incident& incident) {
   Phase phase;
   phase.moment = moment_of(story, incident);
-  if (!phase.moment.empty()) {
-    phase.by = incident.evidence;
-    return phase;
-  }
+  phase.by = incident.evidence;
+  if (!phase.moment.empty() && phase.moment != "resumed_step") return phase;
+  phase.by.reset();
   phase.id = phase_in_frames(story, incident);
+  if (phase.id.empty() && contains(incident.evidence.excerpt, "state_dict() call")) phase.id = "checkpoint_save";
   if (!phase.id.empty()) {
     phase.by = incident.evidence;
     return phase;
   }
-  if (incident.oom.kind != OomKind::device && incident.oom.kind != OomKind::masked) return phase;
+  const bool of_killer = incident.oom.agent == Agent::kernel || incident.oom.agent == Agent::cgroup;
+  if (incident.oom.kind == OomKind::shared_memory || of_killer) return phase;  // it may have been anybody
   const Event* marker = last_marker(story, incident);
   if (marker == nullptr) return phase;
   const std::string id = std::get<Remark>(marker->what).id.substr(6);
@@ -323,7 +338,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     const auto found = story.remark_counts.find(std::string(id));
     return found == story.remark_counts.end() ? i64{0} : found->second;
   };
-  facts.set("run.resumed", Value{count("run/resumed") > 0}, here);
+  facts.set("run.resumed", Value{was_resumed(story)}, here);
   i64 handled = 0, ranks = 0;
   for (const Incident& i : story.incidents) {
     handled += i.handled && i.when.order < incident.when.order;

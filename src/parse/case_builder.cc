@@ -205,10 +205,21 @@ bool CaseBuilder::join_death(const Oom& now) {
   return true;
 }
 
+/// "/site-packages/torch/….py:2224: UserWarning: … CUDA out of memory": who warns of a failure has caught it.
+bool is_python_warning(std::string_view line) {
+  const std::size_t at = line.find("Warning: ");
+  if (at == line.npos) return false;
+  const std::string_view before = line.substr(0, at);
+  const std::size_t colon = before.rfind(": "), file = before.rfind(".py:", colon);
+  return colon != before.npos && file != before.npos &&
+         before.substr(file + 4, colon - file - 4).find_first_not_of("0123456789") == before.npos;
+}
+
 void CaseBuilder::oom(Oom oom) {
   // A whole report of an allocator is no quotation: nobody writes its sizes by hand.
   const bool whole = oom.request && (oom.capacity || oom.free || oom.allocated);
   if (!whole && stands_in_text(*cursor_)) return remark("text/quoted", {});
+  oom.caught |= is_python_warning(cursor_->line().body());
   if (join_death(oom)) return;
   const bool death = death_authority(oom) > 0;
   for (std::size_t i = case_.incidents.size(); i-- > 0 && !death;) {
@@ -514,6 +525,7 @@ void CaseBuilder::tell_silent_death() {
   incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
   incident.evidence = *killed_;
+  incident.when.order = killed_->span.first_line;
   incident.run = place();
   case_.incidents.push_back(std::move(incident));
   trails_.push_back({{}, 0, run_, killed_->span.first_line, ""});

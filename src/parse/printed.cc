@@ -445,7 +445,8 @@ std::optional<Label> Reader::label_of(const Phrase& p, std::size_t n) {
 /// "Memory usage: 15364980736 bytes free": the word behind the size says what it counts.
 bool Reader::counts_free(std::size_t n) const {
   const auto says_free = [&](std::size_t at) {
-    return is_word(at) && one_of(tokens_[at].name, {"free", "available", "remaining", "left"});
+    const bool labels_next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');
+    return is_word(at) && !labels_next && one_of(tokens_[at].name, {"free", "available", "remaining", "left"});
   };
   return says_free(n + 1) || (is_word(n + 1) && says_free(n + 2));
 }

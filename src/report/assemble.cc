@@ -352,8 +352,8 @@ class Assembler {
     const std::string earlier = earlier_failures();
     if (v.outcome == "ended_otherwise") {
       const std::string step = story_.last_step ? fmt::format(" at step {}", *story_.last_step) : "";
-      if (runs == 1) return fmt::format("the run ended{} with {}", step, end_words(*v.end));
-      return fmt::format("{} runs; the last ended{} with {}{}", runs, step, end_words(*v.end),
+      if (runs == 1) return fmt::format("the run ended with {}{}", end_words(*v.end), step);
+      return fmt::format("{} runs; the last ended with {}{}{}", runs, end_words(*v.end), step,
                          earlier.empty() ? "" : "; " + earlier);
     }
     if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);

@@ -114,7 +114,8 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
 }
 
 std::string phase_words(std::string_view phase) {
-  constexpr std::array<Words, 14> table = {{{"load", "while the model was loaded"},
+  constexpr std::array<Words, 15> table = {{{"load", "while the model was loaded"},
+                                            {"resumed_step", "in the first step after it was resumed"},
                                             {"profile_run", "while the engine tried its largest step (profile run)"},
                                             {"graph_capture", "while the engine captured CUDA graphs"},
                                             {"wake_up", "while the engine woke from sleep (wake_up)"},
@@ -183,14 +184,14 @@ std::string memory_name(const ReportIncident& of) {
 
 std::string incident_title(const ReportIncident& of) {
   std::string title = plain_title(of);
-  if (!of.moment.empty() && of.moment != "wake_up")
-    ;  // an engine that has not begun to serve is at no step
-  else if (of.step)
+  // An engine that has not begun to serve is at no step.
+  const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
+  if (stepping && of.step)
     title += fmt::format(" at step {}", *of.step);
-  else if (of.epoch)
+  else if (stepping && of.epoch)
     title += " in epoch " + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
-  if (!moment.empty()) title += (title.size() > plain_title(of).size() ? ", " : " ") + phase_words(moment);
+  if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
   if (of.handled) title += "; the program went on";
   return title;
 }

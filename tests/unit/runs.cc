@@ -38,7 +38,7 @@ TEST_CASE("what ended a run is said where it was not memory", "[runs]") {
   REQUIRE(ended.verdict.end);
   CHECK(ended.verdict.end->kind == "exception");
   CHECK(ended.verdict.end->location.line == 14);
-  CHECK(ended.verdict.headline == "the run ended with `ValueError` (train.log:14)");
+  CHECK(ended.verdict.headline == "the run ended with `ValueError` (train.log:14) at step 100");
   CHECK(ended.verdict.cause.empty());
   CHECK(ended.fixes.empty());
   // Logged, and the program went on.
@@ -62,7 +62,7 @@ TEST_CASE("the verdict is about the last run", "[runs]") {
   REQUIRE(two.runs.size() == 2);
   CHECK(two.runs[0].outcome == "oom");
   CHECK(two.runs[1].first_line == 16);
-  CHECK(two.verdict.headline == "2 runs; the last ended with `ValueError` (train.log:25); run 1 ran out of memory");
+  CHECK(two.verdict.headline == "2 runs; the last ended with `ValueError` (train.log:25) at step 60; run 1 ran out of memory");
 
   const Report again = report_of(steps(10, 300) + oom + died + "batch_size: 64\n" + steps(10, 10) + oom);
   CHECK(again.verdict.outcome == "oom");
