@@ -37,7 +37,8 @@ void keep_short(const Match& m, Sink& sink) {
   if (last >= '0' && last <= '9')
     value += " MiB";
   else
-    value.pop_back(), value.append(" ").append(1, last >= 'a' ? static_cast<char>(last - 'a' + 'A') : last).append("iB");
+    value.pop_back(),
+        value.append(" ").append(1, last >= 'a' ? static_cast<char>(last - 'a' + 'A') : last).append("iB");
   sink.setting(key.view(), value);
 }
 
@@ -188,8 +189,9 @@ constexpr Pattern patterns[] = {
              .anchor = "oom_memcg=",
              .regex = R"(\boom_memcg=(/[^\s,]{1,200}))",
              .captures = 1,
-             .example = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/jobs/7,"
-                        "task_memcg=/jobs/7,task=python,pid=9,uid=0",
+             .example =
+                 "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/jobs/7,"
+                 "task_memcg=/jobs/7,task=python,pid=9,uid=0",
              .emit = group,
              .aside = true,
              .source = "linux: mm/oom_kill.c"}),
@@ -209,16 +211,18 @@ constexpr Pattern patterns[] = {
              .emit = group,
              .aside = true,
              .source = "linux: mm/memcontrol.c"}),
-    checked({.name = "circumstances/group_of_daemon",
-             .anchor = "systemd-oomd",
-             .regex = R"(systemd-oomd\[\d{1,10}\]: Killed (/\S{1,300}))"
-                      R"((?: due to memory pressure for \S{1,300} being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))?)",
-             .captures = 2,
-             .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
-                        "71.24% > 50.00% for > 20s with reclaim activity",
-             .emit = group_under_pressure,
-             .aside = true,
-             .source = "systemd: src/oom/oomd-manager.c"}),
+    checked(
+        {.name = "circumstances/group_of_daemon",
+         .anchor = "systemd-oomd",
+         .regex =
+             R"(systemd-oomd\[\d{1,10}\]: Killed (/\S{1,300}))"
+             R"((?: due to memory pressure for \S{1,300} being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))?)",
+         .captures = 2,
+         .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
+                    "71.24% > 50.00% for > 20s with reclaim activity",
+         .emit = group_under_pressure,
+         .aside = true,
+         .source = "systemd: src/oom/oomd-manager.c"}),
     checked({.name = "circumstances/ray_threshold",
              .anchor = "memory usage threshold",
              .regex = R"(\bexceeds the memory usage threshold of (0?\.\d{1,4}|1)\b)",
@@ -236,37 +240,41 @@ constexpr Pattern patterns[] = {
              .emit = found_card,
              .aside = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
-    checked({.name = "circumstances/tensorflow_card",
-             .anchor = "deviceMemorySize: ",
-             .regex = R"(\bdeviceMemorySize: ([\d.]{1,8}[KMGT]iB)\b)",
-             .captures = 1,
-             .example = "coreClock: 1.3285GHz coreCount: 56 deviceMemorySize: 15.90GiB deviceMemoryBandwidth: 681.88GiB/s",
-             .emit = found_card,
-             .aside = true,
-             .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
+    checked(
+        {.name = "circumstances/tensorflow_card",
+         .anchor = "deviceMemorySize: ",
+         .regex = R"(\bdeviceMemorySize: ([\d.]{1,8}[KMGT]iB)\b)",
+         .captures = 1,
+         .example = "coreClock: 1.3285GHz coreCount: 56 deviceMemorySize: 15.90GiB deviceMemoryBandwidth: 681.88GiB/s",
+         .emit = found_card,
+         .aside = true,
+         .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked({.name = "circumstances/tensorflow_given",
              .anchor = "Created TensorFlow device",
              .regex = R"(\bCreated TensorFlow device \([^\r\n]{1,100}?:GPU:\d{1,2} with (\d{1,7} MB) memory\))",
              .captures = 1,
-             .example = "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 104 MB memory) -> "
-                        "physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:1e.0, compute capability: 7.5)",
+             .example =
+                 "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 104 MB memory) -> "
+                 "physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:1e.0, compute capability: 7.5)",
              .emit = keep<"given_at_start", "">,
              .aside = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
-    checked({.name = "circumstances/llama_cpp_free",
-             .anchor = " MiB free",
-             .regex = R"(\busing device \w{1,20} \([^\r\n]{1,80}?\)(?: \([^()\r\n]{1,60}\))? - (\d{1,7} MiB) free)",
-             .captures = 1,
-             .example = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3090) - 23892 MiB free",
-             .emit = keep<"free_at_start", "">,
-             .aside = true,
-             .source = "llama.cpp: src/llama.cpp"}),
+    checked(
+        {.name = "circumstances/llama_cpp_free",
+         .anchor = " MiB free",
+         .regex = R"(\busing device \w{1,20} \([^\r\n]{1,80}?\)(?: \([^()\r\n]{1,60}\))? - (\d{1,7} MiB) free)",
+         .captures = 1,
+         .example = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3090) - 23892 MiB free",
+         .emit = keep<"free_at_start", "">,
+         .aside = true,
+         .source = "llama.cpp: src/llama.cpp"}),
     checked({.name = "circumstances/block_limit",
              .anchor = "size larger than",
              .regex = R"(\bcan NOT allocate memory block with size larger than (\d{1,4} ?[KMGT]i?B)\b)",
              .captures = 1,
-             .example = "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to "
-                        "allocate 6.56 GiB",
+             .example =
+                 "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to "
+                 "allocate 6.56 GiB",
              .emit = keep<"block_limit", "">,
              .aside = true,
              .source = "intel-extension-for-pytorch: csrc/gpu/runtime/CachingDeviceAllocator.cpp"}),
@@ -286,13 +294,14 @@ constexpr Pattern patterns[] = {
              .emit = keep<"client_fraction", "">,
              .aside = true,
              .source = "jax: docs/gpu_memory_allocation.rst"}),
-    checked({.name = "circumstances/vllm_banner",
-             .anchor = "LLM engine (v",
-             .regex = R"(\bInitializing an? (?:V\d )?LLM engine \(v\d)",
-             .example = "INFO 02-03 20:14:12 [core.py:93] Initializing a V1 LLM engine (v0.11.2) with config: model='m'",
-             .emit = engine<"vLLM">,
-             .aside = true,
-             .source = "vllm: vllm/v1/engine/core.py"}),
+    checked(
+        {.name = "circumstances/vllm_banner",
+         .anchor = "LLM engine (v",
+         .regex = R"(\bInitializing an? (?:V\d )?LLM engine \(v\d)",
+         .example = "INFO 02-03 20:14:12 [core.py:93] Initializing a V1 LLM engine (v0.11.2) with config: model='m'",
+         .emit = engine<"vLLM">,
+         .aside = true,
+         .source = "vllm: vllm/v1/engine/core.py"}),
     checked({.name = "circumstances/sglang_banner",
              .anchor = "server_args=ServerArgs(",
              .regex = R"(\bserver_args=ServerArgs\()",
@@ -301,17 +310,19 @@ constexpr Pattern patterns[] = {
              .aside = true,
              .source = "sglang: python/sglang/srt/entrypoints/engine.py"}),
     // What the program itself had learned.
-    checked({.name = "circumstances/remat_floor",
-             .anchor = "reduce memory use below",
-             .regex = R"(\bmemory use below ([\d.]{1,8}[KMGT]?i?B) \(\d{1,20} bytes\) by rematerialization; only reduced to )"
-                      R"(([\d.]{1,8}[KMGT]?i?B))",
-             .captures = 2,
-             .example = "hlo_rematerialization.cc:3005] Can't reduce memory use below 18.62GiB (19993068544 bytes) by "
-                        "rematerialization; only reduced to 39.85GiB (42791043072 bytes), down from 44.10GiB "
-                        "(47356837888 bytes) originally",
-             .emit = remat_floor,
-             .aside = true,
-             .source = "xla: xla/service/hlo_rematerialization.cc"}),
+    checked(
+        {.name = "circumstances/remat_floor",
+         .anchor = "reduce memory use below",
+         .regex =
+             R"(\bmemory use below ([\d.]{1,8}[KMGT]?i?B) \(\d{1,20} bytes\) by rematerialization; only reduced to )"
+             R"(([\d.]{1,8}[KMGT]?i?B))",
+         .captures = 2,
+         .example = "hlo_rematerialization.cc:3005] Can't reduce memory use below 18.62GiB (19993068544 bytes) by "
+                    "rematerialization; only reduced to 39.85GiB (42791043072 bytes), down from 44.10GiB "
+                    "(47356837888 bytes) originally",
+         .emit = remat_floor,
+         .aside = true,
+         .source = "xla: xla/service/hlo_rematerialization.cc"}),
     checked({.name = "circumstances/vllm_weights",
              .anchor = "odel loading took",
              .regex = R"(\b[Mm]odel loading took ([\d.]{1,8} Gi?B)\b)",
@@ -328,14 +339,16 @@ constexpr Pattern patterns[] = {
              .emit = keep<"weights_memory", "">,
              .aside = true,
              .source = "vllm: vllm/worker/model_runner.py"}),
-    checked({.name = "circumstances/sglang_weights",
-             .anchor = "Load weight end",
-             .regex = R"(\bLoad weight end\.[^\r\n]{0,160}?mem usage=([\d.]{1,8} GB))",
-             .captures = 1,
-             .example = "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=21.90 GB, mem usage=166.40 GB.",
-             .emit = keep<"weights_memory", "">,
-             .aside = true,
-             .source = "sglang: python/sglang/srt/model_executor/model_runner.py"}),
+    checked(
+        {.name = "circumstances/sglang_weights",
+         .anchor = "Load weight end",
+         .regex = R"(\bLoad weight end\.[^\r\n]{0,160}?mem usage=([\d.]{1,8} GB))",
+         .captures = 1,
+         .example =
+             "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=21.90 GB, mem usage=166.40 GB.",
+         .emit = keep<"weights_memory", "">,
+         .aside = true,
+         .source = "sglang: python/sglang/srt/model_executor/model_runner.py"}),
     checked({.name = "circumstances/load_type",
              .anchor = "torch_dtype",
              .regex = R"(\btorch_dtype['"]?[=:] ?['"]?(?:torch\.)?(bfloat16|float16|half|bf16|fp16)\b)",
@@ -344,14 +357,24 @@ constexpr Pattern patterns[] = {
              .emit = keep<"load_type", "">,
              .aside = true,
              .source = "transformers: src/transformers/modeling_utils.py"}),
-    checked({.name = "circumstances/loading_shards",
-             .anchor = "checkpoint shards",
-             .regex = R"(\b[Ll]oading (?:\S{1,30} )?checkpoint shards: {1,3}\d{1,3}%[^\r\n]{0,200}? (\d{1,4})/(\d{1,4}) (?:\[|$))",
-             .captures = 2,
-             .example = "Loading checkpoint shards:  44%|####      | 20/45 [00:31<00:40,  1.60s/it]",
-             .emit = shards,
+    checked(
+        {.name = "circumstances/loading_shards",
+         .anchor = "checkpoint shards",
+         .regex =
+             R"(\b[Ll]oading (?:\S{1,30} )?checkpoint shards: {1,3}\d{1,3}%[^\r\n]{0,200}? (\d{1,4})/(\d{1,4}) (?:\[|$))",
+         .captures = 2,
+         .example = "Loading checkpoint shards:  44%|####      | 20/45 [00:31<00:40,  1.60s/it]",
+         .emit = shards,
+         .aside = true,
+         .source = "transformers: src/transformers/modeling_utils.py"}),
+    checked({.name = "circumstances/non_releasable",
+             .anchor = "Non-releasable memory",
+             .regex = R"(\bNon-releasable memory \| {1,12}(\d{1,9} ?[KMGT]?i?B) \|)",
+             .captures = 1,
+             .example = "| Non-releasable memory |    1278 MiB |    1278 MiB |   81340 MiB |   80062 MiB |",
+             .emit = keep<"non_releasable", "">,
              .aside = true,
-             .source = "transformers: src/transformers/modeling_utils.py"}),
+             .source = "torch: torch/cuda/memory.py (memory_summary)"}),
     checked({.name = "circumstances/largest_free",
              .anchor = "largest contiguous",
              .regex = R"(\blargest contiguous region of free memory is ([\d.]{1,8}[KMGT]?)\b)",

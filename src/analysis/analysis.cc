@@ -140,6 +140,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     out.phases.push_back(phase_of(story, incident));
   }
   const Incident* primary = out.primary ? &story.incidents[*out.primary] : nullptr;
+  if (primary != nullptr && primary->oom.message_format == "torch-counted") tell_refusals(story, out.notes);
   if (primary != nullptr) {
     message_facts(*primary, known_capacity(story, *primary, options), out.facts);
     sibling_facts(story, *primary, out.facts);

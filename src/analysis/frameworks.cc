@@ -47,7 +47,8 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
 }
 
-/// By its own message, by its files in the traceback, or by its banner where nothing shows that it only helps a training.
+/// By its own message, by its files in the traceback, or by its banner where nothing shows that it only helps a
+/// training.
 const Engine* engine_of(const Case& story, const Incident& incident) {
   const auto& frames = incident.oom.frames;
   for (const Engine& e : engines) {
@@ -59,8 +60,8 @@ const Engine* engine_of(const Case& story, const Incident& incident) {
   }
   const auto banner = story.settings.find("engine");
   if (banner == story.settings.end() || story.first_step || !frames.empty()) return nullptr;
-  const auto named = std::find_if(engines.begin(), engines.end(),
-                                  [&](const Engine& e) { return e.name == banner->second.value; });
+  const auto named =
+      std::find_if(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == banner->second.value; });
   return named == engines.end() ? nullptr : &*named;
 }
 
@@ -136,7 +137,8 @@ void set_training(const Case& story, const Incident* incident, const Engine* by,
                                                       incident->oom.framework) != without_steps.end());
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
     facts.set("run.trains", Value{false});  // the engine was preparing itself: no step of a training
-  else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") || facts.is_true("trace.optimizer"))
+  else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
+           facts.is_true("trace.optimizer"))
     facts.set("run.trains", Value{true});
   else if (uses)
     facts.set("run.trains", Value{false});

@@ -99,9 +99,9 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.virtual_limit", host && oom.message_format.ends_with("-virtual"));
   set_true("host.mapping_refused", host && oom.message_format == "mapping");
   set_true("host.sigkill_only", by({Agent::signal}));
-  set_true("host.vanished", by({Agent::signal}) && (oom.message_format == "ray-worker-died" ||
-                                                    oom.message_format == "workers-gone" ||
-                                                    oom.message_format == "launcher-kill"));
+  set_true("host.vanished",
+           by({Agent::signal}) && (oom.message_format == "ray-worker-died" || oom.message_format == "workers-gone" ||
+                                   oom.message_format == "launcher-kill"));
   set_true("host.denied", by({Agent::signal}) && story.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);
@@ -110,9 +110,9 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.pinned_failed", pinned);
   set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
   constexpr i64 some_pages = 64 * KiB;
-  set_true("host.tiny_request",
-           by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 && oom.request->count <= some_pages &&
-               primary.evidence.excerpt.find("mmap") != std::string::npos);
+  set_true("host.tiny_request", by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 &&
+                                    oom.request->count <= some_pages &&
+                                    primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(story, primary));
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())

@@ -90,10 +90,10 @@ RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
     if (!summary.failure) summary.failure = i;
   }
   if (story.inputs.size() == 1) summary.ending = ending_between(story, first, last);
-  summary.outcome = summary.failure                               ? silent ? "possible_oom" : "oom"
+  summary.outcome = summary.failure                             ? silent ? "possible_oom" : "oom"
                     : summary.ending && summary.ending->decides ? "ended_otherwise"
-                    : handled                                     ? "handled_oom"
-                                                                  : "no_oom";
+                    : handled                                   ? "handled_oom"
+                                                                : "no_oom";
   return summary;
 }
 

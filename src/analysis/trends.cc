@@ -229,6 +229,25 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
   return worst;
 }
 
+/// Too few values for a trend, but each is far above the one before, and one more such rise fills the device.
+std::optional<std::size_t> steep_series(const Case& story, std::optional<i64> capacity) {
+  constexpr i64 least = 4;
+  constexpr double far = 0.1;  // of the device, each rise
+  for (std::size_t i = 0; i < story.series.size() && capacity; ++i) {
+    const Series& s = story.series[i];
+    if (!is_device_metric(s.metric) || s.n < least || s.n >= few_points || !s.has_steps) continue;
+    const auto& buckets = s.buckets();
+    double least_rise = std::numeric_limits<double>::max(), last_rise = 0;
+    for (std::size_t k = 1; k < buckets.size(); ++k) {
+      last_rise = buckets[k].y - buckets[k - 1].y;
+      least_rise = std::min(least_rise, last_rise);
+    }
+    const double full = static_cast<double>(*capacity);
+    if (buckets.size() >= least && least_rise >= far * full && s.last_value + last_rise >= full) return i;
+  }
+  return std::nullopt;
+}
+
 void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity,
                     Facts& facts) {
   const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
@@ -327,13 +346,23 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
   if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis);
   if (incident == nullptr) tell_full(story, capacity, analysis.notes);
   const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;
+  const auto steep = incident == nullptr && !at_risk ? steep_series(story, capacity) : std::nullopt;
   if (incident == nullptr) {
+    const auto& risk = at_risk ? at_risk : steep;
     const std::vector<Evidence> because =
-        at_risk ? std::vector{story.series[*at_risk].first_evidence, story.series[*at_risk].last_evidence}
-                : std::vector<Evidence>{};
-    facts.set("run.at_risk", Value{at_risk.has_value()}, because);
+        risk ? std::vector{story.series[*risk].first_evidence, story.series[*risk].last_evidence}
+             : std::vector<Evidence>{};
+    facts.set("run.at_risk", Value{risk.has_value()}, because);
+    if (steep) {
+      const Series& s = story.series[*steep];
+      facts.set("run.steep",
+                Value{fmt::format("{} rose from {} to {} of {} in {} values; one more such rise fills it",
+                                  to_string(s.metric), bytes_text(whole_number(s.first_value)),
+                                  bytes_text(whole_number(s.last_value)), bytes_text(*capacity), s.n)},
+                because);
+    }
   }
-  analysis.main_series = at_risk ? at_risk : choose_main(story, analysis.trends, incident);
+  analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(story, analysis.trends, incident);
   if (analysis.main_series) {
     const Series& main = story.series[*analysis.main_series];
     const auto own = own_capacity(story, main);

@@ -88,6 +88,7 @@ struct ReportIncident {
   std::int64_t more_occurrences = 0;
   bool handled = false;
   std::optional<std::string> follows;
+  std::vector<int> ranks;  ///< that ran out by themselves in the same way, its own among them; empty where only one did
   std::optional<int> device, rank;
   std::optional<std::int64_t> pid, step;
   std::string host;

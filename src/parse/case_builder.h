@@ -110,6 +110,7 @@ class CaseBuilder : public Sink {
   void begin_run();
   RunPlace place() const;
   bool begins_to_load() const;
+  void tell_counted_refusal();
   void tell_silent_death();
   StreamId stream_id() const;
   Stream& stream();

@@ -120,10 +120,9 @@ constexpr auto computed_pieces =
     std::to_array<std::string_view>({":.1f", ":.2f", ":.3f", "%.1f", "%.2f", "%.3f", "/1024", "/ 1024", "/ (1024",
                                      "/(1024", "1e9", "1e6", "1024**", "2**", "2 ** "});
 
-constexpr auto foreign_starts =
-    std::to_array<std::string_view>({"def ", "class ", "import ", "from ", "return ", "if ", "elif ", "for ", "while ",
-                                     "with ", "#", "@", "assert ", "raise ", ">", "$ ", "try:", "except", "File \"",
-                                     "wandb: "});
+constexpr auto foreign_starts = std::to_array<std::string_view>(
+    {"def ", "class ", "import ", "from ",  "return ", "if ", "elif ", "for ",   "while ",  "with ",
+     "#",    "@",      "assert ", "raise ", ">",       "$ ",  "try:",  "except", "File \"", "wandb: "});
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }

@@ -475,7 +475,8 @@ void Reader::read_values() {
       continue;  // a negative value is a difference
     if (p.words.empty() || p.spoilt || (!p.firm && !out_.step)) continue;
     const auto label = label_of(p, n);
-    if (!label || (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available)) continue;
+    if (!label || (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available))
+      continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);

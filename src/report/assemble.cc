@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -123,6 +124,19 @@ class Assembler {
     return out;
   }
 
+  /// A rank that asked for memory of its own and was refused ran out by itself: that is no consequence of another's.
+  std::vector<int> ranks_alike(std::size_t index) const {
+    const Incident& first = story_.incidents[index];
+    std::set<int> ranks;
+    for (const Incident& other : story_.incidents)
+      if (other.follows == index && first.where.rank && other.where.rank && other.oom.kind == first.oom.kind &&
+          other.oom.request)
+        ranks.insert(*other.where.rank);
+    if (ranks.empty()) return {};
+    ranks.insert(*first.where.rank);
+    return {ranks.begin(), ranks.end()};
+  }
+
   static std::string incident_id(std::size_t i) { return "incident-" + std::to_string(i + 1); }
 
   ReportIncident incident(std::size_t index) const {
@@ -142,6 +156,7 @@ class Assembler {
     r.more_occurrences = in.more_occurrences;
     r.handled = in.handled;
     if (in.follows) r.follows = incident_id(*in.follows);
+    r.ranks = ranks_alike(index);
     r.device = in.where.device;
     r.rank = in.where.rank;
     r.pid = in.where.pid;
@@ -376,6 +391,8 @@ class Assembler {
     if (v.outcome == "at_risk" && !is_growing_risk())
       return fmt::format("live tensors came within {} of the whole device",
                          bytes_text(whole(analysis_.facts.number("run.headroom").value_or(0))));
+    if (v.outcome == "at_risk" && analysis_.facts.find("run.steep") != nullptr)
+      return std::string(*analysis_.facts.text("run.steep"));
     if (v.outcome == "at_risk") {
       const Trend& t = analysis_.trends[*analysis_.main_series];
       const Series& series = story_.series[*analysis_.main_series];

@@ -122,6 +122,7 @@ Json incident(const ReportIncident& of) {
   put(object, "epoch", of.epoch);
   put_text(object, "phase", of.phase);
   put_sizes(object, of);
+  if (!of.ranks.empty()) object["ranks"] = of.ranks;
   if (!of.other_processes.empty())
     object["other_processes"] = list(of.other_processes, [](const auto& p) {
       return Json{{"pid", p.first}, {"bytes", p.second}};

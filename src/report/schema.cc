@@ -219,7 +219,13 @@ std::string_view report_schema() {
         },
         "more_occurrences": {"type": "integer", "minimum": 1},
         "handled": {"type": "boolean", "description": "the program went on"},
-        "follows": {"type": "string", "description": "id of the incident that this one is a consequence of"},
+        "follows": {"type": "string", "description": "id of the incident that this one came after: its consequence, or the same on another rank"},
+        "ranks": {
+          "type": "array",
+          "minItems": 2,
+          "items": {"type": "integer"},
+          "description": "the ranks that ran out in the same way, each by itself; incidents that follow have their numbers"
+        },
         "device": {"type": "integer"},
         "rank": {"type": "integer"},
         "pid": {"type": "integer"},

@@ -80,9 +80,9 @@ class Walk {
   }
   void operator()(ReportIncident& of) {
     auto& [id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows,
-           device, rank, pid, step, host, epoch, phase, moment, requested, capacity, free, process, allocated, reserved,
+           ranks, device, rank, pid, step, host, epoch, phase, moment, requested, capacity, free, process, allocated, reserved,
            unallocated, private_pool, limit, other_processes, frame, ask_frame, account] = of;
-    all(id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows, device,
+    all(id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows, ranks, device,
         rank, pid, step, host, epoch, phase, moment, requested, capacity, free, process, allocated, reserved, unallocated,
         private_pool, limit, other_processes, frame, ask_frame, account);
   }

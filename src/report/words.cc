@@ -80,19 +80,20 @@ std::string outcome_words(std::string_view outcome) {
 
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;
-  constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
-                                               {"misaligned address", "a misaligned address on the device"},
-                                               {"assert", "a failed assertion on the device"},
-                                               {"Xid", "an Xid error of the GPU"},
-                                               {"PREEMPT", "a preemption"},
-                                               {"SIGHUP", "the signal SIGHUP: its terminal or session was closed"},
-                                               {"got signal: 1", "the signal SIGHUP: its terminal or session was closed"},
-                                               {"SIGTERM", "the signal SIGTERM: somebody asked it to stop"},
-                                               {"got signal: 15", "the signal SIGTERM: somebody asked it to stop"},
-                                               {"SIGINT", "the signal SIGINT: somebody interrupted it"},
-                                               {"got signal: 2", "the signal SIGINT: somebody interrupted it"},
-                                               {"Segmentation fault", "a segmentation fault"},
-                                               {"panic", "a panic"}});
+  constexpr auto exact =
+      std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
+                            {"misaligned address", "a misaligned address on the device"},
+                            {"assert", "a failed assertion on the device"},
+                            {"Xid", "an Xid error of the GPU"},
+                            {"PREEMPT", "a preemption"},
+                            {"SIGHUP", "the signal SIGHUP: its terminal or session was closed"},
+                            {"got signal: 1", "the signal SIGHUP: its terminal or session was closed"},
+                            {"SIGTERM", "the signal SIGTERM: somebody asked it to stop"},
+                            {"got signal: 15", "the signal SIGTERM: somebody asked it to stop"},
+                            {"SIGINT", "the signal SIGINT: somebody interrupted it"},
+                            {"got signal: 2", "the signal SIGINT: somebody interrupted it"},
+                            {"Segmentation fault", "a segmentation fault"},
+                            {"panic", "a panic"}});
   if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
@@ -252,15 +253,17 @@ std::vector<std::string> following_words(const Report& report, const ReportIncid
   std::vector<Location> alike, echoes;
   for (const ReportIncident& other : report.incidents) {
     if (other.follows != of.id) continue;
-    // A rank that asked for memory of its own and was refused ran out by itself.
-    const bool own = other.kind == of.kind && other.requested_bytes && other.rank && of.rank && other.rank != of.rank;
+    const bool own = other.kind == of.kind && other.requested_bytes && other.rank && other.rank != of.rank &&
+                     std::find(of.ranks.begin(), of.ranks.end(), *other.rank) != of.ranks.end();
     (own ? alike : echoes).push_back(other.location);
   }
   std::vector<std::string> words;
   const auto count = [](const std::vector<Location>& all) { return static_cast<std::int64_t>(all.size()); };
   if (!alike.empty())
     words.push_back(
-        fmt::format("the same on {}, at {}", plural(count(alike), "other rank", "other ranks"), places(alike, most)));
+        fmt::format("the same on {} of {}, at {}", of.ranks.size(),
+                    plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
+                    places(alike, most)));
   if (!echoes.empty())
     words.push_back(
         fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"), places(echoes, most)));
@@ -325,8 +328,8 @@ std::string account_title(const ReportIncident& of) {
   const ReportAccount& account = *of.account;
   const bool of_limit = !of.capacity_bytes;
   const std::string of_device = of.kind == "host" ? "the limit" : "the allocator's limit on " + memory_name(of);
-  std::string title =
-      fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), of_limit ? of_device : memory_name(of));
+  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes),
+                                  of_limit ? of_device : memory_name(of));
   if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
     title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
   return title;

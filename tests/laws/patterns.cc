@@ -64,7 +64,8 @@ TEST_CASE("each example is taken by exactly one reader, its own", "[law]") {
       if (p.name != "statements/failure" && several) std::erase(takers, "statements/failure");
       // The machine and the job are told beside anything.
       const bool circumstance = p.name.starts_with("circumstances/");
-      std::erase_if(takers, [&](const std::string& name) { return name.starts_with("circumstances/") != circumstance; });
+      std::erase_if(takers,
+                    [&](const std::string& name) { return name.starts_with("circumstances/") != circumstance; });
       if (p.name != "exceptions/python") std::erase(takers, "exceptions/python");  // how the run ended stands beside it
       CHECK(takers == std::vector<std::string>{std::string(p.name)});
     }
