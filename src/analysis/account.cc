@@ -78,6 +78,14 @@ int stray_contexts(const std::vector<OtherProcess>& others) {
   return most >= 2 ? most : 0;
 }
 
+/// The allocator counts more than there is, while the driver counts less for the whole process: part of its pool is not
+/// mapped, because an engine in the same process sleeps.
+bool counts_unmapped(const Oom& oom) {
+  const auto reserved = reserved_of(oom);
+  if (oom.kind != OomKind::device || !oom.process || !oom.capacity || !reserved || oom.sizes_not_available) return false;
+  return oom.process->count <= oom.capacity->count && reserved->count > oom.capacity->count;
+}
+
 /// Sizes that two processes print of one of them a moment apart.
 bool same_size(const Bytes& a, const Bytes& b) {
   constexpr double apart = 0.02;
@@ -125,6 +133,10 @@ std::optional<Account> account_of(const Incident& incident) {
       add("other processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);
     }
+  } else if (counts_unmapped(oom)) {
+    add("this process", oom.process);
+    for (const auto& o : oom.others) add("process " + std::to_string(o.pid), o.used);
+    add("free", oom.free);
   } else {
     if (oom.allocated) add("live tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("free blocks of CUDA-graph pools", oom.private_pools);
@@ -220,17 +232,20 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   };
   share("account.external_share", external, oom.capacity);
   share("account.own_other_share", own, oom.capacity);
+  const bool unmapped = counts_unmapped(oom);
+  set_true("account.unmapped_pool", unmapped);
   const auto live =
-      oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
+      unmapped ? oom.process
+      : oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
   // TensorFlow's limit is what was left for it of the device when it started.
   const bool of_whole = oom.capacity || !oom.limit || (whole && oom.agent == Agent::tf_bfc);
   share("account.allocated_share", live, of_whole ? whole : oom.limit);
   share("account.request_share", oom.request, of_whole ? whole : oom.limit);
-  share("account.frag_ratio", oom.unallocated, reserved);
+  if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved);
   facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)
     set_true("account.oversubscribed",
-             oom.allocated->count > saturated_sum(oom.capacity->count, (*oom.capacity + *oom.allocated).slack));
+             !unmapped && oom.allocated->count > saturated_sum(oom.capacity->count, (*oom.capacity + *oom.allocated).slack));
   if (const auto account = account_of(incident))
     facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;
@@ -243,7 +258,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
     const i64 clear = std::max<i64>(unusable_free, oom.request->count / 20);
     set_true("account.free_beyond_request", oom.free->count >= saturated_sum(oom.request->count, clear));
-    if (oom.unallocated)
+    if (oom.unallocated && !unmapped)
       facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
   }
   set_true("account.capped", is_capped(oom, facts));

@@ -54,6 +54,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"account.unexplained", bytes, "what no printed term accounts for"},
       {"account.free_beyond_request", truth, "clearly more was free than asked for: the device was not what refused"},
       {"account.limit_reached", truth, "reserved plus request goes over the printed cap"},
+      {"account.unmapped_pool", truth,
+       "the allocator counts more than the device has, the driver less for the whole process: a sleeping engine's pool"},
       {"account.capped", truth, "a cap that somebody set refused, and not the device itself"},
       {"account.oversubscribed", truth, "more is allocated than the device has: the driver spills into host memory"},
       {"account.stray_contexts", count,
