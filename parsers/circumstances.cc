@@ -60,6 +60,8 @@ void group_under_pressure(const Match& m, Sink& sink) {
   if (m.has(2)) sink.setting("memory_pressure", m[2]);
 }
 
+void windows(const Match&, Sink& sink) { sink.setting("system", "Windows"); }
+
 /// Pages of 4 KiB, as x86 has them.
 void machine_memory(const Match& m, Sink& sink) {
   sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
@@ -223,6 +225,64 @@ constexpr Pattern patterns[] = {
          .emit = group_under_pressure,
          .aside = true,
          .source = "systemd: src/oom/oomd-manager.c"}),
+    checked({.name = "circumstances/group_in_trace",
+             .anchor = "mem_cgroup_o",
+             .regex = R"(\b(mem_cgroup_(?:oom_synchronize|out_of_memory))\+0x)",
+             .captures = 1,
+             .example = "[41.5]  [<ffffffff9e7d5edf>] mem_cgroup_oom_synchronize+0x546/0x570",
+             .emit = keep<"group_in_trace", "">,
+             .aside = true,
+             .source = "linux: mm/memcontrol.c"}),
+    checked({.name = "circumstances/restart_count",
+             .anchor = "Restart Count:",
+             .regex = R"(\bRestart Count: {1,8}([1-9]\d{0,5})$)",
+             .captures = 1,
+             .example = "    Restart Count:  2",
+             .emit = keep<"restarts", "">,
+             .aside = true,
+             .source = "kubernetes: kubectl describe"}),
+    checked({.name = "circumstances/windows_program",
+             .anchor = ":\\Users\\",
+             .regex = R"(\b[A-Z]:\\Users\\\w)",
+             .example = R"(Loading C:\Users\user\models\m.gguf)",
+             .emit = windows,
+             .aside = true}),
+    checked({.name = "circumstances/llama_cpp_weights",
+             .anchor = "file size   = ",
+             .regex = R"(\bprint_info: file size   = ([\d.]{1,8} [MG]iB) \()",
+             .captures = 1,
+             .example = "print_info: file size   = 39.59 GiB (4.82 BPW)",
+             .emit = keep<"weights_memory", "">,
+             .aside = true,
+             .source = "llama.cpp: src/llama-model.cpp"}),
+    checked({.name = "circumstances/dask_paused",
+             .anchor = "Pausing worker",
+             .regex = R"(\bWorker is at (\d{1,3}%) memory usage\. Pausing worker)",
+             .captures = 1,
+             .example = "distributed.worker.memory - WARNING - Worker is at 89% memory usage. Pausing worker.  Process "
+                        "memory: 2.77 GiB -- Worker memory limit: 3.11 GiB",
+             .emit = keep<"worker_paused", "">,
+             .aside = true,
+             .source = "dask: distributed/worker_memory.py"}),
+    checked({.name = "circumstances/dask_no_budget",
+             .anchor = "exceeded 0% memory budget",
+             .regex = R"(\bexceeded (0%) memory budget)",
+             .captures = 1,
+             .example =
+                 "distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:41157 (pid=2231) exceeded 0% memory "
+                 "budget. Restarting...",
+             .emit = keep<"worker_budget", "">,
+             .aside = true,
+             .source = "dask: distributed/worker_memory.py"}),
+    checked({.name = "circumstances/context_exceeded",
+             .anchor = "maximum context length is",
+             .regex = R"(\bmaximum context length is (\d{1,9}) tokens)",
+             .captures = 1,
+             .example =
+                 "ValueError: This model's maximum context length is 8192 tokens. However, you requested 8193 tokens",
+             .emit = keep<"context_exceeded", "">,
+             .aside = true,
+             .source = "vllm: vllm/renderers/params.py"}),
     checked({.name = "circumstances/ray_threshold",
              .anchor = "memory usage threshold",
              .regex = R"(\bexceeds the memory usage threshold of (0?\.\d{1,4}|1)\b)",

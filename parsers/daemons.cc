@@ -7,6 +7,7 @@
 
 #include "parse/context.h"
 #include "parse/parser.h"
+#include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -43,10 +44,34 @@ void earlyoom(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// "Current Memory Usage: 21.6G" below the path of the group among the candidates that were considered.
+std::optional<Bytes> candidate_usage(const Cursor& cursor, std::string_view group) {
+  constexpr int list_lines = 120;
+  static constexpr std::string_view label = "Current Memory Usage: ", path = "Path: ";
+  std::optional<Bytes> usage, found;
+  cursor.backward(list_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (const std::size_t at = text.find(label); at != text.npos) {
+      std::string size(trimmed(text.substr(at + label.size())));
+      if (!size.empty() && size.back() != 'B') size += "iB";
+      usage = read_size(size);
+    }
+    const std::size_t at = text.find(path);
+    if (at == text.npos) return true;
+    if (trimmed(text.substr(at + path.size())) == group) found = usage;
+    return !found;
+  });
+  return found;
+}
+
 void systemd_oomd(const Match& m, Sink& sink) {
   Oom oom = base("systemd-oomd");
   if (m.has(1)) {
-    const i64 used = leading_integer(m[1]), total = leading_integer(m[2]);
+    oom.process = candidate_usage(m.cursor, m[1]);
+    oom.process_name = std::string(m[1].substr(m[1].rfind('/') + 1));
+  }
+  if (m.has(2)) {
+    const i64 used = leading_integer(m[2]), total = leading_integer(m[3]);
     oom.capacity = Bytes{total, 0};
     if (used <= total) oom.free = Bytes{total - used, 0};
   }
@@ -75,9 +100,9 @@ constexpr Pattern patterns[] = {
         {.name = "daemons/systemd_oomd",
          .anchor = "due to memory",
          .regex =
-             R"((?:Killed /[\w./@\\:\-]{1,300}|Marked /[\w./@\\:\-]{1,300} for killing) due to memory (?:pressure for|)"
-             R"(used \((\d{1,18})\) / total \((\d{1,18})\)))",
-         .captures = 2,
+             R"((?=(?:Killed|Marked) (/[\w./@\\:\-]{1,300}))(?:Killed /[\w./@\\:\-]{1,300}|Marked /[\w./@\\:\-]{1,300} for killing) )"
+             R"(due to memory (?:pressure for|used \((\d{1,18})\) / total \((\d{1,18})\)))",
+         .captures = 3,
          .example = "systemd-oomd[611]: Killed /user.slice/user-1000.slice/session-4.scope due to memory pressure "
                     "for /user.slice being "
                     "85.12% > 50.00% for > 20s with reclaim activity",

@@ -82,7 +82,8 @@ int stray_contexts(const std::vector<OtherProcess>& others) {
 /// mapped, because an engine in the same process sleeps.
 bool counts_unmapped(const Oom& oom) {
   const auto reserved = reserved_of(oom);
-  if (oom.kind != OomKind::device || !oom.process || !oom.capacity || !reserved || oom.sizes_not_available) return false;
+  if (oom.kind != OomKind::device || !oom.process || !oom.capacity || !reserved || oom.sizes_not_available)
+    return false;
   return oom.process->count <= oom.capacity->count && reserved->count > oom.capacity->count;
 }
 
@@ -234,9 +235,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   share("account.own_other_share", own, oom.capacity);
   const bool unmapped = counts_unmapped(oom);
   set_true("account.unmapped_pool", unmapped);
-  const auto live =
-      unmapped ? oom.process
-      : oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{}))) : std::nullopt;
+  const auto live = unmapped        ? oom.process
+                    : oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})))
+                                    : std::nullopt;
   // TensorFlow's limit is what was left for it of the device when it started.
   const bool of_whole = oom.capacity || !oom.limit || (whole && oom.agent == Agent::tf_bfc);
   share("account.allocated_share", live, of_whole ? whole : oom.limit);
@@ -244,8 +245,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved);
   facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)
-    set_true("account.oversubscribed",
-             !unmapped && oom.allocated->count > saturated_sum(oom.capacity->count, (*oom.capacity + *oom.allocated).slack));
+    set_true(
+        "account.oversubscribed",
+        !unmapped && oom.allocated->count > saturated_sum(oom.capacity->count, (*oom.capacity + *oom.allocated).slack));
   if (const auto account = account_of(incident))
     facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;

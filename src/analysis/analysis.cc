@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace oomdoctor {
@@ -92,6 +93,22 @@ void tell_room(const Case& story, std::vector<Note>& notes) {
   }
 }
 
+/// What reads like a want of memory, and is none.
+void tell_lookalikes(const Case& story, std::vector<Note>& notes) {
+  struct Lookalike {
+    std::string_view setting, words;
+  };
+  static constexpr std::array<Lookalike, 3> lookalikes{
+      {{"worker_paused", "a worker was paused at {} of its memory limit and may go on: Dask waits, nothing failed"},
+       {"worker_budget",
+        "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},
+       {"context_exceeded", "a request was longer than the model's context of {} tokens: that is no want of memory"}}};
+  for (const Lookalike& lookalike : lookalikes)
+    if (const auto found = story.settings.find(lookalike.setting); found != story.settings.end())
+      notes.push_back(
+          {Severity::note, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
+}
+
 /// A state that was copied while memory ran out, and saved all the same.
 void tell_damaged_state(const Case& story, std::vector<Note>& notes) {
   for (const Incident& incident : story.incidents) {
@@ -152,6 +169,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
     tell_refusals(story, out.notes);
     tell_unclear(story, out.notes);
     tell_room(story, out.notes);
+    tell_lookalikes(story, out.notes);
     tell_last_step(story, out.runs, out.notes);
   }
   tell_damaged_state(story, out.notes);

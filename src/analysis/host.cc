@@ -114,6 +114,11 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
                                     oom.request->count <= some_pages &&
                                     primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(story, primary));
+  const auto& frames = oom.frames;
+  set_true("host.fork",
+           by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
+  constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
+  if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);

@@ -136,7 +136,9 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
                       incident->oom.message_format == "xla-vmem"},
                 here);
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
-    if (incident->oom.sizes_not_available) facts.set("platform.windows", Value{true}, here);
+    const auto system = story.settings.find("system");
+    if (incident->oom.sizes_not_available || (system != story.settings.end() && system->second.value == "Windows"))
+      facts.set("platform.windows", Value{true}, here);
     const auto& frames = incident->oom.frames;
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; }))
