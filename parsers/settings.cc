@@ -195,6 +195,8 @@ constexpr Pattern patterns[] = {
     row<"micro_batch_size", "batch_size", Kind::count>("  micro_batch_size ................................ 2"),
     row<"local_batch_size", "batch_size", Kind::count>("local_batch_size = 8"),
     row<"train_micro_batch_size_per_gpu", "batch_size", Kind::count>(R"(  "train_micro_batch_size_per_gpu": 4,)"),
+    row<"per_device_batch_size", "batch_size", Kind::count>("Config param per_device_batch_size: 8"),
+    row<"max_target_length", "sequence_length", Kind::count>("Config param max_target_length: 2048"),
     row<"train_batch_size_per_device", "batch_size", Kind::count>("train_batch_size_per_device: 4"),
     row<"samples_per_gpu", "batch_size", Kind::count>("data = dict(samples_per_gpu=2)"),
     row<"batch_size_per_gpu", "batch_size", Kind::count>("batch_size_per_gpu=32"),

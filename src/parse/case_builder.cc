@@ -1,6 +1,7 @@
 #include "parse/case_builder.h"
 
 #include <algorithm>
+#include <utility>
 #include <cmath>
 #include <cstdint>
 
@@ -246,7 +247,9 @@ void CaseBuilder::oom(Oom oom) {
     ++case_.more_incidents;
     return;
   }
-  if (end_ && end_->of_job && oom.kind == OomKind::device) begin_run();
+  if (end_ && end_->line == line()) restated_ = restated_before_end_;  // this line's own end
+  const bool by_settings = (!end_ || end_->line == line()) && starts_anew() && restated_.changed;
+  if (oom.kind == OomKind::device && (by_settings || (end_ && end_->of_job))) begin_run();
   const Event here = event_here();
   Incident incident;
   if (oom.frames.empty() && !oom.caught) oom.frames = read_traceback(*cursor_);
@@ -254,7 +257,7 @@ void CaseBuilder::oom(Oom oom) {
   if (oom.caught)
     incident.handled_by = evidence();
   else
-    end_ = End{stream_id(), false, false, line()};
+    end_at(false, false);
   incident.oom = std::move(oom);
   incident.evidence = evidence();
   incident.where = where_;
@@ -375,10 +378,24 @@ void CaseBuilder::thin_series() {
   }
 }
 
+void CaseBuilder::end_at(bool exited, bool of_job) {
+  end_ = End{stream_id(), exited, of_job, line()};
+  restated_before_end_ = std::exchange(restated_, {});
+}
+
+/// Its settings are printed once more behind many steps. One setting alone may be told again by an evaluation.
+bool CaseBuilder::starts_anew() const {
+  constexpr i64 many = 10;
+  return restated_.count >= 2 && case_.progress_lines - progress_before_ >= many;
+}
+
 void CaseBuilder::step(const Step& s) {
+  const auto known = streams_.find(stream_id());
+  const bool counted = known != streams_.end() && known->second.step;
+  if (!end_ && s.step && counted && *s.step < *known->second.step && *s.step <= place_.first_step.value_or(0) &&
+      starts_anew())
+    begin_run();
   if (end_ && s.step) {
-    const auto known = streams_.find(stream_id());
-    const bool counted = known != streams_.end() && known->second.step;
     // A batch may be tried again in its own step.
     if (end_->of_job || (counted ? *s.step < *known->second.step + (end_->exited ? 1 : 0) : end_->exited))
       begin_run();
@@ -389,6 +406,7 @@ void CaseBuilder::step(const Step& s) {
   if (s.epoch) here.epoch = s.epoch;
   if (!s.step || here.step != s.step) ++case_.progress_lines;
   last_progress_.mention = mention_;
+  restated_ = {};
   if (!s.step) return;
   const i64 now = *s.step;
   if (!place_.first_step) place_.first_step = now;
@@ -434,15 +452,17 @@ bool CaseBuilder::begins_to_load() const {
 
 /// The job was started again.
 void CaseBuilder::begin_run() {
+  const Evidence first = restated_.first ? *restated_.first : evidence();
+  restated_ = {};
   end_.reset();
   end_run();
   // What was counted so far was the run before.
   for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
   progress_before_ = case_.progress_lines;
   ++place_.number;
-  place_.first_line = line();
+  place_.first_line = first.span.first_line;
   place_.first_step.reset();
-  if (case_.later_runs.size() < CaseLimits::runs) case_.later_runs.push_back(evidence());
+  if (case_.later_runs.size() < CaseLimits::runs) case_.later_runs.push_back(first);
 }
 
 void CaseBuilder::go_on(const StepRun& run) {
@@ -460,6 +480,11 @@ void CaseBuilder::go_on(const StepRun& run) {
 void CaseBuilder::setting(std::string_view name, std::string_view value) {
   if (value.size() > CaseLimits::setting_bytes) return;
   const auto found = case_.settings.find(name);
+  if (end_ || case_.progress_lines > progress_before_) {
+    if (!restated_.first) restated_.first = evidence();
+    ++restated_.count;
+    restated_.changed |= found != case_.settings.end() && found->second.value != value;
+  }
   if (found == case_.settings.end() && case_.settings.size() >= CaseLimits::settings) return;
   if (found != case_.settings.end() && found->second.value == value) return;  // where it was said first
   case_.settings.insert_or_assign(std::string(name), KnownSetting{std::string(value), evidence()});
@@ -468,7 +493,7 @@ void CaseBuilder::setting(std::string_view name, std::string_view value) {
 void CaseBuilder::exit(const Exit& exit) {
   if (exit.signal || exit.code.value_or(0) != 0) {
     end_run();
-    end_ = End{stream_id(), true, false, line()};
+    end_at(true, false);
   }
   i64& count = case_.remark_counts["exit"];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
@@ -479,8 +504,8 @@ void CaseBuilder::exit(const Exit& exit) {
 
 void CaseBuilder::remark(std::string_view id, std::optional<double> number) {
   const std::string name(id);
-  if (name == "run/time_limit" || name == "run/cancelled") end_ = End{stream_id(), true, true, line()};
-  if (name == "end/exception" && !(end_ && end_->exited)) end_ = End{stream_id(), false, false, line()};
+  if (name == "run/time_limit" || name == "run/cancelled") end_at(true, true);
+  if (name == "end/exception" && !(end_ && end_->exited)) end_at(false, false);
   if (name == "run/attempt") {
     const double attempt = number.value_or(1);
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run();

@@ -155,6 +155,15 @@ class CaseBuilder : public Sink {
     i64 line = 0;
   };
   std::optional<End> end_;
+  void end_at(bool exited, bool of_job);
+  /// Settings that were told behind the last step, or behind the end: the run that they belong to begins with them.
+  struct Restated {
+    std::optional<Evidence> first;
+    int count = 0;
+    bool changed = false;  ///< one of them has another value than before
+  };
+  Restated restated_, restated_before_end_;
+  bool starts_anew() const;
   RunPlace place_;                  ///< the run that is told now
   i64 progress_before_ = 0;         ///< lines of the runs before it
   std::optional<Evidence> killed_;  ///< by the launcher, first of all
