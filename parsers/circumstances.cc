@@ -62,6 +62,15 @@ void group_under_pressure(const Match& m, Sink& sink) {
 
 void windows(const Match&, Sink& sink) { sink.setting("system", "Windows"); }
 
+void sleep(const Match& m, Sink& sink) {
+  sink.setting("sleep_freed", m[1]);
+  sink.setting("sleep_kept", m[2]);
+}
+
+void machine_swap(const Match& m, Sink& sink) {
+  sink.setting("machine_swap", m[1] == "0" ? "no" : std::to_string(leading_integer(m[1]) / 1024) + " MiB of");
+}
+
 /// Pages of 4 KiB, as x86 has them.
 void machine_memory(const Match& m, Sink& sink) {
   sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
@@ -165,10 +174,10 @@ constexpr Pattern patterns[] = {
              .source = "linux: lib/show_mem.c"}),
     checked({.name = "circumstances/swap_of_machine",
              .anchor = "Total swap",
-             .regex = R"(\bTotal swap = (\d{1,14}kB)\b)",
+             .regex = R"(\bTotal swap = (\d{1,14})kB\b)",
              .captures = 1,
              .example = "[41.5] Total swap = 0kB",
-             .emit = keep<"machine_swap", "">,
+             .emit = machine_swap,
              .aside = true,
              .source = "linux: mm/swap_state.c"}),
     checked({.name = "circumstances/free_swap",
@@ -283,6 +292,31 @@ constexpr Pattern patterns[] = {
              .emit = keep<"context_exceeded", "">,
              .aside = true,
              .source = "vllm: vllm/renderers/params.py"}),
+    checked({.name = "circumstances/sleep",
+             .anchor = "leep mode freed",
+             .regex = R"(\b[Ss]leep mode freed ([\d.]{1,8} [MG]iB) memory, ([\d.]{1,8} [MG]iB) memory is still in use)",
+             .captures = 2,
+             .example = "Sleep mode freed 31.20 GiB memory, 1.40 GiB memory is still in use.",
+             .emit = sleep,
+             .aside = true,
+             .source = "vllm: vllm/v1/worker/gpu_worker.py"}),
+    checked({.name = "circumstances/pod_rejected",
+             .anchor = "Pod was rejected: ",
+             .regex = R"(\bPod was rejected: ([^\r\n]{1,160}))",
+             .captures = 1,
+             .example = "Message:          Pod was rejected: Allocate failed due to no healthy devices present",
+             .emit = keep<"pod_rejected", "">,
+             .aside = true,
+             .source = "kubernetes: pkg/kubelet/lifecycle"}),
+    checked({.name = "circumstances/dask_resumed",
+             .anchor = "Resuming worker",
+             .regex = R"(\bWorker is at (\d{1,3}%) memory usage\. Resuming worker)",
+             .captures = 1,
+             .example = "distributed.worker.memory - WARNING - Worker is at 71% memory usage. Resuming worker. Process "
+                        "memory: 2.21 GiB -- Worker memory limit: 3.11 GiB",
+             .emit = keep<"worker_resumed", "">,
+             .aside = true,
+             .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/ray_threshold",
              .anchor = "memory usage threshold",
              .regex = R"(\bexceeds the memory usage threshold of (0?\.\d{1,4}|1)\b)",

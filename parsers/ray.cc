@@ -18,6 +18,37 @@ void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
   if (used && whole && used->count <= whole->count) oom.free = *whole - *used;
 }
 
+/// The greatest user of the table below the message, "PID MEM(GB) COMMAND": "6 × ray::Actor.step, 19.41 GB at most".
+std::string largest_user(const Cursor& cursor) {
+  constexpr int table_lines = 40;
+  constexpr std::size_t longest_name = 80;
+  std::string name, size;
+  int count = 0;
+  bool head = false;
+  cursor.forward(table_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    if (!head) {
+      head = text.find("MEM(GB)") != text.npos;
+      return true;
+    }
+    // Exceptions are printed with an "E" in front of each line by test runners.
+    const std::string_view row = trimmed(text.starts_with("E ") ? text.substr(2) : text);
+    const std::size_t first = row.find_first_of("\t "), second = row.find_first_not_of("\t ", first);
+    const std::size_t third = second == row.npos ? row.npos : row.find_first_of("\t ", second);
+    if (leading_integer(row) <= 0 || third == row.npos) return false;
+    const std::string_view command = trimmed(row.substr(third)).substr(0, longest_name);
+    if (name.empty()) {
+      name = std::string(command);
+      size = std::string(row.substr(second, third - second));
+    }
+    count += command == name;
+    return true;
+  });
+  if (name.empty()) return {};
+  return (count > 1 ? std::to_string(count) + " of " : std::string()) + name + ", " + size + " GB" +
+         (count > 1 ? " at most" : "");
+}
+
 /// "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
 void killed(const Match& m, Sink& sink) {
   constexpr std::size_t longest_name = 64;
@@ -29,6 +60,7 @@ void killed(const Match& m, Sink& sink) {
   const std::string_view node = between(text, "wasrunningwas", "(");
   if (const std::size_t slash = node.find('/'); slash != node.npos)
     set_node(oom, read_size(node.substr(0, slash)), read_size(node.substr(slash + 1)));
+  if (const std::string user = largest_user(m.cursor); !user.empty()) sink.setting("largest_user", user);
   if (const auto pid = leading_integer(between(text, "pid=", ",")); pid > 0) {
     Where where;
     where.pid = pid;

@@ -56,6 +56,7 @@ void advice_facts(Facts& facts) {
     double wanted = std::floor(*batch / 2);
     if (activations && need && *activations > *need)
       wanted = std::floor(*batch * (*activations - *need) / *activations);
+    if (const auto fitted = get("settings.batch_before"); fitted && *fitted >= 1 && *fitted < *batch) wanted = *fitted;
     const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation);
     set("advice.batch_to", to, {"settings.batch_size", "settings.accumulation"});
     set("advice.accumulation_to", accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});

@@ -98,8 +98,10 @@ void tell_lookalikes(const Case& story, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
   };
-  static constexpr std::array<Lookalike, 3> lookalikes{
-      {{"worker_paused", "a worker was paused at {} of its memory limit and may go on: Dask waits, nothing failed"},
+  static constexpr std::array<Lookalike, 5> lookalikes{
+      {{"worker_paused", "a worker was paused at {} of its memory limit: Dask waits, nothing failed"},
+       {"worker_resumed", "the worker went on when it was down to {} of its memory limit"},
+       {"pod_rejected", "Kubernetes rejected the pod, not for want of memory: {}"},
        {"worker_budget",
         "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},
        {"context_exceeded", "a request was longer than the model's context of {} tokens: that is no want of memory"}}};
@@ -146,6 +148,18 @@ void tell_unclear(const Case& story, std::vector<Note>& notes) {
   }
 }
 
+/// The batch of an earlier run that did not run out, where the one that did has another.
+void earlier_batch_fact(const Case& story, const Runs& runs, Facts& facts) {
+  const auto batch = story.settings.find("batch_size");
+  if (batch == story.settings.end() || batch->second.before.empty() || runs.all.size() < 2) return;
+  const RunSummary& failed = runs.all[runs.judged];
+  for (const RunSummary& run : runs.all)
+    if (&run != &failed && !run.failure && batch->second.before_line >= run.first_line &&
+        batch->second.before_line <= run.last_line && batch->second.evidence.span.first_line >= failed.first_line)
+      facts.set("settings.batch_before", Value{Number{std::strtod(batch->second.before.c_str(), nullptr), 0}},
+                {batch->second.evidence});
+}
+
 }  // namespace
 
 Analysis analyse(Case& story, const AnalysisOptions& options) {
@@ -174,6 +188,7 @@ Analysis analyse(Case& story, const AnalysisOptions& options) {
   }
   tell_damaged_state(story, out.notes);
   setting_facts(story, primary, out.facts);
+  earlier_batch_fact(story, out.runs, out.facts);
   model_facts(out.facts);
   tell_states(out);
   trend_facts(story, options, out);

@@ -32,11 +32,6 @@ struct Weighed {
   std::vector<Doubt> doubts;
 };
 
-std::string reason(const Phrase& why, const Expr& condition, const Facts& facts) {
-  std::string text = why.fill_sentences(facts);
-  return text.empty() ? condition.text() : text;
-}
-
 void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
   if (sign.condition.truth(facts) == Truth::no) return;
   const Evaluation result = sign.condition.evaluate(facts);
@@ -51,8 +46,10 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
     cause.ranked.definitional = true;
     cause.cap = std::max(cause.cap, weighing.proven_cap);
   }
+  std::string text = sign.why.fill_sentences(facts);
+  if (text.empty()) return;  // it counts, but its words need a fact that the log does not tell
   auto& list = sign.weight >= 0 ? cause.ranked.because : cause.ranked.against;
-  list.push_back({reason(sign.why, sign.condition, facts), sign.weight, {result.facts.begin(), result.facts.end()}});
+  list.push_back({std::move(text), sign.weight, {result.facts.begin(), result.facts.end()}});
 }
 
 Weighed weigh(const CauseRule& rule, const Facts& facts) {

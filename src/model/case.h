@@ -53,6 +53,8 @@ struct Incident {
 struct KnownSetting {
   std::string value;
   Evidence evidence;
+  std::string before;    ///< another value that it had earlier; "" where it never changed
+  i64 before_line = 0;
 };
 
 /// What is known of one rank beside its series and failures.

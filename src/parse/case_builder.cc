@@ -487,7 +487,10 @@ void CaseBuilder::setting(std::string_view name, std::string_view value) {
   }
   if (found == case_.settings.end() && case_.settings.size() >= CaseLimits::settings) return;
   if (found != case_.settings.end() && found->second.value == value) return;  // where it was said first
-  case_.settings.insert_or_assign(std::string(name), KnownSetting{std::string(value), evidence()});
+  KnownSetting setting{std::string(value), evidence(), "", 0};
+  if (found != case_.settings.end())
+    setting.before = found->second.value, setting.before_line = found->second.evidence.span.first_line;
+  case_.settings.insert_or_assign(std::string(name), std::move(setting));
 }
 
 void CaseBuilder::exit(const Exit& exit) {

@@ -149,7 +149,7 @@ bool is_library_file(std::string_view file) {
   static constexpr std::array<std::string_view, 9> marks{"site-packages", "dist-packages", "/lib/python",
                                                          "<frozen",       "/torch/",       "<string>",
                                                          "/tensorflow/",  "/vllm/vllm/",   "/sglang/srt/"};
-  return is_installed_script(file) ||
+  return is_installed_script(file) || file.ends_with(".pyx") ||
          std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
 }
 

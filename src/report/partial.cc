@@ -169,6 +169,8 @@ template <class Archive>
 void fields(Archive& a, KnownSetting& of) {
   a("value", of.value);
   a("at", of.evidence);
+  a("before", of.before);
+  a("before_line", of.before_line);
 }
 
 template <class Archive>
