@@ -403,6 +403,14 @@ constexpr Pattern patterns[] = {
              .emit = engine<"SGLang">,
              .aside = true,
              .source = "sglang: python/sglang/srt/entrypoints/engine.py"}),
+    checked({.name = "circumstances/sglang_share",
+             .anchor = "mem_fraction_static=",
+             .regex = R"(\bmem_fraction_static=(0?\.\d{1,4})\b)",
+             .captures = 1,
+             .example = "max_total_tokens=None, mem_fraction_static=0.85, tp_size=1",
+             .emit = keep<"engine_share", "">,
+             .aside = true,
+             .source = "sglang: python/sglang/srt/server_args.py"}),
     // What the program itself had learned.
     checked(
         {.name = "circumstances/remat_floor",

@@ -146,6 +146,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"shape.outlier", truth, "the failing step's input is far above all earlier ones"},
       {"shape.outlier_value", count, "length of the failing input"},
       {"shape.typical_value", count, "the greatest length of the steps before"},
+      {"device.full_before", bytes, "what was in use on a nearly full device before the program began"},
+      {"device.total_before", bytes, "that device's memory"},
+      {"device.which", count, "its number"},
       // Host memory, scheduler, shared memory.
       {"host.kernel_kill", truth, "the kernel, the cgroup or the scheduler says that it killed for memory",
        "dmesg -T | grep -i -E 'oom|killed process'"},
@@ -246,6 +249,7 @@ const std::vector<FactSpec>& fact_specs() {
        "share of the device that XLA's client may take; above 1 with unified memory"},
       {"settings.remat_limit", bytes, "what XLA's compiler wanted a program to fit"},
       {"settings.remat_floor", bytes, "the least that XLA's rematerialisation could come to"},
+      {"settings.engine_share", ratio, "share of the device that an engine takes in advance"},
       {"settings.weights_memory", bytes, "what an engine's weights take on the device"},
       {"settings.load_type", text, "16-bit type in which the weights are loaded"},
       {"settings.shards_loaded", count, "checkpoint shards that were loaded"},

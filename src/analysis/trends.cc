@@ -296,6 +296,27 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   }
 }
 
+/// A look at the devices that was printed once, before the program began: one of them was nearly full.
+void set_full_before(const Case& story, const Incident& incident, Facts& facts) {
+  constexpr double nearly_full = 0.9;
+  const i64 begun = story.last_progress && story.first_step ? story.last_progress->span.first_line
+                                                            : incident.evidence.span.first_line;
+  for (const Series& s : story.series) {
+    const auto capacity = own_capacity(story, s);
+    const Span& at = s.first_evidence.span;
+    const bool other = s.where.device && incident.where.device && s.where.device != incident.where.device;
+    if (s.metric != Metric::used || s.n != 1 || other || !capacity || at.source != incident.evidence.span.source)
+      continue;
+    if (at.first_line >= std::min(begun, incident.evidence.span.first_line)) continue;
+    if (s.last_value < nearly_full * static_cast<double>(*capacity)) continue;
+    facts.set("device.full_before", Bytes{whole_number(s.last_value), 0}, {s.first_evidence});
+    facts.set("device.total_before", Bytes{*capacity, 0}, {s.first_evidence});
+    if (s.where.device)
+      facts.set("device.which", Value{Number{static_cast<double>(*s.where.device), 0}}, {s.first_evidence});
+    return;
+  }
+}
+
 void set_shape_facts(const Case& story, const Incident* incident, Facts& facts) {
   for (const Series& s : story.series) {
     if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
@@ -369,6 +390,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
     set_main_facts(main, analysis.trends[*analysis.main_series], incident,
                    own || !is_device_metric(main.metric) ? own : capacity, facts);
   }
+  if (incident != nullptr && incident->oom.kind == OomKind::device) set_full_before(story, *incident, facts);
   comparison_facts(story, incident, capacity, analysis);
   increment_fact(facts);
   set_shape_facts(story, incident, facts);

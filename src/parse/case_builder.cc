@@ -1,9 +1,9 @@
 #include "parse/case_builder.h"
 
 #include <algorithm>
-#include <utility>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "parse/same_failure.h"
 #include "parse/statement.h"
