@@ -1,0 +1,80 @@
+// What a log tells beside its failure decides with it: each sample's report says so, in a reason with its line.
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.h"
+#include "oomdoctor/diagnose.h"
+#include "samples.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+struct Told {
+  std::string_view sample, cause, reason, first_fix;
+};
+
+constexpr std::array<Told, 16> told{
+    {{"circumstances/two_ranks_one_gpu", "other_process", "process 7710 is rank 0 of this job", "one-rank-per-device"},
+     {"circumstances/user_slice", "host_memory", "the group /user.slice/user-2031.slice was at its limit",
+      "raise-host-memory"},
+     {"circumstances/small_machine", "host_memory", "sshd only asked for memory and so called the killer",
+      "raise-host-memory"},
+     {"circumstances/maps_full", "host_memory", "vm.max_map_count, 65530 here", "allow-mapping"},
+     {"circumstances/ray_threshold", "host_memory", "Ray kills above 70 % of the node's memory here", "raise-limit"},
+     {"circumstances/tensorflow_little", "other_process", "TensorFlow got only 212.00 MiB of the card's 31.75 GiB",
+      "free-the-gpu"},
+     {"circumstances/weights_fill", "model_states", "the weights alone take 20.44 GiB of 22.06 GiB",
+      "smaller-engine-steps"},
+     {"circumstances/graph_capture", "kv_cache", "The share is 96 %", "engine-headroom"},
+     {"circumstances/wake_up", "kv_cache", "map 31.20 GiB again beside 1.40 GiB that stayed", ""},
+     {"circumstances/remat_floor", "oversized_step", "no lower than 51.22 GiB by rematerialisation", "less-at-once"},
+     {"circumstances/shards", "model_states", "12 of 30 checkpoint shards filled 38.40 GiB", ""},
+     {"circumstances/contiguous", "fragmentation", "the largest piece of it is 38.00 MiB", ""},
+     {"circumstances/carve_out", "memory_limit", "what the firmware sets aside of host memory", "ask-the-driver"},
+     {"circumstances/full_before", "other_process", "23.24 GiB of 23.99 GiB", "free-the-gpu"},
+     {"several_runs/larger_batch_again", "oversized_step", "with a batch of 24 an earlier run of this log",
+      "smaller-batch"},
+     {"ray/largest_user", "host_memory", "3 of ray::Simulator.step, 21.40 GB at most", ""}}};
+
+Report report_of(std::string_view sample) {
+  const auto path = testing::source_folder() / "samples" / (std::string(sample) + ".log");
+  return diagnose({{"train.log", testing::read_file(path)}});
+}
+
+}  // namespace
+
+TEST_CASE("what a log tells beside its failure decides with it", "[circumstances]") {
+  for (const Told& expected : told) {
+    CAPTURE(std::string(expected.sample));
+    const Report report = report_of(expected.sample);
+    REQUIRE_FALSE(report.causes.empty());
+    CHECK(report.causes.front().cause == expected.cause);
+    const auto& reasons = report.causes.front().because;
+    const auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const Because& because) {
+      return because.text.find(expected.reason) != std::string::npos;
+    });
+    REQUIRE(reason != reasons.end());
+    CHECK_FALSE(reason->locations.empty());
+    if (!expected.first_fix.empty()) {
+      REQUIRE_FALSE(report.fixes.empty());
+      CHECK(report.fixes.front().id == expected.first_fix);
+    }
+  }
+}
+
+TEST_CASE("ranks that ran out by themselves are one failure", "[circumstances]") {
+  const Report report = report_of("circumstances/two_ranks_one_gpu");
+  REQUIRE(report.incidents.size() == 2);
+  CHECK(report.incidents[0].ranks == std::vector<int>{0, 1});
+  CHECK(report.incidents[1].ranks.empty());
+}
+
+TEST_CASE("while the weights are loaded nobody knows what the whole needs", "[circumstances]") {
+  const Report report = report_of("circumstances/shards");
+  CHECK_FALSE(report.plan);
+  for (const ReportFix& fix : report.fixes) CHECK_FALSE(fix.enough);
+}
