@@ -334,10 +334,6 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
       facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
-  const auto count = [&](std::string_view id) {
-    const auto found = story.remark_counts.find(std::string(id));
-    return found == story.remark_counts.end() ? i64{0} : found->second;
-  };
   facts.set("run.resumed", Value{was_resumed(story)}, here);
   i64 handled = 0, ranks = 0;
   for (const Incident& i : story.incidents) {
