@@ -57,7 +57,7 @@ void group(const Match& m, Sink& sink) {
 
 void group_under_pressure(const Match& m, Sink& sink) {
   group(m, sink);
-  if (m.has(2)) sink.setting("memory_pressure", m[2]);
+  if (m.has(3)) sink.setting("memory_pressure", std::string(m[3]) + " in " + std::string(m[2]));
 }
 
 void windows(const Match&, Sink& sink) { sink.setting("system", "Windows"); }
@@ -227,8 +227,8 @@ constexpr Pattern patterns[] = {
          .anchor = "systemd-oomd",
          .regex =
              R"(systemd-oomd\[\d{1,10}\]: Killed (/\S{1,300}))"
-             R"((?: due to memory pressure for \S{1,300} being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))?)",
-         .captures = 2,
+             R"((?: due to memory pressure for (\S{1,300}) being (\d{1,3}(?:\.\d{1,2})?% > \d{1,3}(?:\.\d{1,2})?%))?)",
+         .captures = 3,
          .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
                     "71.24% > 50.00% for > 20s with reclaim activity",
          .emit = group_under_pressure,
@@ -396,6 +396,19 @@ constexpr Pattern patterns[] = {
          .emit = engine<"vLLM">,
          .aside = true,
          .source = "vllm: vllm/v1/engine/core.py"}),
+    checked({.name = "circumstances/vllm_process",
+             .anchor = "EngineCore",
+             .regex = R"(\(EngineCore(?:_DP\d{1,3})? pid=\d{1,10}\))",
+             .example = "(EngineCore_DP0 pid=771310) INFO 02-03 20:14:28 [gpu_model_runner.py:3659] Starting to load",
+             .emit = engine<"vLLM">,
+             .aside = true,
+             .source = "vllm: vllm/utils/system_utils.py"}),
+    checked({.name = "circumstances/comfyui",
+             .anchor = "/ComfyUI/",
+             .regex = R"(/ComfyUI/(?:models|custom_nodes|comfy|output|execution\.py))",
+             .example = "Downloading model to: /home/user/ComfyUI/models/checkpoints",
+             .emit = engine<"ComfyUI">,
+             .aside = true}),
     checked({.name = "circumstances/sglang_banner",
              .anchor = "server_args=ServerArgs(",
              .regex = R"(\bserver_args=ServerArgs\()",

@@ -39,7 +39,7 @@ bool is_echo(std::string_view text) {
 
 bool takes(std::string_view line) {
   const LinePrefix prefix = peel_prefix(line);
-  const std::string_view body = line.substr(prefix.length);
+  const std::string_view body = behind_place(line.substr(prefix.length));
   return !exception_of(body).empty() && !is_echo(body);
 }
 

@@ -19,17 +19,22 @@ constexpr int block_lines = 700;       ///< the task table in the middle of a bl
 Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
 
 /// "memory: usage 4194304kB, limit 4194304kB, failcnt 81": printed for a cgroup only, above the victim.
-std::optional<Bytes> group_limit(const Cursor& cursor) {
+std::optional<Bytes> limit_in(std::string_view text) {
   static constexpr std::string_view label = "limit ";
+  const std::size_t limit = text.find(label);
+  if (limit == text.npos || text.find("kB", limit) == text.npos) return std::nullopt;
+  const i64 count = leading_integer(text.substr(limit + label.size()));
+  return count > 0 && count < i64{1} << 50 ? std::optional(Bytes{count * KiB, 0}) : std::nullopt;
+}
+
+std::optional<Bytes> group_limit(const Cursor& cursor) {
   std::optional<Bytes> out;
   cursor.backward(block_lines, [&](const Line& line) {
     if (line.text.find("invoked oom-killer") != line.text.npos) return false;
     const std::size_t at = line.text.find("memory: usage ");
-    const std::size_t limit = line.text.find(label, at == line.text.npos ? line.text.size() : at);
-    if (limit == line.text.npos || line.text.find("kB", limit) == line.text.npos) return true;
-    const i64 count = leading_integer(std::string_view(line.text).substr(limit + label.size()));
-    if (count > 0 && count < i64{1} << 50) out = Bytes{count * KiB, 0};
-    return false;
+    if (at == line.text.npos) return true;
+    out = limit_in(std::string_view(line.text).substr(at));
+    return !out;
   });
   return out;
 }
@@ -144,13 +149,17 @@ void killed(const Match& m, Sink& sink) {
 
 /// Kernels up to 4.x announce the victim on a line of its own.
 void announced(const Match& m, Sink& sink) {
-  tell_victim(sink, m.has(1) && !m[1].empty() ? Agent::cgroup : Agent::kernel, m[2], m[3]);
+  const bool of_group = m.has(1) && !m[1].empty();
+  Oom oom;
+  if (of_group) oom.limit = group_limit(m.cursor);
+  tell_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
 
 /// Where the numbers of the victim were cut off.
 void killed_short(const Match& m, Sink& sink) {
   Oom oom;
   if (on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
+  if (m[1].starts_with("Memory")) oom.limit = group_limit(m.cursor);
   tell_victim(sink, m[1].starts_with("Memory") ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
 
@@ -168,6 +177,18 @@ void summary(const Match& m, Sink& sink) {
 /// Kernels up to 4.x name the group on lines of its own. The counters there are the group's, no process's.
 void group(const Match& m, Sink& sink) { tell_manager(m[1], sink); }
 
+/// Printed by the killer alone. Where the record was cut off before its call and its victim, the group's counters are
+/// all that is left of it.
+void group_counters(const Match& m, Sink& sink) {
+  group(m, sink);
+  if (is_near(m.cursor, block_lines, block_lines,
+              {"invoked oom-killer", "Killed process", "Kill process", "oom-kill:constraint="}))
+    return;
+  Oom oom = host_failure(Agent::cgroup, "oom-killer-invoked");
+  oom.limit = group_limit(m.cursor);
+  if (oom.limit) sink.oom(std::move(oom));
+}
+
 void reaped(const Match& m, Sink& sink) { tell_victim(sink, Agent::kernel, m[1], m[2]); }
 
 /// When the line was printed: "[81234.101200]", seconds since the machine started, or the time in front of it.
@@ -184,8 +205,12 @@ std::optional<double> moment_of(const Line& line) {
 void invoked(const Match& m, Sink& sink) {
   const auto begin = moment_of(m.cursor.line());
   bool named = false, of_group = false;
+  std::optional<Bytes> limit;
   m.cursor.forward(block_lines, [&](const Line& line) {
-    of_group |= line.text.find("mem_cgroup_oom") != line.text.npos;  // in the call trace
+    of_group |= line.text.find("mem_cgroup_oom") != line.text.npos ||  // in the call trace
+                line.text.find("Memory cgroup stats for") != line.text.npos;
+    if (const std::size_t at = line.text.find("memory: usage "); at != line.text.npos && !limit)
+      limit = limit_in(std::string_view(line.text).substr(at));
     const auto now = line.text.find("illed process") == line.text.npos ? std::nullopt : moment_of(line);
     if (begin && now && *now - *begin > longest_block) return false;
     for (const std::string_view word : {"Killed process", "oom-kill:constraint=", "Kill process"})
@@ -193,7 +218,9 @@ void invoked(const Match& m, Sink& sink) {
     return !named && line.text.find("invoked oom-killer") == line.text.npos;
   });
   if (named) return;
-  sink.oom(host_failure(of_group ? Agent::cgroup : Agent::kernel, "oom-killer-invoked"));
+  Oom oom = host_failure(of_group ? Agent::cgroup : Agent::kernel, "oom-killer-invoked");
+  if (of_group) oom.limit = limit;
+  sink.oom(std::move(oom));
 }
 
 /// The counters of a group ("memory.events"), printed by people who look for the reason of a death.
@@ -260,7 +287,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(Memory cgroup stats for (/[^\s:]{0,300}):)",
              .captures = 1,
              .example = "Memory cgroup stats for /slurm/uid_1004/job_5521: cache:4KB rss:31648816KB",
-             .emit = group,
+             .emit = group_counters,
              .source = "linux: mm/memcontrol.c"}),
     checked({.name = "kernel/reaped",
              .anchor = "oom_reaper: reaped",

@@ -2,6 +2,7 @@
 // that found their lines.
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "analysis/analysis.h"
@@ -47,6 +48,26 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
 }
 
+constexpr auto training_words = std::to_array<std::string_view>(
+    {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain", "backward", "grpo", "ppo"});
+constexpr auto using_words = std::to_array<std::string_view>(
+    {"inference", "infer", "predict", "prediction", "predictor", "serve", "server", "chat", "demo", "convert", "export",
+     "quantize", "encode", "embed", "transcribe", "fold"});
+
+/// Words of a file's or a function's name: "run_inference.py" says what its program is for.
+bool names_work(const Frame& frame, std::span<const std::string_view> words) {
+  const std::size_t slash = frame.file.find_last_of("/\\");
+  const std::string file = frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
+  for (const std::string& name : {file, frame.function})
+    for (std::size_t at = 0; at < name.size();) {
+      const std::size_t end = std::min(name.find_first_of("_.-<>", at), name.size());
+      const std::string_view word = std::string_view(name).substr(at, end - at);
+      if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+      at = end + 1;
+    }
+  return false;
+}
+
 /// By its own message, by its files in the traceback, or by its banner where nothing shows that it only helps a
 /// training.
 const Engine* engine_of(const Case& story, const Incident& incident) {
@@ -59,10 +80,14 @@ const Engine* engine_of(const Case& story, const Incident& incident) {
       return &e;
   }
   const auto banner = story.settings.find("engine");
-  if (banner == story.settings.end() || story.first_step || !frames.empty()) return nullptr;
+  if (banner == story.settings.end()) return nullptr;
   const auto named =
       std::find_if(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == banner->second.value; });
-  return named == engines.end() ? nullptr : &*named;
+  if (named == engines.end()) return nullptr;
+  const bool steps = story.first_step && named->work != Engine::Work::paints;  // a sampler counts its steps, too
+  const bool trains =
+      std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
+  return steps || trains ? nullptr : &*named;
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -100,28 +125,12 @@ constexpr auto without_steps = std::to_array<std::string_view>(
     {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
      "rapids", "faiss", "blender", "optix", "miner"});
 
-/// Words of a file's or a function's name: "run_inference.py" says what its program is for.
-bool names_work(const Frame& frame, std::initializer_list<std::string_view> words) {
-  const std::size_t slash = frame.file.find_last_of("/\\");
-  const std::string file = frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
-  for (const std::string& name : {file, frame.function})
-    for (std::size_t at = 0; at < name.size();) {
-      const std::size_t end = std::min(name.find_first_of("_.-<>", at), name.size());
-      const std::string_view word = std::string_view(name).substr(at, end - at);
-      if (std::find(words.begin(), words.end(), word) != words.end()) return true;
-      at = end + 1;
-    }
-  return false;
-}
-
 /// The program's own files and functions say that it uses a model, and none that it trains one.
 bool only_uses_model(const Incident& incident) {
   bool uses = false;
   for (const Frame& frame : incident.oom.frames) {
-    if (names_work(frame, {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain"})) return false;
-    uses |= !frame.library &&
-            names_work(frame, {"inference", "infer", "predict", "prediction", "predictor", "serve", "server", "chat",
-                               "demo", "convert", "export", "quantize", "encode", "embed", "transcribe", "fold"});
+    if (names_work(frame, training_words)) return false;
+    uses |= !frame.library && names_work(frame, using_words);
   }
   return uses;
 }

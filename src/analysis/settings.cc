@@ -146,6 +146,11 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
       facts.set("settings.cuda_graphs", Value{true}, here);
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
+      facts.set("settings.checkpointing", Value{true}, here);
+    if (incident->evidence.excerpt.find("rocm_driver") != std::string::npos)
+      facts.set("platform.rocm", Value{true}, here);
     const bool same_words = agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // others kept old ones
     if (const auto version = version_of_words(incident->oom.message_format);
         version && same_words && !facts.find("settings.torch"))

@@ -55,7 +55,8 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
 Weighed weigh(const CauseRule& rule, const Facts& facts) {
   Weighed cause;
   cause.ranked.id = rule.id;
-  cause.ranked.title = rule.title;
+  const bool only_uses = facts.is_false("run.trains") && !rule.title_of_use.empty();
+  cause.ranked.title = only_uses ? rule.title_of_use : rule.title;
   cause.ranked.explain = rule.explain.fill_sentences(facts);
   cause.logit = std::log(rule.prior);
   if (rule.possible && rule.possible->truth(facts) == Truth::no) {

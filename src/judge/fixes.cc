@@ -72,6 +72,14 @@ double effect(const Candidate& fix, std::optional<double> need) {
   return need && *need > 0 ? std::min(1.0, *fix.saves / *need) : planning.unknown_effect;
 }
 
+/// What lives and what was asked for: no fix frees more of a device.
+std::optional<double> most_to_save(const Facts& facts) {
+  const auto live = facts.number("oom.allocated"), others = facts.number("account.external"),
+             request = facts.number("oom.request"), reserved = facts.number("oom.reserved");
+  if (facts.text("oom.kind") != "device" || !live || !request) return std::nullopt;
+  return std::max(*live, reserved.value_or(0)) + *request + others.value_or(0);
+}
+
 Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, std::optional<double> need) {
   Candidate fix;
   fix.rule = &rule;
@@ -79,6 +87,10 @@ Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Fact
   fix.facts.assign(fix.when.facts.begin(), fix.when.facts.end());
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
+  if (const auto most = most_to_save(facts)) {
+    if (fix.saves) fix.saves = std::min(*fix.saves, *most);
+    if (fix.low) fix.low = std::min(*fix.low, *most);
+  }
   if (!fix.low && fix.saves) fix.low = *fix.saves / 2;
   if (!fix.saves && rule.saves_most) fix.most = positive(rule.saves_most, facts, fix.facts);
   if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
@@ -131,6 +143,15 @@ constexpr auto pytorch_places =
                                      "HF peft", "HF TRL", "TRL", "accelerate", "Lightning", "DeepSpeed", "Megatron",
                                      "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
 
+/// Libraries of which nothing speaks where a setting of theirs has no condition: only better than no setting at all.
+constexpr auto named_libraries = std::to_array<std::string_view>(
+    {"torchtune", "torchtitan", "Megatron", "DeepSpeed", "Lightning", "fairseq", "HF TRL", "TRL"});
+
+bool is_of_unnamed_library(const SettingRule& setting) {
+  return !setting.when &&
+         std::find(named_libraries.begin(), named_libraries.end(), setting.scope) != named_libraries.end();
+}
+
 bool is_for_other_engine(const SettingRule& setting, const Facts& facts) {
   const auto engine = facts.text("framework.engine");
   return engine && *engine != setting.scope &&
@@ -158,7 +179,9 @@ std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts)
   std::vector<FixSettingText> shown, doubtful;
   for (const auto& setting : rule.settings) {
     if (!may_apply(setting, facts)) continue;
-    const Truth applies = setting.when ? setting.when->truth(facts) : Truth::yes;
+    const Truth applies = setting.when                     ? setting.when->truth(facts)
+                          : is_of_unnamed_library(setting) ? Truth::unknown
+                                                           : Truth::yes;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
     auto& list = applies == Truth::yes ? shown : doubtful;

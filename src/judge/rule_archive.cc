@@ -48,7 +48,7 @@ void fields(Archive& archive, Ceiling& ceiling) {
 template <typename Archive>
 void fields(Archive& archive, CauseRule& cause) {
   archive(cause.id, cause.title, cause.source, cause.explain, cause.prior, cause.possible, cause.impossible,
-          cause.signs, cause.ceilings, cause.fires, cause.quiet, cause.no_fix);
+          cause.signs, cause.ceilings, cause.fires, cause.quiet, cause.no_fix, cause.title_of_use);
 }
 
 template <typename Archive>

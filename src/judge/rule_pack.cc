@@ -45,6 +45,7 @@ CauseRule read_cause(RuleTable& table, const std::string& id) {
   CauseRule cause;
   cause.id = id;
   read_header(table, cause.title, cause.source);
+  cause.title_of_use = table.text("title_of_use");
   cause.prior = table.need_number("prior", 1e-6, 1);
   cause.explain = table.need_phrase("explain");
   cause.possible = table.condition("possible");

@@ -37,6 +37,8 @@ struct Ceiling {
 
 struct CauseRule {
   std::string id, title, source;
+  std::string
+      title_of_use;  ///< in place of the title where a program only uses a model; "" where one title is for both
   Phrase explain;
   double prior = 0;
   std::optional<Expr> possible;  ///< where it is false, the cause is ruled out, whatever its signs say

@@ -49,6 +49,8 @@ bool may_be_one_death(const Incident& old, const Oom& now, const Where& where) {
   // A call of the kernel's killer speaks where its own victim is missing: none that is named is its.
   const auto called = [](const Oom& report) { return report.message_format == "oom-killer-invoked"; };
   if (a >= 4 && b >= 4 && (called(old.oom) || called(now))) return false;
+  // A kernel up to 4.x announces a thread and then kills the process that it belongs to.
+  if (a == 4 && b == 5 && !old.oom.process && old.oom.process_name == now.process_name) return true;
   // Shell and kernel may name different processes of one tree; two kernel lines with two processes are two deaths.
   const bool same_reporter = a == b || (a >= 4 && b >= 4);
   return !same_reporter || !old.where.pid || !where.pid || old.where.pid == where.pid;

@@ -448,8 +448,8 @@ class Assembler {
   /// "`NotImplementedError` (train.log:293)".
   std::string end_words(const RunEnd& end) const {
     const std::string_view line = std::string_view(end.location.excerpt);
-    const std::size_t prefix = std::min(peel_prefix(line).length, line.size());
-    const std::string name(line.substr(prefix, line.find(':', prefix) - prefix));
+    const std::string_view said = behind_place(line.substr(std::min(peel_prefix(line).length, line.size())));
+    const std::string name(said.substr(0, said.find(':')));
     const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
     return fmt::format("{} ({})", what, place_of(end.location));
   }

@@ -361,4 +361,10 @@ std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view l
   return prefix;
 }
 
+std::string_view behind_place(std::string_view body) {
+  constexpr std::size_t longest = 120;
+  const std::size_t end = body.substr(0, longest).find("] "), place = body.find(".py:");
+  return end != body.npos && place < end && body[end - 1] >= '0' && body[end - 1] <= '9' ? body.substr(end + 2) : body;
+}
+
 }  // namespace oomdoctor

@@ -28,6 +28,10 @@ struct LinePrefix {
 };
 
 LinePrefix peel_prefix(std::string_view line);
+
+/// "ERROR 09-05 05:00:27 engine.py:63] AssertionError": what stands behind the place that logged it; all of it where
+/// none is named.
+std::string_view behind_place(std::string_view body);
 /// The same for a line that differs from the one that `form` was peeled off in its digits only. nullopt where these
 /// make something else of it, as an hour of 31 does.
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line);
