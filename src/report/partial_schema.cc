@@ -54,7 +54,12 @@ std::string_view partial_schema() {
               {"$ref": "#/$defs/text"},
               {
                 "type": "object",
-                "properties": {"value": {"$ref": "#/$defs/text"}, "at": {"$ref": "#/$defs/evidence"}}
+                "properties": {
+                  "value": {"$ref": "#/$defs/text"},
+                  "at": {"$ref": "#/$defs/evidence"},
+                  "before": {"$ref": "#/$defs/text", "description": "another value that it had earlier"},
+                  "before_line": {"type": "integer"}
+                }
               }
             ],
             "items": false
