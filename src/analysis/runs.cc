@@ -118,6 +118,11 @@ Runs runs_of(const Case& story) {
   }
   runs.judged = later;
   runs.outcome = runs.last().outcome;
+  if (!story.inputs.empty() && std::all_of(story.inputs.begin(), story.inputs.end(),
+                                           [](const Input& input) { return !input.unreadable.empty(); })) {
+    runs.outcome = "unrecognised";
+    return runs;
+  }
   if (runs.last().failure || later == 0) return runs;
   std::optional<std::size_t> failed;  // the last of the earlier runs that did
   for (std::size_t k = 0; k < later; ++k)

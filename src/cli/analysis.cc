@@ -65,7 +65,9 @@ Options diagnose_options(const Arguments& arguments) {
 }
 
 int exit_status(const Report& report, const std::string& fail_on) {
+  constexpr int nothing_read = 2;
   if (fail_on == "never") return 0;
+  if (report.verdict.outcome == "unrecognised") return nothing_read;
   return level_of(report.verdict.outcome) >= (fail_on == "warning" ? 1 : 2) ? 1 : 0;
 }
 

@@ -383,6 +383,16 @@ void CaseBuilder::end_at(bool exited, bool of_job) {
   restated_before_end_ = std::exchange(restated_, {});
 }
 
+/// Every rank prints the same steps: each counts once, with the rank that comes to it first.
+bool CaseBuilder::is_new_to_ranks(const Stream& here, i64 step) {
+  if (!where_.rank) return true;
+  const bool fell = here.step && step < *here.step;
+  const bool first_to_fall = fell && furthest_ && *furthest_ >= *here.step;
+  if (furthest_ && !first_to_fall && step <= *furthest_) return false;
+  furthest_ = step;
+  return true;
+}
+
 /// Its settings are printed once more behind many steps. One setting alone may be told again by an evaluation.
 bool CaseBuilder::starts_anew() const {
   constexpr i64 many = 10;
@@ -404,7 +414,7 @@ void CaseBuilder::step(const Step& s) {
   }
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
-  if (!s.step || here.step != s.step) ++case_.progress_lines;
+  if (!s.step || (here.step != s.step && is_new_to_ranks(here, *s.step))) ++case_.progress_lines;
   last_progress_.mention = mention_;
   restated_ = {};
   if (!s.step) return;
@@ -459,6 +469,7 @@ void CaseBuilder::begin_run() {
   // What was counted so far was the run before.
   for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
   progress_before_ = case_.progress_lines;
+  furthest_.reset();
   ++place_.number;
   place_.first_line = first.span.first_line;
   place_.first_step.reset();

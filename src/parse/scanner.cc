@@ -160,6 +160,7 @@ Case Scanner::scan(Source& source, const ScanOptions& options) const {
   input.bytes = source.bytes();
   input.compression = source.compression();
   input.truncated = source.truncated();
+  if (out.coverage.claimed == 0) input.unreadable = source.unreadable();
   if (const std::string damage = source.damage(); !damage.empty())
     out.notes.push_back({input.truncated ? Severity::warning : Severity::note, damage, {}});
   if (source.encoding() == "screens")

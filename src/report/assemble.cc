@@ -365,6 +365,11 @@ class Assembler {
   std::string headline(const Report& r, const Verdict& v) const {
     const std::size_t runs = analysis_.runs.all.size();
     const std::string earlier = earlier_failures();
+    if (v.outcome == "unrecognised") {
+      const Input& first = story_.inputs.front();
+      if (story_.inputs.size() > 1) return fmt::format("none of {} files is a text", story_.inputs.size());
+      return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);
+    }
     if (v.outcome == "ended_otherwise") {
       const std::string step = story_.last_step ? fmt::format(" at step {}", *story_.last_step) : "";
       if (runs == 1) return fmt::format("the run ended with {}{}", end_words(*v.end), step);
@@ -422,6 +427,7 @@ class Assembler {
   }
 
   Retry retry(const Verdict& v) const {
+    if (v.outcome == "unrecognised") return {"", ""};
     if (v.outcome == "ended_otherwise") return {"unknown", ""};
     if (v.outcome == "no_oom" || v.outcome == "handled_oom" || (v.outcome == "at_risk" && !is_growing_risk()))
       return {"retry_unchanged", ""};
@@ -485,7 +491,7 @@ class Assembler {
     const bool alive = v.outcome == "no_oom" || (v.outcome == "ended_otherwise" && is_growing_risk());
     if (alive && (is_growing_risk() || analysis_.facts.is_true("run.scarce"))) v.outcome = "at_risk";
     if (analysis_.runs.last().ending) v.end = end_of(*analysis_.runs.last().ending);
-    const bool explained = v.outcome != "no_oom" && v.outcome != "ended_otherwise" && !analysis_.runs.overcome;
+    const bool explained = v.outcome != "no_oom" && v.outcome != "unrecognised" && v.outcome != "ended_otherwise" && !analysis_.runs.overcome;
     if (explained && (v.outcome != "at_risk" || is_growing_risk())) {  // else nothing is to be explained
       v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
       if (!r.causes.empty()) {

@@ -76,7 +76,7 @@ std::string_view comparison_schema() {
             "required": ["path", "lines"]
           }
         },
-        "outcome": {"enum": ["oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom"]},
+        "outcome": {"enum": ["oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"]},
         "cause": {"type": ["string", "null"]},
         "headline": {"type": "string"},
         "capacity_bytes": {"type": "integer"}

@@ -200,6 +200,7 @@ void fields(Archive& a, Input& of) {
   a("lines", of.lines);
   a("compression", of.compression);
   a("truncated", of.truncated);
+  a("unreadable", of.unreadable);
 }
 
 template <class Archive>

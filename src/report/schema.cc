@@ -128,7 +128,7 @@ std::string_view report_schema() {
     "verdict": {
       "type": "object",
       "properties": {
-        "outcome": {"type": "string", "enum": ["oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom"]},
+        "outcome": {"type": "string", "enum": ["oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"]},
         "cause": {
           "type": ["string", "null"],
           "description": "a cause id, undetermined, or null when there is nothing to explain"

@@ -69,11 +69,12 @@ Unit unit_for(double size) {
 }  // namespace
 
 std::string outcome_words(std::string_view outcome) {
-  constexpr std::array<Words, 6> table = {{{"oom", "OUT OF MEMORY"},
+  constexpr std::array<Words, 7> table = {{{"oom", "OUT OF MEMORY"},
                                            {"handled_oom", "RAN OUT OF MEMORY AND WENT ON"},
                                            {"at_risk", "AT RISK"},
                                            {"possible_oom", "PERHAPS OUT OF MEMORY"},
                                            {"ended_otherwise", "NOT A MEMORY FAILURE"},
+                                           {"unrecognised", "NOTHING COULD BE READ"},
                                            {"no_oom", "NO SIGN OF MEMORY FAILURE"}}};
   return look_up(table, outcome);
 }

@@ -74,6 +74,17 @@ class Utf16Decoder {
   unsigned high_ = 0;
 };
 
+/// More than a twentieth of its first bytes are no text: neither printed characters nor what terminals are sent.
+bool is_binary(std::string_view first) {
+  constexpr std::size_t look = 4096, least = 32;
+  constexpr std::string_view usual = "\t\n\r\x1B\b\f\a";
+  first = first.substr(0, look);
+  const auto odd = std::count_if(first.begin(), first.end(), [&](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && usual.find(c) == usual.npos) || c == 0x7F;
+  });
+  return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
+}
+
 std::string missing_file_help(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -97,7 +108,7 @@ struct Source::Impl {
   std::size_t taken = 0;
   i64 bytes = 0;
   std::optional<i64> size;  ///< of a file, when it was opened
-  bool begun = false, ended = false;
+  bool begun = false, ended = false, binary = false;
   std::unique_ptr<Archive> archive;
   std::string_view inner;  // what packed the text once more, or in a way that is not read
   std::string encoding;
@@ -153,12 +164,22 @@ struct Source::Impl {
     if (archive) got = archive->read(out.data() + at, wanted);
     out.resize(at + got);
     inner = packer_of(std::string_view(out).substr(at));
+    if (!inner.empty() && !archive) return drop_packed(out, at);
     out.erase(at, sniff(std::string_view(out).substr(at)));
+    binary = !utf16 && !screens && is_binary(std::string_view(out).substr(at));
     if (!utf16 && !screens) return got > 0;
     block = out.substr(at);
     out.resize(at);
     convert(block, out);
     return got > 0;
+  }
+
+  /// What another packer made is no text, though words may stand in it.
+  bool drop_packed(std::string& out, std::size_t at) {
+    out.resize(at);
+    if (size) bytes = *size;
+    ended = true;
+    return false;
   }
 
   /// Room for a megabyte takes longer to make than a short log to read; one byte more shows that it has not grown.
@@ -170,6 +191,7 @@ struct Source::Impl {
   bool read(std::string& out, std::size_t wanted) {
     wanted = room_for(wanted);
     if (!begun) return begin(out, std::max(wanted, head_size));
+    if (!inner.empty() && !archive) return false;
     const std::size_t at = out.size();
     if (!utf16 && !screens) {
       out.resize(at + wanted);
@@ -262,6 +284,11 @@ std::string_view Source::compression() const {
   return to_string(impl_->archive ? impl_->archive->packing() : Packing::none);
 }
 bool Source::truncated() const { return impl_->archive && impl_->archive->truncated(); }
+std::string Source::unreadable() const {
+  if (!impl_->inner.empty() && !impl_->archive) return "packed with " + std::string(impl_->inner);
+  if (impl_->begun && impl_->bytes == 0) return "empty";
+  return impl_->binary ? "no text" : "";
+}
 std::string Source::damage() const {
   const Impl& in = *impl_;
   if (in.archive && !in.archive->damage().empty()) return in.name + " " + in.archive->damage();

@@ -233,9 +233,18 @@ class Inputs(Case):
         page = self.run_here("analyze", "--format", "markdown", "cut.log.gz").stdout
         self.assertIn("The rest of `cut.log.gz` is missing", page)
 
-    def test_an_empty_log_is_no_error(self):
-        (self.folder / "empty.log").write_text("")
-        self.assertEqual(self.run_here("analyze", "empty.log").returncode, 0)
+    def test_what_cannot_be_read_is_said_and_has_a_status_of_its_own(self):
+        noise = bytes(range(32)) * 64
+        for name, content, words in (("empty.log", b"", "empty.log is empty"),
+                                     ("train.log.xz", b"\xfd7zXZ\0\0 CUDA out of memory", "train.log.xz is packed with xz"),
+                                     ("weights.bin", noise, "weights.bin is no text")):
+            (self.folder / name).write_bytes(content)
+            done = self.run_here("analyze", name)
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn("NOTHING COULD BE READ  " + words, done.stdout)
+            self.assertEqual(self.run_here("analyze", "--fail-on", "never", name).returncode, 0)
+        (self.folder / "train.log").write_text("step 1\n")
+        self.assertEqual(self.run_here("analyze", "empty.log", "train.log").returncode, 0)
 
 
 class ManyLogs(Case):
