@@ -29,7 +29,7 @@ struct Account {
 struct Phase {
   std::string id;
   std::optional<Evidence> by;
-  std::string moment;  ///< of an engine's own start, finer than a phase: "profile_run", "graph_capture", "wake_up"
+  std::string moment = {};  ///< of an engine's own start, finer than a phase: "profile_run", "graph_capture", "wake_up"
 };
 
 /// One rank beside the others: figures of the series that the diagnosis is about, or of the fullest such series where
@@ -65,10 +65,10 @@ Analysis analyse(Case& story, const AnalysisOptions& options);
 std::optional<Account> account_of(const Incident& incident);
 /// `capacity`: of the device, where another line than the message tells it.
 void message_facts(const Incident& incident, std::optional<i64> capacity,
-                   Facts& facts);                             // account.cc: oom.*, account.*
+                   Facts& facts);  // account.cc: oom.*, account.*
 /// Another rank of this job among the processes that the message names.
 void sibling_facts(const Case& story, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
-Phase phase_of(const Case& story, const Incident& incident);  // phases.cc
+Phase phase_of(const Case& story, const Incident& incident);                    // phases.cc
 void phase_facts(const Case& story, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: nothing has failed, in no phase

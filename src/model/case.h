@@ -16,7 +16,7 @@ struct Input {
   i64 lines = 0;
   std::string compression;
   bool truncated = false;
-  std::string unreadable;  ///< why nothing could be read: "empty", "packed with xz", "no text"; "" where it was
+  std::string unreadable = {};  ///< why nothing could be read: "empty", "packed with xz", "no text"; "" where it was
 };
 
 enum class Severity { note, warning, error };
@@ -54,7 +54,7 @@ struct Incident {
 struct KnownSetting {
   std::string value;
   Evidence evidence;
-  std::string before;    ///< another value that it had earlier; "" where it never changed
+  std::string before = {};  ///< another value that it had earlier; "" where it never changed
   i64 before_line = 0;
 };
 
