@@ -7,21 +7,14 @@
 #include <string>
 
 #include "parse/context.h"
+#include "parse/literal.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-/// A string that a template can take.
-template <std::size_t N>
-struct Text {
-  char data[N]{};
-  consteval Text(const char (&text)[N]) { std::copy_n(text, N, data); }
-  constexpr std::string_view view() const { return {data, N - 1}; }
-};
-
 /// The value as it stands, in `unit` where a number has none of its own.
-template <Text key, Text unit>
+template <Literal key, Literal unit>
 void keep(const Match& m, Sink& sink) {
   std::string value(m[1]);
   const bool bare = !value.empty() && value.back() >= '0' && value.back() <= '9';
@@ -30,7 +23,7 @@ void keep(const Match& m, Sink& sink) {
 }
 
 /// Slurm and the shells count in units of 1,024 and write "16G".
-template <Text key>
+template <Literal key>
 void keep_short(const Match& m, Sink& sink) {
   std::string value(m[1]);
   const char last = value.back();
@@ -42,7 +35,7 @@ void keep_short(const Match& m, Sink& sink) {
   sink.setting(key.view(), value);
 }
 
-template <Text name>
+template <Literal name>
 void engine(const Match&, Sink& sink) {
   sink.setting("engine", name.view());
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "parse/literal.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -19,14 +20,6 @@ enum class Kind {
   flag,   ///< told only when true, with the row's own value
   word,   ///< a name, without an enumeration's prefix
   type,   ///< a number type: float32, bfloat16, …
-};
-
-/// A string that a template can take.
-template <std::size_t N>
-struct Text {
-  char data[N]{};
-  consteval Text(const char (&text)[N]) { std::copy_n(text, N, data); }
-  constexpr std::string_view view() const { return {data, N - 1}; }
 };
 
 /// Text put together by the compiler.
@@ -144,7 +137,7 @@ bool is_key(std::string_view block, std::size_t at) {
   return begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos);
 }
 
-template <Text key, Text name, Kind kind, Text fixed>
+template <Literal key, Literal name, Kind kind, Literal fixed>
 struct Row {
   static constexpr Built regex = regex_of(key.view(), kind);
   static constexpr Built title = name_of(key.view());
@@ -172,7 +165,7 @@ struct Row {
   }
 };
 
-template <Text key, Text name, Kind kind, Text fixed = "">
+template <Literal key, Literal name, Kind kind, Literal fixed = "">
 consteval Pattern row(std::string_view example) {
   using R = Row<key, name, kind, fixed>;
   return checked(Pattern{.name = R::title.view(),

@@ -174,6 +174,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.heap", text, "which heap of fixed size was full: java-heap, java-direct, java-classes or javascript-heap"},
       {"host.tiny_request", truth,
        "some pages were refused: a limit on mappings or addresses does that, not full memory"},
+      {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all of its parent's memory once more"},
       {"host.loader", truth, "data loader workers are in use"},
       {"host.python", truth, "what was killed is a Python program"},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <set>
+#include <string>
 
 #include "analysis/analysis.h"
 #include "model/remark_ids.h"
@@ -70,6 +72,21 @@ bool uses_loader(const Case& story, const Incident& incident) {
          incident.oom.process_name.starts_with("pt_data") || incident.oom.process_name.starts_with("pt_main");
 }
 
+/// Processes that one sweep of the kernel killed: its lines are reports of one incident.
+std::size_t victims_of(const Incident& incident) {
+  static constexpr std::string_view words = "Killed process ";
+  std::set<std::string> pids;
+  const auto take = [&](const Evidence& evidence) {
+    const std::size_t at = evidence.excerpt.find(words);
+    if (at == std::string::npos) return;
+    const std::size_t begin = at + words.size();
+    pids.insert(evidence.excerpt.substr(begin, evidence.excerpt.find(' ', begin) - begin));
+  };
+  take(incident.evidence);
+  for (const Evidence& evidence : incident.occurrences) take(evidence);
+  return pids.size();
+}
+
 /// What the job asked for is the limit at which a scheduler kills.
 std::optional<i64> asked_by_job(const Case& story, const Oom& oom) {
   const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
@@ -114,6 +131,8 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
                                     oom.request->count <= some_pages &&
                                     primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(story, primary));
+  if (const std::size_t victims = victims_of(primary); host && victims > 1)
+    facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
   const auto& frames = oom.frames;
   set_true("host.fork",
            by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);

@@ -17,7 +17,7 @@ struct Told {
   std::string_view sample, cause, reason, first_fix;
 };
 
-constexpr std::array<Told, 16> told{
+constexpr std::array<Told, 17> told{
     {{"circumstances/two_ranks_one_gpu", "other_process", "process 7710 is rank 0 of this job", "one-rank-per-device"},
      {"circumstances/user_slice", "host_memory", "the group /user.slice/user-2031.slice was at its limit",
       "raise-host-memory"},
@@ -38,6 +38,7 @@ constexpr std::array<Told, 16> told{
      {"circumstances/full_before", "other_process", "23.24 GiB of 23.99 GiB", "free-the-gpu"},
      {"several_runs/larger_batch_again", "oversized_step", "with a batch of 24 an earlier run of this log",
       "smaller-batch"},
+     {"kernel/sweep", "host_memory", "processes at once", ""},
      {"ray/largest_user", "host_memory", "3 of ray::Simulator.step, 21.40 GB at most", ""}}};
 
 Report report_of(std::string_view sample) {
