@@ -11,7 +11,7 @@
 
 namespace oomdoctor {
 
-struct Change {
+struct PlannedChange {
   std::string_view id, title;
   std::string setting;      ///< as it is written down, with this run's numbers
   int cost = 0, risk = 0;   ///< the classes of the rules' fixes
@@ -19,9 +19,9 @@ struct Change {
 };
 
 struct Plan {
-  std::vector<Change> changes;  ///< in the order to make them
-  Budget budget;                ///< with all of them
-  bool fits = false;            ///< false: all that is known does not suffice
+  std::vector<PlannedChange> changes;  ///< in the order to make them
+  Budget budget;                       ///< with all of them
+  bool fits = false;                   ///< false: all that is known does not suffice
 };
 
 /// What stays free for rounding and jitter.

@@ -97,7 +97,7 @@ void add_plan(Page& page, const MemoryEstimate& estimate) {
   page.heading(plan.fits ? "What to change to make it fit, in this order"
                          : "What can be saved, though it is not enough");
   int number = 0;
-  for (const Change& change : plan.changes) {
+  for (const PlannedChange& change : plan.changes) {
     page.text(fmt::format("  {}. ", ++number),
               fmt::format("{}  saves {}, leaves {}; {}, {}", page.paint.bold(change.title), bytes_text(change.saves),
                           bytes_text(change.peak), cost_text(change.cost), risk_text(change.risk)));

@@ -30,7 +30,7 @@ Json term_json(const Term& term) {
   return object;
 }
 
-Json change_json(const Change& change) {
+Json change_json(const PlannedChange& change) {
   return {{"id", change.id},     {"title", change.title},       {"setting", change.setting}, {"cost", change.cost},
           {"risk", change.risk}, {"saves_bytes", change.saves}, {"peak_bytes", change.peak}};
 }

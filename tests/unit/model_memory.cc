@@ -401,7 +401,7 @@ TEST_CASE("a plan is the smallest set of changes, and its savings add up", "[mod
   const Plan plan = plan_of(model, run, card);
   REQUIRE(plan.fits);
   i64 peak = before;
-  for (const Change& change : plan.changes) {
+  for (const PlannedChange& change : plan.changes) {
     CHECK(change.saves > 0);
     peak -= change.saves;
     CHECK(change.peak == peak);
@@ -424,16 +424,16 @@ TEST_CASE("one free change is preferred to anything that costs", "[model_plan]")
   RunShape states = training(1, 2048);
   states.data_parallel = 8;
   states.fused_optimizer = true;
-  for (const Change& change : plan_of(llama_2_7b(), states, 80 * GiB).changes) CHECK(change.cost < 3);
+  for (const PlannedChange& change : plan_of(llama_2_7b(), states, 80 * GiB).changes) CHECK(change.cost < 3);
 }
 
 TEST_CASE("the result is changed only where nothing else helps", "[model_plan]") {
   RunShape run = training(4, 2048);
   const Plan large = plan_of(llama_2_7b(), run, 48 * GiB), small = plan_of(llama_2_7b(), run, 12 * GiB);
   REQUIRE(large.fits);
-  for (const Change& change : large.changes) CHECK(change.risk <= 1);
+  for (const PlannedChange& change : large.changes) CHECK(change.risk <= 1);
   REQUIRE(small.fits);
-  CHECK(std::any_of(small.changes.begin(), small.changes.end(), [](const Change& c) { return c.risk > 1; }));
+  CHECK(std::any_of(small.changes.begin(), small.changes.end(), [](const PlannedChange& c) { return c.risk > 1; }));
   CHECK_FALSE(plan_of(llama_2_7b(), run, GiB).fits);
 }
 
