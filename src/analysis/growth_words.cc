@@ -99,10 +99,22 @@ std::string approach_words(const Scene& scene, const GrowthVerdict& verdict, Sha
                      shape == Shape::step ? "at" : "until", place, level);
 }
 
+/// All values lie within a fiftieth of their level: whatever law fits them best, nobody would call it anything but
+/// flat.
+std::optional<double> narrow_range(const Scene& scene) {
+  constexpr double narrow = 0.02;
+  const auto& values = scene.samples.points.y;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double range = *high - *low;
+  return range > 0 && range < narrow * std::abs(level_of(scene)) ? std::optional(range) : std::nullopt;
+}
+
 std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(scene.last()) - fit.at(scene.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
+  if (const auto range = narrow_range(scene); range && trend.shape == Shape::saturating)
+    return fmt::format("flat at {}, within {}", level_text(level_of(scene)), size(*range));
   if (scene.approach && came && scene.approach->decides) return approach_words(scene, verdict, trend.shape);
   switch (trend.shape) {
     case Shape::flat:
