@@ -598,6 +598,7 @@ TEST_CASE("a question asks for the setting that is missing") {
   facts.set("host.kernel_kill", true);
   facts.set("phase.known", true);
   facts.set("phase.load", false);
+  facts.set("run.trains", true);
   const Diagnosis d = judge(pack(), facts);
   const auto asked = std::find_if(d.questions.begin(), d.questions.end(),
                                   [](const auto& question) { return question.missing == "settings.world_size"; });
