@@ -17,7 +17,7 @@ struct Told {
   std::string_view sample, cause, reason, first_fix;
 };
 
-constexpr std::array<Told, 17> told{
+constexpr std::array<Told, 18> told{
     {{"circumstances/two_ranks_one_gpu", "other_process", "process 7710 is rank 0 of this job", "one-rank-per-device"},
      {"circumstances/user_slice", "host_memory", "the group /user.slice/user-2031.slice was at its limit",
       "raise-host-memory"},
@@ -38,6 +38,7 @@ constexpr std::array<Told, 17> told{
      {"circumstances/full_before", "other_process", "23.24 GiB of 23.99 GiB", "free-the-gpu"},
      {"several_runs/larger_batch_again", "oversized_step", "with a batch of 24 an earlier run of this log",
       "smaller-batch"},
+     {"circumstances/weights_of_llama_cpp", "model_states", "the weights alone take 61.20 GiB", "less-at-once"},
      {"kernel/sweep", "host_memory", "processes at once", ""},
      {"ray/largest_user", "host_memory", "3 of ray::Simulator.step, 21.40 GB at most", ""}}};
 
@@ -72,6 +73,14 @@ TEST_CASE("ranks that ran out by themselves are one failure", "[circumstances]")
   REQUIRE(report.incidents.size() == 2);
   CHECK(report.incidents[0].ranks == std::vector<int>{0, 1});
   CHECK(report.incidents[1].ranks.empty());
+}
+
+TEST_CASE("an engine is known by the names of its processes", "[circumstances]") {
+  const Report report = report_of("circumstances/engine_process");
+  REQUIRE_FALSE(report.fixes.empty());
+  CHECK(report.fixes.front().id == "engine-headroom");
+  for (const ReportFix& fix : report.fixes)
+    for (const auto& setting : fix.settings) CHECK(setting.scope != "training script");
 }
 
 TEST_CASE("while the weights are loaded nobody knows what the whole needs", "[circumstances]") {
