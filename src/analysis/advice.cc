@@ -29,9 +29,22 @@ double dividing_batch(double wanted, double batch, double accumulation) {
   return 1;
 }
 
+/// What refused does not depend on the size of a step: others had taken the device before, one request is larger than a
+/// device on which nothing is held, or the bound is the platform's.
+bool is_independent_of_step(const Facts& facts) {
+  constexpr double little_given = 0.25, nothing_held = 0.02;  // of the device
+  const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
+             held = facts.number("oom.allocated"), whole = facts.number("oom.capacity");
+  const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
+  const bool alone =
+      facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
+  return taken || alone || facts.find("settings.block_limit") != nullptr || facts.is_true("settings.unified_memory");
+}
+
 }  // namespace
 
 void advice_facts(Facts& facts) {
+  facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
   const auto get = [&](std::string_view name) { return facts.number(name); };
   const auto set = [&](std::string_view name, double value, std::initializer_list<std::string_view> from) {
     std::vector<Evidence> because;

@@ -282,6 +282,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.tensorflow", truth, "TensorFlow is in use"},
       {"framework.jax", truth, "JAX is in use"},
       // Values of the prescription, computed from this log.
+      {"advice.independent_of_step", truth,
+       "what refused does not depend on the size of a step: others had the device, or the bound is the platform's"},
       {"advice.batch_to", count, "the largest batch that fits the need"},
       {"advice.accumulation_to", count, "accumulation that keeps the global batch"},
       {"advice.batch_saves", bytes, "what the smaller batch frees"},

@@ -296,18 +296,28 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   }
 }
 
+/// Nothing that a program says of itself stands in front of this line.
+bool is_before_program(const Case& story, const Span& at) {
+  const auto before = [&](const Evidence& e) {
+    return e.span.source == at.source && e.span.first_line < at.first_line;
+  };
+  return story.progress_lines == 0 &&
+         std::none_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) { return before(e.evidence); }) &&
+         std::none_of(story.settings.begin(), story.settings.end(), [&](const auto& setting) {
+           return !setting.first.starts_with("capacity") && before(setting.second.evidence);
+         });
+}
+
 /// A look at the devices that was printed once, before the program began: one of them was nearly full.
 void set_full_before(const Case& story, const Incident& incident, Facts& facts) {
   constexpr double nearly_full = 0.9;
-  const i64 begun = story.last_progress && story.first_step ? story.last_progress->span.first_line
-                                                            : incident.evidence.span.first_line;
   for (const Series& s : story.series) {
     const auto capacity = own_capacity(story, s);
     const Span& at = s.first_evidence.span;
     const bool other = s.where.device && incident.where.device && s.where.device != incident.where.device;
     if (s.metric != Metric::used || s.n != 1 || other || !capacity || at.source != incident.evidence.span.source)
       continue;
-    if (at.first_line >= std::min(begun, incident.evidence.span.first_line)) continue;
+    if (at.first_line >= incident.evidence.span.first_line || !is_before_program(story, at)) continue;
     if (s.last_value < nearly_full * static_cast<double>(*capacity)) continue;
     facts.set("device.full_before", Bytes{whole_number(s.last_value), 0}, {s.first_evidence});
     facts.set("device.total_before", Bytes{*capacity, 0}, {s.first_evidence});

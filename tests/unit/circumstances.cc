@@ -88,3 +88,18 @@ TEST_CASE("while the weights are loaded nobody knows what the whole needs", "[ci
   CHECK_FALSE(report.plan);
   for (const ReportFix& fix : report.fixes) CHECK_FALSE(fix.enough);
 }
+
+TEST_CASE("a look at the devices from within the program shows its own memory, too", "[circumstances]") {
+  const auto full_before = [](const std::string& first) {
+    const Report report = diagnose({{"train.log", first + "index, memory.used [MiB], memory.total [MiB]\n"
+                                                          "0, 23801 MiB, 24564 MiB\n"
+                                                          "RuntimeError: CUDA error: out of memory\n"}});
+    const auto tells = [](const Because& because) { return because.fact == "device.full_before"; };
+    return std::any_of(report.causes.begin(), report.causes.end(), [&](const ReportCause& cause) {
+      return std::any_of(cause.because.begin(), cause.because.end(), tells);
+    });
+  };
+  CHECK(full_before(""));
+  CHECK_FALSE(full_before("step 10: loss 2.1\nstep 20: loss 2.0\n"));
+  CHECK_FALSE(full_before("Loading checkpoint shards: 100%|####| 4/4 [00:10<00:00]\n"));
+}
