@@ -45,6 +45,16 @@ bool equal_numbers(const Oom& a, const Oom& b) {
          a.process == b.process && a.unallocated == b.unallocated && a.reserved == b.reserved && a.limit == b.limit;
 }
 
+/// "/site-packages/torch/….py:2224: UserWarning: … CUDA out of memory": who warns of a failure has caught it.
+bool is_python_warning(std::string_view line) {
+  const std::size_t at = line.find("Warning: ");
+  if (at == line.npos) return false;
+  const std::string_view before = line.substr(0, at);
+  const std::size_t colon = before.rfind(": "), file = before.rfind(".py:", colon);
+  return colon != before.npos && file != before.npos &&
+         before.substr(file + 4, colon - file - 4).find_first_not_of("0123456789") == before.npos;
+}
+
 }  // namespace
 
 void CaseBuilder::begin_emit(const Cursor& cursor, const Mention& mention) {
@@ -204,16 +214,6 @@ bool CaseBuilder::join_death(const Oom& now) {
   if (!old.where.rank) old.where.rank = where_.rank;
   if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
   return true;
-}
-
-/// "/site-packages/torch/….py:2224: UserWarning: … CUDA out of memory": who warns of a failure has caught it.
-bool is_python_warning(std::string_view line) {
-  const std::size_t at = line.find("Warning: ");
-  if (at == line.npos) return false;
-  const std::string_view before = line.substr(0, at);
-  const std::size_t colon = before.rfind(": "), file = before.rfind(".py:", colon);
-  return colon != before.npos && file != before.npos &&
-         before.substr(file + 4, colon - file - 4).find_first_not_of("0123456789") == before.npos;
 }
 
 void CaseBuilder::oom(Oom oom) {
@@ -384,7 +384,7 @@ void CaseBuilder::end_at(bool exited, bool of_job) {
 }
 
 /// Every rank prints the same steps: each counts once, with the rank that comes to it first.
-bool CaseBuilder::is_new_to_ranks(const Stream& here, i64 step) {
+bool CaseBuilder::advances_ranks(const Stream& here, i64 step) {
   if (!where_.rank) return true;
   const bool fell = here.step && step < *here.step;
   const bool first_to_fall = fell && furthest_ && *furthest_ >= *here.step;
@@ -414,7 +414,7 @@ void CaseBuilder::step(const Step& s) {
   }
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
-  if (!s.step || (here.step != s.step && is_new_to_ranks(here, *s.step))) ++case_.progress_lines;
+  if (!s.step || (here.step != s.step && advances_ranks(here, *s.step))) ++case_.progress_lines;
   last_progress_.mention = mention_;
   restated_ = {};
   if (!s.step) return;
@@ -573,7 +573,7 @@ void CaseBuilder::tell_silent_death() {
 /// PyTorch's own table counts a refused request whose message is not in the log, and shows why: most of the cache lies
 /// idle. Who prints the table went on.
 void CaseBuilder::tell_counted_refusal() {
-  constexpr i64 most = 2;  // of the cache: half
+  constexpr i64 half = 2;
   const auto counted = std::find_if(case_.remarks.rbegin(), case_.remarks.rend(), [](const Event& event) {
     const auto* remark = std::get_if<Remark>(&event.what);
     return remark != nullptr && remark->id == "allocator/failures" && remark->number.value_or(0) > 0;
@@ -592,7 +592,7 @@ void CaseBuilder::tell_counted_refusal() {
   incident.oom.reserved = last(Metric::reserved);
   if (!incident.oom.allocated || !incident.oom.reserved) return;
   incident.oom.unallocated = *incident.oom.reserved - *incident.oom.allocated;
-  if (incident.oom.unallocated->count < incident.oom.reserved->count / most) return;
+  if (incident.oom.unallocated->count < incident.oom.reserved->count / half) return;
   incident.evidence = counted->evidence;
   incident.where = counted->where;
   incident.when = counted->when;

@@ -165,7 +165,7 @@ class CaseBuilder : public Sink {
   Restated restated_, restated_before_end_;
   bool starts_anew() const;
   std::optional<i64> furthest_;  ///< step of the run that a rank has come to
-  bool is_new_to_ranks(const Stream& here, i64 step);
+  bool advances_ranks(const Stream& here, i64 step);
   RunPlace place_;                  ///< the run that is told now
   i64 progress_before_ = 0;         ///< lines of the runs before it
   std::optional<Evidence> killed_;  ///< by the launcher, first of all
