@@ -2,6 +2,7 @@
 #include "oomdoctor/diagnose.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -9,11 +10,13 @@
 #include "base/parallel.h"
 #include "judge/rule_pack.h"
 #include "oomdoctor/version.h"
+#include "parse/jobs.h"
 #include "parse/joined_case.h"
 #include "parse/scanner.h"
 #include "parse/user_formats.h"
 #include "report/assemble.h"
 #include "report/part_files.h"
+#include "report/several_jobs.h"
 #include "text/digest.h"
 #include "text/source.h"
 
@@ -41,11 +44,11 @@ class LogReader {
     scanner_ = &own_.emplace(formats_->parsers(), shipped_prefilter_plan());
   }
 
-  /// `jobs`: threads for this one log.
-  Case read(const LogSource& log, std::size_t jobs) const {
+  /// `threads`: for this one log.
+  Case read(const LogSource& log, std::size_t threads) const {
     // A descriptor is open while its log is read, and no longer: there may be more logs than descriptors.
     Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
-    Case story = scanner_->scan(source, {.jobs = jobs});
+    Case story = scanner_->scan(source, {.jobs = threads});
     if (formats_)
       for (const Parser* parser : formats_->parsers())
         if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
@@ -63,12 +66,12 @@ class LogReader {
   std::optional<Scanner> own_;
 };
 
-std::size_t jobs_of(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
+std::size_t threads_of(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
 
 /// Few logs are read one after the other, each by all threads; of many, each by one, side by side.
-std::size_t jobs_for_one(std::size_t logs, const Options& options) {
-  const std::size_t jobs = jobs_of(options);
-  return logs < jobs ? jobs : 1;
+std::size_t threads_for_one(std::size_t logs, const Options& options) {
+  const std::size_t threads = threads_of(options);
+  return logs < threads ? threads : 1;
 }
 
 /// Made when first needed: a healthy log needs none. Taking it apart when the process ends would serve nobody.
@@ -89,21 +92,8 @@ class Rules {
   std::optional<RulePack> extended_;
 };
 
-/// Makes the cases of all logs side by side and joins them in their order.
-Case joined(std::size_t logs, const Options& options, const std::function<Case(std::size_t)>& make) {
-  JoinedCase all;
-  std::vector<std::optional<Case>> made(logs);
-  for_each_in_order(
-      logs, jobs_of(options), [&](std::size_t i) { made[i] = make(i); },
-      [&](std::size_t i) {
-        all.add(*std::exchange(made[i], std::nullopt));
-        if (options.progress) options.progress({i + 1, logs});
-      });
-  return all.take();
-}
-
-Report report_of(Case story, const Rules& rules, const Options& options) {
-  const Analysis analysis = analyse(story, {options.capacity_bytes, jobs_of(options)});
+Report report_of(Case story, const Rules& rules, const Options& options, std::size_t threads) {
+  const Analysis analysis = analyse(story, {options.capacity_bytes, threads});
   // What a later run of the job got past needs no cure.
   const bool anything = (analysis.primary && !analysis.runs.overcome) || analysis.facts.is_true("run.at_risk");
   const Diagnosis diagnosis = anything ? judge(rules.pack(), analysis.facts) : Diagnosis{};
@@ -112,26 +102,73 @@ Report report_of(Case story, const Rules& rules, const Options& options) {
   return report;
 }
 
+/// The logs of a diagnosis.
+struct Logs {
+  std::size_t size = 0;
+  std::function<Case(std::size_t log)> read;
+  bool again = true;  ///< each can be read once more
+};
+
+/// Of several jobs, each by itself. Their logs are read a second time: so no more than one need be in memory per
+/// thread.
+Report report_of_jobs(const std::vector<std::vector<std::size_t>>& jobs, const Logs& logs, const Rules& rules,
+                      const Options& options) {
+  std::vector<std::optional<Report>> made(jobs.size());
+  SeveralJobs all;
+  for_each_in_order(
+      jobs.size(), threads_of(options),
+      [&](std::size_t job) {
+        JoinedCase together;
+        for (const std::size_t log : jobs[job]) together.add(logs.read(log));
+        made[job] = report_of(together.take(), rules, options, 1);
+      },
+      [&](std::size_t job) { all.add(*std::exchange(made[job], std::nullopt), jobs[job]); });
+  return all.take();
+}
+
+/// Reads all logs side by side and joins them in their order.
+Report report_of_all(const Logs& logs, const Rules& rules, const Options& options) {
+  JoinedCase together;
+  std::vector<LogIdentity> identities;
+  std::vector<std::optional<Case>> made(logs.size);
+  for_each_in_order(
+      logs.size, threads_of(options), [&](std::size_t i) { made[i] = logs.read(i); },
+      [&](std::size_t i) {
+        identities.push_back(identity_of(*made[i]));
+        together.add(*std::exchange(made[i], std::nullopt));
+        if (options.progress) options.progress({i + 1, logs.size});
+      });
+  if (logs.again)
+    if (const auto jobs = jobs_of(identities); jobs.size() > 1) return report_of_jobs(jobs, logs, rules, options);
+  return report_of(together.take(), rules, options, threads_of(options));
+}
+
+bool can_be_read_again(const LogSource& log) {
+  std::error_code error;
+  return log.memory || std::filesystem::is_regular_file(log.path, error);
+}
+
 }  // namespace
 
 Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   const Rules rules(options);
   const LogReader logs(options.format_files);
-  const std::size_t jobs = jobs_for_one(sources.size(), options);
-  return report_of(joined(sources.size(), options, [&](std::size_t i) { return logs.read(sources[i], jobs); }), rules,
-                   options);
+  const std::size_t threads = threads_for_one(sources.size(), options);
+  return report_of_all({sources.size(), [&](std::size_t i) { return logs.read(sources[i], threads); },
+                        std::all_of(sources.begin(), sources.end(), can_be_read_again)},
+                       rules, options);
 }
 
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take) {
   const LogReader logs(options.format_files);
-  const std::size_t jobs = jobs_for_one(sources.size(), options);
+  const std::size_t threads = threads_for_one(sources.size(), options);
   std::vector<std::string> lines(sources.size());
   for_each_in_order(
-      sources.size(), jobs_of(options),
+      sources.size(), threads_of(options),
       [&](std::size_t i) {
         const LogSource& log = sources[i];
         const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
-        lines[i] = partial_line({log.path, digest}, logs.read(log, jobs));
+        lines[i] = partial_line({log.path, digest}, logs.read(log, threads));
       },
       [&](std::size_t i) {
         take(std::exchange(lines[i], {}));
@@ -142,7 +179,7 @@ void read_parts(const std::vector<LogSource>& sources, const Options& options, c
 Report merge(const std::vector<std::string>& part_files, const Options& options) {
   const Rules rules(options);
   const PartFiles parts(part_files);
-  return report_of(joined(parts.size(), options, [&](std::size_t i) { return parts.read(i); }), rules, options);
+  return report_of_all({parts.size(), [&](std::size_t i) { return parts.read(i); }}, rules, options);
 }
 
 void merge_parts(const std::vector<std::string>& part_files, const PartSink& take) {

@@ -130,8 +130,8 @@ void tell_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes
 /// The device's own clocked series at the moment of the failure: what it held beyond this process, where the message
 /// does not say.
 void set_join_facts(const Case& story, const Incident* incident, Analysis& analysis) {
-  constexpr double dated = 1e8, nearest = 90;  // seconds; monitors are usually asked every 1 to 60
-  if (incident == nullptr || incident->when.time.value_or(0) < dated) return;
+  constexpr double nearest = 90;  // seconds; monitors are usually asked every 1 to 60
+  if (incident == nullptr || incident->when.time.value_or(0) < first_dated_time) return;
   const auto own = incident->oom.process    ? incident->oom.process
                    : incident->oom.reserved ? incident->oom.reserved
                                             : incident->oom.allocated;
@@ -139,7 +139,7 @@ void set_join_facts(const Case& story, const Incident* incident, Analysis& analy
     if (device.metric != Metric::used || !belongs(device, incident)) continue;
     const Bucket* then = nullptr;
     for (const Bucket& bucket : device.buckets())
-      if (bucket.t > dated &&
+      if (bucket.t > first_dated_time &&
           (then == nullptr || std::abs(bucket.t - *incident->when.time) < std::abs(then->t - *incident->when.time)))
         then = &bucket;
     if (then == nullptr || std::abs(then->t - *incident->when.time) > nearest) continue;

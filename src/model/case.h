@@ -101,6 +101,7 @@ struct Case {
   std::optional<i64> first_step, last_step;  ///< of all progress lines
   i64 progress_lines = 0;                    ///< that name another step than the line before of the same stream
   std::optional<Evidence> last_progress;
+  Period period;
   i64 impossible_values = 0;  ///< left out of the series: no machine has that much memory, no run that many steps
   std::optional<Evidence> first_impossible;
   Coverage coverage;

@@ -39,6 +39,27 @@ struct Where {
   friend bool operator==(const Where&, const Where&) = default;
 };
 
+/// A time below this one tells the time of the day alone, or the seconds since a start.
+inline constexpr double first_dated_time = 1e8;
+
+/// The time that dated lines cover, in seconds since the Unix epoch; absent where no line has a date.
+struct Period {
+  std::optional<double> first, last;
+
+  void add(double time) {
+    if (!first || time < *first) first = time;
+    if (!last || time > *last) last = time;
+  }
+  void add(const Period& more) {
+    if (!more.first || !more.last) return;
+    add(*more.first);
+    add(*more.last);
+  }
+  bool overlaps(const Period& other) const {
+    return first && last && other.first && other.last && *first <= *other.last && *other.first <= *last;
+  }
+};
+
 /// When it was said. `order` is total (source, then line); the others are known where the log prints them.
 struct When {
   i64 order = 0;

@@ -36,7 +36,9 @@ struct LogSource {
   std::optional<std::string> memory;
 };
 
-/// Reads all sources as the logs of one run and judges them. Throws oomdoctor::Error (a std::runtime_error) when a
+/// Reads all sources and judges them: as the logs of one job, or where they tell that they are of several (by scheduler
+/// job numbers, times, settings, programs, devices), job by job: Report::runs has one line for each, and the report is
+/// about the last that ran out of memory. Pipes, which cannot be read twice, are always logs of one job. Throws oomdoctor::Error (a std::runtime_error) when a
 /// source, a rule or a format cannot be read. Same sources, same options, same report.
 Report diagnose(const std::vector<LogSource>& sources, const Options& options = {});
 
@@ -51,7 +53,7 @@ using PartSink = std::function<void(std::string_view line)>;
 /// that cannot be read twice, as a pipe.
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take);
 
-/// Judges the logs of all parts in these files as the logs of one run: what diagnose() says of the logs themselves, in
+/// Judges the logs of all parts in these files: what diagnose() says of the logs themselves, in
 /// the order of their paths. A log that is in several parts counts once. Throws oomdoctor::Error for a file that cannot
 /// be read and a line that is no part.
 Report merge(const std::vector<std::string>& part_files, const Options& options = {});

@@ -53,7 +53,7 @@ struct Verdict {
   std::optional<RunEnd> end;  ///< of the last run, where the log shows it and it was not memory
 };
 
-/// One run of a job of which the log holds several.
+/// One run of several: of a job whose log holds them, or of several jobs with logs of their own.
 struct ReportRun {
   std::string id;
   std::string path;

@@ -67,8 +67,17 @@ void CaseBuilder::begin_emit(const Cursor& cursor, const Mention& mention) {
   where_.pid = prefix.pid;
   where_.device.reset();
   where_.host.clear();
-  if (prefix.time) last_time_ = prefix.time;
+  if (prefix.time) tell_time(*prefix.time);
   claimed_through_ = mention.last_line;
+}
+
+void CaseBuilder::tell_time(double time) {
+  last_time_ = time;
+  cover(time);
+}
+
+void CaseBuilder::cover(double time) {
+  if (time >= first_dated_time) case_.period.add(time);
 }
 
 void CaseBuilder::Latest::settle() {
@@ -340,6 +349,7 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
   SeriesState* const state = way;
   Series& series = case_.series[state->index];
   const double t = time.value_or(mention_->line.prefix.time.value_or(0));
+  if (time) cover(*time);
   double x = static_cast<double>(series.n);
   if (series.has_steps) {
     if (step)
@@ -479,7 +489,7 @@ void CaseBuilder::begin_run() {
 void CaseBuilder::go_on(const StepRun& run) {
   if (run.lines == 1) return;
   Stream& here = stream();
-  if (run.last.line.prefix.time) last_time_ = run.last.line.prefix.time;
+  if (run.last.line.prefix.time) tell_time(*run.last.line.prefix.time);
   if (run.epoch) here.epoch = run.epoch;
   case_.progress_lines += run.changes;
   last_progress_.mention = &run.last;

@@ -103,6 +103,8 @@ class CaseBuilder : public Sink {
     Evidence evidence;
   };
 
+  void tell_time(double time);
+  void cover(double time);
   void advance(Stream& stream, i64 times, const Mention& mention);
   bool stepped_on(const Incident& incident, const Trail& trail) const;
   void handle_alike();

@@ -7,21 +7,20 @@
 #include <string_view>
 #include <utility>
 
-#include "parse/rank_in_path.h"
+#include "parse/path_tags.h"
 #include "parse/same_failure.h"
 
 namespace oomdoctor {
 namespace {
 
 constexpr int order_bits = 40;  ///< of the line in When::order; the file stands above it
-constexpr double dated = 1e8;   ///< below, only the time of the day is known
 
 void add_to(i64& sum, i64 more) { sum = saturated_sum(sum, more); }
 
 /// Files of several ranks are read one after the other: their clocks tell which of them failed first.
 bool was_earlier(const Incident& a, const Incident& b) {
-  return a.evidence.span.source != b.evidence.span.source && a.when.time.value_or(0) > dated &&
-         b.when.time.value_or(0) > dated && *a.when.time < *b.when.time;
+  return a.evidence.span.source != b.evidence.span.source && a.when.time.value_or(0) > first_dated_time &&
+         b.when.time.value_or(0) > first_dated_time && *a.when.time < *b.when.time;
 }
 
 /// Gives every place of a file's case the number of the file.
@@ -125,6 +124,7 @@ void JoinedCase::add_progress(Case& file) {
   if (file.last_step) case_.last_step = file.last_step;
   add_to(case_.progress_lines, file.progress_lines);
   if (file.last_progress) case_.last_progress = std::move(file.last_progress);
+  case_.period.add(file.period);
 }
 
 void JoinedCase::tell_of_first_failure() {

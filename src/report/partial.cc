@@ -232,6 +232,8 @@ void fields(Archive& a, Case& of) {
   a("last_step", of.last_step);
   a("progress_lines", of.progress_lines);
   a("last_progress", of.last_progress);
+  a("first_time", of.period.first);
+  a("last_time", of.period.last);
   a("impossible_values", of.impossible_values);
   a("first_impossible", of.first_impossible);
   a("coverage", of.coverage);

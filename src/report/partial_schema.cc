@@ -46,6 +46,8 @@ std::string_view partial_schema() {
         "series": {"type": "array", "items": {"$ref": "#/$defs/series"}},
         "later_runs": {"type": "array", "items": {"$ref": "#/$defs/evidence"}},
         "more_series": {"type": "integer"},
+        "first_time": {"type": "number", "description": "the earliest time printed with a date, seconds since 1970"},
+        "last_time": {"type": "number"},
         "settings": {
           "type": "array",
           "items": {

@@ -129,14 +129,21 @@ void add_inputs(Page& page, const Report& report) {
                                      bytes_text(bytes), count_text(coverage.claimed))));
 }
 
+/// "lines 10 to 40", or the run's log where each has one.
+std::string where_it_ran(const ReportRun& run, bool in_one_log) {
+  return in_one_log ? fmt::format("lines {} to {}", run.first_line, run.last_line) : plain_line(run.path);
+}
+
 void add_runs(Page& page, const Report& report) {
   constexpr std::size_t most = 6;  // the last ones
   if (report.runs.empty()) return;
+  const bool in_one_log = report.runs.front().path == report.runs.back().path;
   page.line("");
-  page.line(page.paint.bold(fmt::format("{} runs in this log", report.runs.size())));
+  page.line(
+      page.paint.bold(fmt::format("{} runs in {}", report.runs.size(), in_one_log ? "this log" : "separate logs")));
   for (std::size_t i = report.runs.size() > most ? report.runs.size() - most : 0; i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
-    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("lines {} to {}: {}{}", run.first_line, run.last_line,
+    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", where_it_ran(run, in_one_log),
                                                               run.outcome == "oom"            ? "out of memory, "
                                                               : run.outcome == "possible_oom" ? "killed, "
                                                                                               : "",

@@ -286,6 +286,18 @@ class ManyLogs(Case):
         self.assertIn("12 ranks, 2 of them out of memory", self.run_here("analyze", "-v", "run").stdout)
         self.assertIn("| 10 | 20.00 GiB | 22.90 GiB |", self.run_here("analyze", "--format", "markdown", "run").stdout)
 
+    def test_logs_of_different_jobs_are_judged_job_by_job(self):
+        (self.folder / "run" / "slurm-4711.out").write_text(FAILED)
+        (self.folder / "run" / "slurm-4712.out").write_text(HEALTHY)
+        report = json.loads(self.report("analyze", "run"))
+        self.assertEqual([(r["path"], r["outcome"]) for r in report["runs"]],
+                         [("run/rank_10.log", "oom"), ("run/slurm-4711.out", "oom"), ("run/slurm-4712.out", "no_oom")])
+        self.assertEqual({i["location"]["path"] for i in report["incidents"]}, {"run/slurm-4711.out"})
+        self.assertEqual(len(report["inputs"]), 14)
+        self.assertEqual(self.report("analyze", "--jobs", "1", "run"), self.report("analyze", "--jobs", "9", "run"))
+        self.assertEqual(self.report("merge", self.parts("a.jsonl", "run")), self.report("analyze", "run"))
+        self.assertIn("3 runs in separate logs\n", self.run_here("analyze", "run").stdout)
+
     def test_parts_say_together_what_the_logs_say(self):
         direct = self.report("analyze", "run")
         a, b = self.parts("a.jsonl", "run/rank_?.log"), self.parts("b.jsonl", "run/rank_1*.log")

@@ -11,7 +11,7 @@
 #include "made_cases.h"
 #include "oomdoctor/diagnose.h"
 #include "parse/followed_series.h"
-#include "parse/rank_in_path.h"
+#include "parse/path_tags.h"
 #include "report/json.h"
 
 namespace oomdoctor {

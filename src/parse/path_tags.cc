@@ -1,5 +1,7 @@
-#include "parse/rank_in_path.h"
+#include "parse/path_tags.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 #include <vector>
@@ -86,6 +88,37 @@ std::optional<int> elastic_rank(const std::vector<std::string_view>& components)
   return attempt.starts_with("attempt_") ? number_in(components[components.size() - 2]) : std::nullopt;
 }
 
+/// "slurm-4711_3", "job.4711", "train.o4711", "4711": the number is the scheduler's by the word before it, or because
+/// it stands alone. A date has as many digits, and a word of its own or none.
+std::string job_in(const std::vector<Token>& tokens) {
+  constexpr std::size_t fewest_digits = 3, most = 12, fewest_alone = 5;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& number = tokens[i].text;
+    if (!tokens[i].number || number.size() < fewest_digits || number.size() > most) continue;
+    const std::string_view before = i > 0 ? std::string_view(tokens[i - 1].text) : "";
+    const bool named = before == "slurm" || before == "job" || before == "jobid" || before == "pbs" ||
+                       before == "lsf" || before == "condor" || before == "sge";
+    const bool of_stream = (before == "o" || before == "e") && tokens[i - 1].gap.empty() && i + 1 == tokens.size();
+    const bool alone = i == 0 && number.size() >= fewest_alone &&
+                       (tokens.size() == 1 || (tokens.size() == 2 && !tokens[1].number && tokens[1].text.size() <= 3));
+    if (!named && !of_stream && !alone) continue;
+    const bool task = i + 1 < tokens.size() && tokens[i + 1].number && tokens[i].gap == "_";
+    return task ? number + "_" + tokens[i + 1].text : number;
+  }
+  return "";
+}
+
+/// Words by which the logs of one job are told apart: whose output, which of its parts, what kind of a record.
+constexpr std::array<std::string_view, 56> parts_of_a_job{
+    "stdout",  "stderr",  "output",   "out",     "error",   "errors",   "err",     "log",      "logs",  "txt",
+    "csv",     "json",    "jsonl",    "train",   "trainer", "training", "eval",    "valid",    "test",  "run",
+    "rank",    "node",    "host",     "worker",  "master",  "main",     "agent",   "launcher", "gpu",   "cuda",
+    "device",  "smi",     "nvidia",   "monitor", "memory",  "mem",      "metrics", "usage",    "dmesg", "kernel",
+    "kern",    "syslog",  "messages", "journal", "system",  "console",  "slurm",   "sacct",    "job",   "actor",
+    "learner", "rollout", "server",   "client",  "part",    "attempt"};
+
+bool is_letter_at(std::string_view text, std::size_t at) { return at < text.size() && is_letter(text[at]); }
+
 }  // namespace
 
 std::optional<int> rank_in_path(std::string_view path) {
@@ -97,6 +130,47 @@ std::optional<int> rank_in_path(std::string_view path) {
   for (auto component = components.rbegin(); component != components.rend(); ++component)
     if (const Said said = said_by(tokens_in(*component), "worker"); said.any) return said.number;
   return std::nullopt;
+}
+
+std::string job_in_path(std::string_view path) {
+  const auto components = components_of(path);
+  for (auto component = components.rbegin(); component != components.rend(); ++component)
+    if (std::string job = job_in(tokens_in(*component)); !job.empty()) return job;
+  return "";
+}
+
+std::string program_in_path(std::string_view path) {
+  std::string name(path);
+  if (const auto rank = rank_in_path(path)) {
+    for (std::size_t end = name.size(); end > 0;) {  // the last number of this value
+      std::size_t first = end;
+      while (first > 0 && is_digit(name[first - 1])) --first;
+      if (first == end) {
+        --end;
+        continue;
+      }
+      if (number_in(std::string_view(name).substr(first, end - first)) == rank) {
+        name.replace(first, end - first, "#");
+        break;
+      }
+      end = first;
+    }
+  }
+  const std::size_t file = name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1;
+  for (const std::string_view word : {"stdout", "stderr", ".out", ".err", ".log", ".txt", ".o", ".e"})
+    if (const auto at = name.find(word, file); at != name.npos && !is_letter_at(name, at + word.size()))
+      name.replace(at, word.size(), "*");
+  return name;
+}
+
+std::set<std::string> words_in_name(std::string_view path) {
+  constexpr std::size_t shortest = 2;
+  std::set<std::string> words;
+  for (Token& token : tokens_in(components_of(path).back()))
+    if (!token.number && token.text.size() >= shortest &&
+        std::find(parts_of_a_job.begin(), parts_of_a_job.end(), token.text) == parts_of_a_job.end())
+      words.insert(std::move(token.text));
+  return words;
 }
 
 }  // namespace oomdoctor

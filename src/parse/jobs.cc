@@ -1,0 +1,246 @@
+// One sign that two logs cannot be of one job outweighs that nothing else is known; a name that makes them one
+// program's outweighs the signs. So the ranks of a job stay together whatever they print.
+#include "parse/jobs.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+#include <type_traits>
+
+#include "parse/path_tags.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Two programs of one job may be far apart in what they print, but not in time.
+constexpr double longest_pause = 600;  // seconds
+/// Devices of one kind report sizes that differ by what the driver keeps.
+constexpr double same_device = 0.05;
+
+/// What a job is set to, on all of its ranks alike.
+constexpr std::array<std::string_view, 16> settings_of_a_job{
+    "batch_size",      "accumulation",     "sequence_length", "precision",  "optimizer", "world_size", "zero_stage",
+    "layers",          "hidden",           "heads",           "vocabulary", "torch",     "image_size", "frames",
+    "tensor_parallel", "pipeline_parallel"};
+
+/// Frameworks that a program is built on, and a job on one of them.
+constexpr std::array<std::string_view, 12> foundations{"pytorch",   "tensorflow", "jax",      "paddle",
+                                                       "mindspore", "julia",      "mlx",      "mxnet",
+                                                       "xgboost",   "kaldi",      "lightgbm", "catboost"};
+
+bool is_program_s(Agent agent) {
+  switch (agent) {
+    case Agent::kernel:
+    case Agent::cgroup:
+    case Agent::slurm:
+    case Agent::kubernetes:
+    case Agent::scheduler:
+    case Agent::daemon:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// Programs on one machine have the same one, as long as its memory is asked for in one way.
+bool is_allocator(Agent agent) {
+  switch (agent) {
+    case Agent::cuda_allocator:
+    case Agent::hip_allocator:
+    case Agent::xpu_allocator:
+    case Agent::npu_allocator:
+    case Agent::mps_allocator:
+    case Agent::tf_bfc:
+    case Agent::xla:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// "torch-2.4", of which PyTorch has one at a time.
+bool tells_version(std::string_view message_format) {
+  constexpr std::string_view torch = "torch-";
+  return message_format.starts_with(torch) && message_format.size() > torch.size() &&
+         message_format[torch.size()] >= '0' && message_format[torch.size()] <= '9';
+}
+
+std::string outermost_script(const Oom& oom) {
+  const auto own = std::find_if(oom.frames.begin(), oom.frames.end(), [](const Frame& f) { return !f.library; });
+  return own == oom.frames.end() ? "" : own->file;
+}
+
+bool differ(const std::string& a, const std::string& b) { return !a.empty() && !b.empty() && a != b; }
+
+/// `later` begins when `earlier` is long over, or anew. The next part of a log that was cut in parts goes on instead.
+bool is_another_time(const LogIdentity& earlier, const LogIdentity& later) {
+  if (!earlier.period.last || !later.period.first || *later.period.first < *earlier.period.last) return false;
+  if (earlier.last_step && later.first_step) return *later.first_step < *earlier.last_step;
+  return *later.period.first - *earlier.period.last > longest_pause;
+}
+
+/// How many of the settings that both logs print are alike, or not.
+struct Settings {
+  int alike = 0, different = 0;
+};
+
+Settings compared(const LogIdentity& a, const LogIdentity& b) {
+  Settings settings;
+  for (const auto& [name, value] : a.settings)
+    if (const auto other = b.settings.find(name); other != b.settings.end())
+      ++(other->second == value ? settings.alike : settings.different);
+  return settings;
+}
+
+/// Names of logs that have nothing in common, where nothing in the logs has either.
+bool are_strangers(const LogIdentity& a, const LogIdentity& b) {
+  const auto known = [&](const std::string& word) { return b.words.contains(word); };
+  if (a.words.empty() || b.words.empty() || std::any_of(a.words.begin(), a.words.end(), known)) return false;
+  const bool same_script = !a.script.empty() && a.script == b.script;
+  return !same_script && !(a.capacity && a.capacity == b.capacity) && compared(a, b).alike == 0 &&
+         !a.period.overlaps(b.period);
+}
+
+bool are_apart(const LogIdentity& a, const LogIdentity& b) {
+  if (differ(a.job, b.job) || is_another_time(a, b) || is_another_time(b, a)) return true;
+  if (differ(a.framework, b.framework) || differ(a.allocator, b.allocator) || differ(a.wording, b.wording) ||
+      differ(a.script, b.script))
+    return true;
+  if (a.capacity && b.capacity &&
+      static_cast<double>(std::abs(*a.capacity - *b.capacity)) > same_device * static_cast<double>(*a.capacity))
+    return true;
+  return compared(a, b).different > 0 || are_strangers(a, b);
+}
+
+/// Logs of one job by their names alone.
+std::string name_of_job(const LogIdentity& log) {
+  return log.job.empty() ? "program " + log.program : "job " + log.job;
+}
+
+/// What several logs say together; of two values the first counts.
+void merge(LogIdentity& all, const LogIdentity& more) {
+  const auto keep_first = [](auto& known, const auto& next) {
+    if (known == std::decay_t<decltype(known)>{}) known = next;
+  };
+  keep_first(all.job, more.job);
+  keep_first(all.framework, more.framework);
+  keep_first(all.allocator, more.allocator);
+  keep_first(all.wording, more.wording);
+  keep_first(all.script, more.script);
+  keep_first(all.capacity, more.capacity);
+  keep_first(all.first_step, more.first_step);
+  all.last_step = std::max(all.last_step, more.last_step);  // std::nullopt is less than any step
+  all.ran |= more.ran;
+  all.period.add(more.period);
+  all.words.insert(more.words.begin(), more.words.end());
+  all.settings.insert(more.settings.begin(), more.settings.end());
+}
+
+struct Job {
+  LogIdentity identity;
+  std::vector<std::size_t> logs;
+
+  void add(std::size_t log, const LogIdentity& said) {
+    logs.push_back(log);
+    merge(identity, said);
+  }
+};
+
+/// Those that names tell.
+std::vector<Job> named_jobs(const std::vector<LogIdentity>& logs) {
+  std::vector<Job> jobs;
+  std::map<std::string, std::size_t> by_name;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const auto [known, fresh] = by_name.try_emplace(name_of_job(logs[i]), jobs.size());
+    if (fresh) jobs.emplace_back();
+    jobs[known->second].add(i, logs[i]);
+  }
+  return jobs;
+}
+
+/// One disagrees with those before it. What a machine records beside a program has its own clock and its own devices:
+/// of a record only the job's number counts.
+bool are_several(const std::vector<Job>& jobs) {
+  LogIdentity so_far;
+  for (const Job& job : jobs) {
+    if (differ(so_far.job, job.identity.job)) return true;
+    if (job.identity.ran && so_far.ran && are_apart(so_far, job.identity)) return true;
+    if (job.identity.ran)
+      merge(so_far, job.identity);
+    else if (so_far.job.empty())
+      so_far.job = job.identity.job;
+  }
+  return false;
+}
+
+/// Gives a record without a program to the one job that it can be of, where its time tells it.
+void deal_records(std::vector<Job>& jobs, const std::vector<LogIdentity>& logs) {
+  for (Job& record : jobs) {
+    if (record.identity.ran) continue;
+    Job* only = nullptr;
+    std::size_t fitting = 0;
+    for (Job& job : jobs)
+      if (job.identity.ran && record.identity.period.overlaps(job.identity.period)) only = &job, ++fitting;
+    if (fitting != 1) continue;
+    for (const std::size_t log : record.logs) only->add(log, logs[log]);
+    record.logs.clear();
+  }
+  std::erase_if(jobs, [](const Job& job) { return job.logs.empty(); });
+}
+
+/// In the order of their ends where all are known, else of their logs.
+void order(std::vector<Job>& jobs) {
+  const bool dated =
+      std::all_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.identity.period.last.has_value(); });
+  std::stable_sort(jobs.begin(), jobs.end(), [&](const Job& a, const Job& b) {
+    return dated ? *a.identity.period.last < *b.identity.period.last : a.logs.front() < b.logs.front();
+  });
+}
+
+}  // namespace
+
+LogIdentity identity_of(const Case& file) {
+  LogIdentity log;
+  const Input input = file.inputs.empty() ? Input{} : file.inputs.front();
+  log.program = program_in_path(input.path);
+  log.job = job_in_path(input.path);
+  log.words = words_in_name(input.path);
+  log.ran = file.progress_lines > 0 || file.remark_counts.contains("end/exception");
+  for (const Incident& incident : file.incidents) {
+    const Oom& oom = incident.oom;
+    log.ran |= is_program_s(oom.agent);
+    if (log.allocator.empty() && is_allocator(oom.agent)) log.allocator = to_string(oom.agent);
+    if (log.wording.empty() && tells_version(oom.message_format)) log.wording = oom.message_format;
+    if (log.framework.empty() && std::find(foundations.begin(), foundations.end(), oom.framework) != foundations.end())
+      log.framework = oom.framework;
+    if (log.script.empty()) log.script = outermost_script(oom);
+    if (!log.capacity && oom.kind == OomKind::device && oom.capacity) log.capacity = oom.capacity->count;
+  }
+  log.period = file.period;
+  log.first_step = file.first_step, log.last_step = file.last_step;
+  for (const std::string_view name : settings_of_a_job)
+    if (const auto setting = file.settings.find(name); setting != file.settings.end())
+      log.settings.emplace(name, setting->second.value);
+  return log;
+}
+
+std::vector<std::vector<std::size_t>> jobs_of(const std::vector<LogIdentity>& logs) {
+  std::vector<Job> jobs = named_jobs(logs);
+  std::vector<std::vector<std::size_t>> out;
+  if (!are_several(jobs)) {
+    std::vector<std::size_t>& all = out.emplace_back(logs.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return out;
+  }
+  deal_records(jobs, logs);
+  order(jobs);
+  for (Job& job : jobs) {
+    std::sort(job.logs.begin(), job.logs.end());
+    out.push_back(std::move(job.logs));
+  }
+  return out;
+}
+
+}  // namespace oomdoctor

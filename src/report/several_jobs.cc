@@ -1,0 +1,61 @@
+#include "report/several_jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace oomdoctor {
+namespace {
+
+/// From the mildest to the worst.
+constexpr std::array<std::string_view, 7> outcomes{
+    "unrecognised", "no_oom", "ended_otherwise", "handled_oom", "at_risk", "possible_oom", "oom"};
+
+auto badness(const Report& report) {
+  return std::find(outcomes.begin(), outcomes.end(), report.verdict.outcome) - outcomes.begin();
+}
+
+/// The log of a job that its verdict speaks of.
+const std::string& path_of(const Report& job) {
+  for (const ReportIncident& incident : job.incidents)
+    if (incident.id == job.verdict.incident) return incident.location.path;
+  return job.inputs.front().path;
+}
+
+}  // namespace
+
+void SeveralJobs::add(Report job, const std::vector<std::size_t>& logs) {
+  for (std::size_t i = 0; i < logs.size(); ++i) inputs_.emplace(logs[i], job.inputs.at(i));
+  const std::string& path = path_of(job);
+  const auto input = std::find_if(job.inputs.begin(), job.inputs.end(),
+                                  [&](const ReportInput& candidate) { return candidate.path == path; });
+  const Verdict& verdict = job.verdict;
+  runs_.push_back({fmt::format("run-{}", runs_.size() + 1), path, 1, input == job.inputs.end() ? 0 : input->lines,
+                   verdict.outcome, verdict.end, verdict.headline});
+  out_of_memory_ += verdict.outcome == "oom";
+  coverage_.lines += job.coverage.lines;
+  coverage_.claimed += job.coverage.claimed;
+  for (const auto& [parser, lines] : job.coverage.by_parser) coverage_.by_parser[parser] += lines;
+  if (!worst_ || badness(job) >= badness(*worst_)) worst_ = std::move(job);
+}
+
+Report SeveralJobs::take() {
+  Report report = std::move(*worst_);
+  const std::string path = path_of(report);
+  const std::string failed = out_of_memory_ == 0 ? "none ran out of memory; " + path + ": "
+                             : out_of_memory_ == 1
+                                 ? "only " + path + " ran out of memory: "
+                                 : fmt::format("{} ran out of memory, the last in {}: ", out_of_memory_, path);
+  Verdict& verdict = report.verdict;
+  verdict.headline = fmt::format("{} separate runs; {}{}", runs_.size(), failed, verdict.headline);
+  report.inputs.clear();
+  for (auto& [place, input] : inputs_) report.inputs.push_back(std::move(input));
+  report.runs = std::move(runs_);
+  report.coverage = std::move(coverage_);
+  return report;
+}
+
+}  // namespace oomdoctor
