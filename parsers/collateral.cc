@@ -10,7 +10,12 @@ namespace oomdoctor::parsers {
 namespace {
 
 void timeout(const Match&, Sink& sink) { sink.remark("collateral/timeout"); }
-void terminated(const Match&, Sink& sink) { sink.remark("collateral/terminated"); }
+void terminated(const Match& m, Sink& sink) {
+  if (m.has(1))
+    sink.remark("collateral/terminated", static_cast<double>(leading_integer(m[1])));
+  else
+    sink.remark("collateral/terminated");
+}
 void child_failed(const Match&, Sink& sink) { sink.remark("collateral/child_failed"); }
 
 /// The rank that torchrun saw failing first.
@@ -70,14 +75,16 @@ constexpr Pattern patterns[] = {
              .source = "torch: torch/csrc/distributed/c10d/NCCLUtils.cpp"}),
     checked({.name = "collateral/closing",
              .anchor = "closing signal",
-             .regex = R"(Sending process \d{1,10} closing signal SIG(?:TERM|INT|KILL))",
+             .regex = R"(Sending process (\d{1,10}) closing signal SIG(?:TERM|INT|KILL))",
+             .captures = 1,
              .example =
                  "WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 70003 closing signal SIGTERM",
              .emit = terminated,
              .source = "torch: torch/distributed/elastic/multiprocessing/api.py"}),
     checked({.name = "collateral/killing",
              .anchor = "Killing subprocess",
-             .regex = R"(Killing subprocess \d{1,10})",
+             .regex = R"(Killing subprocess (\d{1,10}))",
+             .captures = 1,
              .example = "[2024-10-01 01:17:14,554] [INFO] [launch.py:319:sigkill_handler] Killing subprocess 98906",
              .emit = terminated,
              .source = "deepspeed: deepspeed/launcher/launch.py"}),

@@ -147,6 +147,9 @@ void tensor(const Match& m, Sink& sink) {
     where.device = static_cast<int>(leading_integer(m[3].substr(gpu + 11)));
   oom.request = tensor_size(m[1], m[2]);
   sink.at(where);
+  // The first dimension of a tensor of images, or of volumes, counts them.
+  if (const auto dimensions = std::count(m[1].begin(), m[1].end(), ',') + 1; dimensions == 4 || dimensions == 5)
+    sink.setting("images", m[1].substr(0, m[1].find(',')));
   sink.oom(std::move(oom));
 }
 

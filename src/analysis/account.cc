@@ -105,6 +105,17 @@ const Incident* sibling_behind(const Case& story, const Incident& incident, cons
   return nullptr;
 }
 
+/// The line in which the job's launcher ends this process: it is one of the job's own.
+const Event* terminated_by_launcher(const Case& story, i64 pid) {
+  const auto ends_it = [&](const Event& event) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    return remark != nullptr && remark->id == "collateral/terminated" && pid != 0 &&
+           remark->number == static_cast<double>(pid);
+  };
+  const auto found = std::find_if(story.remarks.begin(), story.remarks.end(), ends_it);
+  return found == story.remarks.end() ? nullptr : &*found;
+}
+
 /// Batch systems count the whole job, kernels one process of it.
 std::string host_share(const Oom& oom) {
   if (!oom.process_name.empty()) return "process " + oom.process_name;
@@ -280,6 +291,12 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
 }
 
 void sibling_facts(const Case& story, const Incident& incident, Facts& facts) {
+  for (const OtherProcess& process : incident.oom.others) {
+    const Event* told = terminated_by_launcher(story, process.pid);
+    if (told == nullptr) continue;
+    facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, {told->evidence});
+    facts.set("account.sibling", process.used, {incident.evidence, told->evidence});
+  }
   for (const OtherProcess& process : incident.oom.others) {
     const Incident* sibling = process.pid != 0 ? sibling_behind(story, incident, process) : nullptr;
     if (sibling == nullptr) continue;

@@ -45,6 +45,8 @@ bool is_independent_of_step(const Facts& facts) {
 
 void advice_facts(Facts& facts) {
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
+  facts.set("advice.blind", Value{facts.text("oom.agent") == "driver" && facts.is_false("oom.has_numbers") &&
+                                  facts.find("run.trains") == nullptr});
   const auto get = [&](std::string_view name) { return facts.number(name); };
   const auto set = [&](std::string_view name, double value, std::initializer_list<std::string_view> from) {
     std::vector<Evidence> because;

@@ -80,6 +80,8 @@ const std::vector<FactSpec>& fact_specs() {
        "no failure, and what was left beside live tensors at their highest, where it is under a tenth of the device"},
       {"run.steep", text, "few values, but each far above the one before, and one more such rise fills the device"},
       {"run.scarce", truth, "no failure, but live tensors came within 5 % of the device"},
+      {"run.survived", truth, "the program caught the failure and went on"},
+      {"run.ranks", count, "ranks of the job, as far as the log shows them"},
       {"run.ranks_failed", count, "how many ranks report the failure"},
       // Phase and traceback.
       {"phase.known", truth, "the phase of the failure is known",
@@ -184,6 +186,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"masked.status", text, "a library status that usually hides a full device"},
       {"masked.near_full", truth, "the device was nearly full in the last reading before it"},
       {"pool.kv_cache", truth, "a serving engine had no room for its key-value cache"},
+      {"pool.no_blocks", truth, "a serving engine had no room for a single block of its cache"},
       {"pool.below_target", truth, "less was free at start than the engine was told to take"},
       {"pool.fixed", truth, "a buffer of fixed size inside an engine was too small; the device was not asked"},
       // Settings of the run.
@@ -202,6 +205,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.prefetch_factor", count, "batches prefetched by each worker"},
       {"settings.pin_memory", truth, "the loader copies into page-locked memory"},
       {"settings.world_size", count, "ranks of the job"},
+      {"settings.images", count, "images or volumes in the tensor that was asked for"},
+      {"settings.notebook", text, "the notebook service that the program runs in"},
       {"settings.zero_stage", count, "DeepSpeed ZeRO stage"},
       {"settings.fsdp", truth, "states are sharded by FSDP"},
       {"settings.lora", truth, "only adapters are trained"},
@@ -282,6 +287,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.tensorflow", truth, "TensorFlow is in use"},
       {"framework.jax", truth, "JAX is in use"},
       // Values of the prescription, computed from this log.
+      {"advice.blind", truth, "the failure has no numbers, and nothing in the log shows what the program did"},
       {"advice.independent_of_step", truth,
        "what refused does not depend on the size of a step: others had the device, or the bound is the platform's"},
       {"advice.batch_to", count, "the largest batch that fits the need"},

@@ -52,7 +52,10 @@ constexpr auto training_words = std::to_array<std::string_view>(
     {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain", "backward", "grpo", "ppo"});
 constexpr auto using_words = std::to_array<std::string_view>(
     {"inference", "infer", "predict", "prediction", "predictor", "serve", "server", "chat", "demo", "convert", "export",
-     "quantize", "encode", "embed", "transcribe", "fold"});
+     "quantize", "encode", "embed", "transcribe", "fold", "prefill", "detect", "translate", "caption", "upscale"});
+
+constexpr auto training_settings = std::to_array<std::string_view>(
+    {"accumulation", "optimizer", "zero_stage", "fsdp", "trainable_parameters", "checkpointing"});
 
 /// Words of a file's or a function's name: "run_inference.py" says what its program is for.
 bool names_work(const Frame& frame, std::span<const std::string_view> words) {
@@ -123,7 +126,7 @@ void settle_frameworks(const Case& story, const Incident* incident, Facts& facts
 /// them.
 constexpr auto without_steps = std::to_array<std::string_view>(
     {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
-     "rapids", "faiss", "blender", "optix", "miner"});
+     "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
 
 /// The program's own files and functions say that it uses a model, and none that it trains one.
 bool only_uses_model(const Incident& incident) {
@@ -133,6 +136,12 @@ bool only_uses_model(const Incident& incident) {
     uses |= !frame.library && names_work(frame, using_words);
   }
   return uses;
+}
+
+/// Settings that only a training has.
+bool is_set_to_train(const Case& story) {
+  return std::any_of(training_settings.begin(), training_settings.end(),
+                     [&](std::string_view name) { return story.settings.contains(name); });
 }
 
 /// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
@@ -151,6 +160,8 @@ void set_training(const Case& story, const Incident* incident, const Engine* by,
     facts.set("run.trains", Value{true});
   else if (uses)
     facts.set("run.trains", Value{false});
+  else if (is_set_to_train(story))
+    facts.set("run.trains", Value{true});
 }
 
 }  // namespace

@@ -157,6 +157,9 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
                             oom.message_format.find("unbalanced") != std::string::npos;
   const bool other = std::find(other_pools.begin(), other_pools.end(), oom.message_format) != other_pools.end();
   set_true("pool.kv_cache", pool && !below_target && !other);
+  set_true("pool.no_blocks", std::any_of(story.incidents.begin(), story.incidents.end(), [](const Incident& incident) {
+             return incident.oom.message_format == "vllm-no-blocks";
+           }));
   set_true("pool.below_target", pool && below_target);
   set_true("pool.fixed", pool && other);
 }

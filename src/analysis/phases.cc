@@ -5,6 +5,8 @@
 // alone does not tell how many steps went before it.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -239,6 +241,18 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   return nullptr;
 }
 
+/// How many ranks the job has, as far as the log shows them.
+i64 ranks_of(const Case& story) {
+  std::set<int> seen;
+  for (const auto& [rank, known] : story.ranks) seen.insert(rank);
+  for (const Incident& incident : story.incidents)
+    if (incident.where.rank) seen.insert(*incident.where.rank);
+  i64 printed = 0;
+  if (const auto size = story.settings.find("world_size"); size != story.settings.end())
+    std::from_chars(size->second.value.data(), size->second.value.data() + size->second.value.size(), printed);
+  return std::max<i64>(printed, static_cast<i64>(seen.size()));
+}
+
 }  // namespace
 
 Phase phase_of(const Case& story, const Incident& incident) {
@@ -335,6 +349,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
   facts.set("run.resumed", Value{was_resumed(story)}, here);
+  facts.set("run.survived", Value{incident.handled}, here);
   i64 handled = 0, ranks = 0;
   for (const Incident& i : story.incidents) {
     handled += i.handled && i.when.order < incident.when.order;
@@ -344,6 +359,8 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     ranks = std::max(ranks, i64{std::count_if(story.ranks.begin(), story.ranks.end(),
                                               [](const auto& rank) { return rank.second.failed; })});
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
+  if (const auto all = ranks_of(story); all > 1)
+    facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);
   facts.set("run.ranks_failed", Value{Number{static_cast<double>(std::max<i64>(ranks, 1)), 0}}, here);
 }
 

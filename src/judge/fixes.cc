@@ -111,6 +111,18 @@ bool expected_by_user(const FixRule& rule, const WeighedCauses& causes) {
   return cause_weight(rule, causes) >= planning.expected_probability;
 }
 
+/// Whether the fix applies would be seen in a traceback or in the course of the memory, and the log shows neither, or
+/// nothing at all: what is missing is worth a question, the fix would be a guess.
+bool is_guess(const Candidate& fix, const Facts& facts) {
+  constexpr auto seen_there = std::to_array<std::string_view>({"trace.", "phase.", "trend.", "shape."});
+  if (fix.applies()) return false;
+  if (facts.is_true("advice.blind") && fix.rule->kind != FixKind::diagnostic) return true;
+  return std::any_of(fix.when.missing.begin(), fix.when.missing.end(), [&](std::string_view fact) {
+    return std::any_of(seen_there.begin(), seen_there.end(),
+                       [&](std::string_view group) { return fact.starts_with(group); });
+  });
+}
+
 // The list to print: the best ones, with at least one that needs no change of code and one that tells more.
 std::vector<Candidate> chosen(std::vector<Candidate> all) {
   std::stable_sort(all.begin(), all.end(), before);
@@ -347,6 +359,10 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
       if (!because.empty()) out.held_back.push_back({rule.id, rule.title, std::move(because)});
     }
   }
+  const auto guesses = std::stable_partition(candidates.begin(), candidates.end(),
+                                             [&](const Candidate& fix) { return !is_guess(fix, facts); });
+  for (auto guess = guesses; guess != candidates.end(); ++guess) add_doubts(*guess, out);
+  candidates.erase(guesses, candidates.end());
   const auto list = chosen(std::move(candidates));
   for (const auto& fix : list) {
     out.fixes.push_back(ranked(fix, facts, need, margin));

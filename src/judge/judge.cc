@@ -137,7 +137,9 @@ std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const F
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
   if (!anything_to_judge(facts)) return {};
   WeighedCauses causes = weigh_causes(pack, facts);
-  Prescription prescription = prescribe(pack, causes, facts);
+  // What a program survives needs a cure where it is known what it was: else nobody has to do anything.
+  const bool is_over = facts.is_true("run.survived") && causes.verdict == "undetermined";
+  Prescription prescription = is_over ? Prescription{} : prescribe(pack, causes, facts);
   Diagnosis diagnosis;
   diagnosis.held_back = myths_of(pack, facts);
   for (auto& fix : prescription.held_back) diagnosis.held_back.push_back(std::move(fix));

@@ -23,7 +23,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"handled/fallback", "the program does the work another way, on the CPU for example"},
     {"handled/non_fatal", "the program says that the failure is not fatal"},
     {"collateral/timeout", "a collective operation timed out because a peer is gone"},
-    {"collateral/terminated", "the launcher terminates the other processes"},
+    {"collateral/terminated", "the launcher terminates the other processes; the process, where it is named"},
     {"collateral/child_failed", "the launcher reports a failed child"},
     {"run/completed", "the work was finished"},
     {"run/went_on", "a later part of the work was finished: the next trial of a search"},

@@ -249,6 +249,8 @@ TEST_CASE("an engine gets its own switches only") {
   Facts facts;
   facts.set("oom.kind", text("pool"));
   facts.set("framework.serving", true);
+  facts.set("trace.wake_up", false);
+  facts.set("trace.graph_capture", false);
   for (const char* engine : {"vLLM", "SGLang", "TGI"}) {
     facts.set("framework.engine", text(engine));
     const Diagnosis d = judge(pack(), facts);
@@ -566,6 +568,7 @@ TEST_CASE("what belongs to another framework, or to a training, is not offered t
   Facts served = facts;
   served.set("framework.serving", true);
   served.set("run.trains", false);
+  served.set("trace.wake_up", false);
   const Diagnosis serving = judge(pack(), served);
   CHECK_FALSE(find_fix(serving, "smaller-batch"));
   CHECK_FALSE(find_fix(serving, "memory-series"));
