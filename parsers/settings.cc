@@ -15,6 +15,7 @@ namespace {
 
 enum class Kind {
   count,  ///< a whole number
+  first,  ///< the same, or a list of them
   ratio,  ///< 0.9
   truth,  ///< told as "true" or "false"; a bare --key is true
   flag,   ///< told only when true, with the row's own value
@@ -38,6 +39,8 @@ struct Built {
 
 constexpr std::string_view value_of(Kind kind) {
   switch (kind) {
+    case Kind::first:
+      return R"(\[? ?(\d{1,9})(?!\.?\d|[A-Za-z_%]))";
     case Kind::count:
       return R"((\d{1,9})(?!\.?\d|[A-Za-z_%]))";
     case Kind::ratio:
@@ -202,6 +205,12 @@ constexpr Pattern patterns[] = {
     row<"accumulate_grad_batches", "accumulation", Kind::count>("accumulate_grad_batches: 4"),
     row<"grad_accum", "accumulation", Kind::count>("grad_accum=4"),
     row<"grad_accum_steps", "accumulation", Kind::count>("grad_accum_steps=4"),
+    row<"grad_accumulation_steps", "accumulation", Kind::count>("grad_accumulation_steps: 4"),
+    row<"gradient_accumulation", "accumulation", Kind::count>("gradient_accumulation=4"),
+    row<"accumulation_steps", "accumulation", Kind::count>("Namespace(accumulation_steps=4, lr=0.0001)"),
+    row<"accum_steps", "accumulation", Kind::count>("accum_steps=4"),
+    row<"accum_iter", "accumulation", Kind::count>("accum_iter=4,"),
+    row<"update_freq", "accumulation", Kind::first>("update_freq=[4], lr=[0.0005]"),
     row<"max_seq_len", "sequence_length", Kind::count>("max_seq_len=2048"),
     row<"max_seq_length", "sequence_length", Kind::count>("max_seq_length: 2048"),
     row<"seq_length", "sequence_length", Kind::count>("  seq_length ...................................... 2048"),

@@ -41,9 +41,20 @@ bool is_independent_of_step(const Facts& facts) {
   return taken || alone || facts.find("settings.block_limit") != nullptr || facts.is_true("settings.unified_memory");
 }
 
+/// The name under which the program printed a setting: its reader is named after it.
+std::string key_of(std::string_view setting, std::string_view usual, const Facts& facts) {
+  constexpr std::string_view reader = "settings/";
+  const Fact* fact = facts.find(setting);
+  if (fact == nullptr || fact->because.empty() || !fact->because.front().reader.starts_with(reader))
+    return std::string(usual);
+  return fact->because.front().reader.substr(reader.size());
+}
+
 }  // namespace
 
 void advice_facts(Facts& facts) {
+  facts.set("advice.batch_key", Value{key_of("settings.batch_size", "batch_size", facts)});
+  facts.set("advice.accumulation_key", Value{key_of("settings.accumulation", "gradient_accumulation_steps", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
   facts.set("advice.blind", Value{facts.text("oom.agent") == "driver" && facts.is_false("oom.has_numbers") &&
                                   facts.find("run.trains") == nullptr});
@@ -67,14 +78,17 @@ void advice_facts(Facts& facts) {
   }
   const auto activations = get("advice.activations"), most = get("advice.activations_most");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
-    const double accumulation = get("settings.accumulation").value_or(1);
+    const auto accumulation = get("settings.accumulation");
     double wanted = std::floor(*batch / 2);
     if (activations && need && *activations > *need)
       wanted = std::floor(*batch * (*activations - *need) / *activations);
     if (const auto fitted = get("settings.batch_before"); fitted && *fitted >= 1 && *fitted < *batch) wanted = *fitted;
-    const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation);
+    const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation.value_or(1));
     set("advice.batch_to", to, {"settings.batch_size", "settings.accumulation"});
-    set("advice.accumulation_to", accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
+    if (accumulation)
+      set("advice.accumulation_to", *accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
+    else
+      set("advice.accumulation_times", *batch / to, {"settings.batch_size"});
     if (most) set("advice.batch_saves_most", *most * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
     if (activations)
       set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});

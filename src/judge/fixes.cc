@@ -28,6 +28,21 @@ struct Planning {
 };
 constexpr Planning planning;
 
+/// What the failed step was short of.
+struct Need {
+  std::optional<double> bytes;  ///< with the margin
+  double margin = 0;
+  bool whole = false;  ///< the job needs no more later
+};
+
+/// Before the model is whole nobody knows what it needs: what was missing then is the least of it. Before the first
+/// step is through, gradients and states of the optimizer are still to come.
+Need need_of(const Facts& facts) {
+  const auto bytes = facts.is_true("phase.load") ? std::nullopt : facts.number("account.need");
+  return {bytes && *bytes > 0 ? bytes : std::nullopt, facts.number("account.margin").value_or(0),
+          !facts.is_true("phase.first_step") && !facts.is_true("phase.optimizer_init")};
+}
+
 struct Candidate {
   const FixRule* rule = nullptr;
   Evaluation when;
@@ -66,10 +81,10 @@ double cause_weight(const FixRule& rule, const WeighedCauses& causes) {
   return std::min(sum, 1.0);
 }
 
-double effect(const Candidate& fix, std::optional<double> need) {
+double effect(const Candidate& fix, const Need& need) {
   if (!fix.saves) return planning.unknown_effect;
   if (*fix.saves <= 0) return 0;
-  return need && *need > 0 ? std::min(1.0, *fix.saves / *need) : planning.unknown_effect;
+  return need.bytes ? std::min(1.0, *fix.saves / *need.bytes) : planning.unknown_effect;
 }
 
 /// What lives and what was asked for: no fix frees more of a device.
@@ -80,7 +95,7 @@ std::optional<double> most_to_save(const Facts& facts) {
   return std::max(*live, reserved.value_or(0)) + *request + others.value_or(0);
 }
 
-Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, std::optional<double> need) {
+Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, const Need& need) {
   Candidate fix;
   fix.rule = &rule;
   fix.when = rule.when.evaluate(facts);
@@ -203,14 +218,16 @@ std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts)
   return shown.empty() ? doubtful : shown;
 }
 
-bool is_enough(double low, double high, std::optional<double> need, double margin) {
-  return need && *need > 0 && high >= *need && low >= *need - margin;
+bool covers(double low, double high, const Need& need) {
+  return need.bytes && high >= *need.bytes && low >= *need.bytes - need.margin;
 }
+
+bool is_enough(double low, double high, const Need& need) { return need.whole && covers(low, high, need); }
 
 // Only a saving whose condition is known to hold may be promised.
 bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
 
-RankedFix ranked(const Candidate& fix, const Facts& facts, std::optional<double> need, double margin) {
+RankedFix ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   const FixRule& rule = *fix.rule;
   RankedFix out;
   out.id = rule.id;
@@ -224,7 +241,7 @@ RankedFix ranked(const Candidate& fix, const Facts& facts, std::optional<double>
   out.cost = rule.cost;
   out.diagnostic = rule.kind == FixKind::diagnostic;
   out.risk = rule.risk;
-  out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need, margin);
+  out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need);
   out.if_not_already = fix.maybe_in_force || !fix.applies();
   out.why = rule.why.fill_sentences(facts);
   out.settings = settings_of(rule, facts);
@@ -281,14 +298,13 @@ bool excludes(const FixRule& a, const FixRule& b) {
 }
 
 // One fix where one suffices; else the best ones until their sum does, less those that turn out not to be needed.
-std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, const Facts& facts, double need,
-                                           double margin) {
+std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
   std::vector<const Candidate*> set;
   for (const auto& fix : list)
-    if (counts(fix) && is_enough(*fix.low, *fix.saves, need, margin)) return {&fix};
+    if (counts(fix) && covers(*fix.low, *fix.saves, need)) return {&fix};
   const auto fits = [&](const std::vector<const Candidate*>& fixes) {
     const Sum sum = sum_of(fixes, facts);
-    return is_enough(sum.low(), sum.high(), need, margin);
+    return covers(sum.low(), sum.high(), need);
   };
   for (const auto& fix : list) {
     if (!counts(fix)) continue;
@@ -310,15 +326,14 @@ std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, c
   return set;
 }
 
-std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& facts, std::optional<double> need,
-                               double margin) {
-  if (!need || *need <= 0 || list.empty()) return std::nullopt;
-  auto set = smallest_set(list, facts, *need, margin);
+std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
+  if (!need.bytes || list.empty()) return std::nullopt;
+  auto set = smallest_set(list, facts, need);
   FixPlan plan;
-  plan.need = rounded(*need);
-  plan.margin = rounded(margin);
+  plan.need = rounded(*need.bytes);
+  plan.margin = rounded(need.margin);
   const Sum sum = sum_of(set, facts);
-  plan.would_have_fitted = is_enough(sum.low(), sum.high(), need, margin);
+  plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
   if (set.empty()) set.push_back(&list.front());  // nothing can be put in bytes: the first thing to try
   for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
   const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
@@ -341,9 +356,7 @@ void add_doubts(const Candidate& fix, Prescription& out) {
 
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts) {
   Prescription out;
-  // Before the model is whole nobody knows what it needs: what was missing then is the least of it.
-  const auto need = facts.is_true("phase.load") ? std::nullopt : facts.number("account.need");
-  const double margin = facts.number("account.margin").value_or(0);
+  const Need need = need_of(facts);
   const bool failed = facts.find("oom.kind") != nullptr;
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
@@ -365,10 +378,10 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   candidates.erase(guesses, candidates.end());
   const auto list = chosen(std::move(candidates));
   for (const auto& fix : list) {
-    out.fixes.push_back(ranked(fix, facts, need, margin));
+    out.fixes.push_back(ranked(fix, facts, need));
     add_doubts(fix, out);
   }
-  out.plan = plan_of(list, facts, need, margin);
+  out.plan = plan_of(list, facts, need);
   return out;
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("idle cache and a large batch: both are treated, and the global batch 
   const ReportFix* batch = fix_of(r, "smaller-batch");
   REQUIRE(batch != nullptr);
   CHECK(batch->settings.at(0).from == "32");
-  CHECK(batch->settings.at(0).text == "batch_size=16, gradient_accumulation_steps=4");
+  CHECK(batch->settings.at(0).text == "batch_size_per_gpu=16, gradient_accumulation_steps=4");
   CHECK(16 * 4 * 3 == 32 * 2 * 3);
 }
 

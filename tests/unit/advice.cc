@@ -44,7 +44,8 @@ TEST_CASE("a smaller batch keeps the global one", "[advice]") {
 TEST_CASE("without a figure for the batch's share it is halved", "[advice]") {
   const Facts facts = given({{"settings.batch_size", 16}});
   CHECK(facts.number("advice.batch_to") == 8);
-  CHECK(facts.number("advice.accumulation_to") == 2);
+  CHECK_FALSE(facts.number("advice.accumulation_to"));  // unknown is not 1
+  CHECK(facts.number("advice.accumulation_times") == 2);
   CHECK_FALSE(facts.number("advice.batch_saves"));
   CHECK_FALSE(given({{"settings.batch_size", 1}}).number("advice.batch_to"));
   CHECK_FALSE(given({}).number("advice.batch_to"));

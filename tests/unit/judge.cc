@@ -532,16 +532,20 @@ TEST_CASE("a known batch gets numbers, an unknown one none") {
   facts.set("settings.accumulation", count(1));
   facts.set("advice.batch_to", count(24));
   facts.set("advice.accumulation_to", count(2));
+  facts.set("advice.batch_key", text("batch"));
+  facts.set("advice.accumulation_key", text("accum_iter"));
   facts.set("advice.activations", gib(8));
   facts.set("advice.batch_saves", gib(2));
   const Diagnosis with = judge(pack(), facts);
   REQUIRE_FALSE(with.fixes.empty());
   CHECK(with.fixes[0].id == "smaller-batch");
   REQUIRE_FALSE(with.fixes[0].settings.empty());
-  CHECK(with.fixes[0].settings[0].text == "batch_size=24, gradient_accumulation_steps=2");
+  CHECK(with.fixes[0].settings[0].text == "batch=24, accum_iter=2");
   CHECK(with.fixes[0].settings[0].from == "32");
   CHECK(with.fixes[0].settings[0].to == "24");
-  CHECK(with.fixes[0].enough);
+  CHECK_FALSE(with.fixes[0].enough);  // before the first step is through nobody knows what the job needs
+  set_phase(facts, "forward");
+  CHECK(judge(pack(), facts).fixes[0].enough);
 }
 
 TEST_CASE("what belongs to another framework, or to a training, is not offered to a program without it") {
