@@ -208,7 +208,6 @@ constexpr Pattern patterns[] = {
     row<"grad_accumulation_steps", "accumulation", Kind::count>("grad_accumulation_steps: 4"),
     row<"gradient_accumulation", "accumulation", Kind::count>("gradient_accumulation=4"),
     row<"accumulation_steps", "accumulation", Kind::count>("Namespace(accumulation_steps=4, lr=0.0001)"),
-    row<"accum_steps", "accumulation", Kind::count>("accum_steps=4"),
     row<"accum_iter", "accumulation", Kind::count>("accum_iter=4,"),
     row<"update_freq", "accumulation", Kind::first>("update_freq=[4], lr=[0.0005]"),
     row<"max_seq_len", "sequence_length", Kind::count>("max_seq_len=2048"),
@@ -233,6 +232,9 @@ constexpr Pattern patterns[] = {
     row<"activation_checkpointing", "checkpointing", Kind::truth>("activation_checkpointing: true"),
     row<"recompute_granularity", "checkpointing", Kind::truth>(
         "  recompute_granularity ........................... full"),
+    row<"torch_compile", "compiled", Kind::truth>("torch_compile=True,"),
+    row<"use_cuda_graph", "cuda_graphs", Kind::truth>("use_cuda_graph=True"),
+    row<"enable_cuda_graph", "cuda_graphs", Kind::truth>("  enable_cuda_graph ............................... True"),
     row<"num_workers", "num_workers", Kind::count>("num_workers: 4"),
     row<"dataloader_num_workers", "num_workers", Kind::count>("dataloader_num_workers=4,"),
     row<"prefetch_factor", "prefetch_factor", Kind::count>("prefetch_factor: 2"),

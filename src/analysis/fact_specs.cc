@@ -206,6 +206,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.prefetch_factor", count, "batches prefetched by each worker"},
       {"settings.pin_memory", truth, "the loader copies into page-locked memory"},
       {"settings.world_size", count, "ranks of the job"},
+      {"settings.compiled", truth, "the model is compiled"},
       {"settings.images", count, "images or volumes in the tensor that was asked for"},
       {"settings.notebook", text, "the notebook service that the program runs in"},
       {"settings.zero_stage", count, "DeepSpeed ZeRO stage"},

@@ -23,7 +23,7 @@ struct Planning {
   double fix_doubt = 0.5;         // whether one fix applies matters less than what the cause is
   std::size_t most_fixes = 8;
   std::size_t most_doubtful = 3;  // fixes whose condition the log leaves open
-  std::size_t most_held_back = 4;
+  std::size_t most_held_back = 2;
   double expected_probability = 0.1;  // of a cause: its users would expect to hear why a usual fix is not offered
 };
 constexpr Planning planning;
@@ -354,21 +354,26 @@ void add_doubts(const Candidate& fix, Prescription& out) {
 
 }  // namespace
 
+Standing standing_of(const FixRule& rule, const Facts& facts) {
+  if (!has_meaning(rule, facts)) return Standing::meaningless;
+  // Where nothing failed, what a message would have told stays unknown: only what is known to help is offered.
+  const Truth when = rule.when.truth(facts);
+  if (when == Truth::no || (when == Truth::unknown && facts.find("oom.kind") == nullptr)) return Standing::refuted;
+  if (rule.already && rule.already->truth(facts) == Truth::yes) return Standing::in_force;
+  return when == Truth::yes ? Standing::helps : Standing::open;
+}
+
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts) {
   Prescription out;
   const Need need = need_of(facts);
-  const bool failed = facts.find("oom.kind") != nullptr;
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
-    if (!has_meaning(rule, facts)) continue;
-    // Where nothing failed, what a message would have told stays unknown: only what is known to help is offered.
-    const Truth when = rule.when.truth(facts);
-    const bool helps = when == Truth::yes || (failed && when == Truth::unknown);
-    const bool done = helps && rule.already && rule.already->truth(facts) == Truth::yes;
-    if (helps && !done) {
+    const Standing standing = standing_of(rule, facts);
+    if (standing == Standing::helps || standing == Standing::open) {
       candidates.push_back(candidate(rule, causes, facts, need));
-    } else if (worth_a_word(rule, causes, out)) {
-      std::string because = done ? "the log shows that it is in force already" : rule.held_back.fill_sentences(facts);
+    } else if (standing != Standing::meaningless && worth_a_word(rule, causes, out)) {
+      std::string because = standing == Standing::in_force ? "the log shows that it is in force already"
+                                                           : rule.held_back.fill_sentences(facts);
       if (!because.empty()) out.held_back.push_back({rule.id, rule.title, std::move(because)});
     }
   }

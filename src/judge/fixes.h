@@ -16,6 +16,17 @@ struct Prescription {
   std::vector<Doubt> doubts;
 };
 
+/// How a fix stands to what a log shows.
+enum class Standing {
+  meaningless,  ///< the program has no place for it
+  refuted,      ///< it cannot help here
+  in_force,     ///< it would help, and is done already
+  open,         ///< the log does not tell
+  helps,
+};
+
+Standing standing_of(const FixRule& rule, const Facts& facts);
+
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts);
 
 }  // namespace oomdoctor

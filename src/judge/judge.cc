@@ -11,8 +11,8 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr std::size_t most_myths = 4, most_questions = 3;
-constexpr std::size_t enough_myths = 2;  // behind these only what somebody is likely to try: rank 1 or more
+constexpr std::size_t most_held_back = 2;  // the most tempting: of more nobody reads any
+constexpr std::size_t most_questions = 3;
 constexpr double least_gain = 0.05;      // nats, weighed by probability: below it an answer would change nothing
 
 // Without a failure and without a growth that leads to one there is nothing to explain.
@@ -27,11 +27,10 @@ std::vector<HeldBackFix> myths_of(const RulePack& pack, const Facts& facts) {
   std::stable_sort(wrong.begin(), wrong.end(), [](const MythRule* a, const MythRule* b) { return a->rank > b->rank; });
   std::vector<HeldBackFix> list;
   for (const auto* myth : wrong) {
-    if (list.size() >= enough_myths && myth->rank < 1) break;
     std::string because = myth->because.fill_sentences(facts);
     if (because.empty()) continue;
     list.push_back({myth->id, myth->title, std::move(because)});
-    if (list.size() == most_myths) break;
+    if (list.size() == most_held_back) break;
   }
   return list;
 }
@@ -143,6 +142,7 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   Diagnosis diagnosis;
   diagnosis.held_back = myths_of(pack, facts);
   for (auto& fix : prescription.held_back) diagnosis.held_back.push_back(std::move(fix));
+  if (diagnosis.held_back.size() > most_held_back) diagnosis.held_back.resize(most_held_back);
   std::vector<Doubt> doubts = std::move(causes.doubts);
   doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
   diagnosis.questions = questions_of(doubts, facts);

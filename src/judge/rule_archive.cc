@@ -46,9 +46,14 @@ void fields(Archive& archive, Ceiling& ceiling) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, RuleTest& test) {
+  archive(test.fires, test.quiet);
+}
+
+template <typename Archive>
 void fields(Archive& archive, CauseRule& cause) {
   archive(cause.id, cause.title, cause.source, cause.explain, cause.prior, cause.possible, cause.impossible,
-          cause.signs, cause.ceilings, cause.fires, cause.quiet, cause.no_fix, cause.title_of_use);
+          cause.signs, cause.ceilings, cause.test, cause.no_fix, cause.title_of_use);
 }
 
 template <typename Archive>
@@ -60,12 +65,12 @@ template <typename Archive>
 void fields(Archive& archive, FixRule& fix) {
   archive(fix.id, fix.title, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back, fix.already,
           fix.saves, fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk, fix.rank, fix.why,
-          fix.settings, fix.not_with, fix.verify);
+          fix.settings, fix.not_with, fix.verify, fix.test);
 }
 
 template <typename Archive>
 void fields(Archive& archive, MythRule& myth) {
-  archive(myth.id, myth.title, myth.source, myth.when, myth.rank, myth.because);
+  archive(myth.id, myth.title, myth.source, myth.when, myth.rank, myth.because, myth.test);
 }
 
 template <typename Archive>

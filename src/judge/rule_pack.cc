@@ -41,6 +41,16 @@ void read_header(RuleTable& table, std::string& title, std::string& source) {
   source = table.need_text("source");
 }
 
+RuleTest read_test(RuleTable& table) {
+  RuleTest test;
+  auto told = table.table("test");
+  if (!told) return test;
+  test.fires = told->texts("fires");
+  test.quiet = told->texts("quiet");
+  told->finish();
+  return test;
+}
+
 CauseRule read_cause(RuleTable& table, const std::string& id) {
   CauseRule cause;
   cause.id = id;
@@ -54,11 +64,7 @@ CauseRule read_cause(RuleTable& table, const std::string& id) {
   for (auto& sign : table.tables("sign")) cause.signs.push_back(read_sign(sign));
   if (cause.signs.empty()) table.fail("sign", "a cause needs a [[sign]]");
   for (auto& ceiling : table.tables("ceiling")) cause.ceilings.push_back(read_ceiling(ceiling));
-  if (auto test = table.table("test")) {
-    cause.fires = test->texts("fires");
-    cause.quiet = test->texts("quiet");
-    test->finish();
-  }
+  cause.test = read_test(table);
   return cause;
 }
 
@@ -106,6 +112,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   fix.verify = table.need_text("verify");
   for (auto& setting : table.tables("set")) fix.settings.push_back(read_setting(setting));
   if (fix.settings.empty()) table.fail("set", "a fix needs a [[set]]: a line that can be copied");
+  fix.test = read_test(table);
   return fix;
 }
 
@@ -116,6 +123,7 @@ MythRule read_myth(RuleTable& table, const std::string& id) {
   myth.when = table.need_condition("when");
   myth.rank = table.number("rank", 1, 0, 10);
   myth.because = table.need_phrase("because");
+  myth.test = read_test(table);
   return myth;
 }
 

@@ -35,6 +35,12 @@ struct Ceiling {
   std::string why;
 };
 
+/// Samples that a rule is tested on; their paths below samples/ without the ending.
+struct RuleTest {
+  std::vector<std::string> fires;  ///< a cause comes first; a fix applies; a myth is warned of
+  std::vector<std::string> quiet;  ///< a cause does not come first; a fix or a myth is refuted or has no meaning
+};
+
 struct CauseRule {
   std::string id, title, source;
   std::string
@@ -45,8 +51,8 @@ struct CauseRule {
   std::string impossible;        ///< the reason to print then
   std::vector<Sign> signs;
   std::vector<Ceiling> ceilings;
-  std::vector<std::string> fires, quiet;  ///< samples on which it must rank first / must not
-  std::string no_fix;                     ///< why there is none; "" when fixes name this cause
+  RuleTest test;
+  std::string no_fix;  ///< why there is none; "" when fixes name this cause
 };
 
 struct SettingRule {
@@ -77,6 +83,7 @@ struct FixRule {
   std::vector<SettingRule> settings;
   std::vector<std::string> not_with;  ///< symmetric: named once, it counts for both
   std::string verify;
+  RuleTest test;
 };
 
 struct MythRule {
@@ -84,6 +91,7 @@ struct MythRule {
   Expr when;  ///< the advice is popular or printed here, and wrong
   double rank = 1;
   Phrase because;
+  RuleTest test;
 };
 
 class RulePack {

@@ -92,10 +92,8 @@ std::string plan_words(const Report& report) {
   for (const auto& id : plan.fixes)
     for (std::size_t i = 0; i < report.fixes.size(); ++i)
       if (report.fixes[i].id == id) numbers.push_back(std::to_string(i + 1));
-  std::string text = "Short by " + bytes_text(plan.need_bytes - plan.margin_bytes);
-  // Under a cap, or beside another process, nothing of the job's own has to go.
-  const bool of_the_job = report.verdict.cause != "memory_limit" && report.verdict.cause != "other_process";
-  if (of_the_job) text += fmt::format("; free at least {} for a 5% margin", bytes_text(plan.need_bytes));
+  std::string text = fmt::format("Short by {}, or {} with a 5% margin", bytes_text(plan.need_bytes - plan.margin_bytes),
+                                 bytes_text(plan.need_bytes));
   if (numbers.empty()) return text + ".";
   text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
   if (plan.would_have_fitted)

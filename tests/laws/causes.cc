@@ -19,12 +19,12 @@ TEST_CASE("each cause fires on its samples and is quiet on those of others", "[l
   std::size_t fires = 0;
   const RulePack pack = shipped_rules();
   for (const auto& [id, cause] : pack.causes()) {
-    for (const auto& sample : cause.fires) {
+    for (const auto& sample : cause.test.fires) {
       CAPTURE(id, sample);
       CHECK(first_cause(sample) == id);
       ++fires;
     }
-    for (const auto& sample : cause.quiet) {
+    for (const auto& sample : cause.test.quiet) {
       CAPTURE(id, sample);
       const std::string first = first_cause(sample);
       CHECK_FALSE(first.empty());

@@ -114,13 +114,12 @@ TEST_CASE("no saving is greater than its share and no plan than the device, over
 
 TEST_CASE("a smaller batch keeps the global one, under every name of the accumulation", "[prescription_laws]") {
   std::mt19937 random(7);
-  const std::array<std::string, 11> names{"gradient_accumulation_steps",
+  const std::array<std::string, 10> names{"gradient_accumulation_steps",
                                           "accumulate_grad_batches",
                                           "grad_accum",
                                           "grad_accum_steps",
                                           "grad_accumulation_steps",
                                           "gradient_accumulation",
-                                          "accum_steps",
                                           "accumulation_steps",
                                           "accum_iter",
                                           "update_freq",

@@ -36,8 +36,8 @@ Texts texts_of(const CauseRule& cause) {
   }
   for (const Ceiling& ceiling : cause.ceilings)
     texts.insert(texts.end(), {ceiling.condition.text(), ceiling.why, std::to_string(ceiling.at_most)});
-  texts.insert(texts.end(), cause.fires.begin(), cause.fires.end());
-  texts.insert(texts.end(), cause.quiet.begin(), cause.quiet.end());
+  texts.insert(texts.end(), cause.test.fires.begin(), cause.test.fires.end());
+  texts.insert(texts.end(), cause.test.quiet.begin(), cause.test.quiet.end());
   return texts;
 }
 

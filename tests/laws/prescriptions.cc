@@ -1,0 +1,54 @@
+// Laws over the fixes and the myths: each applies on the samples that it names, and is refuted or without meaning on
+// those that look like them.
+#include <map>
+
+#include "analysis/analysis.h"
+#include "catch.h"
+#include "judge/fixes.h"
+#include "judge/rule_pack.h"
+#include "samples.h"
+#include "unit/scans.h"
+
+namespace oomdoctor {
+namespace {
+
+/// What a sample shows, read once.
+const Facts& facts_of(const std::string& sample) {
+  static std::map<std::string, Facts> known;
+  const auto found = known.find(sample);
+  if (found != known.end()) return found->second;
+  Case story = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / (sample + ".log")));
+  return known.emplace(sample, analyse(story, {}).facts).first->second;
+}
+
+/// Both lists are there, and what they say holds.
+template <typename Fires>
+void check(const std::string& id, const RuleTest& test, Fires fires) {
+  CAPTURE(id);
+  CHECK_FALSE(test.fires.empty());
+  CHECK_FALSE(test.quiet.empty());
+  for (const auto& sample : test.fires) {
+    CAPTURE(sample);
+    CHECK(fires(facts_of(sample)));
+  }
+  for (const auto& sample : test.quiet) {
+    CAPTURE(sample);
+    CHECK_FALSE(fires(facts_of(sample)));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each fix helps on its samples, and on none that it is quiet on", "[law]") {
+  const RulePack pack = shipped_rules();
+  for (const auto& [id, fix] : pack.fixes())
+    check(id, fix.test, [&rule = fix](const Facts& facts) { return standing_of(rule, facts) == Standing::helps; });
+}
+
+TEST_CASE("each myth is warned of on its samples, and on none that it is quiet on", "[law]") {
+  const RulePack pack = shipped_rules();
+  for (const auto& [id, myth] : pack.myths())
+    check(id, myth.test, [&rule = myth](const Facts& facts) { return rule.when.truth(facts) == Truth::yes; });
+}
+
+}  // namespace oomdoctor
