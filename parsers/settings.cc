@@ -219,6 +219,12 @@ constexpr Pattern patterns[] = {
     row<"max_length", "sequence_length", Kind::count>("max_length=512"),
     row<"context_length", "sequence_length", Kind::count>("context_length: 4096"),
     row<"model_max_length", "sequence_length", Kind::count>("--model_max_length 2048"),
+    row<"max_num_batched_tokens", "step_tokens", Kind::count>(
+        "--max-num-batched-tokens 8192 --max_num_batched_tokens 8192"),
+    row<"chunked_prefill_size", "step_tokens", Kind::count>("--chunked-prefill-size 4096 --chunked_prefill_size 4096"),
+    row<"max_batch_prefill_tokens", "step_tokens", Kind::count>(
+        "--max-batch-prefill-tokens 4096 --max_batch_prefill_tokens 4096"),
+    row<"mem_fraction_static", "engine_share", Kind::ratio>("--mem-fraction-static 0.9 --mem_fraction_static 0.9"),
     row<"max_model_len", "sequence_length", Kind::count>("--max-model-len 8192 --max_model_len 8192"),
     row<"precision", "precision", Kind::type>("precision='bf16'"),
     row<"mixed_precision", "precision", Kind::type>("mixed_precision: bf16"),
@@ -267,6 +273,7 @@ constexpr Pattern patterns[] = {
         "  context_parallel_size ........................... 2"),
     row<"gpu_memory_utilization", "memory_fraction", Kind::ratio>(
         "--gpu-memory-utilization 0.92 --gpu_memory_utilization 0.92"),
+    row<"num_envs", "environments", Kind::count>("num_envs: 4096"),
     row<"num_frames", "frames", Kind::count>("num_frames: 16"),
     row<"clip_len", "frames", Kind::count>("clip_len=32"),
     row<"imgsz", "image_size", Kind::count>("imgsz=640"),

@@ -55,14 +55,14 @@ std::optional<Bytes> external_of(const Oom& oom) {
   const Bytes named = sum_of(oom.others);
   if (oom.kind != OomKind::device || !oom.capacity || !oom.free)
     return named.count > 0 ? std::optional(named) : std::nullopt;
-  if (oom.process)
+  if (oom.process && oom.process->count > 0)  // 0 bytes: processes are counted in another container's numbers
     return std::max(zero_floor(*oom.capacity - *oom.free - *oom.process), named,
                     [](Bytes a, Bytes b) { return a.count < b.count; });
   if (named.count > 0) return named;
+  // Without what was reserved, what is missing may as well be the process's own cache.
   const auto reserved = reserved_of(oom);
-  const auto own = reserved ? reserved : oom.allocated;
-  if (!own || oom.sizes_not_available) return std::nullopt;
-  return zero_floor(*oom.capacity - *oom.free - *own - Bytes{assumed_own_other, 0});
+  if (!reserved || oom.sizes_not_available) return std::nullopt;
+  return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{assumed_own_other, 0});
 }
 
 /// Several other processes of nearly equal, context-like size: the job's own ranks with a context on this device.

@@ -50,9 +50,31 @@ std::string key_of(std::string_view setting, std::string_view usual, const Facts
   return fact->because.front().reader.substr(reader.size());
 }
 
+/// What an engine is set to, and the next value on the side that helps.
+void engine_advice(Facts& facts) {
+  constexpr double down = 0.1, up = 0.05, most = 0.95, least_part = 0.5;
+  const auto set = [&](std::string_view name, double value, std::string_view from) {
+    const Fact* fact = facts.find(from);
+    facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->because : std::vector<Evidence>{});
+  };
+  for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
+    if (const auto now = facts.number(share); now && *now > 0) {
+      set("advice.share_down", std::max(*now - down, least_part * *now), share);
+      if (*now + up <= most + 1e-9) set("advice.share_up", *now + up, share);
+    }
+  const auto fits = facts.number("settings.fitting_length"), length = facts.number("settings.sequence_length");
+  if (fits)
+    set("advice.context_to", *fits, "settings.fitting_length");
+  else if (length && *length >= 2)
+    set("advice.context_to", std::floor(*length / 2), "settings.sequence_length");
+  if (const auto tokens = facts.number("settings.step_tokens"); tokens && *tokens >= 2)
+    set("advice.step_tokens_to", std::floor(*tokens / 2), "settings.step_tokens");
+}
+
 }  // namespace
 
 void advice_facts(Facts& facts) {
+  engine_advice(facts);
   facts.set("advice.batch_key", Value{key_of("settings.batch_size", "batch_size", facts)});
   facts.set("advice.accumulation_key", Value{key_of("settings.accumulation", "gradient_accumulation_steps", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
@@ -71,7 +93,11 @@ void advice_facts(Facts& facts) {
     if (*allocated + *request > *static_bytes)
       set("advice.activations", *allocated + *request - *static_bytes,
           {"oom.allocated", "oom.request", "advice.static"});
-  if (const auto allocated = get("oom.allocated"), request = get("oom.request"); allocated && request) {
+  // An upper bound is worth a number only where a step was at work: else nothing says that any of it is activations.
+  const bool works = facts.is_true("run.trains") || (get("settings.batch_size") && !facts.is_false("run.trains"));
+  const bool in_step = works && !facts.is_true("phase.load") && !facts.is_true("phase.optimizer_init") &&
+                       get("account.request_share").value_or(0) <= 1;
+  if (const auto allocated = get("oom.allocated"), request = get("oom.request"); in_step && allocated && request) {
     const double weights = get("settings.parameters").value_or(0) * least_weight_bytes;
     if (*allocated + *request > weights)
       set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});

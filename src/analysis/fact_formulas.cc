@@ -61,6 +61,10 @@ constexpr Formula formulas[] = {
     {"advice.batch_to",
      "largest batch ≤ batch × (activations − need) ÷ activations that divides batch × accumulation; half the batch "
      "where activations are not known"},
+    {"advice.share_down", "share − 0.1, at least half of it; of vLLM 0.9 where none is printed"},
+    {"advice.share_up", "share + 0.05, at most 0.95"},
+    {"advice.context_to", "the length that the engine says fits, else half of what is set"},
+    {"advice.step_tokens_to", "tokens of a step ÷ 2"},
     {"advice.accumulation_to", "accumulation × batch ÷ batch_to"},
     {"advice.accumulation_times", "batch ÷ batch_to"},
     {"advice.batch_key", "the name that its value is printed under"},

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analysis/analysis.h"
-#include "analysis/engines.h"
+#include "analysis/programs.h"
 
 namespace oomdoctor {
 namespace {
@@ -14,6 +14,15 @@ namespace {
 std::string with_slashes(std::string path) {
   std::replace(path.begin(), path.end(), '\\', '/');
   return path;
+}
+
+/// TensorFlow and JAX share an allocator and a compiler: whose files they were built from tells which it is.
+void settle_runtime(const Case& story, Facts& facts) {
+  const auto runtime = story.settings.find("runtime");
+  if (runtime == story.settings.end()) return;
+  const std::vector<Evidence> here{runtime->second.evidence};
+  facts.set("framework.jax", Value{runtime->second.value == "jax"}, here);
+  facts.set("framework.tensorflow", Value{runtime->second.value == "tensorflow"}, here);
 }
 
 void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
@@ -46,13 +55,15 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   parsed("framework.tensorflow", "tensorflow");
   parsed("framework.jax", "xla");
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
+  settle_runtime(story, facts);
 }
 
 constexpr auto training_words = std::to_array<std::string_view>(
     {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain", "backward", "grpo", "ppo"});
 constexpr auto using_words = std::to_array<std::string_view>(
-    {"inference", "infer", "predict", "prediction", "predictor", "serve", "server", "chat", "demo", "convert", "export",
-     "quantize", "encode", "embed", "transcribe", "fold", "prefill", "detect", "translate", "caption", "upscale"});
+    {"inference",  "infer", "predict", "prediction", "predictor", "serve",   "server",
+     "chat",       "demo",  "convert", "export",     "quantize",  "encode",  "embed",
+     "transcribe", "fold",  "prefill", "detect",     "translate", "caption", "upscale"});
 
 constexpr auto training_settings = std::to_array<std::string_view>(
     {"accumulation", "optimizer", "zero_stage", "fsdp", "trainable_parameters", "checkpointing"});
@@ -71,26 +82,32 @@ bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   return false;
 }
 
-/// By its own message, by its files in the traceback, or by its banner where nothing shows that it only helps a
-/// training.
-const Engine* engine_of(const Case& story, const Incident& incident) {
+const Program* program_named(const Case& story, std::string_view setting) {
+  const auto printed = story.settings.find(setting);
+  if (printed == story.settings.end()) return nullptr;
+  const auto named = std::find_if(programs.begin(), programs.end(),
+                                  [&](const Program& program) { return program.name == printed->second.value; });
+  return named == programs.end() ? nullptr : &*named;
+}
+
+/// By its own message, by its files in the traceback, or by words of its log: those of an engine where nothing shows
+/// that it only helps a training.
+const Program* program_of(const Case& story, const Incident& incident) {
   const auto& frames = incident.oom.frames;
-  for (const Engine& e : engines) {
-    const auto of_engine = [&](const Frame& f) { return with_slashes(f.file).find(e.file) != std::string::npos; };
-    if ((!e.framework.empty() &&
-         (incident.oom.framework == e.framework || incident.oom.message_format == e.framework)) ||
-        std::any_of(frames.begin(), frames.end(), of_engine))
-      return &e;
+  for (const Program& program : programs) {
+    const auto of_program = [&](const Frame& f) {
+      return !program.file.empty() && with_slashes(f.file).find(program.file) != std::string::npos;
+    };
+    if ((!program.framework.empty() &&
+         (incident.oom.framework == program.framework || incident.oom.message_format == program.framework)) ||
+        std::any_of(frames.begin(), frames.end(), of_program))
+      return &program;
   }
-  const auto banner = story.settings.find("engine");
-  if (banner == story.settings.end()) return nullptr;
-  const auto named =
-      std::find_if(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == banner->second.value; });
-  if (named == engines.end()) return nullptr;
-  const bool steps = story.first_step && named->work != Engine::Work::paints;  // a sampler counts its steps, too
+  const Program* engine = program_named(story, "engine");
+  const bool steps = story.first_step && engine != nullptr && engine->work != Program::Work::paints;
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
-  return steps || trains ? nullptr : &*named;
+  return engine != nullptr && !steps && !trains ? engine : program_named(story, "program");
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -116,7 +133,8 @@ void settle_frameworks(const Case& story, const Incident* incident, Facts& facts
   if (incident == nullptr) return;
   const Oom& oom = incident->oom;
   if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
-  if (oom.framework == "tensorflow") facts.set("framework.tensorflow", Value{true});
+  if (oom.framework == "tensorflow" && facts.find("framework.tensorflow") == nullptr)
+    facts.set("framework.tensorflow", Value{true});
   if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
   for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
@@ -146,11 +164,12 @@ bool is_set_to_train(const Case& story) {
 
 /// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
 /// steps, too: those of the sampler.
-void set_training(const Case& story, const Incident* incident, const Engine* by, Facts& facts) {
-  const bool paints = by != nullptr && by->work == Engine::Work::paints;
+void set_training(const Case& story, const Incident* incident, const Program* by, Facts& facts) {
+  const bool paints = by != nullptr && by->work == Program::Work::paints;
   const bool steps = story.first_step && !paints;
-  const bool uses = facts.is_true("framework.serving") || by != nullptr || facts.is_true("framework.diffusers") ||
-                    facts.is_true("phase.generation") || (incident != nullptr && only_uses_model(*incident)) ||
+  const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
+                    facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
+                    (incident != nullptr && only_uses_model(*incident)) ||
                     (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
                                                       incident->oom.framework) != without_steps.end());
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
@@ -168,13 +187,16 @@ void set_training(const Case& story, const Incident* incident, const Engine* by,
 
 void framework_facts(const Case& story, const Incident* incident, Facts& facts) {
   set_frameworks(story, incident, facts);
-  const Engine* engine = incident != nullptr ? engine_of(story, *incident) : nullptr;
-  if (engine != nullptr) {
-    facts.set("framework.engine", Value{std::string(engine->name)}, {incident->evidence});
-    if (engine->work == Engine::Work::serves) facts.set("framework.serving", Value{true}, {incident->evidence});
+  const Program* program = incident != nullptr ? program_of(story, *incident) : nullptr;
+  if (program != nullptr) {
+    const std::vector<Evidence> here{incident->evidence};
+    facts.set("framework.program", Value{std::string(program->name)}, here);
+    if (is_engine(program->work)) facts.set("framework.engine", Value{std::string(program->name)}, here);
+    if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
+    if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
   settle_frameworks(story, incident, facts);
-  set_training(story, incident, engine, facts);
+  set_training(story, incident, program, facts);
 }
 
 }  // namespace oomdoctor

@@ -61,6 +61,32 @@ std::optional<double> version_of_words(std::string_view message_format) {
   return std::nullopt;
 }
 
+/// Who made the device: by what refused, else by words of the log; "" where nothing tells.
+std::string_view vendor_of(const Case& story, const Incident& incident) {
+  const Oom& oom = incident.oom;
+  switch (oom.agent) {
+    case Agent::cuda_allocator:
+    case Agent::cuda_malloc_async:
+      return "nvidia";
+    case Agent::hip_allocator:
+      return "amd";
+    case Agent::npu_allocator:
+      return "huawei";
+    case Agent::xpu_allocator:
+      return "intel";
+    case Agent::mps_allocator:
+      return "apple";
+    default:
+      break;
+  }
+  if (oom.framework == "metal" || oom.framework == "mlx") return "apple";
+  if (oom.framework == "ascend") return "huawei";
+  if (oom.framework == "level-zero") return "intel";
+  if (oom.message_format.starts_with("xla-tpu") || oom.message_format == "xla-vmem") return "google";
+  const auto word = story.settings.find("vendor");
+  return word == story.settings.end() ? std::string_view{} : std::string_view(word->second.value);
+}
+
 /// The variable that PyTorch's allocator for this device reads. There is one for all devices since 2.9.
 void set_alloc_conf(const Incident* incident, Facts& facts) {
   const Agent agent = incident != nullptr ? incident->oom.agent : Agent::cuda_allocator;
@@ -123,18 +149,15 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     const Agent agent = incident->oom.agent;
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
-    if (device)
-      facts.set("platform.cuda", Value{agent == Agent::cuda_allocator || agent == Agent::cuda_malloc_async}, here);
-    if (device) facts.set("platform.rocm", Value{agent == Agent::hip_allocator}, here);
-    const bool apple =
-        agent == Agent::mps_allocator || incident->oom.framework == "metal" || incident->oom.framework == "mlx";
-    if (device) facts.set("platform.mps", Value{apple}, here);
+    if (device) {
+      const std::string_view vendor = vendor_of(story, *incident);
+      if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
+      facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
+      facts.set("platform.rocm", Value{vendor == "amd"}, here);
+      facts.set("platform.mps", Value{vendor == "apple"}, here);
+      facts.set("platform.other", Value{vendor == "huawei" || vendor == "intel" || vendor == "google"}, here);
+    }
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
-    if (device)
-      facts.set("platform.other",
-                Value{npu || xpu || incident->oom.message_format.starts_with("xla-tpu") ||
-                      incident->oom.message_format == "xla-vmem"},
-                here);
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
     const auto system = story.settings.find("system");
     if (incident->oom.sizes_not_available || (system != story.settings.end() && system->second.value == "Windows"))

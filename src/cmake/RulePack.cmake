@@ -6,7 +6,8 @@
 # build.
 function(oomdoctor_rule_pack output)
   set(root ${PROJECT_SOURCE_DIR}/rules)
-  file(GLOB files CONFIGURE_DEPENDS ${root}/causes/*.toml ${root}/fixes/*.toml ${root}/myths/*.toml)
+  file(GLOB files CONFIGURE_DEPENDS ${root}/causes/*.toml ${root}/fixes/*.toml ${root}/myths/*.toml
+       ${root}/places.toml)
   add_custom_command(
     OUTPUT ${output}
     COMMAND oomdoctor_rule_compiler ${root} ${output}

@@ -9,8 +9,6 @@
 #include <map>
 #include <utility>
 
-#include "analysis/engines.h"
-
 namespace oomdoctor {
 
 namespace {
@@ -164,57 +162,32 @@ std::vector<Candidate> chosen(std::vector<Candidate> all) {
   return list;
 }
 
-/// Places that only a program on PyTorch has.
-constexpr auto pytorch_places =
-    std::to_array<std::string_view>({"plain PyTorch", "HF Trainer", "HF Transformers", "HF accelerate", "HF generate",
-                                     "HF peft", "HF TRL", "TRL", "accelerate", "Lightning", "DeepSpeed", "Megatron",
-                                     "FSDP", "FSDP2", "fairseq", "torchmetrics", "torchtitan", "torchtune"});
-
-/// Libraries of which nothing speaks where a setting of theirs has no condition: only better than no setting at all.
-constexpr auto named_libraries = std::to_array<std::string_view>(
-    {"torchtune", "torchtitan", "Megatron", "DeepSpeed", "Lightning", "fairseq", "HF TRL", "TRL"});
-
-bool is_of_unnamed_library(const SettingRule& setting) {
-  return !setting.when &&
-         std::find(named_libraries.begin(), named_libraries.end(), setting.scope) != named_libraries.end();
-}
-
-bool is_for_other_engine(const SettingRule& setting, const Facts& facts) {
-  const auto engine = facts.text("framework.engine");
-  return engine && *engine != setting.scope &&
-         std::any_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name == setting.scope; });
-}
-
-bool is_for_other_framework(const SettingRule& setting, const Facts& facts) {
-  return facts.is_false("framework.pytorch") &&
-         std::find(pytorch_places.begin(), pytorch_places.end(), setting.scope) != pytorch_places.end();
-}
-
-bool may_apply(const SettingRule& setting, const Facts& facts) {
-  return !is_for_other_framework(setting, facts) && !is_for_other_engine(setting, facts) &&
-         !(setting.when && setting.when->truth(facts) == Truth::no);
+/// Whether the setting means something to this program.
+Truth applicability(const SettingRule& setting, const Facts& facts) {
+  const Truth place = setting.place ? setting.place->truth(facts) : Truth::yes;
+  const Truth when = setting.when ? setting.when->truth(facts) : Truth::yes;
+  if (place == Truth::no || when == Truth::no) return Truth::no;
+  return place == Truth::yes && when == Truth::yes ? Truth::yes : Truth::unknown;
 }
 
 /// The fix means something to this program, and there is a place to carry it out.
 bool has_meaning(const FixRule& rule, const Facts& facts) {
   return !(rule.needs && rule.needs->truth(facts) == Truth::no) &&
          std::any_of(rule.settings.begin(), rule.settings.end(),
-                     [&](const SettingRule& setting) { return may_apply(setting, facts); });
+                     [&](const SettingRule& setting) { return applicability(setting, facts) != Truth::no; });
 }
 
 std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts) {
   std::vector<FixSettingText> shown, doubtful;
   for (const auto& setting : rule.settings) {
-    if (!may_apply(setting, facts)) continue;
-    const Truth applies = setting.when                     ? setting.when->truth(facts)
-                          : is_of_unnamed_library(setting) ? Truth::unknown
-                                                           : Truth::yes;
+    const Truth applies = applicability(setting, facts);
+    if (applies == Truth::no) continue;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
     auto& list = applies == Truth::yes ? shown : doubtful;
     list.push_back({setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")});
   }
-  // Another framework's setting is better than none.
+  // A setting that may be of another place is better than none.
   return shown.empty() ? doubtful : shown;
 }
 

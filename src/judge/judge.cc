@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_held_back = 2;  // the most tempting: of more nobody reads any
 constexpr std::size_t most_questions = 3;
-constexpr double least_gain = 0.05;      // nats, weighed by probability: below it an answer would change nothing
+constexpr double least_gain = 0.05;  // nats, weighed by probability: below it an answer would change nothing
 
 // Without a failure and without a growth that leads to one there is nothing to explain.
 bool anything_to_judge(const Facts& facts) {
@@ -87,11 +87,11 @@ std::vector<Open> open_questions(const std::vector<Doubt>& doubts, const Facts& 
 }
 
 std::string device_command(std::string_view command, const Facts& facts) {
-  const auto is_agent = [&](std::string_view name) { return facts.text("oom.agent") == name; };
+  const auto is_of = [&](std::string_view vendor) { return facts.text("platform.vendor") == vendor; };
   if (facts.is_true("platform.rocm")) return "rocm-smi --showmeminfo vram --showpids";
   if (facts.is_true("platform.mps")) return "the GPU History of Activity Monitor";
-  if (is_agent("npu_allocator")) return "npu-smi info";
-  if (is_agent("xpu_allocator")) return "xpu-smi ps";
+  if (is_of("huawei")) return "npu-smi info";
+  if (is_of("intel")) return "xpu-smi ps";
   return facts.is_true("platform.other") ? "the monitor of the accelerator" : std::string(command);
 }
 

@@ -58,7 +58,7 @@ void fields(Archive& archive, CauseRule& cause) {
 
 template <typename Archive>
 void fields(Archive& archive, SettingRule& setting) {
-  archive(setting.scope, setting.text, setting.from, setting.to, setting.when);
+  archive(setting.scope, setting.place, setting.text, setting.from, setting.to, setting.when);
 }
 
 template <typename Archive>
@@ -74,8 +74,13 @@ void fields(Archive& archive, MythRule& myth) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, PlaceRule& place) {
+  archive(place.id, place.needs);
+}
+
+template <typename Archive>
 void fields(Archive& archive, RulePack& pack) {
-  archive(pack.causes_, pack.fixes_, pack.myths_);
+  archive(pack.causes_, pack.fixes_, pack.myths_, pack.places_);
 }
 
 namespace {

@@ -160,6 +160,15 @@ void RulePack::add(const RuleFile& file) {
   // The kind is the last folder of the path, so that errors of a user's rules show their whole path.
   const std::size_t slash = file.path.find_last_of('/');
   const std::string_view folder = file.path.substr(0, slash == std::string_view::npos ? 0 : slash);
+  if (file.path.substr(slash == std::string_view::npos ? 0 : slash + 1) == "places.toml") {
+    for (RuleTable& place : table.tables("place")) {
+      const std::string name = place.need_text("name");
+      places_.insert_or_assign(name, PlaceRule{name, place.need_condition("needs")});
+      place.finish();
+    }
+    table.finish();
+    return;
+  }
   const std::string id = id_of(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
   if (folder.ends_with("causes"))
     causes_.insert_or_assign(id, read_cause(table, id));
@@ -188,6 +197,9 @@ void RulePack::check() {
     if (cause.no_fix.empty() && !fixed.contains(id))
       throw Error("causes/" + id + ".toml: no fix names this cause", {},
                   "add a fix for it, or say why there is none in no_fix");
+  for (auto& [id, fix] : fixes_)
+    for (SettingRule& setting : fix.settings)
+      if (const auto place = places_.find(setting.scope); place != places_.end()) setting.place = place->second.needs;
   for (const auto& [id, fix] : fixes_)
     for (const auto& other : fix.not_with) {
       auto& back = fixes_.at(other).not_with;
@@ -214,6 +226,8 @@ void RulePack::add_folder(const std::string& folder) {
     for (const auto& entry : fs::directory_iterator(fs::path(folder) / kind))
       if (entry.path().extension() == ".toml") paths.push_back(entry.path());
   }
+  if (const fs::path places = fs::path(folder) / "places.toml"; fs::is_regular_file(places, error))
+    paths.push_back(places);
   if (paths.empty())
     throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/ and myths/");
   std::sort(paths.begin(), paths.end());

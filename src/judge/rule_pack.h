@@ -56,7 +56,8 @@ struct CauseRule {
 };
 
 struct SettingRule {
-  std::string scope;
+  std::string scope;          ///< its place
+  std::optional<Expr> place;  ///< what that place needs
   Phrase text, from, to;
   std::optional<Expr> when;  ///< shown only where this is true, or left out
 };
@@ -86,6 +87,12 @@ struct FixRule {
   RuleTest test;
 };
 
+/// Where settings are carried out: a program, a framework, a scheduler.
+struct PlaceRule {
+  std::string id;  ///< its name
+  Expr needs;      ///< what must be so for its settings to mean something
+};
+
 struct MythRule {
   std::string id, title, source;
   Expr when;  ///< the advice is popular or printed here, and wrong
@@ -98,12 +105,13 @@ class RulePack {
  public:
   /// Throws Error with file:line, the line, a caret and a did-you-mean.
   static RulePack load(const std::vector<RuleFile>& files);
-  /// Reads DIR/causes/*.toml and so on; same id replaces. Throws Error.
+  /// Reads DIR/causes/*.toml and so on, and DIR/places.toml; same id replaces. Throws Error.
   void add_folder(const std::string& folder);
 
   const std::map<std::string, CauseRule>& causes() const { return causes_; }
   const std::map<std::string, FixRule>& fixes() const { return fixes_; }
   const std::map<std::string, MythRule>& myths() const { return myths_; }
+  const std::map<std::string, PlaceRule>& places() const { return places_; }
 
  private:
   template <typename Archive>
@@ -114,6 +122,7 @@ class RulePack {
   std::map<std::string, CauseRule> causes_;
   std::map<std::string, FixRule> fixes_;
   std::map<std::string, MythRule> myths_;
+  std::map<std::string, PlaceRule> places_;
 };
 
 /// The rules in rules/, as the build checked them (src/cmake/RulePack.cmake). Made anew by each call.

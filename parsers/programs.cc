@@ -1,0 +1,102 @@
+// Which program it is, by words that stand in no other one's log: launchers, loggers, modules of a command line.
+//
+// They are names, not findings: what a program is by its traceback or its own message counts more, and the log of a
+// training may name an engine that helps it.
+#include "parse/literal.h"
+#include "parse/parser.h"
+
+namespace oomdoctor::parsers {
+namespace {
+
+template <Literal setting, Literal value>
+void tell(const Match&, Sink& sink) {
+  sink.setting(setting.view(), value.view());
+}
+
+template <Literal setting, Literal value>
+consteval Pattern word(std::string_view name, std::string_view anchor, std::string_view example) {
+  return checked(
+      Pattern{.name = name, .anchor = anchor, .example = example, .emit = tell<setting, value>, .aside = true});
+}
+
+constexpr Pattern patterns[] = {
+    word<"engine", "TGI">("programs/tgi_launcher", "text_generation_launcher",
+                          "2025-02-11T09:14:02Z  INFO text_generation_launcher: Args {"),
+    word<"engine", "TGI">("programs/tgi_router", "text_generation_router",
+                          "2025-02-11T09:15:40Z  WARN text_generation_router: router/src/server.rs:311:"),
+    word<"engine", "TGI">(
+        "programs/tgi_client", "text_generation_client",
+        "2025-02-11T09:15:41Z ERROR warmup{max_input_length=4096}: text_generation_client: Server error"),
+    word<"engine", "SGLang">("programs/sglang_server", "sglang.launch_server",
+                             "+ python -m sglang.launch_server --model-path m --tp 2"),
+    word<"engine", "vLLM">("programs/vllm_api", "vllm.entrypoints",
+                           "+ python -m vllm.entrypoints.openai.api_server --model m"),
+    word<"engine", "vLLM">("programs/vllm_serve", "vllm serve ", "+ vllm serve m --max-model-len 8192"),
+    word<"engine", "LMDeploy">("programs/lmdeploy", "lmdeploy serve", "+ lmdeploy serve api_server m"),
+    word<"engine", "ExLlamaV2">("programs/exllamav2", "ExLlamaV2Cache",
+                                "    cache = ExLlamaV2Cache(model, lazy = True)"),
+    word<"engine", "CTranslate2">("programs/faster_whisper", "faster_whisper",
+                                  "  File \"/opt/venv/lib/faster_whisper/transcribe.py\", line 602, in __init__"),
+    word<"engine", "AlphaFold">("programs/alphafold", "run_alphafold",
+                                "I0214 10:02:11 run_alphafold.py:466] Running model"),
+    word<"engine", "AlphaFold">("programs/colabfold", "colabfold", "2025-02-14 10:02:11 Running colabfold 1.5.5"),
+    word<"engine", "ComfyUI">("programs/comfyui_prompt", "!!! Exception during processing",
+                              "!!! Exception during processing !!! Allocation on device"),
+    word<"engine", "ComfyUI">("programs/comfyui_load", "Requested to load ", "Requested to load AutoencoderKL"),
+    word<"engine", "Stable Diffusion web UI">("programs/forge", "modules_forge/",
+                                              "  File \"/opt/forge/modules_forge/main_thread.py\", line 30, in work"),
+    word<"program", "Isaac">("programs/isaacgym", "isaacgym",
+                             "Importing module 'gym_38' (/opt/isaacgym/python/gym_38.so)"),
+    word<"program", "Isaac">("programs/isaaclab", "isaaclab",
+                             "[INFO]: Loading experience file: apps/isaaclab.python.kit"),
+    word<"program", "Isaac">("programs/physx", "[carb.gym", "[Error] [carb.gym.plugin] Gym cuda error: out of memory"),
+    word<"program", "ManiSkill">("programs/mani_skill", "mani_skill", "+ python -m mani_skill.examples.demo"),
+    word<"program", "Genesis">("programs/genesis", "[Genesis]", "[Genesis] [10:02:11] [INFO] Building scene"),
+    word<"program", "detectron2">("programs/detectron2", "d2.engine",
+                                  "[03/01 10:02:11 d2.engine.train_loop]: Starting"),
+    word<"program", "OpenMMLab">("programs/mmengine", "mmengine - ",
+                                 "2025/03/01 10:02:11 - mmengine - INFO - Epoch(train)"),
+    word<"program", "OpenMMLab">("programs/mmdet", "mmdet - ",
+                                 "2025-03-01 10:02:11,318 - mmdet - INFO - Epoch [1][50]"),
+    word<"program", "nnU-Net">("programs/nnunet", "nnUNet", "+ nnUNetv2_train 7 3d_fullres 0"),
+    word<"program", "ultralytics">("programs/ultralytics", "Ultralytics ",
+                                   "Ultralytics 8.3.40 Python-3.11 torch-2.5.1 CUDA:0"),
+    word<"program", "ultralytics">("programs/yolov5", "YOLOv5 ", "YOLOv5 v7.0-389 Python-3.10 torch-2.4.1 CUDA:0"),
+    word<"program", "verl">("programs/verl", "actor_rollout_ref.",
+                            "+ python -m verl.trainer.main_ppo actor_rollout_ref.model.path=m"),
+    word<"program", "Axolotl">("programs/axolotl", "[axolotl.",
+                               "[2025-03-01 10:02:11,318] [INFO] [axolotl.train] starting"),
+    word<"program", "LLaMA-Factory">("programs/llamafactory", "llamafactory",
+                                     "[INFO|2025-03-01] llamafactory.hparams.parser:406"),
+    word<"program", "fairseq">("programs/fairseq", "fairseq_cli",
+                               "2025-03-01 10:02:11 | INFO | fairseq_cli.train | task"),
+    word<"program", "torchtune">("programs/torchtune", "torchtune", "INFO:torchtune.utils._logging:Running recipe"),
+    word<"runtime", "jax">(
+        "programs/jax_runtime", "external/org_tensorflow",
+        "2025-03-01 10:02:11 W external/org_tensorflow/tensorflow/core/common_runtime/bfc_allocator.cc:479]"),
+    word<"runtime", "jax">("programs/jax_xla", "external/xla/", "E external/xla/xla/service/rendezvous.cc:31]"),
+    word<"runtime", "jax">("programs/jaxlib", "jaxlib.", "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED"),
+    word<"runtime", "tensorflow">("programs/tensorflow_errors", "errors_impl.",
+                                  "tensorflow.python.framework.errors_impl.ResourceExhaustedError"),
+    word<"runtime", "tensorflow">("programs/tensorflow_kernel", "op_kernel.cc",
+                                  "W tensorflow/core/framework/op_kernel.cc:1780] OP_REQUIRES failed"),
+    word<"vendor", "amd">("programs/rocm", "ROCm", "ggml_backend_cuda_buffer_type_alloc_buffer: allocating on ROCm0"),
+    word<"vendor", "apple">("programs/metal_io", "kIOGPU",
+                            "error: Insufficient Memory (kIOGPUCommandBufferCallbackErrorOutOfMemory)"),
+    word<"vendor", "apple">("programs/metal_malloc", "[metal::malloc]",
+                            "[metal::malloc] Attempting to allocate 12884901888 bytes"),
+    word<"vendor", "huawei">("programs/ascend", "rtMalloc", "EL0004: Failed to allocate memory. rtMalloc failed"),
+    word<"vendor", "google">("programs/tpu", "TPU backend", "XLA:TPU compile permanent error on the TPU backend"),
+    word<"vendor", "intel">("programs/level_zero", "UR_RESULT_ERROR",
+                            "RuntimeError: UR_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"),
+};
+
+}  // namespace
+
+extern const Parser programs;
+const Parser programs{.name = "programs",
+                      .title = "names of programs",
+                      .source = "launchers, loggers and command lines: real logs",
+                      .patterns = patterns};
+
+}  // namespace oomdoctor::parsers

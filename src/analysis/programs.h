@@ -1,0 +1,62 @@
+// Programs with switches of their own, by their messages, their files and the words of their logs
+// (parsers/programs.cc).
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace oomdoctor {
+
+struct Program {
+  enum class Work {
+    serves,     ///< requests of many, from a cache sized at its start
+    runs,       ///< a model, request by request
+    paints,     ///< pictures; it prints the steps of its sampler
+    simulates,  ///< many copies of a world at once; what learns from it may be part of it
+    trains,     ///< a library for trainings, used for evaluation, too
+  };
+  std::string_view name;
+  std::string_view framework;  ///< in its own message; "" where it prints none
+  std::string_view file;       ///< a part of the names of its files; "" where none tells
+  Work work = Work::serves;
+};
+
+inline constexpr auto programs = std::to_array<Program>({
+    {"vLLM", "vllm", "/vllm/", Program::Work::serves},
+    {"SGLang", "sglang", "/sglang/", Program::Work::serves},
+    {"TGI", "text-generation-inference", "text_generation_server", Program::Work::serves},
+    {"TensorRT-LLM", "tensorrt-llm", "/tensorrt_llm/", Program::Work::serves},
+    {"LMDeploy", "lmdeploy", "/lmdeploy/", Program::Work::serves},
+    {"ollama", "ollama", "/ollama/", Program::Work::runs},
+    {"llama.cpp", "llama.cpp", "/llama.cpp/", Program::Work::runs},
+    {"ExLlamaV2", "", "/exllamav2/", Program::Work::runs},
+    {"CTranslate2", "ctranslate2", "/ctranslate2/", Program::Work::runs},
+    {"AlphaFold", "", "/alphafold/", Program::Work::runs},
+    {"ComfyUI", "comfyui", "ComfyUI/", Program::Work::paints},
+    {"ComfyUI", "comfyui", "/comfy/", Program::Work::paints},
+    {"Stable Diffusion web UI", "", "stable-diffusion-webui", Program::Work::paints},
+    {"Isaac", "physx", "/isaac", Program::Work::simulates},
+    {"ManiSkill", "", "/mani_skill/", Program::Work::simulates},
+    {"Genesis", "", "/genesis/", Program::Work::simulates},
+    {"Warp", "warp", "/warp/", Program::Work::simulates},
+    {"detectron2", "", "/detectron2/", Program::Work::trains},
+    {"OpenMMLab", "", "/mmengine/", Program::Work::trains},
+    {"OpenMMLab", "", "/mmdet", Program::Work::trains},
+    {"OpenMMLab", "", "/mmcv/", Program::Work::trains},
+    {"nnU-Net", "", "/nnunet", Program::Work::trains},
+    {"ultralytics", "", "/ultralytics/", Program::Work::trains},
+    {"verl", "", "/verl/", Program::Work::trains},
+    {"Axolotl", "", "/axolotl/", Program::Work::trains},
+    {"LLaMA-Factory", "", "/llamafactory/", Program::Work::trains},
+    {"fairseq", "", "/fairseq/", Program::Work::trains},
+    {"torchtune", "", "/torchtune/", Program::Work::trains},
+    {"torchtitan", "", "/torchtitan/", Program::Work::trains},
+    {"Gaussian splatting", "", "gaussian_model.py", Program::Work::trains},
+    {"Gaussian splatting", "", "/gsplat/", Program::Work::trains},
+});
+
+constexpr bool is_engine(Program::Work work) {
+  return work == Program::Work::serves || work == Program::Work::runs || work == Program::Work::paints;
+}
+
+}  // namespace oomdoctor
