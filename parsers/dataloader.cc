@@ -49,7 +49,7 @@ void tensor_file(const Match& m, Sink& sink) {
 void no_space(const Match& m, Sink& sink) {
   if (!m.has(1) && !is_near(m.cursor, 14, 0,
                             {"multiprocessing/shared_memory.py", "multiprocessing/heap.py",
-                             "torch/multiprocessing/reductions.py"})) {
+                             "multiprocessing/synchronize.py", "torch/multiprocessing/reductions.py"})) {
     if (is_near(m.cursor, 4, 0, {"torch/serialization.py"})) sink.remark("disk/full");  // a checkpoint's
     return;
   }

@@ -79,6 +79,7 @@ void tell_mxnet(const Match&, Sink& sink) { sink.oom(base("mxnet", "mxnet")); }
 void tell_page_file(const Match& m, Sink& sink) { tell(m, sink, base("winerror-1455")); }
 void tell_numpy_shape(const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }
 void tell_bad_alloc(const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }
+void tell_lightgbm(const Match&, Sink& sink) { sink.oom(base("bad-alloc", "lightgbm")); }
 void tell_arrow(const Match& m, Sink& sink) { sized(m, sink, "arrow"); }
 void tell_rust(const Match& m, Sink& sink) { sized(m, sink, "rust"); }
 void tell_opencv(const Match& m, Sink& sink) { sized(m, sink, "opencv"); }
@@ -141,6 +142,12 @@ constexpr Pattern patterns[] = {
          .example = "terminate called after throwing an instance of 'std::bad_alloc'",
          .emit = tell_bad_alloc,
          .source = "libstdc++: libsupc++/vterminate.cc"}),
+    checked({.name = "host_allocation/lightgbm",
+             .anchor = "bad allocation",
+             .regex = R"((?:\[LightGBM\] \[(?:Warning|Fatal)\]|LightGBMError:) bad allocation)",
+             .example = "[LightGBM] [Fatal] bad allocation",
+             .emit = tell_lightgbm,
+             .source = "LightGBM: src/c_api.cpp; std::bad_alloc in the words of Windows"}),
     checked(
         {.name = "host_allocation/errno_12",
          .anchor = "annot allocate memory",

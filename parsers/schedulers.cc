@@ -117,6 +117,17 @@ void without_numbers(const Match& m, Sink& sink, std::string_view format) {
 void tell_notebook(const Match& m, Sink& sink) { without_numbers(m, sink, "notebook"); }
 void tell_aws_batch(const Match& m, Sink& sink) { without_numbers(m, sink, "aws-batch"); }
 
+/// The mail says what the job held at most some lines above.
+void tell_grid_engine_epilog(const Match& m, Sink& sink) {
+  Oom oom = host_failure(Agent::scheduler, "grid-engine-virtual");
+  static constexpr std::string_view label = "Max vmem";
+  if (const auto line = find_behind(m.cursor, 12, label)) {
+    const std::string_view value = trimmed(std::string_view(line->text).substr(line->text.find('=') + 1));
+    oom.process = read_size(value);
+  }
+  sink.oom(std::move(oom));
+}
+
 constexpr Pattern patterns[] = {
     checked({.name = "schedulers/lsf",
              .anchor = "TERM_MEMLIMIT",
@@ -133,6 +144,12 @@ constexpr Pattern patterns[] = {
          .example = "=>> PBS: job killed: mem 8402048kb exceeded limit 8388608kb",
          .emit = pbs,
          .source = "OpenPBS: src/resmom"}),
+    checked({.name = "schedulers/grid_engine_epilog",
+             .anchor = "enforced h_vmem",
+             .regex = R"(execd enforced h_(?:vmem|rss) limit)",
+             .example = "failed execd enforced h_vmem limit because:",
+             .emit = tell_grid_engine_epilog,
+             .source = "Grid Engine: its mail about a job"}),
     checked({.name = "schedulers/torque",
              .anchor = "memory resource limit",
              .regex = R"(^ {0,8}Job exceeded a memory resource limit \(vmem, pvmem, etc\.\))",

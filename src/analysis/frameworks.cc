@@ -82,6 +82,11 @@ bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   return false;
 }
 
+/// Steps of a sampler or of a growing forest are none of a training that fills a device by its batch.
+bool has_own_steps(const Program& program) {
+  return program.work == Program::Work::paints || program.work == Program::Work::boosts;
+}
+
 const Program* program_named(const Case& story, std::string_view setting) {
   const auto printed = story.settings.find(setting);
   if (printed == story.settings.end()) return nullptr;
@@ -104,7 +109,7 @@ const Program* program_of(const Case& story, const Incident& incident) {
       return &program;
   }
   const Program* engine = program_named(story, "engine");
-  const bool steps = story.first_step && engine != nullptr && engine->work != Program::Work::paints;
+  const bool steps = story.first_step && engine != nullptr && !has_own_steps(*engine);
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
   return engine != nullptr && !steps && !trains ? engine : program_named(story, "program");
@@ -135,6 +140,8 @@ void settle_frameworks(const Case& story, const Incident* incident, Facts& facts
   if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
   if (oom.framework == "tensorflow" && facts.find("framework.tensorflow") == nullptr)
     facts.set("framework.tensorflow", Value{true});
+  if (facts.find("framework.pytorch") == nullptr && story.settings.contains("runtime"))
+    facts.set("framework.pytorch", Value{false}, {story.settings.find("runtime")->second.evidence});
   if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
   for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
@@ -165,8 +172,7 @@ bool is_set_to_train(const Case& story) {
 /// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
 /// steps, too: those of the sampler.
 void set_training(const Case& story, const Incident* incident, const Program* by, Facts& facts) {
-  const bool paints = by != nullptr && by->work == Program::Work::paints;
-  const bool steps = story.first_step && !paints;
+  const bool steps = story.first_step && (by == nullptr || !has_own_steps(*by));
   const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
                     facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
                     (incident != nullptr && only_uses_model(*incident)) ||

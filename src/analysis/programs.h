@@ -12,6 +12,7 @@ struct Program {
     serves,     ///< requests of many, from a cache sized at its start
     runs,       ///< a model, request by request
     paints,     ///< pictures; it prints the steps of its sampler
+    boosts,     ///< trees; its iterations are no steps of a network
     simulates,  ///< many copies of a world at once; what learns from it may be part of it
     trains,     ///< a library for trainings, used for evaluation, too
   };
@@ -32,6 +33,9 @@ inline constexpr auto programs = std::to_array<Program>({
     {"ExLlamaV2", "", "/exllamav2/", Program::Work::runs},
     {"CTranslate2", "ctranslate2", "/ctranslate2/", Program::Work::runs},
     {"AlphaFold", "", "/alphafold/", Program::Work::runs},
+    {"CatBoost", "catboost", "/catboost/", Program::Work::boosts},
+    {"XGBoost", "xgboost", "/xgboost/", Program::Work::boosts},
+    {"LightGBM", "lightgbm", "/lightgbm/", Program::Work::boosts},
     {"ComfyUI", "comfyui", "ComfyUI/", Program::Work::paints},
     {"ComfyUI", "comfyui", "/comfy/", Program::Work::paints},
     {"Stable Diffusion web UI", "", "stable-diffusion-webui", Program::Work::paints},
@@ -56,7 +60,8 @@ inline constexpr auto programs = std::to_array<Program>({
 });
 
 constexpr bool is_engine(Program::Work work) {
-  return work == Program::Work::serves || work == Program::Work::runs || work == Program::Work::paints;
+  return work == Program::Work::serves || work == Program::Work::runs || work == Program::Work::paints ||
+         work == Program::Work::boosts;
 }
 
 }  // namespace oomdoctor

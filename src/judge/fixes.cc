@@ -170,13 +170,6 @@ Truth applicability(const SettingRule& setting, const Facts& facts) {
   return place == Truth::yes && when == Truth::yes ? Truth::yes : Truth::unknown;
 }
 
-/// The fix means something to this program, and there is a place to carry it out.
-bool has_meaning(const FixRule& rule, const Facts& facts) {
-  return !(rule.needs && rule.needs->truth(facts) == Truth::no) &&
-         std::any_of(rule.settings.begin(), rule.settings.end(),
-                     [&](const SettingRule& setting) { return applicability(setting, facts) != Truth::no; });
-}
-
 std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts) {
   std::vector<FixSettingText> shown, doubtful;
   for (const auto& setting : rule.settings) {
@@ -189,6 +182,11 @@ std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts)
   }
   // A setting that may be of another place is better than none.
   return shown.empty() ? doubtful : shown;
+}
+
+/// The fix means something to this program, and there is a line that carries it out.
+bool has_meaning(const FixRule& rule, const Facts& facts) {
+  return !(rule.needs && rule.needs->truth(facts) == Truth::no) && !settings_of(rule, facts).empty();
 }
 
 bool covers(double low, double high, const Need& need) {

@@ -44,6 +44,7 @@ void check_numbers(const Report& report) {
   const auto most = judged != nullptr ? most_to_free(*judged) : std::nullopt;
   for (const ReportFix& fix : report.fixes) {
     CAPTURE(fix.id);
+    CHECK_FALSE(fix.settings.empty());
     if (fix.saves_low_bytes) CHECK(*fix.saves_low_bytes >= 0);
     if (fix.saves_low_bytes && fix.saves_high_bytes) CHECK(*fix.saves_low_bytes <= *fix.saves_high_bytes);
     if (most && fix.saves_high_bytes) CHECK(*fix.saves_high_bytes <= *most);
