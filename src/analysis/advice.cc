@@ -12,7 +12,7 @@ namespace oomdoctor {
 namespace {
 
 // Judgement, with its reason.
-constexpr double host_room = 1.2;  ///< a fifth over what was used: samplers miss peaks
+constexpr double host_room = 1.3;  ///< a third over what was used: samplers miss peaks
 constexpr double shared_memory =
     16.0 * static_cast<double>(
                GiB);  ///< fits tens of workers with prefetched image batches; the default of containers is 64 MiB

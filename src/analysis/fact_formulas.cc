@@ -75,7 +75,7 @@ constexpr Formula formulas[] = {
     {"advice.limit_to", "limit + need, up to a quarter of a GiB"},
     {"advice.fraction_to", "limit_to ÷ capacity, up to a hundredth"},
     {"advice.host_to",
-     "1.2 × the greater of used and limit (of the machine, where it has none), up to a GiB; 1.2 × used of an evicted "
+     "1.3 × the greater of used and limit (of the machine, where it has none), up to a GiB; 1.3 × used of an evicted "
      "pod"},
     {"advice.workers_to", "half of the workers"},
     {"advice.restart_every", "0.7 × (step of the failure, else lower bound of the forecast − first step of the work)"},

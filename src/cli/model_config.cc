@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
-#include <optional>
+#include <limits>
+#include <map>
+#include <utility>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "cli/model_parameters.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -19,8 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uintmax_t most_bytes =
-    1 << 20;                              // configs are a few kilobytes; a checkpoint is not to be read by mistake
-constexpr i64 most_size = 1'000'000'000;  // of any dimension
+    1 << 20;  // configs are a few kilobytes; a checkpoint is not to be read by mistake
 
 std::string text_of(const std::string& path) {
   std::error_code error;
@@ -34,76 +34,47 @@ std::string text_of(const std::string& path) {
   return text;
 }
 
-/// One object of the file; its fields have other names in other families of models.
-class Config {
- public:
-  Config(const std::string& path, const Json& object) : path_(path), object_(object) {}
+ConfigField field_of(const Json& value) {
+  // An integer that does not fit 63 bits is read as a float or as unsigned: no size either way.
+  if (value.is_number_integer() && value <= std::numeric_limits<i64>::max()) return value.get<i64>();
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_string()) return value.get<std::string>();
+  // Lists and objects by their kind alone: they may be nested deeper than there is stack to print them.
+  if (value.is_structured()) return OtherField{fmt::format("an {}", value.type_name())};
+  return OtherField{value.dump(-1, ' ', true, Json::error_handler_t::replace)};
+}
 
-  std::optional<i64> size(std::initializer_list<const char*> names) const {
-    for (const char* name : names) {
-      const auto field = object_.find(name);
-      if (field == object_.end() || field->is_null()) continue;
-      // An integer that does not fit 63 bits is read as a float or as unsigned: no size either way.
-      const bool good = field->is_number_integer() && *field >= 1 && *field <= most_size;
-      if (!good) throw Error(fmt::format("{}: {} cannot be {}", path_, name, shortened(*field)));
-      return field->get<i64>();
-    }
-    return std::nullopt;
-  }
+ConfigFields fields_of(const std::string& path, const Json& object) {
+  std::map<std::string, ConfigField, std::less<>> fields;
+  for (const auto& [name, value] : object.items())
+    if (!value.is_null()) fields.emplace(name, field_of(value));
+  return {path, std::move(fields)};
+}
 
-  std::string text(std::initializer_list<const char*> names) const {
-    for (const char* name : names)
-      if (const auto field = object_.find(name); field != object_.end() && field->is_string())
-        return field->get<std::string>();
-    return {};
-  }
-
-  bool truth(const char* name, bool otherwise) const {
-    const auto field = object_.find(name);
-    return field != object_.end() && field->is_boolean() ? field->get<bool>() : otherwise;
-  }
-
-  bool has(const char* name) const {
-    const auto field = object_.find(name);
-    return field != object_.end() && !field->is_null();
-  }
-
- private:
-  /// Lists and objects by their kind alone: they may be nested deeper than there is stack to print them.
-  static std::string shortened(const Json& value) {
-    constexpr std::size_t most = 40;
-    if (value.is_structured()) return fmt::format("an {}", value.type_name());
-    const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-    return text.size() > most ? text.substr(0, most) + "..." : text;
-  }
-
-  const std::string& path_;
-  const Json& object_;
-};
-
-bool is_gated(const Config& config) {
+bool is_gated(const ConfigFields& config) {
   const std::string activation = config.text({"hidden_act", "hidden_activation", "activation_function"});
   return activation == "silu" || activation == "swish" || config.text({"model_type"}).starts_with("gemma");
 }
 
 /// Sizes that do not tell parameters and activations by the formulas of a dense decoder.
-bool is_irregular(const Config& config) {
+bool is_irregular(const ConfigFields& config) {
   return config.size({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(1) > 1 ||
          config.has("kv_lora_rank");
 }
 
-ModelShape shape_of(const Config& config) {
+ModelShape shape_of(const ConfigFields& config) {
   ModelShape shape;
-  shape.layers = config.size({"num_hidden_layers", "n_layer", "num_layers"});
-  shape.hidden = config.size({"hidden_size", "n_embd", "d_model"});
-  shape.heads = config.size({"num_attention_heads", "n_head", "num_heads"});
+  shape.layers = config.size({"num_hidden_layers", "n_layer", "num_layers", "n_layers"});
+  shape.hidden = config.size({"hidden_size", "n_embd", "d_model", "dim"});
+  shape.heads = config.size({"num_attention_heads", "n_head", "num_heads", "n_heads"});
   shape.kv_heads = config.size({"num_key_value_heads", "num_kv_heads"});
   shape.head_size = config.size({"head_dim"});
-  shape.intermediate = config.size({"intermediate_size", "n_inner", "ffn_dim"});
+  shape.intermediate = config.size({"intermediate_size", "n_inner", "ffn_dim", "hidden_dim"});
   shape.vocabulary = config.size({"vocab_size"});
   shape.tied_embeddings = config.truth("tie_word_embeddings", true);  // transformers writes only what is not so
   shape.gated = is_gated(config);
   shape.irregular = is_irregular(config);
+  shape.parameters = parameters_in(config);
   return shape;
 }
 
@@ -114,18 +85,36 @@ ModelConfig read_model_config(const std::string& path) {
   if (!whole.is_object())
     throw Error(fmt::format("{} is no JSON object", path), "", "--config takes the config.json of a model");
   // Models of text and images keep the sizes of the decoder in an object of its own.
+  Json decoder = whole;
   const auto inner = whole.find("text_config");
-  const bool nested = inner != whole.end() && inner->is_object();
-  const Config config(path, nested ? *inner : whole);
-  if (config.truth("is_encoder_decoder", false))
-    throw Error(fmt::format("{} describes an encoder with a decoder, and estimate knows decoders alone", path));
+  if (inner != whole.end() && inner->is_object()) {
+    decoder = *inner;
+    if (whole.contains("tie_word_embeddings")) decoder["tie_word_embeddings"] = whole["tie_word_embeddings"];
+  }
+  const ConfigFields config = fields_of(path, decoder);
   ModelConfig read{shape_of(config), {}};
-  if (nested) read.shape.tied_embeddings = Config(path, whole).truth("tie_word_embeddings", read.shape.tied_embeddings);
+  const bool two_stacks = config.truth("is_encoder_decoder", false);
+  if (two_stacks && !read.shape.parameters)
+    throw Error(fmt::format("{} describes an encoder with a decoder of a family that is not known", path), "",
+                "estimate counts T5, BART and Whisper; --params gives the number of parameters of others");
   if (!read.shape.hidden)
     throw Error(fmt::format("{} names no hidden_size", path), "", "--config takes the config.json of a model");
-  if (whole.contains("vision_config")) read.notes.emplace_back("the encoder of images is not counted");
-  if (read.shape.irregular)
-    read.notes.emplace_back("experts or latent attention: parameters and activations do not follow from the config");
+  if (two_stacks) {
+    read.shape.irregular = true;
+    read.notes.emplace_back("an encoder with a decoder: activations do not follow from the config");
+  } else if (read.shape.irregular) {
+    read.notes.emplace_back(
+        read.shape.parameters
+            ? "experts or latent attention: activations do not follow from the config"
+            : "experts or latent attention: parameters and activations do not follow from the config");
+  }
+  if (const auto vision = whole.find("vision_config"); vision != whole.end() && vision->is_object()) {
+    const auto tower = vision_parameters_in(fields_of(path, *vision));
+    if (tower && read.shape.parameters)
+      read.shape.parameters = *read.shape.parameters + *tower;
+    else
+      read.notes.emplace_back("the encoder of images is not counted");
+  }
   return read;
 }
 

@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import unittest
 
+import published_models
+
 try:
     import jsonschema
 except ImportError:
@@ -543,6 +545,21 @@ class Estimate(Case):
         self.assertEqual(self.estimate("--config", "config.json", "--seq", "8192"), self.estimate(*sizes))
         self.assertEqual(self.terms(*sizes)["weights"], 2 * 8030261248)
 
+    def test_published_models_have_their_parameters(self):
+        self.assertGreaterEqual(len(published_models.PUBLISHED), 40)
+        for name, (total, fields) in published_models.PUBLISHED.items():
+            (self.folder / "config.json").write_text(json.dumps(fields))
+            words = ["--config", "config.json", "--task", "generate", "--precision", "bf16", "--batch", "1", "--seq", "128"]
+            self.assertEqual(self.terms(*words)["weights"], 2 * total, name)
+
+    def test_a_tower_of_images_is_counted_with_its_model(self):
+        _, text = published_models.PUBLISHED["Llama-2-7b"]
+        tower = {"model_type": "clip_vision_model", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+                 "intermediate_size": 4096, "image_size": 336, "patch_size": 14}
+        (self.folder / "config.json").write_text(json.dumps({"text_config": text, "vision_config": tower}))
+        words = ["--config", "config.json", "--task", "generate", "--precision", "bf16", "--batch", "1", "--seq", "128"]
+        self.assertEqual(self.terms(*words)["weights"] / 2 - 6738415616, 303507456)
+
     def test_an_option_beside_a_config_has_the_last_word(self):
         self.config()
         self.assertEqual(self.terms("--config", "config.json", "--params", "7B")["weights"], 14 * 10**9)
@@ -642,7 +659,7 @@ class Estimate(Case):
         refused('{"hidden_size": "\\u001b[31m"}', 'config.json: hidden_size cannot be "\\u001b[31m"')
         refused('{"hidden_size": %s}' % ("[" * 100000 + "]" * 100000), "config.json: hidden_size cannot be an array")
         refused('{"hidden_size": 64, "is_encoder_decoder": true}',
-                "config.json describes an encoder with a decoder, and estimate knows decoders alone")
+                "config.json describes an encoder with a decoder of a family that is not known")
         refused(" " * 2**21, "config.json is too large for a model's config")
 
 

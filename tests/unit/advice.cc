@@ -57,8 +57,8 @@ TEST_CASE("caps, host memory and workers", "[advice]") {
   CHECK(cap.number("advice.fraction_to").value() == Approx(0.56));
   CHECK_FALSE(
       given({{"oom.limit", 23.5 * gib}, {"account.need", gib}, {"oom.capacity", 24 * gib}}).number("advice.limit_to"));
-  CHECK(given({{"host.limit", 64 * gib}, {"host.used", 60 * gib}}).number("advice.host_to") == 77 * gib);  // 76.8
-  CHECK(given({{"host.capacity", 64 * gib}, {"host.used", 3 * gib}}).number("advice.host_to") == 77 * gib);
+  CHECK(given({{"host.limit", 64 * gib}, {"host.used", 60 * gib}}).number("advice.host_to") == 84 * gib);  // 83.2
+  CHECK(given({{"host.capacity", 64 * gib}, {"host.used", 3 * gib}}).number("advice.host_to") == 84 * gib);
   CHECK_FALSE(given({{"host.used", 60 * gib}}).number("advice.host_to"));  // of one process
   CHECK(given({{"settings.num_workers", 7}}).number("advice.workers_to") == 3);
   CHECK(given({{"settings.num_workers", 1}}).number("advice.workers_to") == 0);
