@@ -53,6 +53,8 @@ void group_under_pressure(const Match& m, Sink& sink) {
   if (m.has(3)) sink.setting("memory_pressure", std::string(m[3]) + " in " + std::string(m[2]));
 }
 
+void no_segments(const Match&, Sink& sink) { sink.setting("segments_unsupported", "true"); }
+
 void windows(const Match&, Sink& sink) { sink.setting("system", "Windows"); }
 
 void sleep(const Match& m, Sink& sink) {
@@ -441,6 +443,13 @@ constexpr Pattern patterns[] = {
              .emit = keep<"engine_share", "">,
              .aside = true,
              .source = "lmdeploy: lmdeploy/messages.py"}),
+    checked({.name = "circumstances/no_segments",
+             .anchor = "expandable_segments not supported",
+             .regex = R"(expandable_segments not supported on this platform)",
+             .example = "UserWarning: expandable_segments not supported on this platform (Triggered internally",
+             .emit = no_segments,
+             .aside = true,
+             .source = "torch: c10/cuda/CUDAAllocatorConfig.h"}),
     // What the program itself had learned.
     checked(
         {.name = "circumstances/remat_floor",

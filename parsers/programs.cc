@@ -13,6 +13,9 @@ void tell(const Match&, Sink& sink) {
   sink.setting(setting.view(), value.view());
 }
 
+/// What a launcher was told to run.
+void script(const Match& m, Sink& sink) { sink.setting("script", m[1]); }
+
 template <Literal setting, Literal value>
 consteval Pattern word(std::string_view name, std::string_view anchor, std::string_view example) {
   return checked(
@@ -84,6 +87,20 @@ constexpr Pattern patterns[] = {
                                   "tensorflow.python.framework.errors_impl.ResourceExhaustedError"),
     word<"runtime", "tensorflow">("programs/tensorflow_kernel", "op_kernel.cc",
                                   "W tensorflow/core/framework/op_kernel.cc:1780] OP_REQUIRES failed"),
+    checked({.name = "programs/script",
+             .anchor = "torchrun ",
+             .regex = R"(\btorchrun [^\r\n]{0,300}?([\w./-]{1,120}\.py)(?= |$))",
+             .captures = 1,
+             .example = "+ torchrun --nproc_per_node 1 scripts/inference.py --batch-size 2",
+             .emit = script,
+             .aside = true}),
+    checked({.name = "programs/launched_script",
+             .anchor = "accelerate launch ",
+             .regex = R"(\baccelerate launch [^\r\n]{0,300}?([\w./-]{1,120}\.py)(?= |$))",
+             .captures = 1,
+             .example = "+ accelerate launch --num_processes 2 train_lora.py --config c.yaml",
+             .emit = script,
+             .aside = true}),
     word<"vendor", "amd">("programs/rocm", "ROCm", "ggml_backend_cuda_buffer_type_alloc_buffer: allocating on ROCm0"),
     word<"vendor", "apple">("programs/metal_io", "kIOGPU",
                             "error: Insufficient Memory (kIOGPUCommandBufferCallbackErrorOutOfMemory)"),

@@ -206,6 +206,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.prefetch_factor", count, "batches prefetched by each worker"},
       {"settings.pin_memory", truth, "the loader copies into page-locked memory"},
       {"settings.world_size", count, "ranks of the job"},
+      {"settings.segments_unsupported", truth, "the platform has no expandable segments"},
       {"settings.compiled", truth, "the model is compiled"},
       {"settings.environments", count, "copies of the world that a simulator runs"},
       {"settings.images", count, "images or volumes in the tensor that was asked for"},

@@ -154,9 +154,12 @@ constexpr auto without_steps = std::to_array<std::string_view>(
      "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
 
 /// The program's own files and functions say that it uses a model, and none that it trains one.
-bool only_uses_model(const Incident& incident) {
+bool only_uses_model(const Case& story, const Incident& incident) {
   bool uses = false;
-  for (const Frame& frame : incident.oom.frames) {
+  std::vector<Frame> frames = incident.oom.frames;
+  if (const auto script = story.settings.find("script"); script != story.settings.end())
+    frames.push_back({script->second.value, 0, "", "", false});
+  for (const Frame& frame : frames) {
     if (names_work(frame, training_words)) return false;
     uses |= !frame.library && names_work(frame, using_words);
   }
@@ -175,7 +178,7 @@ void set_training(const Case& story, const Incident* incident, const Program* by
   const bool steps = story.first_step && (by == nullptr || !has_own_steps(*by));
   const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
                     facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
-                    (incident != nullptr && only_uses_model(*incident)) ||
+                    (incident != nullptr && only_uses_model(story, *incident)) ||
                     (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
                                                       incident->oom.framework) != without_steps.end());
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))

@@ -90,7 +90,8 @@ constexpr auto moments = std::to_array<Word>({
 
 constexpr auto load_functions = std::to_array<std::string_view>(
     {"from_pretrained", "load_model", "_load_pretrained_model", "load_state_dict", "_apply", "load_weights",
-     "init_model", "build_model", "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
+     "init_model", "build_model", "load_checkpoint_in_model", "_legacy_load", "load_pipeline",
+     "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
 
 /// The words of a function's name, whatever joins them: "run_evalLoop" → run, eval, loop.
 std::vector<std::string> words_of(std::string_view function) {

@@ -145,7 +145,7 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   if (diagnosis.held_back.size() > most_held_back) diagnosis.held_back.resize(most_held_back);
   std::vector<Doubt> doubts = std::move(causes.doubts);
   doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
-  diagnosis.questions = questions_of(doubts, facts);
+  if (!is_over) diagnosis.questions = questions_of(doubts, facts);
   diagnosis.causes = std::move(causes.causes);
   diagnosis.cause = std::move(causes.verdict);
   diagnosis.fixes = std::move(prescription.fixes);

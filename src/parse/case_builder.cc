@@ -245,6 +245,10 @@ void CaseBuilder::oom(Oom oom) {
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.where.rank) old.where.rank = where_.rank;
       if (!old.where.device) old.where.device = where_.device;
+      if (!oom.caught && old.oom.caught) {  // a warning at first, then nobody caught it
+        old.oom.caught = old.handled = false;
+        old.handled_by.reset();
+      }
       old.handled |= oom.caught;
       if (trails_[i].test.empty()) trails_[i].test = failed_test(mention_->line.body());
       trails_[i].line = std::max(line(), claimed_through_);
