@@ -417,7 +417,10 @@ class Assembler {
     }
     const Incident& in = story_.incidents[*analysis_.primary];
     const std::string title = v.cause == "undetermined" ? "cause undetermined" : v.cause_title;
-    if (!growth.empty() && growth_decided()) return fmt::format("{}: {}", title, growth);
+    if (!growth.empty() && growth_decided()) {
+      const auto kept = analysis_.facts.text("trend.increment");
+      return fmt::format("{}: {}{}", title, growth, kept ? "; " + std::string(*kept) : "");
+    }
     if (in.oom.agent == Agent::signal && in.oom.kind == OomKind::host)
       return fmt::format("{}; {}{} ({})",
                          analysis_.facts.is_true("host.vanished") ? "a process vanished without a word"
