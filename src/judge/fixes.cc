@@ -198,11 +198,15 @@ bool is_enough(double low, double high, const Need& need) { return need.whole &&
 // Only a saving whose condition is known to hold may be promised.
 bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
 
+std::string title_here(const FixRule& rule, const Facts& facts) {
+  return rule.title_of_use.empty() || facts.is_true("run.trains") ? rule.title : rule.title_of_use;
+}
+
 RankedFix ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   const FixRule& rule = *fix.rule;
   RankedFix out;
   out.id = rule.id;
-  out.title = rule.title;
+  out.title = title_here(rule, facts);
   out.source = rule.source;
   out.causes = rule.causes;
   if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
@@ -318,9 +322,9 @@ bool worth_a_word(const FixRule& rule, const WeighedCauses& causes, const Prescr
   return out.held_back.size() < planning.most_held_back && expected_by_user(rule, causes);
 }
 
-void add_doubts(const Candidate& fix, Prescription& out) {
+void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
   for (const auto fact : fix.when.missing)
-    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt, fix.rule->title});
+    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt, title_here(*fix.rule, facts)});
 }
 
 }  // namespace
@@ -345,17 +349,17 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
     } else if (standing != Standing::meaningless && worth_a_word(rule, causes, out)) {
       std::string because = standing == Standing::in_force ? "the log shows that it is in force already"
                                                            : rule.held_back.fill_sentences(facts);
-      if (!because.empty()) out.held_back.push_back({rule.id, rule.title, std::move(because)});
+      if (!because.empty()) out.held_back.push_back({rule.id, title_here(rule, facts), std::move(because)});
     }
   }
   const auto guesses = std::stable_partition(candidates.begin(), candidates.end(),
                                              [&](const Candidate& fix) { return !is_guess(fix, facts); });
-  for (auto guess = guesses; guess != candidates.end(); ++guess) add_doubts(*guess, out);
+  for (auto guess = guesses; guess != candidates.end(); ++guess) add_doubts(*guess, facts, out);
   candidates.erase(guesses, candidates.end());
   const auto list = chosen(std::move(candidates));
   for (const auto& fix : list) {
     out.fixes.push_back(ranked(fix, facts, need));
-    add_doubts(fix, out);
+    add_doubts(fix, facts, out);
   }
   out.plan = plan_of(list, facts, need);
   return out;

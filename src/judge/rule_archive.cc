@@ -63,9 +63,9 @@ void fields(Archive& archive, SettingRule& setting) {
 
 template <typename Archive>
 void fields(Archive& archive, FixRule& fix) {
-  archive(fix.id, fix.title, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back, fix.already,
-          fix.saves, fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk, fix.rank, fix.why,
-          fix.settings, fix.not_with, fix.verify, fix.test);
+  archive(fix.id, fix.title, fix.title_of_use, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back,
+          fix.already, fix.saves, fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk,
+          fix.rank, fix.why, fix.settings, fix.not_with, fix.verify, fix.test);
 }
 
 template <typename Archive>

@@ -92,6 +92,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   FixRule fix;
   fix.id = id;
   read_header(table, fix.title, fix.source);
+  fix.title_of_use = table.text("title_of_use");
   fix.causes = table.texts("for");
   if (fix.causes.empty()) table.fail("for", "a fix names the causes that it is for", "write for = [\"…\"]");
   fix.kind = read_kind(table);

@@ -67,6 +67,7 @@ enum class FixKind { setting, outside, code, diagnostic };
 
 struct FixRule {
   std::string id, title, source;
+  std::string title_of_use;  ///< in place of the title where nothing shows a training; "" where one title is for both
   std::vector<std::string> causes;
   FixKind kind = FixKind::code;
   Expr when;                       ///< the fix helps here
