@@ -153,17 +153,25 @@ constexpr auto without_steps = std::to_array<std::string_view>(
     {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
      "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
 
+/// The frames of the failure, and the script that a launcher was told to run.
+std::vector<Frame> named_places(const Case& story, const Incident& incident) {
+  std::vector<Frame> places = incident.oom.frames;
+  if (const auto script = story.settings.find("script"); script != story.settings.end())
+    places.push_back({script->second.value, 0, "", "", false});
+  return places;
+}
+
+bool names_training(const Case& story, const Incident& incident) {
+  const std::vector<Frame> places = named_places(story, incident);
+  return std::any_of(places.begin(), places.end(), [](const Frame& f) { return names_work(f, training_words); });
+}
+
 /// The program's own files and functions say that it uses a model, and none that it trains one.
 bool only_uses_model(const Case& story, const Incident& incident) {
-  bool uses = false;
-  std::vector<Frame> frames = incident.oom.frames;
-  if (const auto script = story.settings.find("script"); script != story.settings.end())
-    frames.push_back({script->second.value, 0, "", "", false});
-  for (const Frame& frame : frames) {
-    if (names_work(frame, training_words)) return false;
-    uses |= !frame.library && names_work(frame, using_words);
-  }
-  return uses;
+  const std::vector<Frame> places = named_places(story, incident);
+  return !names_training(story, incident) && std::any_of(places.begin(), places.end(), [](const Frame& f) {
+    return !f.library && names_work(f, using_words);
+  });
 }
 
 /// Settings that only a training has.
@@ -188,7 +196,7 @@ void set_training(const Case& story, const Incident* incident, const Program* by
     facts.set("run.trains", Value{true});
   else if (uses)
     facts.set("run.trains", Value{false});
-  else if (is_set_to_train(story))
+  else if (is_set_to_train(story) || (incident != nullptr && names_training(story, *incident)))
     facts.set("run.trains", Value{true});
 }
 

@@ -143,7 +143,7 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
     facts.set("host.manager", Value{std::string(manager)}, here);
   if (host && !oom.process_name.empty()) facts.set("host.victim", Value{oom.process_name}, here);
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
-    set_true("host.python", !heap && is_python(oom.process_name));
+    set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(story, primary)));
   if (host) {
     facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
