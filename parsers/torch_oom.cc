@@ -8,7 +8,9 @@
 //   "a total capacty of"             2.1: the misspelling is this version's alone
 //   "a total capacity of"            2.2 and later; private pools since 2.4; PYTORCH_ALLOC_CONF since 2.9
 // All sizes are binary, "MB" of old builds included.
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "parse/context.h"
 #include "parse/parser.h"
@@ -67,20 +69,24 @@ void read_processes(std::string_view text, Oom& oom) {
 
 constexpr i64 max_context = 3 * GiB / 2;  ///< context, kernels and communication of one process: 0.1 to 1.5 GiB
 
-/// In a container the driver lists this process under a pid of the host: one process whose size is what PyTorch holds
-/// plus a context, and no sentence about "this process".
+/// In a container the driver lists this process under a pid of the host: the one whose size is what PyTorch holds plus
+/// a context, where no sentence speaks of "this process".
 void recognise_self(Oom& oom, Sink& sink) {
-  if (oom.process || oom.others.size() != 1 || !oom.allocated) return;
+  if (oom.process || !oom.allocated) return;
   const i64 held = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
-  const i64 more = oom.others[0].used.count - held;
-  const bool fills =
-      oom.capacity && oom.free && oom.others[0].used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
-  if (more < -64 * MiB || (more > max_context && !fills)) return;
-  oom.process = oom.others[0].used;
-  Where self;
-  self.pid = oom.others[0].pid;
-  sink.at(self);
-  oom.others.clear();
+  const auto is_self = [&](const OtherProcess& process) {
+    const i64 more = process.used.count - held;
+    const bool fills = oom.others.size() == 1 && oom.capacity && oom.free &&
+                       process.used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
+    return more >= -64 * MiB && (more <= max_context || fills);
+  };
+  const auto self = std::find_if(oom.others.begin(), oom.others.end(), is_self);
+  if (self == oom.others.end() || std::any_of(std::next(self), oom.others.end(), is_self)) return;
+  oom.process = self->used;
+  Where where;
+  where.pid = self->pid;
+  sink.at(where);
+  oom.others.erase(self);
 }
 
 void read_new_form(std::string_view text, Oom& oom, Sink& sink) {

@@ -16,6 +16,7 @@ namespace {
 constexpr i64 assumed_own_other =
     3 * GiB / 2;  ///< context, kernels, NCCL of one process take 0.1 to 1.5 GiB: what is over that is somebody else's
 constexpr double margin_share = 0.05;    ///< room to leave on the device: steps vary by a few per cent
+constexpr double pieces_share = 0.04;  ///< of the device: as much lies in pieces that nobody can use
 constexpr i64 unusable_free = 64 * MiB;  ///< the driver never gives out the last tens of MiB
 constexpr double context_low = 0.25 * static_cast<double>(GiB), context_high = 1.6 * static_cast<double>(GiB);
 
@@ -233,7 +234,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   }
   const auto largest = std::max_element(oom.others.begin(), oom.others.end(),
                                         [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
-  if (largest != oom.others.end() && largest->pid != 0)
+  if (largest != oom.others.end() && largest->pid != 0 && largest->used.count > 0)
     facts.set("account.external_pid", number(static_cast<double>(largest->pid)), here);
   const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& all) {
     if (part && all && all->count > 0)
@@ -269,7 +270,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   }
   if (oom.request && oom.free) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
-    const i64 clear = std::max<i64>(unusable_free, oom.request->count / 20);
+    // Of a nearly full device the last part lies in pieces: that nobody got it tells of no limit.
+    const i64 pieces = oom.capacity ? static_cast<i64>(pieces_share * static_cast<double>(oom.capacity->count)) : 0;
+    const i64 clear = std::max({unusable_free, oom.request->count / 20, pieces - oom.request->count});
     set_true("account.free_beyond_request", oom.free->count >= saturated_sum(oom.request->count, clear));
     if (oom.unallocated && !unmapped)
       facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);

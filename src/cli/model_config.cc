@@ -44,8 +44,11 @@ ConfigField field_of(const Json& value) {
   return OtherField{value.dump(-1, ' ', true, Json::error_handler_t::replace)};
 }
 
-ConfigFields fields_of(const std::string& path, const Json& object) {
+/// `outer`: the object around it, whose word about the tables of tokens counts.
+ConfigFields fields_of(const std::string& path, const Json& object, const Json* outer = nullptr) {
+  constexpr const char* tied = "tie_word_embeddings";
   std::map<std::string, ConfigField, std::less<>> fields;
+  if (outer != nullptr && outer->contains(tied)) fields.emplace(tied, field_of((*outer)[tied]));
   for (const auto& [name, value] : object.items())
     if (!value.is_null()) fields.emplace(name, field_of(value));
   return {path, std::move(fields)};
@@ -85,13 +88,9 @@ ModelConfig read_model_config(const std::string& path) {
   if (!whole.is_object())
     throw Error(fmt::format("{} is no JSON object", path), "", "--config takes the config.json of a model");
   // Models of text and images keep the sizes of the decoder in an object of its own.
-  Json decoder = whole;
   const auto inner = whole.find("text_config");
-  if (inner != whole.end() && inner->is_object()) {
-    decoder = *inner;
-    if (whole.contains("tie_word_embeddings")) decoder["tie_word_embeddings"] = whole["tie_word_embeddings"];
-  }
-  const ConfigFields config = fields_of(path, decoder);
+  const bool nested = inner != whole.end() && inner->is_object();
+  const ConfigFields config = nested ? fields_of(path, *inner, &whole) : fields_of(path, whole);
   ModelConfig read{shape_of(config), {}};
   const bool two_stacks = config.truth("is_encoder_decoder", false);
   if (two_stacks && !read.shape.parameters)
