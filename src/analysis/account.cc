@@ -16,7 +16,7 @@ namespace {
 constexpr i64 assumed_own_other =
     3 * GiB / 2;  ///< context, kernels, NCCL of one process take 0.1 to 1.5 GiB: what is over that is somebody else's
 constexpr double margin_share = 0.05;    ///< room to leave on the device: steps vary by a few per cent
-constexpr double pieces_share = 0.04;  ///< of the device: as much lies in pieces that nobody can use
+constexpr double pieces_share = 0.04;    ///< of the device: as much lies in pieces that nobody can use
 constexpr i64 unusable_free = 64 * MiB;  ///< the driver never gives out the last tens of MiB
 constexpr double context_low = 0.25 * static_cast<double>(GiB), context_high = 1.6 * static_cast<double>(GiB);
 
@@ -224,6 +224,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   const auto others = std::count_if(oom.others.begin(), oom.others.end(), [](const auto& o) { return o.pid != 0; });
   facts.set("oom.others", std::optional(sum_of(oom.others)), here);
   facts.set("oom.others_count", number(static_cast<double>(others)), here);
+  const auto uncounted = std::count_if(oom.others.begin(), oom.others.end(),
+                                       [](const auto& o) { return o.pid != 0 && o.used.count == 0; });
+  facts.set("account.uncounted", number(static_cast<double>(uncounted)), here);
   const auto own = own_other_of(oom);
   const auto external = external_of(oom);
   facts.set("account.own_other", own, here);

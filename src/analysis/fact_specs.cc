@@ -61,6 +61,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"account.oversubscribed", truth, "more is allocated than the device has: the driver spills into host memory"},
       {"account.stray_contexts", count,
        "other processes of nearly equal, context-like size: ranks of the same job on this device"},
+      {"account.uncounted", count,
+       "processes on this device of which the driver says 0 bytes: it cannot see into their container"},
       {"account.sibling", bytes, "what another rank of this job holds of this device"},
       {"account.sibling_rank", count, "that rank"},
       {"account.sibling_pid", count, "its process"},

@@ -154,4 +154,21 @@ TEST_CASE("library files", "[traceback]") {
     CHECK_FALSE(is_library_file(file));
 }
 
+TEST_CASE("processes of one job write over each other: what stands behind the message is theirs", "[traceback]") {
+  const std::string text =
+      "  File \"/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 1145, in to\n"
+      "torch.OutOfMemoryError: here\n"
+      "    return self._apply(convert)\n"
+      "  File \"/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 797, in _apply\n"
+      "    module._apply(fn)\n"
+      "torch.OutOfMemoryError: there\n";
+  CHECK(words_of(frames_at(text, "here")) ==
+        "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:1145 to |  (library)\n"
+        "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:797 _apply |  (library)\n");
+  // What has a header of its own is another failure.
+  CHECK(frames_at("torch.OutOfMemoryError: here\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\n",
+                  "here")
+            .empty());
+}
+
 }  // namespace oomdoctor
