@@ -5,7 +5,9 @@
 // processes: there only the sum of own and foreign memory outside the allocator is known. Every term keeps the slack of
 // its printed digits.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "analysis/analysis.h"
 
@@ -246,6 +248,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
                        static_cast<double>(part->slack) / static_cast<double>(all->count)),
                 here);
   };
+  if (oom.request)
+    set_true("account.request_is_power",
+             oom.request->count >= GiB && std::has_single_bit(static_cast<std::uint64_t>(oom.request->count)));
   share("account.external_share", external, oom.capacity);
   share("account.own_other_share", own, oom.capacity);
   const bool unmapped = counts_unmapped(oom);

@@ -48,6 +48,8 @@ const std::vector<FactSpec>& fact_specs() {
        "free plus unallocated minus request; below zero, no compaction could have helped"},
       {"account.allocated_share", ratio, "live tensors as a share of the device"},
       {"account.request_share", ratio, "the request as a share of the device"},
+      {"account.request_is_power", truth,
+       "the request is a power of two, and at least 1 GiB: sizes of a model multiply to it"},
       {"account.demand_share", ratio,
        "what was held and asked for as a share of the device, where nothing says what was free"},
       {"account.own_other_share", ratio, "own memory outside the allocator as a share of the device"},

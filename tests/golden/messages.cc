@@ -116,4 +116,17 @@ TEST_CASE("nine lines of growth: acceleration, unit and forecast", "[golden]") {
                     [](const ReportNote& n) { return n.text.find("10^9") != n.text.npos; }));
 }
 
+TEST_CASE("256 GiB are what sizes multiply to, 300 GiB are not", "[golden]") {
+  const auto cause = [](const std::string& asked) {
+    return read("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + asked +
+                " GiB. GPU 0 has a total capacity of 23.69 GiB of which 20.00 GiB is free. Including non-PyTorch memory, "
+                "this process has 3.60 GiB memory in use. Of the allocated memory 3.10 GiB is allocated by PyTorch, and "
+                "210.33 MiB is reserved by PyTorch but unallocated.")
+        .causes.at(0)
+        .cause;
+  };
+  CHECK(cause("256.00") == "oversized_step");
+  CHECK(cause("300.11") == "bogus_request");
+}
+
 }  // namespace oomdoctor
