@@ -260,16 +260,30 @@ i64 margin_of(i64 capacity) { return whole_number(model_memory::margin_share * s
 
 bool fits(const Budget& budget, i64 capacity) { return budget.total.count <= capacity - margin_of(capacity); }
 
-std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i64 capacity) {
-  RunShape tried = run;
-  tried.batch = 1;
-  const Budget one = budget_of(model, tried);
-  const bool grows = std::any_of(one.terms.begin(), one.terms.end(), [](const Term& term) { return term.with_batch; });
-  if (!one.missing.empty() || !grows) return std::nullopt;
-  return greatest(0, most_batch, [&](i64 batch) {
-    tried.batch = batch;
-    return fits(budget_of(model, tried), capacity);
+namespace {
+
+/// The largest value of one size of the run that fits.
+std::optional<i64> largest(const ModelShape& model, RunShape run, std::optional<i64> RunShape::*size, bool Term::*grows,
+                           i64 most, i64 capacity) {
+  run.*size = 1;
+  const Budget one = budget_of(model, run);
+  const bool any = std::any_of(one.terms.begin(), one.terms.end(), [&](const Term& term) { return term.*grows; });
+  if (!one.missing.empty() || !any) return std::nullopt;
+  return greatest(0, most, [&](i64 value) {
+    run.*size = value;
+    return fits(budget_of(model, run), capacity);
   });
+}
+
+}  // namespace
+
+std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i64 capacity) {
+  return largest(model, run, &RunShape::batch, &Term::with_batch, most_batch, capacity);
+}
+
+std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity) {
+  constexpr i64 most_tokens = i64{1} << 27;
+  return largest(model, run, &RunShape::sequence, &Term::with_sequence, most_tokens, capacity);
 }
 
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity) {

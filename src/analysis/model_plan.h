@@ -32,6 +32,8 @@ bool fits(const Budget& budget, i64 capacity);
 /// The largest micro-batch that fits, 0 when none does; nullopt where the budget is incomplete or no term grows with
 /// it.
 std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i64 capacity);
+/// The same for the tokens of a sample, with the batch as it is.
+std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity);
 /// Data-parallel ranks over which ZeRO-3 or FSDP makes the run fit with nothing else changed; nullopt: no number does.
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity);
 /// The cheapest set of changes for a run that does not fit. Such as change the result are taken only where others do

@@ -41,6 +41,7 @@ MemoryEstimate estimate_of(const EstimateRequest& request) {
   }
   const i64 capacity = *estimate.capacity;
   estimate.largest_batch = largest_batch(request.model, request.run, capacity);
+  estimate.longest_sequence = longest_sequence(request.model, request.run, capacity);
   if (fits(estimate.budget, capacity)) return estimate;
   estimate.plan = plan_of(request.model, request.run, capacity);
   if (request.run.work == Work::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);

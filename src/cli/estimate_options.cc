@@ -240,6 +240,11 @@ void read_card(const Arguments& arguments, MemoryEstimate& said) {
     said.capacity = model.bytes();
     return;
   }
+  if (const auto model = find_gpu_model(*typed)) {  // as drivers print it
+    said.card = model->name;
+    said.capacity = model->bytes();
+    return;
+  }
   const auto unit = std::min(typed->find_first_not_of("0123456789.,"), typed->size());
   const auto word = std::min(typed->find_first_not_of(' ', unit), typed->size());
   const auto size = read_bytes(typed->substr(0, unit), typed->substr(word));

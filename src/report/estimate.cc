@@ -121,7 +121,10 @@ std::string outcome_words(const Page& page, std::string_view outcome) {
 std::string batch_words(const MemoryEstimate& estimate) {
   if (!estimate.largest_batch) return "";
   if (*estimate.largest_batch == 0) return "; no micro-batch fits as it is";
-  return fmt::format("; the largest micro-batch that fits is {}", count_text(*estimate.largest_batch));
+  std::string text = fmt::format("; the largest micro-batch that fits is {}", count_text(*estimate.largest_batch));
+  if (estimate.longest_sequence.value_or(0) > 0)
+    text += fmt::format(", the longest sequence {} tokens", count_text(*estimate.longest_sequence));
+  return text;
 }
 
 /// Without a card there is nothing to fit: what is needed, and which cards have it.

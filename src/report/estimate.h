@@ -19,7 +19,8 @@ struct MemoryEstimate {
   std::optional<i64> capacity;  ///< absent: no card was named
   std::vector<std::string> cards_that_hold;
   Budget budget;
-  std::optional<i64> largest_batch;  ///< that fits; 0: none
+  std::optional<i64> largest_batch;     ///< that fits; 0: none
+  std::optional<i64> longest_sequence;  ///< tokens, with the batch as it is; 0: none
   std::optional<i64> ranks;          ///< over which it fits, with nothing else changed
   std::optional<Plan> plan;          ///< where it does not fit
 };

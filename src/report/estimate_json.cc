@@ -60,6 +60,7 @@ std::string estimate_json(const MemoryEstimate& estimate) {
   });
   if (budget.host) object["host"] = term_json(*budget.host);
   if (estimate.largest_batch) object["largest_batch"] = *estimate.largest_batch;
+  if (estimate.longest_sequence) object["longest_sequence"] = *estimate.longest_sequence;
   if (estimate.plan)
     object["plan"] = {{"fits", estimate.plan->fits}, {"changes", list(estimate.plan->changes, change_json)}};
   if (estimate.ranks) object["ranks_with_zero_3"] = *estimate.ranks;

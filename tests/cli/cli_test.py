@@ -596,6 +596,13 @@ class Estimate(Case):
             self.assertEqual(self.run_here("estimate", *words).returncode, status, words)
             self.assertEqual(self.estimate(*words)["outcome"], outcome, words)
 
+    def test_a_card_may_be_named_as_the_driver_names_it(self):
+        self.config()
+        words = ["--config", "config.json", "--batch", "1", "--seq", "512"]
+        for printed, short in (("NVIDIA A100-SXM4-80GB", "A100-80GB"), ("Tesla T4", "T4"),
+                               ("NVIDIA GeForce RTX 4090", "RTX-4090")):
+            self.assertEqual(self.estimate(*words, "--card", printed), self.estimate(*words, "--card", short))
+
     def test_what_fits_comes_with_its_largest_batch(self):
         self.config()
         words = ["--config", "config.json", "--seq", "2048", "--lora-rank", "16", "--card", "H100"]

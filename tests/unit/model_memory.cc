@@ -390,6 +390,14 @@ TEST_CASE("the largest batch fits with the margin, the next one does not", "[mod
   run.batch = *largest + 1;
   CHECK_FALSE(fits(budget_of(model, run), card));
   CHECK(largest_batch(model, run, 20 * GiB) == 0);
+  const auto longest = longest_sequence(model, run, card);
+  REQUIRE(longest);
+  RunShape tried = run;
+  tried.sequence = *longest;
+  CHECK(fits(budget_of(model, tried), card));
+  tried.sequence = *longest + 1;
+  CHECK_FALSE(fits(budget_of(model, tried), card));
+  CHECK(longest_sequence(model, run, 20 * GiB) == 0);
   CHECK_FALSE(largest_batch(of_parameters(7'000'000'000), run, card));
 }
 
