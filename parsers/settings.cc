@@ -185,8 +185,20 @@ consteval Pattern row(std::string_view example) {
                          .aside = true});
 }
 
+void train_batch_size(const Match& m, Sink& sink) { sink.setting("batch_size", m[1]); }
+
 constexpr Pattern patterns[] = {
     row<"batch_size", "batch_size", Kind::count>("Namespace(batch_size=16, lr=0.0001)"),
+    // Of a command line: in DeepSpeed's configuration the same key is the batch of all ranks together.
+    checked(Pattern{.name = "settings/train_batch_size",
+                    .anchor = "--train_batch_size",
+                    .second_anchor = "--train-batch-size",
+                    .regex = R"(--train[_-]batch[_-]size[ =]{1,3}['"]?(\d{1,7})(?!\.?\d|[A-Za-z_%]))",
+                    .captures = 1,
+                    .example = "+ accelerate launch train_dreambooth_lora.py --train_batch_size=2",
+                    .emit = train_batch_size,
+                    .takes = is_configuration,
+                    .aside = true}),
     row<"per_device_train_batch_size", "batch_size", Kind::count>("per_device_train_batch_size=4,"),
     row<"micro_batch_size", "batch_size", Kind::count>("  micro_batch_size ................................ 2"),
     row<"local_batch_size", "batch_size", Kind::count>("local_batch_size = 8"),
