@@ -172,6 +172,11 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
       facts.set("settings.checkpointing", Value{true}, here);
+    // DeepSpeed keeps the code of its third stage apart.
+    if (facts.find("settings.zero_stage") == nullptr &&
+        std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.find("zero/stage3.py") != std::string::npos; }))
+      facts.set("settings.zero_stage", Value{Number{3, 0}}, here);
     if (incident->evidence.excerpt.find("rocm_driver") != std::string::npos)
       facts.set("platform.rocm", Value{true}, here);
     const bool same_words = agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // others kept old ones
