@@ -279,7 +279,8 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (oom.request && oom.free) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
     // Of a nearly full device the last part lies in pieces: that nobody got it tells of no limit.
-    const i64 pieces = oom.capacity ? static_cast<i64>(pieces_share * static_cast<double>(oom.capacity->count)) : 0;
+    const i64 pieces =
+        oom.capacity && !oom.limit ? static_cast<i64>(pieces_share * static_cast<double>(oom.capacity->count)) : 0;
     const i64 clear = std::max({unusable_free, oom.request->count / 20, pieces - oom.request->count});
     set_true("account.free_beyond_request", oom.free->count >= saturated_sum(oom.request->count, clear));
     if (oom.unallocated && !unmapped)
