@@ -186,6 +186,13 @@ bool starts_late(const Case& story, const Incident& incident) {
   return first.value_or(0) > early_steps;
 }
 
+/// Between the first step that the log shows of this run and its last one lie more than a few: it got on.
+bool got_on(const Case& story, const Incident& incident) {
+  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
+  const std::optional<i64> last = incident.when.step ? incident.when.step : story.last_step;
+  return first && last && *last - *first > few_steps;
+}
+
 bool was_resumed(const Case& story) { return story.remark_counts.contains("run/resumed"); }
 
 /// Its own traceback; where the log begins too late for that, the one of another rank that failed over the same
@@ -216,7 +223,7 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
   const bool early = progress_of(story, incident) <= few_steps && log_begins_with_run(story) &&
-                     (!starts_late(story, incident) || was_resumed(story));
+                     (!starts_late(story, incident) || was_resumed(story)) && !got_on(story, incident);
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";

@@ -124,4 +124,18 @@ TEST_CASE("a shell's word for a killed child is known in other languages", "[pro
   }
 }
 
+TEST_CASE("two printed steps that lie far apart are none of the first", "[programs]") {
+  const auto phase = [](const std::string& steps) {
+    return diagnose({{"job.log",
+                      steps +
+                          "Traceback (most recent call last):\n  File \"/home/u/train.py\", line 88, in <module>\n"
+                          "    loss.backward()\n" +
+                          failure}})
+        .incidents.at(0)
+        .phase;
+  };
+  CHECK(phase("step 1 | loss 2.5\n") == "first_step");
+  CHECK(phase("step 100 | loss 2.5\nstep 200 | loss 2.4\n") == "backward");
+}
+
 }  // namespace oomdoctor
