@@ -1,5 +1,6 @@
 // Which program it is, by words that stand in no other one's log: launchers, loggers, modules of a command line.
 //
+// Programs whose step lines have a parser of their own are known by it: no word of theirs is looked for on every line.
 // They are names, not findings: what a program is by its traceback or its own message counts more, and the log of a
 // training may name an engine that helps it.
 #include "parse/literal.h"
@@ -63,20 +64,12 @@ constexpr Pattern patterns[] = {
     word<"program", "Isaac">("programs/physx", "[carb.gym", "[Error] [carb.gym.plugin] Gym cuda error: out of memory"),
     word<"program", "ManiSkill">("programs/mani_skill", "mani_skill", "+ python -m mani_skill.examples.demo"),
     word<"program", "Genesis">("programs/genesis", "[Genesis]", "[Genesis] [10:02:11] [INFO] Building scene"),
-    word<"program", "detectron2">("programs/detectron2", "d2.engine",
-                                  "[03/01 10:02:11 d2.engine.train_loop]: Starting"),
-    word<"program", "OpenMMLab">("programs/mmengine", "mmengine - ",
-                                 "2025/03/01 10:02:11 - mmengine - INFO - Epoch(train)"),
-    word<"program", "OpenMMLab">("programs/mmdet", "mmdet - ",
-                                 "2025-03-01 10:02:11,318 - mmdet - INFO - Epoch [1][50]"),
     word<"program", "nnU-Net">("programs/nnunet", "nnUNet", "+ nnUNetv2_train 7 3d_fullres 0"),
     word<"program", "ultralytics">("programs/ultralytics", "Ultralytics ",
                                    "Ultralytics 8.3.40 Python-3.11 torch-2.5.1 CUDA:0"),
     word<"program", "ultralytics">("programs/yolov5", "YOLOv5 ", "YOLOv5 v7.0-389 Python-3.10 torch-2.4.1 CUDA:0"),
     word<"program", "verl">("programs/verl", "actor_rollout_ref.",
                             "+ python -m verl.trainer.main_ppo actor_rollout_ref.model.path=m"),
-    word<"program", "Axolotl">("programs/axolotl", "[axolotl.",
-                               "[2025-03-01 10:02:11,318] [INFO] [axolotl.train] starting"),
     word<"program", "LLaMA-Factory">("programs/llamafactory", "llamafactory",
                                      "[INFO|2025-03-01] llamafactory.hparams.parser:406"),
     word<"program", "fairseq">("programs/fairseq", "fairseq_cli",

@@ -87,12 +87,21 @@ bool has_own_steps(const Program& program) {
   return program.work == Program::Work::paints || program.work == Program::Work::boosts;
 }
 
+const Program* program_of_name(std::string_view name) {
+  const auto named =
+      std::find_if(programs.begin(), programs.end(), [&](const Program& program) { return program.name == name; });
+  return named == programs.end() ? nullptr : &*named;
+}
+
 const Program* program_named(const Case& story, std::string_view setting) {
   const auto printed = story.settings.find(setting);
-  if (printed == story.settings.end()) return nullptr;
-  const auto named = std::find_if(programs.begin(), programs.end(),
-                                  [&](const Program& program) { return program.name == printed->second.value; });
-  return named == programs.end() ? nullptr : &*named;
+  return printed == story.settings.end() ? nullptr : program_of_name(printed->second.value);
+}
+
+const Program* program_of_lines(const Case& story) {
+  for (const ParserOfProgram& known : parsers_of_programs)
+    if (story.coverage.by_parser.contains(known.parser)) return program_of_name(known.program);
+  return nullptr;
 }
 
 /// By its own message, by its files in the traceback, or by words of its log: those of an engine where nothing shows
@@ -112,7 +121,9 @@ const Program* program_of(const Case& story, const Incident& incident) {
   const bool steps = story.first_step && engine != nullptr && !has_own_steps(*engine);
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
-  return engine != nullptr && !steps && !trains ? engine : program_named(story, "program");
+  if (engine != nullptr && !steps && !trains) return engine;
+  const Program* program = program_named(story, "program");
+  return program != nullptr ? program : program_of_lines(story);
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {

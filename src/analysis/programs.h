@@ -59,6 +59,18 @@ inline constexpr auto programs = std::to_array<Program>({
     {"Gaussian splatting", "", "/gsplat/", Program::Work::trains},
 });
 
+/// Programs that the parser of their lines names.
+struct ParserOfProgram {
+  std::string_view parser, program;
+};
+inline constexpr auto parsers_of_programs = std::to_array<ParserOfProgram>({{"mmlab", "OpenMMLab"},
+                                                                            {"detectron2", "detectron2"},
+                                                                            {"axolotl", "Axolotl"},
+                                                                            {"fairseq", "fairseq"},
+                                                                            {"torchtitan", "torchtitan"},
+                                                                            {"verl", "verl"},
+                                                                            {"yolo", "ultralytics"}});
+
 constexpr bool is_engine(Program::Work work) {
   return work == Program::Work::serves || work == Program::Work::runs || work == Program::Work::paints ||
          work == Program::Work::boosts;

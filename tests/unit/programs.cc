@@ -58,8 +58,10 @@ TEST_CASE("an engine is told the next value on the side that helps", "[programs]
 }
 
 TEST_CASE("a program gets its own knobs, and a simulator fewer worlds", "[programs]") {
-  CHECK(says(settings_of("[03/01 10:02:11 d2.engine.train_loop]: Starting training from iteration 0\n" + failure),
-             "SOLVER.IMS_PER_BATCH"));
+  CHECK(
+      says(settings_of("[03/01 10:02:11 d2.utils.events]:  eta: 3:41:02  iter: 19  total_loss: 1.82  max_mem: 9021M\n" +
+                       failure),
+           "SOLVER.IMS_PER_BATCH"));
   const std::string worlds = settings_of("+ python ppo.py --num_envs=512\n[mani_skill] building\n" + failure);
   CHECK(says(worlds, "num_envs=256"));
 }
