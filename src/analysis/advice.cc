@@ -17,6 +17,8 @@ constexpr double shared_memory =
     16.0 * static_cast<double>(
                GiB);  ///< fits tens of workers with prefetched image batches; the default of containers is 64 MiB
 
+constexpr double most_of_it = 0.5;  ///< of the device: what PyTorch's counters and settings reach is the smaller part
+constexpr double several = 2;       ///< processes, ranks
 constexpr double least_weight_bytes = 0.5;  ///< of a parameter: four bits, and nothing kept beside it
 
 double round_up(double value, double unit) { return std::ceil(value / unit) * unit; }
@@ -78,6 +80,15 @@ void advice_facts(Facts& facts) {
   facts.set("advice.batch_key", Value{key_of("settings.batch_size", "batch_size", facts)});
   facts.set("advice.accumulation_key", Value{key_of("settings.accumulation", "gradient_accumulation_steps", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
+  const auto share_of_outside = [&] {
+    const auto outside = facts.number("account.own_other"), whole = facts.number("oom.capacity");
+    return outside && whole ? *outside / *whole : 0;
+  };
+  facts.set("advice.request_alone", Value{facts.number("account.request_share").value_or(0) > 1});
+  facts.set("advice.outside_pytorch", Value{share_of_outside() >= most_of_it});
+  facts.set("advice.unseen_ranks",
+            Value{facts.number("account.uncounted").value_or(0) >= several &&
+                  (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});
   facts.set("advice.blind", Value{facts.text("oom.agent") == "driver" && facts.is_false("oom.has_numbers") &&
                                   facts.find("run.trains") == nullptr});
   const auto get = [&](std::string_view name) { return facts.number(name); };
@@ -97,7 +108,10 @@ void advice_facts(Facts& facts) {
   const bool works = facts.is_true("run.trains") || (get("settings.batch_size") && !facts.is_false("run.trains"));
   const bool in_step = works && !facts.is_true("phase.load") && !facts.is_true("phase.optimizer_init") &&
                        get("account.request_share").value_or(0) <= 1;
-  if (const auto allocated = get("oom.allocated"), request = get("oom.request"); in_step && allocated && request) {
+  // What a sleeping engine had given back is counted by the allocator and not on the device.
+  auto allocated = get("oom.allocated");
+  if (const auto process = get("oom.process"); facts.is_true("account.unmapped_pool") && process) allocated = process;
+  if (const auto request = get("oom.request"); in_step && allocated && request) {
     const double weights = get("settings.parameters").value_or(0) * least_weight_bytes;
     if (*allocated + *request > weights)
       set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});

@@ -54,6 +54,9 @@ constexpr Formula formulas[] = {
     {"advice.activations", "allocated + request − static"},
     {"advice.activations_most", "allocated + request − half a byte × parameters, where their number is known"},
     {"advice.static", "last value of live tensors between steps; the first one of a run that leaks"},
+    {"advice.request_alone", "request > capacity"},
+    {"advice.outside_pytorch", "own memory outside PyTorch ≥ half of the capacity"},
+    {"advice.unseen_ranks", "two or more processes of 0 bytes beside a job of several ranks, or under DeepSpeed"},
     {"advice.blind", "a driver's refusal without sizes, in a log without a step, a traceback or the name of a program"},
     {"advice.independent_of_step",
      "the device nearly full before, or a quarter of it given at start; or request > capacity with nothing allocated; "

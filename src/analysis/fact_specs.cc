@@ -300,6 +300,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.tensorflow", truth, "TensorFlow is in use"},
       {"framework.jax", truth, "JAX is in use"},
       // Values of the prescription, computed from this log.
+      {"advice.request_alone", truth, "one request is larger than the whole device"},
+      {"advice.outside_pytorch", truth, "at least half of the device is this process's, but not PyTorch's"},
+      {"advice.unseen_ranks", truth, "processes on this device that the driver cannot see into are ranks of the job"},
       {"advice.blind", truth, "the failure has no numbers, and nothing in the log shows what the program did"},
       {"advice.independent_of_step", truth,
        "what refused does not depend on the size of a step: others had the device, or the bound is the platform's"},

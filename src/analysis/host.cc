@@ -87,6 +87,10 @@ std::size_t victims_of(const Incident& incident) {
   return pids.size();
 }
 
+bool is_most_of(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
+  return part && whole && part->count >= whole->count / 2;
+}
+
 /// What the job asked for is the limit at which a scheduler kills.
 std::optional<i64> asked_by_job(const Case& story, const Oom& oom) {
   const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
@@ -131,8 +135,10 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
                                     oom.request->count <= some_pages &&
                                     primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(story, primary));
-  if (const std::size_t victims = victims_of(primary); host && victims > 1)
-    facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
+  const std::size_t victims = host ? victims_of(primary) : 0;
+  if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
+  // Of many that died together, the one that was read first speaks for none but itself, unless most of it was its own.
+  const bool one_of_many = victims > 1 && !is_most_of(oom.process, oom.limit ? oom.limit : oom.capacity);
   const auto& frames = oom.frames;
   set_true("host.fork",
            by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
@@ -141,11 +147,11 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
-  if (host && !oom.process_name.empty()) facts.set("host.victim", Value{oom.process_name}, here);
+  if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
     set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(story, primary)));
   if (host) {
-    facts.set("host.used", oom.process, here);
+    if (!one_of_many) facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
     if (const auto asked = asked_by_job(story, oom))
       facts.set("host.limit", Bytes{*asked, 0}, {story.settings.find("job_memory")->second.evidence});

@@ -49,6 +49,7 @@ inline constexpr auto programs = std::to_array<Program>({
     {"OpenMMLab", "", "/mmcv/", Program::Work::trains},
     {"nnU-Net", "", "/nnunet", Program::Work::trains},
     {"ultralytics", "", "/ultralytics/", Program::Work::trains},
+    {"EasyR1", "", "/EasyR1/", Program::Work::trains},
     {"verl", "", "/verl/", Program::Work::trains},
     {"Axolotl", "", "/axolotl/", Program::Work::trains},
     {"LLaMA-Factory", "", "/llamafactory/", Program::Work::trains},

@@ -170,18 +170,18 @@ Truth applicability(const SettingRule& setting, const Facts& facts) {
   return place == Truth::yes && when == Truth::yes ? Truth::yes : Truth::unknown;
 }
 
+/// The lines to print: those of the places at hand, else words for any program, else what may be of another place.
 std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts) {
-  std::vector<FixSettingText> shown, doubtful;
+  std::vector<FixSettingText> own, general, doubtful;
   for (const auto& setting : rule.settings) {
     const Truth applies = applicability(setting, facts);
     if (applies == Truth::no) continue;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
-    auto& list = applies == Truth::yes ? shown : doubtful;
+    auto& list = applies != Truth::yes ? doubtful : setting.general ? general : own;
     list.push_back({setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")});
   }
-  // A setting that may be of another place is better than none.
-  return shown.empty() ? doubtful : shown;
+  return !own.empty() ? own : !general.empty() ? general : doubtful;
 }
 
 /// The fix means something to this program, and there is a line that carries it out.

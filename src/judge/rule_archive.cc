@@ -58,7 +58,7 @@ void fields(Archive& archive, CauseRule& cause) {
 
 template <typename Archive>
 void fields(Archive& archive, SettingRule& setting) {
-  archive(setting.scope, setting.place, setting.text, setting.from, setting.to, setting.when);
+  archive(setting.scope, setting.place, setting.general, setting.text, setting.from, setting.to, setting.when);
 }
 
 template <typename Archive>
@@ -75,7 +75,7 @@ void fields(Archive& archive, MythRule& myth) {
 
 template <typename Archive>
 void fields(Archive& archive, PlaceRule& place) {
-  archive(place.id, place.needs);
+  archive(place.id, place.needs, place.general);
 }
 
 template <typename Archive>

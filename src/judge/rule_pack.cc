@@ -164,7 +164,7 @@ void RulePack::add(const RuleFile& file) {
   if (file.path.substr(slash == std::string_view::npos ? 0 : slash + 1) == "places.toml") {
     for (RuleTable& place : table.tables("place")) {
       const std::string name = place.need_text("name");
-      places_.insert_or_assign(name, PlaceRule{name, place.need_condition("needs")});
+      places_.insert_or_assign(name, PlaceRule{name, place.condition("needs"), place.truth("general")});
       place.finish();
     }
     table.finish();
@@ -200,7 +200,10 @@ void RulePack::check() {
                   "add a fix for it, or say why there is none in no_fix");
   for (auto& [id, fix] : fixes_)
     for (SettingRule& setting : fix.settings)
-      if (const auto place = places_.find(setting.scope); place != places_.end()) setting.place = place->second.needs;
+      if (const auto place = places_.find(setting.scope); place != places_.end()) {
+        setting.place = place->second.needs;
+        setting.general = place->second.general;
+      }
   for (const auto& [id, fix] : fixes_)
     for (const auto& other : fix.not_with) {
       auto& back = fixes_.at(other).not_with;

@@ -58,6 +58,7 @@ struct CauseRule {
 struct SettingRule {
   std::string scope;          ///< its place
   std::optional<Expr> place;  ///< what that place needs
+  bool general = false;       ///< that place is any program's
   Phrase text, from, to;
   std::optional<Expr> when;  ///< shown only where this is true, or left out
 };
@@ -90,8 +91,9 @@ struct FixRule {
 
 /// Where settings are carried out: a program, a framework, a scheduler.
 struct PlaceRule {
-  std::string id;  ///< its name
-  Expr needs;      ///< what must be so for its settings to mean something
+  std::string id;             ///< its name
+  std::optional<Expr> needs;  ///< what must be so for its settings to mean something
+  bool general = false;       ///< words for any program: printed only where no setting of a place of its own applies
 };
 
 struct MythRule {

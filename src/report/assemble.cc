@@ -319,6 +319,8 @@ class Assembler {
     const auto text = [](const Bytes& b) { return bytes_text(b.count); };
     const Location at = location(in.evidence);
     const std::string where = place_of(at);
+    if (const auto victims = analysis_.facts.number("host.victims"); victims && !analysis_.facts.find("host.used"))
+      return fmt::format("{} processes killed at once ({})", *victims, where);
     if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty())
       return fmt::format("{} ({})", host, where);
     if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
@@ -494,7 +496,8 @@ class Assembler {
     const bool alive = v.outcome == "no_oom" || (v.outcome == "ended_otherwise" && is_growing_risk());
     if (alive && (is_growing_risk() || analysis_.facts.is_true("run.scarce"))) v.outcome = "at_risk";
     if (analysis_.runs.last().ending) v.end = end_of(*analysis_.runs.last().ending);
-    const bool explained = v.outcome != "no_oom" && v.outcome != "unrecognised" && v.outcome != "ended_otherwise" && !analysis_.runs.overcome;
+    const bool explained = v.outcome != "no_oom" && v.outcome != "unrecognised" && v.outcome != "ended_otherwise" &&
+                           !analysis_.runs.overcome;
     if (explained && (v.outcome != "at_risk" || is_growing_risk())) {  // else nothing is to be explained
       v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
       if (!r.causes.empty()) {

@@ -23,11 +23,11 @@ std::string outcome_word(const Page& page, const Report& report) {
 void add_all_clear(Page& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   if (report.coverage.claimed == 0) {
-    page.text("",
-              page.paint.warning("NOTHING RECOGNISED") +
-                  fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or it is "
-                              "of a kind that oomdoctor does not read (oomdoctor list formats).",
-                              lines));
+    page.text(
+        "", page.paint.warning("NOTHING RECOGNISED") +
+                fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or it is "
+                            "of a kind that oomdoctor does not read (oomdoctor list formats).",
+                            lines));
     return;
   }
   const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
@@ -55,7 +55,7 @@ void add_verdict(Page& page, const Report& report) {
   }
   page.text("", outcome_word(page, report) + "  " + page.paint.bold(plain_line(verdict.headline)));
   if (const std::string why = plain_line(why_words(report)); !why.empty()) page.text("  why        ", why);
-  if (!report.fixes.empty()) {
+  if (!report.fixes.empty() && verdict.outcome != "ended_otherwise") {
     const ReportFix& fix = report.fixes.front();
     const std::string scope = fix.settings.empty() ? "" : plain_line(fix.settings.front().scope);
     page.text("  try first  ", plain_line(fix.title) + (fix.if_not_already ? ", if not already done" : "") +

@@ -63,6 +63,8 @@ Facts facts_of(const Message& m) {
   facts.set("oom.agent", std::string("cuda_allocator"));
   facts.set("oom.has_numbers", true);
   facts.set("oom.beyond_exabyte", false);
+  for (const auto& alien : {"advice.request_alone", "advice.outside_pytorch", "advice.unseen_ranks"})
+    facts.set(alien, false);
   facts.set("platform.alloc_conf", std::string("PYTORCH_CUDA_ALLOC_CONF"));
   facts.set("oom.capacity", m.capacity);
   facts.set("oom.free", m.free);
