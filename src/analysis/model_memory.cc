@@ -337,7 +337,7 @@ class BudgetMaker {
   }
 
   void add_logits() {
-    if (stage_ == Stage::first) return;
+    if (stage_ == Stage::first || model_.patch > 0) return;
     Inputs in;
     const double positions = run_.work == Work::generation ? in.size(run_.batch, "batch") : tokens(in);
     const auto term = [&](double bytes, double slack, std::string formula) {

@@ -282,6 +282,7 @@ std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i
 }
 
 std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity) {
+  if (model.patch > 0) return std::nullopt;  // as many as its images have
   constexpr i64 most_tokens = i64{1} << 27;
   return largest(model, run, &RunShape::sequence, &Term::with_sequence, most_tokens, capacity);
 }

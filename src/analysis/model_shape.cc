@@ -37,14 +37,19 @@ double embedding_parameters(const ModelShape& model) {
   return count_of(*model.vocabulary) * count_of(*model.hidden) * (model.tied_embeddings ? 1 : 2);
 }
 
+double patch_parameters(const ModelShape& model) {
+  constexpr double channels = 3;
+  return model.hidden ? channels * count_of(model.patch) * count_of(model.patch) * count_of(*model.hidden) : 0;
+}
+
 std::optional<i64> parameters_of(const ModelShape& model) {
   if (model.parameters) return model.parameters;
   const auto matrices = matrices_of(model);
-  if (!matrices || model.irregular || !model.layers || !model.vocabulary) return std::nullopt;
+  if (!matrices || model.irregular || !model.layers || (!model.vocabulary && model.patch == 0)) return std::nullopt;
   const double hidden = count_of(*model.hidden);
   double layer = 2 * hidden;  // two norms
   for (const Matrix& matrix : *matrices) layer += matrix.in * matrix.out;
-  return whole_number(embedding_parameters(model) + count_of(*model.layers) * layer + hidden);
+  return whole_number(embedding_parameters(model) + patch_parameters(model) + count_of(*model.layers) * layer + hidden);
 }
 
 std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, AdapterTargets targets) {

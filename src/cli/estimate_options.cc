@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analysis/gpu_models.h"
+#include "analysis/model_plan.h"
 #include "base/error.h"
 #include "cli/model_config.h"
 #include "report/words.h"
@@ -22,7 +23,10 @@ constexpr i64 most_pixels = 1'000'000;  // of a side of an image
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
-const Choices<Work> works = {{"train", Work::training}, {"evaluate", Work::evaluation}, {"generate", Work::generation}};
+const Choices<Work> works = {{"train", Work::training},
+                             {"evaluate", Work::evaluation},
+                             {"generate", Work::generation},
+                             {"inference", Work::generation}};
 const Choices<Precision> precisions = {{"fp32", Precision::fp32},
                                        {"amp", Precision::autocast},
                                        {"mixed", Precision::mixed},
@@ -114,9 +118,14 @@ void read_model(const Arguments& arguments, ModelShape& model) {
   model.tied_embeddings = model.tied_embeddings || arguments.has("tied");
 }
 
-/// "1024x768/28".
-i64 tokens_of_image(const std::string& text) {
+struct Image {
   i64 width = 0, height = 0, patch = 0;
+  i64 tokens() const { return image_tokens(width, height, patch); }
+};
+
+/// "1024x768/28".
+Image read_image(const std::string& text) {
+  Image image;
   const char *at = text.data(), *end = at + text.size();
   const auto number = [&](i64& into, char behind) {
     const auto [stop, error] = std::from_chars(at, end, into);
@@ -125,17 +134,16 @@ i64 tokens_of_image(const std::string& text) {
     at = good && behind != 0 ? stop + 1 : stop;
     return good;
   };
-  if (!number(width, 'x') || !number(height, '/') || !number(patch, 0))
+  if (!number(image.width, 'x') || !number(image.height, '/') || !number(image.patch, 0))
     throw Error(fmt::format("--image cannot be '{}'", text), "",
                 "it is WIDTHxHEIGHT/PATCH in pixels, as in 1024x768/28");
-  return image_tokens(width, height, patch);
+  return image;
 }
 
 void read_run(const Arguments& arguments, RunShape& run) {
   run.work = choice(arguments, "task", works).value_or(Work::training);
   run.batch = count(arguments, "batch", most_samples);
   run.sequence = count(arguments, "seq", most_samples);
-  for (const auto& image : arguments.all("image")) run.image_tokens += tokens_of_image(image);
   run.accumulation = count(arguments, "accumulation", most_samples);
   run.precision = choice(arguments, "precision", precisions);
   run.optimizer = choice(arguments, "optimizer", optimizers);
@@ -156,6 +164,19 @@ void read_run(const Arguments& arguments, RunShape& run) {
   run.adapter_rank = count(arguments, "lora-rank", most_adapter_rank);
   run.adapter_targets = choice(arguments, "lora-targets", targets).value_or(AdapterTargets::all_linear);
   run.quantisation = choice(arguments, "bits", quantisations).value_or(Quantisation::none);
+}
+
+/// A model that is given images and no words is one of images alone: its sequence is their patches and a class token.
+void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, RunShape& run) {
+  for (const auto& text : arguments.all("image")) {
+    const Image image = read_image(text);
+    run.image_tokens += image.tokens();
+    if (!model.vocabulary && !run.sequence) model.patch = image.patch;
+  }
+  if (run.image_tokens == 0) run.image_tokens = of_config;
+  if (model.patch == 0) return;
+  if (!run.sequence) run.sequence = 1;
+  if (run.work == Work::generation) run.work = Work::evaluation;
 }
 
 /// What says nothing, or contradicts itself, is not computed.
@@ -179,6 +200,7 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
     value = usual;
     said.push_back(std::move(words));
   };
+  if (model.patch > 0) said.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
   fill(run.attention, Attention::flash, "SDPA or FlashAttention");
   if (run.work != Work::training) {
@@ -188,7 +210,7 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
   fill(run.precision, Precision::mixed, "mixed precision with fp32 master weights");
   fill(run.optimizer, Optimizer::adam, "AdamW");
   fill(run.checkpointing, Checkpointing::none, "no checkpointing");
-  fill(run.loss, Loss::plain, "a loss on whole logits");
+  if (model.patch == 0) fill(run.loss, Loss::plain, "a loss on whole logits");
   if (!run.data_parallel && !run.tensor_parallel && !run.pipeline_parallel && !run.context_parallel) {
     said.emplace_back("one device");
     if (!run.accumulation) said.emplace_back("several passes to a step");
@@ -219,7 +241,44 @@ std::string run_words(const RunShape& run) {
   text += fmt::format(", {} × ", *run.batch);
   text += run.sequence ? fmt::format("{} tokens", *run.sequence + run.image_tokens) : "an unknown number of tokens";
   if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);
-  return text + " in a pass";
+  text += " in a pass";
+  const i64 ranks = run.data_parallel.value_or(1);
+  if (run.accumulation)
+    text +=
+        fmt::format(", {} {} on {}: {} samples a step", *run.accumulation, *run.accumulation == 1 ? "pass" : "passes",
+                    plural(ranks, "rank", "ranks"), *run.batch * *run.accumulation * ranks);
+  return text;
+}
+
+/// Divides the samples of a step into passes, so that their number is kept exactly; in passes of one sample where no
+/// micro-batch was said.
+void split_samples(i64 samples, RunShape& run) {
+  if (run.accumulation || run.work != Work::training)
+    throw Error("--global-batch is of a training without --accumulation, which follows from it", "");
+  const i64 ranks = run.data_parallel.value_or(1), of_rank = samples / ranks, batch = run.batch.value_or(1);
+  if (samples % ranks != 0)
+    throw Error(fmt::format("a global batch of {} cannot be divided over {} ranks", samples, ranks), "");
+  if (of_rank % batch != 0)
+    throw Error(fmt::format("{} samples of a rank cannot be divided into micro-batches of {}", of_rank, batch), "");
+  run.batch = batch;
+  run.accumulation = of_rank / batch;
+}
+
+/// The largest micro-batch that fits and divides the samples of a rank; 1 where none does.
+void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
+  const i64 samples = *run.batch * *run.accumulation;
+  const auto split = [&](i64 batch) {
+    RunShape with = run;
+    with.batch = batch;
+    with.accumulation = samples / batch;
+    return with;
+  };
+  const i64 most = largest_batch(model, run, capacity).value_or(1);
+  for (i64 batch = std::min(most, samples); batch > 1; --batch) {
+    if (samples % batch != 0 || !fits(budget_of(model, split(batch)), capacity)) continue;
+    run = split(batch);
+    return;
+  }
 }
 
 /// Names are compared by letters and digits: "a100 80gb" is A100-80GB.
@@ -284,10 +343,12 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"optimizer", 0, "NAME", "AdamW (default), AdamW-8bit, SGD, SGD-momentum, Lion, Adafactor, Adafactor-momentum",
          names_of(optimizers)},
         {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", names_of(checkpointings)}},
-       {{"task", 0, "TASK", "train (default), evaluate, generate", names_of(works)},
+       {{"task", 0, "TASK", "train (default), evaluate, generate or inference", names_of(works)},
         {"attention", 0, "HOW", "sdpa or flash (default), eager", names_of(attentions)},
         {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
         {"accumulation", 0, "N", "passes before an optimizer step"},
+        {"global-batch", 0, "N",
+         "samples of a step over all ranks and passes; without --batch, the largest micro-batch that fits is taken"},
         {"loss", 0, "HOW", "plain (default), fused (compiled or in place), chunked (Liger, Cut Cross-Entropy)",
          names_of(losses)},
         {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
@@ -313,16 +374,23 @@ EstimateRequest estimate_request_of(const Arguments& arguments) {
     throw Error(fmt::format("'estimate' takes options only, and '{}' is none", arguments.words.front()), "",
                 "see oomdoctor estimate --help");
   EstimateRequest request;
+  i64 image_of_config = 0;
   if (const auto path = arguments.value("config")) {
     ModelConfig config = read_model_config(*path);
     request.model = config.shape;
+    image_of_config = config.image_tokens;
     request.said.notes = std::move(config.notes);
   }
   read_model(arguments, request.model);
   read_run(arguments, request.run);
+  read_images(arguments, image_of_config, request.model, request.run);
   check(request.model, request.run);
   read_card(arguments, request.said);
+  const auto samples = count(arguments, "global-batch", most_samples);
+  const bool free_batch = samples && !request.run.batch && request.said.capacity;
+  if (samples) split_samples(*samples, request.run);
   request.said.assumed = assume(request.model, request.run);
+  if (free_batch) grow_batch(*request.said.capacity, request.model, request.run);
   request.said.model = model_words(request.model);
   request.said.run = run_words(request.run);
   return request;

@@ -91,7 +91,12 @@ ModelConfig read_model_config(const std::string& path) {
   const auto inner = whole.find("text_config");
   const bool nested = inner != whole.end() && inner->is_object();
   const ConfigFields config = nested ? fields_of(path, *inner, &whole) : fields_of(path, whole);
-  ModelConfig read{shape_of(config), {}};
+  ModelConfig read{shape_of(config), 0, {}};
+  const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});
+  if (side && patch && !read.shape.vocabulary) {
+    read.shape.patch = *patch;
+    read.image_tokens = image_tokens(*side, *side, *patch);
+  }
   const bool two_stacks = config.truth("is_encoder_decoder", false);
   if (two_stacks && !read.shape.parameters)
     throw Error(fmt::format("{} describes an encoder with a decoder of a family that is not known", path), "",

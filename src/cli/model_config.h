@@ -10,6 +10,7 @@ namespace oomdoctor::cli {
 
 struct ModelConfig {
   ModelShape shape;
+  i64 image_tokens = 0;            ///< of the one image that a model of images takes
   std::vector<std::string> notes;  ///< what the shape leaves out
 };
 

@@ -560,6 +560,29 @@ class Estimate(Case):
         words = ["--config", "config.json", "--task", "generate", "--precision", "bf16", "--batch", "1", "--seq", "128"]
         self.assertEqual(self.terms(*words)["weights"] / 2 - 6738415616, 303507456)
 
+    def test_a_model_of_images_alone_has_patches_and_no_logits(self):
+        sizes = ["--layers", "12", "--hidden", "768", "--heads", "12", "--image", "224x224/16", "--batch", "64", "--attention", "eager"]
+        estimate = self.estimate(*sizes)
+        terms = {term["id"]: term["bytes"] for term in estimate["terms"]}
+        self.assertEqual(estimate["missing"], [])
+        self.assertNotIn("logits", terms)
+        self.assertEqual(terms["activations"], 34 * 64 * 197 * 768 * 12)
+        self.assertEqual(terms["scores"], 5 * 64 * 197 * 197 * 12 * 12)
+        self.assertAlmostEqual(terms["weights"] / 2 / 85.8e6, 1, delta=0.005)
+        (self.folder / "config.json").write_text(json.dumps({"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12,
+                "num_attention_heads": 12, "intermediate_size": 3072, "image_size": 224, "patch_size": 16}))
+        read = self.terms("--config", "config.json", "--batch", "64", "--attention", "eager")
+        self.assertEqual(read["activations"], terms["activations"])
+        self.assertNotIn("key_value_cache", self.terms(*sizes, "--task", "inference"))
+
+    def test_a_global_batch_is_kept_exactly(self):
+        words = ["--params", "8B", "--layers", "32", "--hidden", "4096", "--heads", "32", "--kv-heads", "8", "--intermediate", "14336",
+                 "--gated", "--vocab", "128256", "--seq", "2048", "--dp", "8", "--zero", "3", "--checkpointing", "full", "--card", "80GiB"]
+        self.assertIn("8 × 2048 tokens in a pass, 8 passes on 8 ranks: 512 samples a step",
+                      self.run_here("estimate", *words, "--global-batch", "512").stdout)
+        self.assertIn("4 × 2048 tokens in a pass, 16 passes on 8 ranks: 512 samples a step",
+                      self.run_here("estimate", *words, "--global-batch", "512", "--batch", "4").stdout)
+
     def test_an_option_beside_a_config_has_the_last_word(self):
         self.config()
         self.assertEqual(self.terms("--config", "config.json", "--params", "7B")["weights"], 14 * 10**9)
@@ -644,6 +667,10 @@ class Estimate(Case):
                 (["--params", "7B", "--card", "0GiB"], "--card cannot be '0GiB'", ""),
                 (["--params", "7B", "--image", "10x"], "--image cannot be '10x'",
                  "it is WIDTHxHEIGHT/PATCH in pixels, as in 1024x768/28"),
+                (["--params", "7B", "--global-batch", "9", "--dp", "2"], "a global batch of 9 cannot be divided over 2 ranks", ""),
+                (["--params", "7B", "--global-batch", "9", "--batch", "2"],
+                 "9 samples of a rank cannot be divided into micro-batches of 2", ""),
+                (["--params", "7B", "--global-batch", "8", "--accumulation", "2"], "--global-batch is of a training without --accumulation, which follows from it", ""),
                 (["--params", "7B", "--zero", "2"], "--zero needs ranks to shard over", "say how many: --dp 8"),
                 (["--params", "7B", "--offload", "all"], "--offload all needs --zero 3", ""),
                 (["--params", "7B", "--bits", "4"], "quantised weights cannot be trained", ""),
