@@ -81,7 +81,8 @@ void advice_facts(Facts& facts) {
   facts.set("advice.accumulation_key", Value{key_of("settings.accumulation", "gradient_accumulation_steps", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
   const auto share_of_outside = [&] {
-    const auto outside = facts.number("account.own_other"), whole = facts.number("oom.capacity");
+    const auto outside = facts.number("account.own_other"),
+               whole = facts.number(facts.find("oom.capacity") != nullptr ? "oom.capacity" : "oom.limit");
     return outside && whole ? *outside / *whole : 0;
   };
   facts.set("advice.request_alone", Value{facts.number("account.request_share").value_or(0) > 1});

@@ -55,7 +55,7 @@ constexpr Formula formulas[] = {
     {"advice.activations_most", "allocated + request − half a byte × parameters, where their number is known"},
     {"advice.static", "last value of live tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
-    {"advice.outside_pytorch", "own memory outside PyTorch ≥ half of the capacity"},
+    {"advice.outside_pytorch", "own memory outside PyTorch ≥ half of the capacity, or of the limit where that alone is known"},
     {"advice.unseen_ranks", "two or more processes of 0 bytes beside a job of several ranks, or under DeepSpeed"},
     {"advice.blind", "a driver's refusal without sizes, in a log without a step, a traceback or the name of a program"},
     {"advice.independent_of_step",

@@ -183,6 +183,7 @@ const std::vector<FactSpec>& fact_specs() {
        "some pages were refused: a limit on mappings or addresses does that, not full memory"},
       {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all of its parent's memory once more"},
+      {"host.item", truth, "an allocation failed while the job's data set made one item"},
       {"host.loader", truth, "data loader workers are in use"},
       {"host.python", truth, "what was killed is a Python program"},
       {"host.grows", truth, "host memory grows without a bound",

@@ -72,6 +72,13 @@ bool uses_loader(const Case& story, const Incident& incident) {
          incident.oom.process_name.starts_with("pt_data") || incident.oom.process_name.starts_with("pt_main");
 }
 
+/// The job's own data set makes one of its items.
+bool makes_item(const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [](const Frame& f) { return !f.library && f.function == "__getitem__"; });
+}
+
 /// Processes that one sweep of the kernel killed: its lines are reports of one incident.
 std::size_t victims_of(const Incident& incident) {
   static constexpr std::string_view words = "Killed process ";
@@ -135,6 +142,7 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
                                     oom.request->count <= some_pages &&
                                     primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(story, primary));
+  set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
   const std::size_t victims = host ? victims_of(primary) : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
   // Of many that died together, the one that was read first speaks for none but itself, unless most of it was its own.
