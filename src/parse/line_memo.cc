@@ -9,21 +9,28 @@ constexpr std::size_t max_shapes = 2048, remembered = 1 << 16;
 /// A form is found sooner where a line of just these lengths was met before. Half of the slots stay free, so that the
 /// first one asked is mostly it.
 constexpr std::size_t slots = 1 << 14, max_used = slots / 2;
+constexpr std::size_t max_text = 2 << 20;  ///< bytes of lines that are kept to be compared, of a thread
 
 }  // namespace
 
-LineMemo::Slot& LineMemo::slot(const LineHash& hash) {
-  for (std::size_t i = hash.first % slots;; i = (i + 1) % slots)
-    if (slots_[i].shape == nullptr || slots_[i].hash == hash) return slots_[i];
+LineMemo::Slot& LineMemo::slot(const Key& key) {
+  for (std::size_t i = key.hash.first % slots;; i = (i + 1) % slots) {
+    const Slot& slot = slots_[i];
+    if (slot.shape == nullptr || (slot.key.hash == key.hash && is_same_but_digits(slot.key.text, key.text)))
+      return slots_[i];
+  }
 }
 
-void LineMemo::fill(const LineHash& hash, const LineShape* shape, bool by_form) {
-  if (used_ == max_used) return;
-  slot(hash) = {hash, shape, by_form};
+void LineMemo::fill(const Key& key, const LineShape* shape, bool by_form) {
+  if (used_ == max_used || text_bytes_ >= max_text) return;
+  Slot& free = slot(key);
+  if (free.shape != nullptr) return;
+  free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form};
+  text_bytes_ += key.text.size();
   ++used_;
 }
 
-bool LineMemo::has_room() const { return shapes_.size() < max_shapes && used_ < max_used; }
+bool LineMemo::has_room() const { return shapes_.size() < max_shapes && used_ < max_used && text_bytes_ < max_text; }
 
 bool LineMemo::met_before(const LineHash& hash) {
   std::uint64_t& met = met_[hash.first % remembered];
@@ -31,33 +38,34 @@ bool LineMemo::met_before(const LineHash& hash) {
 }
 
 /// Nothing where no line of another length has the same, or none was met.
-std::optional<LineHash> LineMemo::form_of(std::string_view line) {
+std::optional<LineMemo::Key> LineMemo::form_of(std::string_view line) {
   if (line.size() <= line_front) return std::nullopt;
   const LineHash front = digit_free_hash(line.substr(0, line_front));
   front_ = front.first % remembered;
   if (!fronts_[front_] && !(has_room() && met_before(front))) return std::nullopt;
   if (!runs_.find(line) || runs_.first_free() == line.size()) return std::nullopt;
-  LineHash form = runs_.form_hash();
-  form.first = ~form.first;  // no line has it, whose own hash its form's may be
-  return form;
+  const std::string_view form = runs_.form();
+  Key key{digit_free_hash(form), form};
+  key.hash.first = ~key.hash.first;  // no line is looked for there, whose own text its form's may be
+  return key;
 }
 
 KnownShape LineMemo::find(std::string_view line) {
   wanted_ = false;
   if (line.size() > DigitRuns::longest_line) return {};
   if (slots_.empty()) slots_.resize(slots), met_.resize(remembered), fronts_.resize(remembered);
-  hash_ = digit_free_hash(line);
-  const Slot& known = slot(hash_);
+  line_ = {digit_free_hash(line), line};
+  const Slot& known = slot(line_);
   if (known.shape != nullptr && known.by_form) runs_.find(line);
   if (known.shape != nullptr) return {known.shape, known.by_form ? &runs_ : nullptr};
   form_ = form_of(line);
   if (form_) {
     if (const LineShape* shape = slot(*form_).shape) {
-      fill(hash_, shape, true);
+      fill(line_, shape, true);
       return {shape, &runs_};
     }
   }
-  wanted_ = has_room() && met_before(form_ ? *form_ : hash_);
+  wanted_ = has_room() && met_before(form_ ? form_->hash : line_.hash);
   return {};
 }
 
@@ -66,7 +74,7 @@ void LineMemo::keep(LineShape shape, Lengths lengths) {
   wanted_ = false;
   const bool by_form = form_ && lengths == Lengths::alike;
   if (by_form) fronts_[front_] = true;
-  fill(by_form ? *form_ : hash_, &shapes_.emplace_back(std::move(shape)), by_form);
+  fill(by_form ? *form_ : line_, &shapes_.emplace_back(std::move(shape)), by_form);
 }
 
 }  // namespace oomdoctor

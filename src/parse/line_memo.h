@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -74,20 +75,25 @@ class LineMemo {
   void keep(LineShape shape, Lengths lengths);
 
  private:
-  struct Slot {
+  /// A line or a form, and where it is looked for. Its bytes are compared: a log may be made so that hashes agree.
+  struct Key {
     LineHash hash;
+    std::string_view text;
+  };
+  struct Slot {
+    Key key;
     const LineShape* shape = nullptr;
     bool by_form = false;  ///< of another line of this one's form
   };
-  Slot& slot(const LineHash& hash);
-  void fill(const LineHash& hash, const LineShape* shape, bool by_form);
+  Slot& slot(const Key& key);
+  void fill(const Key& key, const LineShape* shape, bool by_form);
   bool has_room() const;
   bool met_before(const LineHash& hash);
-  std::optional<LineHash> form_of(std::string_view line);
+  std::optional<Key> form_of(std::string_view line);
 
   DigitRuns runs_;
-  LineHash hash_;                 ///< of the line asked for
-  std::optional<LineHash> form_;  ///< of its form, where lines of other lengths have the same
+  Key line_;                 ///< asked for
+  std::optional<Key> form_;  ///< of it, where lines of other lengths have the same; its text is in runs_
   bool wanted_ = false;
   std::vector<std::uint64_t> met_;  ///< by hash: the rest of the hash of the last one met
   std::size_t front_ = 0;           ///< of the line asked for: a number for its first bytes
@@ -95,6 +101,8 @@ class LineMemo {
   std::vector<Slot> slots_;         ///< made when the first line is asked for
   std::size_t used_ = 0;            ///< of them
   std::deque<LineShape> shapes_;
+  std::deque<std::string> texts_;  ///< of the keys in slots
+  std::size_t text_bytes_ = 0;
 };
 
 }  // namespace oomdoctor

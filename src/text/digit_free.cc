@@ -73,6 +73,28 @@ LineHash hash(const char* text, std::size_t size) {
   return state.end();
 }
 
+bool same(const char* a, const char* b, std::size_t size) {
+  constexpr std::size_t block = 32;
+  const hn::CappedTag<std::uint8_t, block> d;
+  const auto zero = hn::Set(d, '0'), nine = hn::Set(d, 9);
+  const auto digit_free = [&](const char* from) HWY_ATTR {
+    const auto bytes = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(from));
+    const auto value = hn::Sub(bytes, zero);
+    return hn::IfThenElse(hn::Eq(hn::Min(value, nine), value), zero, bytes);
+  };
+  const auto differ = [&](const char* x, const char* y)
+                          HWY_ATTR { return !hn::AllTrue(d, hn::Eq(digit_free(x), digit_free(y))); };
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t at = 0;
+  for (; at + lanes <= size; at += lanes)
+    if (differ(a + at, b + at)) return false;
+  if (at == size) return true;
+  char rest_a[block] = {}, rest_b[block] = {};
+  std::memcpy(rest_a, a + at, size - at);
+  std::memcpy(rest_b, b + at, size - at);
+  return !differ(rest_a, rest_b);
+}
+
 }  // namespace oomdoctor::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -80,8 +102,13 @@ HWY_AFTER_NAMESPACE();
 namespace oomdoctor {
 
 HWY_EXPORT(hash);
+HWY_EXPORT(same);
 
 LineHash digit_free_hash(std::string_view line) { return HWY_DYNAMIC_DISPATCH(hash)(line.data(), line.size()); }
+
+bool is_same_but_digits(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && HWY_DYNAMIC_DISPATCH(same)(a.data(), b.data(), a.size());
+}
 
 }  // namespace oomdoctor
 #endif

@@ -7,13 +7,15 @@
 
 namespace oomdoctor {
 
-/// 128 bits: that two of the few thousand lines that are ever compared share them does not happen.
+/// For finding, not for proof: whoever wants two lines to share theirs can make them.
 struct LineHash {
   std::uint64_t first = 0, second = 0;
   bool operator==(const LineHash&) const = default;
 };
 
-/// The same for two lines exactly when they differ in their digits alone, on every machine of this kind.
+/// The same for two lines that differ in their digits alone, on every machine of this kind.
 LineHash digit_free_hash(std::string_view line);
+/// Whether two lines differ in their digits alone.
+bool is_same_but_digits(std::string_view a, std::string_view b);
 
 }  // namespace oomdoctor

@@ -103,11 +103,10 @@ std::size_t DigitRuns::first_free() const {
   return line_.size();
 }
 
-LineHash DigitRuns::form_hash() const {
-  std::array<char, longest_line> form;
+std::string_view DigitRuns::form() {
   std::size_t size = 0, from = 0;
   const auto keep_to = [&](std::size_t to) {
-    std::memcpy(form.data() + size, line_.data() + from, to - from);
+    std::memcpy(form_.data() + size, line_.data() + from, to - from);
     size += to - from;
   };
   for (std::size_t w = line_front / 64; w <= line_.size() / 64; ++w) {
@@ -120,9 +119,9 @@ LineHash DigitRuns::form_hash() const {
       while (from < line_.size() && is_digit(line_[from])) ++from;
     }
   }
-  if (from == 0) return digit_free_hash(line_);
+  if (from == 0) return line_;
   keep_to(line_.size());
-  return digit_free_hash({form.data(), size});
+  return {form_.data(), size};
 }
 
 FormPlace DigitRuns::place_of(std::size_t at) const {
@@ -135,10 +134,13 @@ FormPlace DigitRuns::place_of(std::size_t at) const {
 std::size_t DigitRuns::at(FormPlace place) const {
   if (place.runs == 0) return place.behind;
   std::size_t left = place.runs, w = 0;
-  for (std::size_t here; (here = static_cast<std::size_t>(std::popcount(ends_[w]))) < left; ++w) left -= here;
+  const std::size_t last = line_.size() / 64;
+  for (std::size_t here; w <= last && (here = static_cast<std::size_t>(std::popcount(ends_[w]))) < left; ++w)
+    left -= here;
+  if (w > last) return line_.size();
   std::uint64_t word = ends_[w];
   while (--left > 0) word &= word - 1;
-  return w * 64 + static_cast<std::size_t>(std::countr_zero(word)) + place.behind;
+  return std::min(w * 64 + static_cast<std::size_t>(std::countr_zero(word)) + place.behind, line_.size());
 }
 
 }  // namespace oomdoctor

@@ -30,8 +30,9 @@ class DigitRuns {
   /// more than one number. Then there is nothing to be asked for. The line must stay where it is.
   bool find(std::string_view line);
 
-  /// The same for all lines of one form.
-  LineHash form_hash() const;
+  /// The line without all but the first digit of its free runs: lines of one form differ in the digits of theirs alone.
+  /// It stays until the next line is looked at.
+  std::string_view form();
   /// Where the first free run begins; the size of the line where there is none.
   std::size_t first_free() const;
 
@@ -44,6 +45,7 @@ class DigitRuns {
   // Bits by place: the bit i % 64 of word i / 64 is byte i.
   static constexpr std::size_t words = longest_line / 64 + 1;
   std::string_view line_;
+  std::array<char, longest_line> form_;
   std::array<std::uint64_t, words + 1> digits_;
   std::array<std::uint64_t, words> begins_, ends_;  ///< first digits of runs, and what follows their last ones
 };

@@ -12,7 +12,7 @@ constexpr std::size_t most_parameters = 64;
 /// A refresh is a hundredth of its screen; what shows far more than it sends is no capture, and must not fill the disk.
 constexpr std::size_t most_shown = 1 << 20, most_shown_share = 256;
 
-/// The `i`-th parameter of a sequence; `otherwise` where it is absent or no number.
+/// The `i`-th parameter of a sequence, at most a screen's columns; `otherwise` where it is absent or no number.
 std::size_t parameter(std::string_view text, std::size_t i, std::size_t otherwise) {
   for (; i > 0; --i) {
     const std::size_t next = text.find(';');
@@ -20,7 +20,9 @@ std::size_t parameter(std::string_view text, std::size_t i, std::size_t otherwis
     text.remove_prefix(next + 1);
   }
   std::size_t value = 0;
-  return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc{} ? value : otherwise;
+  const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+  if (error == std::errc::result_out_of_range) return most_columns;
+  return error == std::errc{} ? std::min(value, most_columns) : otherwise;
 }
 
 }  // namespace
@@ -164,8 +166,8 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
       break;
     case 'b':
       if (row != nullptr && here > 0)
-        for (std::size_t i = 0; i < std::min(n, most_columns); ++i) {
-          const std::string again = rows_[row_][column_ - 1];
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::string again = rows_[row_][here - 1];  // a copy: put() may move the row
           for (const char c : again) put(c);
         }
       break;

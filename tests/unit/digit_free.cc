@@ -5,6 +5,7 @@
 
 #include "catch.h"
 #include "every_target.h"
+#include "forged_hash.h"
 
 namespace oomdoctor {
 namespace {
@@ -28,13 +29,24 @@ TEST_CASE("lines that differ in digits alone have one hash, others have another"
       for (char& c : other)
         if (is_digit(c)) c = static_cast<char>('0' + engine() % 10);
       CHECK(digit_free_hash(line) == digit_free_hash(other));
+      CHECK(is_same_but_digits(line, other));
+      CHECK_FALSE(is_same_but_digits(line, line + "0"));
       CHECK_FALSE(digit_free_hash(line) == digit_free_hash(line + "0"));
       CHECK_FALSE(digit_free_hash(line) == digit_free_hash(line + '\0'));
       if (line.empty()) continue;
       char& c = other[engine() % other.size()];
       c = is_digit(c) ? 'x' : static_cast<char>(c ^ 0x80);
       CHECK_FALSE(digit_free_hash(line) == digit_free_hash(other));
+      CHECK_FALSE(is_same_but_digits(line, other));
     }
+  });
+}
+
+TEST_CASE("lines that were made to have one hash are told apart", "[digit_free]") {
+  testing::on_every_target([] {
+    const std::string line(96, 'a'), other = testing::with_same_hash(line);
+    CHECK(digit_free_hash(line) == digit_free_hash(other));
+    CHECK_FALSE(is_same_but_digits(line, other));
   });
 }
 

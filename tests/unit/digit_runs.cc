@@ -18,7 +18,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 LineHash form_of(const std::string& line) {
   DigitRuns runs;
   REQUIRE(runs.find(line));
-  return runs.form_hash();
+  return digit_free_hash(runs.form());
 }
 
 /// The ends of the runs of digits, found byte by byte.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "catch.h"
+#include "forged_hash.h"
 
 namespace oomdoctor {
 namespace {
@@ -53,6 +54,18 @@ TEST_CASE("a form is known for lines whose free numbers have other lengths", "[l
   }
   CHECK(memo.find(line_with("7")).shape == nullptr);     // no point
   CHECK(memo.find(line_with("7e-5")).shape == nullptr);  // an exponent
+}
+
+TEST_CASE("a line that was made to have the hash of a known one is not taken for it", "[line_memo]") {
+  LineMemo memo;
+  for (const char* number : {"1.25", "10.25", "100.5", "100.5", "100.5"}) meet(memo, line_with(number), Lengths::alike);
+  const std::string known = line_with("100.5");
+  CHECK(memo.find(known).shape != nullptr);
+  CHECK(memo.find(testing::with_same_hash(known)).shape == nullptr);
+  const std::string plain = std::string(70, 'y') + " 9 GB";
+  for (int i = 0; i < 3; ++i) meet(memo, plain, Lengths::differ);
+  CHECK(memo.find(plain).shape != nullptr);
+  CHECK(memo.find(testing::with_same_hash(plain)).shape == nullptr);
 }
 
 TEST_CASE("where lengths mean something, a shape holds for its own alone", "[line_memo]") {

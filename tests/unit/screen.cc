@@ -71,5 +71,19 @@ TEST_CASE("damaged sequences end nothing and fill nothing", "[screen]") {
   CHECK(played("\x1b", 1).empty());
 }
 
+TEST_CASE("no cell is read or written outside of its row", "[screen]") {
+  const std::string open = "\x1b[?1049h\x1b[H";
+  // The cursor stands behind the end of its row: what is repeated there is the row's last cell.
+  CHECK(played(open + "ab\x1b[1;900H\x1b[3b", 7).find('b') != std::string::npos);
+  CHECK(played(open + "\x1b[1;900H\x1b[5b", 7) == played(open, 7));
+  // Counts that wrap around are counts beyond the screen.
+  for (const std::string_view count : {"18446744073709551615", "18446744073709551616", "9223372036854775808", "1001"})
+    for (const char final_byte : {'@', 'b', 'P', 'X', 'A', 'B', 'C', 'D', 'G', 'H', 'd', 'J', 'K'}) {
+      CAPTURE(count, final_byte);
+      const std::string raw = open + "abc\x1b[1;2H\x1b[" + std::string(count) + final_byte + "z\x1b[?1049l";
+      for (const std::size_t piece : {1u, 1000u}) CHECK(played(raw, piece).size() <= 1000 * 300);
+    }
+}
+
 }  // namespace
 }  // namespace oomdoctor
