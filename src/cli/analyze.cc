@@ -1,6 +1,4 @@
 // oomdoctor analyze and merge: logs, or parts of logs that were read elsewhere, in; reports or parts out.
-#include <cstdio>
-
 #include "base/error.h"
 #include "cli/analysis.h"
 #include "cli/commands.h"
@@ -24,8 +22,7 @@ bool wants_parts(const Arguments& arguments) {
 void print_part(std::string_view line) { print(std::string(line) + '\n'); }
 
 int deliver(const Arguments& arguments, const Outputs& outputs, const Report& report) {
-  if (arguments.has("why-not") && !report.why_not)
-    std::fputs("oomdoctor: nothing failed here, so no cause was weighed\n", stderr);
+  if (arguments.has("why-not") && !report.why_not) print_note("nothing failed here, so no cause was weighed");
   outputs.write(report);
   return exit_status(report, arguments.value_or("fail-on", "error"));
 }

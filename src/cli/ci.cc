@@ -56,8 +56,7 @@ std::vector<LogSource> logs_of(const Arguments& arguments) {
   if (!arguments.words.empty()) return inputs_of(arguments.words);
   const std::vector<std::string> found = find_logs();
   const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
-  std::fputs(fmt::format("oomdoctor: no log was named; reading {}{}\n", plain_line(found.front()), more).c_str(),
-             stderr);
+  print_note(fmt::format("no log was named; reading {}{}", found.front(), more));
   return inputs_of(found);
 }
 
@@ -99,7 +98,7 @@ void tell_github(SharedReport& report, const TerminalView& view) {
     write_file(path, summary_of(report), true);
   const Writer& writer = *find_writer("github");
   if (const std::string path = environment("GITHUB_OUTPUT"); !path.empty()) set_outputs(report.of(writer), path);
-  print(writer.write(report.of(writer), view));
+  print_commands(writer.write(report.of(writer), view));
 }
 
 /// An annotation of the build, by the agent's own program; without it there is none. The same context replaces what an
@@ -131,7 +130,7 @@ void tell_buildkite(SharedReport& report, const Report& whole) {
   int status = 0;
   if (error == 0)
     while (waitpid(agent, &status, 0) < 0 && errno == EINTR) continue;
-  if (error != 0 || status != 0) std::fputs("oomdoctor: buildkite-agent made no annotation\n", stderr);
+  if (error != 0 || status != 0) print_note("buildkite-agent made no annotation");
 }
 
 }  // namespace
@@ -147,7 +146,7 @@ int run_ci(const Arguments& arguments) {
   if (system == CiSystem::github) tell_github(report, view);
   if (system == CiSystem::buildkite) tell_buildkite(report, whole);
   const Writer& terminal = *find_writer("terminal");
-  print(without_workflow_commands(terminal.write(report.of(terminal), view)));
+  print(terminal.write(report.of(terminal), view));
   return exit_status(whole, arguments.value_or("fail-on", "never"));
 }
 

@@ -9,10 +9,9 @@ CiSystem ci_system() {
     const char* variable;
     CiSystem system;
   };
-  constexpr Sign signs[] = {{"GITHUB_ACTIONS", CiSystem::github},
-                            {"GITLAB_CI", CiSystem::gitlab},
-                            {"BUILDKITE", CiSystem::buildkite},
-                            {"JENKINS_URL", CiSystem::jenkins}};
+  constexpr Sign signs[] = {{"GITHUB_ACTIONS", CiSystem::github}, {"GITLAB_CI", CiSystem::gitlab},
+                            {"BUILDKITE", CiSystem::buildkite},   {"JENKINS_URL", CiSystem::jenkins},
+                            {"TF_BUILD", CiSystem::azure},        {"TEAMCITY_VERSION", CiSystem::teamcity}};
   for (const Sign& sign : signs)
     if (!environment(sign.variable).empty()) return sign.system;
   return CiSystem::none;
@@ -21,7 +20,8 @@ CiSystem ci_system() {
 bool runs_in_ci() { return ci_system() != CiSystem::none || !environment("CI").empty(); }
 
 bool shows_colour(CiSystem system) {
-  return system == CiSystem::github || system == CiSystem::gitlab || system == CiSystem::buildkite;
+  return system == CiSystem::github || system == CiSystem::gitlab || system == CiSystem::buildkite ||
+         system == CiSystem::azure || system == CiSystem::teamcity;
 }
 
 }  // namespace oomdoctor::cli

@@ -3,7 +3,7 @@
 
 namespace oomdoctor::cli {
 
-enum class CiSystem { none, github, gitlab, buildkite, jenkins };
+enum class CiSystem { none, github, gitlab, buildkite, jenkins, azure, teamcity };
 
 CiSystem ci_system();
 

@@ -16,6 +16,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "cli/ci_system.h"
+#include "report/sink.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -101,16 +103,28 @@ bool replaced(const std::filesystem::path& path, std::string_view text) {
 
 }  // namespace
 
+bool is_interactive() { return isatty(STDERR_FILENO) == 1; }
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 
 void print(std::string_view text) {
+  print_commands(runs_in_ci() ? without_workflow_commands(text) : std::string(text));
+}
+
+void print_commands(std::string_view text) {
   if (write_all(STDOUT_FILENO, text)) return;
   if (errno == EPIPE) throw BrokenPipe{};
   throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
+
+void print_error(std::string_view lines) {
+  write_all(STDERR_FILENO, runs_in_ci() ? without_workflow_commands(lines) : std::string(lines));
+}
+
+void print_note(std::string_view note) { print_error(fmt::format("oomdoctor: {}\n", plain_line(note))); }
 
 void write_file(const std::filesystem::path& path, std::string_view text, bool append) {
   if (!append && replaced(path, text)) return;

@@ -13,12 +13,19 @@ namespace oomdoctor::cli {
 /// The reader of standard output went away: nothing to report, the program ends with success.
 struct BrokenPipe {};
 
-/// Throws BrokenPipe or Error.
+/// Text to standard output: in a CI job no line of it is a command. Throws BrokenPipe or Error.
 void print(std::string_view text);
+/// The same for text that is made of commands, and of nothing that somebody else wrote as it stands.
+void print_commands(std::string_view text);
+/// To standard error, and never a failure: whole lines as they are, or "oomdoctor: …".
+void print_error(std::string_view lines);
+void print_note(std::string_view note);
 /// Adds to the end of a file, or replaces it: a reader sees the old text or the whole new one, never a part. Devices,
 /// pipes and files that cannot be replaced (a mount point as /dev/termination-log is one) are written in place. Throws
 /// Error.
 void write_file(const std::filesystem::path& path, std::string_view text, bool append = false);
+
+bool is_interactive();  ///< somebody sits in front of standard error
 
 std::string environment(const char* name);  ///< "" when unset
 

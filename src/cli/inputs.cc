@@ -12,13 +12,15 @@
 
 #include "base/error.h"
 #include "base/natural_order.h"
+#include "cli/ci_system.h"
+#include "cli/console.h"
+#include "parse/user_formats.h"
 
 namespace oomdoctor::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* own_formats = ".oomdoctor.toml";
 constexpr std::array<std::string_view, 9> log_suffixes = {".log",  ".out",   ".err", ".txt", ".csv",
                                                           ".json", ".jsonl", ".gz",  ".zst"};
 
@@ -125,7 +127,13 @@ std::vector<std::string> format_files_of(const Arguments& arguments) {
   std::vector<std::string> files = arguments.all("format-file");
   for (const auto& file : files)
     if (!fs::exists(file, error)) refuse_missing(file);
-  if (files.empty() && fs::is_regular_file(own_formats, error)) files.emplace_back(own_formats);
+  if (!files.empty() || fs::symlink_status(own_formats, error).type() == fs::file_type::not_found) return files;
+  if (runs_in_ci())
+    print_note(fmt::format("{} is not read in a CI job unless --format-file names it", own_formats));
+  else if (fs::is_symlink(own_formats, error))
+    print_note(fmt::format("{} is a link, and is not read", own_formats));
+  else if (fs::is_regular_file(own_formats, error))
+    files.emplace_back(own_formats);
   return files;
 }
 

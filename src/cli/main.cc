@@ -1,9 +1,9 @@
 // oomdoctor: why a training job ran out of memory, and what to do.
 #include <csignal>
-#include <cstdio>
 #include <exception>
 
 #include "base/error.h"
+#include "cli/ci_system.h"
 #include "cli/console.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -18,7 +18,7 @@ constexpr int could_not_work = 2;
 
 int run(const std::vector<std::string>& typed) {
   if (typed.empty()) {
-    std::fputs(general_help().c_str(), stderr);
+    print_error(general_help());
     return could_not_work;
   }
   if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") {
@@ -38,15 +38,22 @@ int run(const std::vector<std::string>& typed) {
   return command.run(arguments);
 }
 
-void print_error(const Error& error) {
-  std::string text = "oomdoctor: " + plain_line(error.what()) + '\n';
+/// The place in a file is shown to who sits in front of it: a log of a CI job is no place for what a file holds.
+std::string excerpt_of(const Error& error) {
+  if (!is_interactive() || runs_in_ci()) return "";
+  std::string text;
   for (std::string_view rest = error.excerpt(); !rest.empty();) {
     const auto end = std::min(rest.find('\n'), rest.size());
     text += "  " + plain_line(rest.substr(0, end)) + '\n';
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  return text;
+}
+
+void print(const Error& error) {
+  std::string text = "oomdoctor: " + plain_line(error.what()) + '\n' + excerpt_of(error);
   if (!error.help().empty()) text += "  " + plain_line(error.help()) + '\n';
-  std::fputs(text.c_str(), stderr);
+  print_error(text);
 }
 
 int guarded_run(const std::vector<std::string>& typed) {
@@ -55,9 +62,9 @@ int guarded_run(const std::vector<std::string>& typed) {
   } catch (const BrokenPipe&) {
     return 0;
   } catch (const Error& error) {
-    print_error(error);
+    print(error);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "oomdoctor: this should not have happened: %s\n", plain_line(error.what()).c_str());
+    print_note(std::string("this should not have happened: ") + error.what());
   }
   return could_not_work;
 }

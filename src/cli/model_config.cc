@@ -3,36 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/small_file.h"
 #include "cli/model_parameters.h"
 
 namespace oomdoctor::cli {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::uintmax_t most_bytes =
-    1 << 20;  // configs are a few kilobytes; a checkpoint is not to be read by mistake
-
-std::string text_of(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) throw Error(fmt::format("there is no file {}", path));
-  if (!std::filesystem::is_regular_file(path, error)) throw Error(fmt::format("{} is no file", path));
-  if (std::filesystem::file_size(path, error) > most_bytes)
-    throw Error(fmt::format("{} is too large for a model's config", path), "", "--config takes its config.json");
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) throw Error(fmt::format("cannot read {}", path));
-  return text;
-}
 
 ConfigField field_of(const Json& value) {
   // An integer that does not fit 63 bits is read as a float or as unsigned: no size either way.
@@ -84,7 +67,7 @@ ModelShape shape_of(const ConfigFields& config) {
 }  // namespace
 
 ModelConfig read_model_config(const std::string& path) {
-  const Json whole = Json::parse(text_of(path), nullptr, false);
+  const Json whole = Json::parse(read_small_file(path), nullptr, false);
   if (!whole.is_object())
     throw Error(fmt::format("{} is no JSON object", path), "", "--config takes the config.json of a model");
   // Models of text and images keep the sizes of the decoder in an object of its own.

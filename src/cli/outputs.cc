@@ -45,9 +45,11 @@ Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inp
   if (!prints) printed_ = find_writer(arguments.value_or("format", "terminal"));
 }
 
-/// In a CI job's log a line that is for people must be no command; the other formats go to programs.
 void Outputs::print_text(const Writer& writer, const std::string& text) {
-  print(writer.name == "terminal" && runs_in_ci() ? without_workflow_commands(text) : text);
+  if (writer.commands)
+    print_commands(text);
+  else
+    print(text);
 }
 
 void Outputs::write(const Report& whole) const {

@@ -1,10 +1,8 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
-
+#include "cli/console.h"
 #include "report/words.h"
 
 namespace oomdoctor::cli {
@@ -16,10 +14,10 @@ constexpr const char* erase_line = "\r\x1b[K";
 
 }  // namespace
 
-ProgressLine::ProgressLine() : next_(Clock::now() + patience), terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine() : next_(Clock::now() + patience), terminal_(is_interactive()) {}
 
 ProgressLine::~ProgressLine() {
-  if (shown_) std::fputs(erase_line, stderr);
+  if (shown_) print_error(erase_line);
 }
 
 void ProgressLine::show(const Progress& progress) {
@@ -27,7 +25,7 @@ void ProgressLine::show(const Progress& progress) {
   next_ = Clock::now() + between;
   shown_ = true;
   const auto done = static_cast<std::int64_t>(progress.done), all = static_cast<std::int64_t>(progress.all);
-  std::fputs(fmt::format("{}read {} of {} logs", erase_line, count_text(done), count_text(all)).c_str(), stderr);
+  print_error(fmt::format("{}read {} of {} logs", erase_line, count_text(done), count_text(all)));
 }
 
 }  // namespace oomdoctor::cli

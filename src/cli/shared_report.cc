@@ -1,8 +1,6 @@
 #include "cli/shared_report.h"
 
-#include <fmt/format.h>
-
-#include <cstdio>
+#include "cli/console.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -28,8 +26,7 @@ const Report& SharedReport::of(const Writer& writer) {
   auto& made = made_[static_cast<std::size_t>(how)];
   if (!made) {
     made = redact(report_, how);
-    if (!made->counts.empty())
-      std::fputs(fmt::format("oomdoctor: redacted {}\n", redaction_words(*made)).c_str(), stderr);
+    if (!made->counts.empty()) print_note("redacted " + redaction_words(*made));
   }
   return made->report;
 }

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include "base/edit_distance.h"
+#include "base/error.h"
+#include "base/small_file.h"
 #include "judge/rule_table.h"
 
 namespace oomdoctor {
@@ -146,12 +146,6 @@ std::string nearest_id(std::string_view word, const Rules& rules) {
   return nearest.empty() ? std::string{} : "did you mean " + nearest + "?";
 }
 
-std::string read_whole(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(path.string() + ": cannot be read");
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 void RulePack::add(const RuleFile& file) {
@@ -227,8 +221,9 @@ void RulePack::add_folder(const std::string& folder) {
   std::vector<fs::path> paths;
   for (const char* kind : {"causes", "fixes", "myths"}) {
     if (!fs::is_directory(fs::path(folder) / kind, error)) continue;
-    for (const auto& entry : fs::directory_iterator(fs::path(folder) / kind))
-      if (entry.path().extension() == ".toml") paths.push_back(entry.path());
+    for (fs::directory_iterator it(fs::path(folder) / kind, error), end; !error && it != end; it.increment(error))
+      if (it->path().extension() == ".toml") paths.push_back(it->path());
+    if (error) throw Error(folder + '/' + kind + ": " + error.message());
   }
   if (const fs::path places = fs::path(folder) / "places.toml"; fs::is_regular_file(places, error))
     paths.push_back(places);
@@ -236,7 +231,7 @@ void RulePack::add_folder(const std::string& folder) {
     throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/ and myths/");
   std::sort(paths.begin(), paths.end());
   for (const auto& path : paths) {
-    const std::string text = read_whole(path), name = path.generic_string();
+    const std::string text = read_small_file(path.string()), name = path.generic_string();
     add({name, text});
   }
   check();

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <fstream>
-#include <iterator>
 
 #include "base/edit_distance.h"
 #include "base/error.h"
+#include "base/small_file.h"
 #include "parse/format_notation.h"
 #include "parse/gauge.h"
 #include "parse/scanner.h"
@@ -153,10 +152,7 @@ UserFormats::~UserFormats() = default;
 UserFormats::UserFormats(UserFormats&&) noexcept = default;
 
 void UserFormats::add_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(path + ": cannot be read", {}, "a format file is TOML with a [[format]] for each line format");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  add(path, text);
+  add(path, read_small_file(path, path == own_formats ? Links::refuse : Links::follow));
 }
 
 void UserFormats::add(std::string_view path, std::string_view text) {

@@ -22,6 +22,10 @@
 
 namespace oomdoctor {
 
+/// The file that is read in the working directory where no other is named. Whoever made the directory made it, so that
+/// it is never followed to another place.
+inline constexpr const char* own_formats = ".oomdoctor.toml";
+
 class UserFormats {
  public:
   /// The user's formats stand beside these; see DeclaredMemory for a line that both take.

@@ -89,6 +89,24 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
+/// White space as .NET knows it, which the runners of two systems are written in.
+bool is_blank(char32_t code) {
+  return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 || code == 0x1680 ||
+         (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F ||
+         code == 0x3000;
+}
+
+/// Where the first character stands that is no white space and no mark of a byte order.
+std::size_t after_blanks(std::string_view line) {
+  std::size_t at = 0;
+  while (at < line.size()) {
+    const Utf8Char c = first_character(line.substr(at));
+    if (!c.good || !(is_blank(c.code) || c.code == 0xFEFF)) break;
+    at += c.size;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::string plain_line(std::string_view text) { return plain(text, false); }
@@ -145,11 +163,11 @@ std::string markdown_fence(std::string_view text, std::string_view language) {
 std::string without_workflow_commands(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const auto end = std::min(text.find_first_of("\n\r"), text.size() - 1) + 1;
     std::string line(text.substr(0, end));
     text.remove_prefix(end);
-    const auto start = line.find_first_not_of(" \t");
-    if (start != std::string::npos && line.compare(start, 2, "::") == 0) line.insert(start + 1, " ");
+    const std::size_t start = after_blanks(line);
+    if (line.compare(start, 2, "::") == 0) line.insert(start + 1, " ");
     for (const std::string_view command : {"##[", "##vso[", "##teamcity["})
       replace_all(line, command, "# #" + std::string(command.substr(2)));
     for (const std::string_view header : {"--- ", "+++ ", "~~~ ", "^^^ "})

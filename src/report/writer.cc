@@ -22,7 +22,7 @@ const std::vector<Writer>& writers() {
       {"html", "html", "a page that opens offline: charts, settings to copy, all evidence",
        [](const Report& report, const TerminalView&) { return html_text(report); }},
       {"github", "github.txt", "workflow commands that annotate lines on GitHub",
-       [](const Report& report, const TerminalView&) { return github_text(report); }},
+       [](const Report& report, const TerminalView&) { return github_text(report); }, false, true},
       {"sarif", "sarif", "SARIF 2.1.0, for code scanning",
        [](const Report& report, const TerminalView& view) { return sarif_text(report, view.folder); }},
       {"junit", "junit.xml", "test results: a case for each rank or log",

@@ -96,6 +96,42 @@ TomlNode broken_header(std::string_view text) {
   return place;
 }
 
+/// Where a key of more parts than any file needs stands. Each part is a table inside of the one before, and toml++
+/// bounds the nesting of values alone.
+std::optional<TomlNode> endless_key(std::string_view text) {
+  constexpr std::size_t most_dots = 8;
+  TomlNode place;
+  std::size_t line_start = 0, dots = 0;
+  char quote = 0;
+  bool long_quote = false;
+  const auto is_long = [&](std::size_t at) { return text.substr(at, 3) == std::string(3, text[at]); };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++place.line;
+      line_start = i + 1, dots = 0;
+      if (!long_quote) quote = 0;
+    } else if (quote != 0) {
+      if (c == '\\' && quote == '"' && i + 1 < text.size() && text[i + 1] != '\n') ++i;
+      if (c != quote || (long_quote && !is_long(i))) continue;
+      if (long_quote) i += 2;
+      quote = 0;
+    } else if (c == '#') {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      long_quote = is_long(i);
+      if (long_quote) i += 2;
+    } else if (c == '.' && ++dots > most_dots) {
+      place.column = i - line_start + 1;
+      return place;
+    } else if (std::string_view(",=[]{}").find(c) != std::string_view::npos) {
+      dots = 0;
+    }
+  }
+  return std::nullopt;
+}
+
 std::string quoted(std::string_view key) { return '"' + std::string(key) + '"'; }
 
 }  // namespace
@@ -113,6 +149,7 @@ void TomlText::fail(const TomlNode& where, const std::string& message, const std
 }
 
 TomlNode read_toml(const TomlText& file) {
+  if (const auto place = endless_key(file.text)) file.fail(*place, "a key has too many parts", {});
   try {
     return copied(toml::parse(file.text));
   } catch (const toml::parse_error& error) {

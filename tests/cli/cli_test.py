@@ -47,6 +47,24 @@ def run(*words, stdin=None, cwd=None, environment=None, text=True):
     return subprocess.run([BINARY, *words], capture_output=True, text=text, cwd=cwd, env=clean, timeout=60, **where)
 
 
+def errors_at_terminal(*words, cwd):
+    """What somebody reads who sits in front of it: standard error is a terminal."""
+    ours, theirs = pty.openpty()
+    clean = {k: v for k, v in os.environ.items() if k != "CI" and not k.startswith("GITHUB_")}
+    with subprocess.Popen([BINARY, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd,
+                          env=clean) as running:
+        os.close(theirs)
+        text = b""
+        try:
+            while piece := os.read(ours, 4096):
+                text += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        running.wait(timeout=60)
+    return text.decode().replace("\r\n", "\n").splitlines()
+
+
 def zstd_frame(data):
     """A Zstandard frame by the letter of RFC 8878: a window of 1 MiB, blocks as they are."""
     blocks = [data[i:i + 100] for i in range(0, len(data), 100)]
@@ -480,12 +498,83 @@ class UserFormats(Case):
         done = self.run_here("analyze", "--format-file", "own.toml", "own.log")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         line = next(i for i, row in enumerate(text.splitlines(), 1) if '"MiB"' in row)
-        self.assertEqual(done.stderr.splitlines(), [f'oomdoctor: own.toml:{line}: there is no unit "Mib"',
-                '  unit    = "Mib"', "            ^", "  did you mean MiB?"])
+        title = f'oomdoctor: own.toml:{line}: there is no unit "Mib"'
+        self.assertEqual(done.stderr.splitlines(), [title, "  did you mean MiB?"])
+        self.assertEqual(errors_at_terminal("analyze", "--format-file", "own.toml", "own.log", cwd=self.folder),
+                [title, '  unit    = "Mib"', "            ^", "  did you mean MiB?"])
         self.assert_refused(["analyze", "--format-file", "owm.toml", "own.log"], "there is no file owm.toml",
                 "did you mean 'own.toml'?")
         done = self.run_here("explain", "--format-file", "own.log", "leak")
-        self.assertEqual((done.returncode, done.stderr.splitlines()[1]), (2, "  trainer 0.4 starts, one device"))
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1))
+        self.assertEqual(errors_at_terminal("explain", "--format-file", "own.log", "leak", cwd=self.folder)[1],
+                "  trainer 0.4 starts, one device")
+
+    def test_the_file_of_the_working_directory_leads_nowhere_else(self):
+        secret = self.folder / "environ"
+        secret.write_text("AWS_SECRET=swordfish\n")
+        own = self.folder / ".oomdoctor.toml"
+        os.mkfifo(self.folder / "fifo")
+        for target in (secret, "/proc/self/environ", "/dev/zero", self.folder / "fifo"):
+            own.symlink_to(target)
+            done = self.run_here("analyze", "fine.log")
+            self.assertEqual((done.returncode, done.stderr), (0, "oomdoctor: .oomdoctor.toml is a link, and is not read\n"))
+            self.assert_refused(["analyze", "--format-file", ".oomdoctor.toml", "fine.log"],
+                                ".oomdoctor.toml is a link, and is not followed")
+            own.unlink()
+        os.mkfifo(own)
+        done = self.run_here("analyze", "fine.log")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assert_refused(["analyze", "--format-file", ".oomdoctor.toml", "fine.log"], ".oomdoctor.toml is no file")
+
+    def test_it_is_not_read_in_a_ci_job_unless_named(self):
+        (self.folder / ".oomdoctor.toml").write_text("AWS_SECRET=swordfish\n")
+        for system in ({"CI": "true"}, {"GITHUB_ACTIONS": "true"}, {"TF_BUILD": "True"}, {"TEAMCITY_VERSION": "2025.1"}):
+            done = self.run_here("analyze", "fine.log", environment=system)
+            self.assertEqual(done.returncode, 0, system)
+            self.assertIn("not read in a CI job unless --format-file names it", done.stderr)
+        done = self.run_here("analyze", "--format-file", ".oomdoctor.toml", "fine.log", environment={"CI": "true"})
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn("swordfish", done.stdout + done.stderr)
+
+    def test_a_hostile_file_is_refused(self):
+        deep = ".".join(["a"] * 30000)
+        for text, message in ((deep + " = 1\n", "own.toml:1: a key has too many parts"),
+                              ("[" + deep + "]\n", "own.toml:1: a key has too many parts"),
+                              ("x = '''\n'''\n" + deep.replace(".", " . ") + " = 1\n", "own.toml:3: a key has too many parts"),
+                              ("\0" * (2 << 20), "own.toml is longer than 1 MiB")):
+            (self.folder / "own.toml").write_text(text)
+            self.assert_refused(["analyze", "--format-file", "own.toml", "own.log"], message)
+        rules = self.folder / "rules" / "causes"
+        rules.mkdir(parents=True)
+        (rules / "own.toml").write_text(deep + " = 1\n")
+        self.assert_refused(["analyze", "--rules", "rules", "own.log"], "rules/causes/own.toml:1: a key has too many parts")
+
+
+class Commands(Case):
+    """In the log of a CI job nothing that others wrote begins a line as a command does."""
+    BEGINS = re.compile("^[\\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*::|##\\[|##vso\\[|##teamcity\\[")
+    JOB = {"GITHUB_ACTIONS": "true", "CI": "true"}
+
+    def assert_inert(self, done):
+        for line in re.split("[\n\r]", done.stdout + done.stderr):
+            self.assertIsNone(self.BEGINS.search(line), line)
+
+    def test_names_and_texts_are_no_commands_on_either_stream(self):
+        commands = ("::error::x", "##[error]x", "##vso[task.setvariable variable=x]y", "##teamcity[buildStatus]")
+        for name in (blank + command.replace("/", "_") for command in commands for blank in ("", "\u00a0", "\u3000 ", "\u2003")):
+            for words in (["analyze", name], ["ci", name], ["explain", name], ["list", name], ["compare", name, name],
+                          [name], ["analyze", "--format", name, "fine.log"], ["analyze", "--output", name, "fine.log"],
+                          ["analyze", "--format-file", name, "fine.log"], ["help", name], ["estimate", "--params", name],
+                          ["merge", name], ["analyze", "--why-not", name, "fine.log"]):
+                self.assert_inert(self.run_here(*words, environment=self.JOB))
+            log = self.folder / (name + ".log")
+            log.write_text(FAILED.replace("step 1 loss", name + "\nstep 1 loss").replace("loss.backward()", name))
+            for words in (["analyze", log.name], ["analyze", "--format", "markdown", log.name], ["ci", "--color", "never"],
+                          ["analyze", "-v", "--width", "40", log.name], ["explain", "leak", log.name]):
+                done = self.run_here(*words, environment={"CI": "true"})
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                self.assert_inert(done)
+            log.unlink()
 
 
 LLAMA = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
@@ -694,7 +783,7 @@ class Estimate(Case):
         refused('{"hidden_size": %s}' % ("[" * 100000 + "]" * 100000), "config.json: hidden_size cannot be an array")
         refused('{"hidden_size": 64, "is_encoder_decoder": true}',
                 "config.json describes an encoder with a decoder of a family that is not known")
-        refused(" " * 2**21, "config.json is too large for a model's config")
+        refused(" " * 2**21, "config.json is longer than 1 MiB")
 
 
 class Knowledge(Case):

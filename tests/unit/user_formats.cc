@@ -272,7 +272,7 @@ TEST_CASE("a file that is no TOML, is empty, or is not there") {
         "my.toml:1: \"format\" must be a list of tables\nformat = 3\n         ^\nwrite [[format]]");
   CHECK(told(replaced(by_form, "\"MiB\"", "3")) == "my.toml:5: \"unit\" must be a text\nunit    = 3\n          ^\n");
   UserFormats user(all_parsers());
-  CHECK_THROWS_WITH(user.add_file("no/such.toml"), "no/such.toml: cannot be read");
+  CHECK_THROWS_WITH(user.add_file("no/such.toml"), "there is no file no/such.toml");
 }
 
 TEST_CASE("a hostile line costs a user's format no more than a bounded search") {

@@ -1,0 +1,51 @@
+#include "base/small_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t longest = 1 << 20;
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) close(number);
+  }
+};
+
+[[noreturn]] void refuse(const std::string& path, int error) {
+  if (error == ENOENT) throw Error("there is no file " + path);
+  if (error == ELOOP) throw Error(path + " is a link, and is not followed");
+  throw Error("cannot read " + path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+std::string read_small_file(const std::string& path, Links links) {
+  // Without O_NONBLOCK a pipe that nobody writes to would never open.
+  const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
+  const Descriptor file{open(path.c_str(), flags)};
+  if (file.number < 0) refuse(path, errno);
+  struct stat status {};
+  if (fstat(file.number, &status) != 0) refuse(path, errno);
+  if (!S_ISREG(status.st_mode)) throw Error(path + " is no file");
+  std::string text;
+  char piece[1 << 14];
+  for (ssize_t got; (got = read(file.number, piece, sizeof piece)) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(path, errno);
+    text.append(piece, static_cast<std::size_t>(got));
+    if (text.size() > longest) throw Error(path + " is longer than 1 MiB", "", "is it the right file?");
+  }
+  return text;
+}
+
+}  // namespace oomdoctor
