@@ -101,7 +101,14 @@ void tell_vulkan(const Match& m, Sink& sink) {
 }
 void tell_ggml_error(const Match& m, Sink& sink) { bare(m, sink, "cuda"); }
 
+void for_cache(const Match&, Sink& sink) { sink.remark("for/kv_cache"); }
+
 constexpr Pattern patterns[] = {
+    checked({.name = "llama_cpp/kv_cache",
+             .anchor = "failed to allocate buffer for kv cache",
+             .example = "llama_kv_cache_init: failed to allocate buffer for kv cache",
+             .emit = for_cache,
+             .aside = true}),
     checked({.name = "llama_cpp/metal",
              .anchor = "Insufficient Memory",
              .second_anchor = "kIOGPUCommandBuffer",

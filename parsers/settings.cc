@@ -253,6 +253,7 @@ constexpr Pattern patterns[] = {
     row<"torch_compile", "compiled", Kind::truth>("torch_compile=True,"),
     row<"use_cuda_graph", "cuda_graphs", Kind::truth>("use_cuda_graph=True"),
     row<"enable_cuda_graph", "cuda_graphs", Kind::truth>("  enable_cuda_graph ............................... True"),
+    row<"enforce_eager", "eager", Kind::truth>("enforce_eager=True,"),
     row<"num_workers", "num_workers", Kind::count>("num_workers: 4"),
     row<"dataloader_num_workers", "num_workers", Kind::count>("dataloader_num_workers=4,"),
     row<"prefetch_factor", "prefetch_factor", Kind::count>("prefetch_factor: 2"),

@@ -25,11 +25,27 @@ void settle_runtime(const Case& story, Facts& facts) {
   facts.set("framework.tensorflow", Value{runtime->second.value == "tensorflow"}, here);
 }
 
+/// A loop of the user's own calls the model where the traceback leads from a script into it and through no trainer. The
+/// trainer's own names of settings are its own, too.
+void settle_trainer(const Case& story, const Incident* incident, Facts& facts) {
+  const auto batch = story.settings.find("batch_size");
+  if (batch != story.settings.end() && batch->second.evidence.reader.find("per_device_") != std::string::npos)
+    facts.set("framework.trainer", Value{true}, {batch->second.evidence});
+  if (facts.find("framework.trainer") != nullptr || incident == nullptr) return;
+  const auto& frames = incident->oom.frames;
+  if (facts.is_true("framework.huggingface") &&
+      std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return !f.library; }))
+    facts.set("framework.trainer", Value{false}, {incident->evidence});
+}
+
 void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   struct Mark {
     std::string_view fact, file;
   };
-  static constexpr auto marks = std::to_array<Mark>({{"framework.huggingface", "/transformers/"},
+  static constexpr auto marks = std::to_array<Mark>({{"framework.trainer", "/transformers/trainer"},
+                                                     {"framework.trainer", "/trl/trainer/"},
+                                                     {"framework.trainer", "transformers/trainer.py"},
+                                                     {"framework.huggingface", "/transformers/"},
                                                      {"framework.huggingface", "/accelerate/"},
                                                      {"framework.lightning", "lightning"},
                                                      {"framework.deepspeed", "/deepspeed/"},
@@ -49,29 +65,32 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   parsed("framework.deepspeed", "deepspeed");
   parsed("framework.megatron", "megatron");
   parsed("framework.huggingface", "huggingface");
+  parsed("framework.trainer", "huggingface");
   parsed("framework.serving", "serving");
   parsed("framework.slurm", "slurm");
   parsed("framework.kubernetes", "kubernetes");
   parsed("framework.tensorflow", "tensorflow");
   parsed("framework.jax", "xla");
   if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
+  settle_trainer(story, incident, facts);
   settle_runtime(story, facts);
 }
 
 constexpr auto training_words = std::to_array<std::string_view>(
     {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain", "backward", "grpo", "ppo"});
 constexpr auto using_words = std::to_array<std::string_view>(
-    {"inference",  "infer", "predict", "prediction", "predictor", "serve",   "server",
-     "chat",       "demo",  "convert", "export",     "quantize",  "encode",  "embed",
-     "transcribe", "fold",  "prefill", "detect",     "translate", "caption", "upscale"});
+    {"inference", "infer",   "predict",   "prediction", "predictor", "serve",    "server",     "chat",
+     "demo",      "convert", "export",    "quantize",   "encode",    "embed",    "transcribe", "fold",
+     "prefill",   "detect",  "translate", "caption",    "upscale",   "evaluate", "evaluator"});
 
 constexpr auto training_settings = std::to_array<std::string_view>(
     {"accumulation", "optimizer", "zero_stage", "fsdp", "trainable_parameters", "checkpointing"});
 
-/// Words of a file's or a function's name: "run_inference.py" says what its program is for.
+/// Words of a file's or a function's name: "run_inference.py" says what its program is for. A library's files do not:
+/// trainer.py predicts, too.
 bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   const std::size_t slash = frame.file.find_last_of("/\\");
-  const std::string file = frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::string file = frame.library ? "" : frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
   for (const std::string& name : {file, frame.function})
     for (std::size_t at = 0; at < name.size();) {
       const std::size_t end = std::min(name.find_first_of("_.-<>", at), name.size());
@@ -82,9 +101,10 @@ bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   return false;
 }
 
-/// Steps of a sampler or of a growing forest are none of a training that fills a device by its batch.
+/// Steps of a sampler, of a growing forest or of requests are none of a training that fills a device by its batch.
 bool has_own_steps(const Program& program) {
-  return program.work == Program::Work::paints || program.work == Program::Work::boosts;
+  return program.work == Program::Work::paints || program.work == Program::Work::boosts ||
+         program.work == Program::Work::runs;
 }
 
 const Program* program_of_name(std::string_view name) {
@@ -177,6 +197,20 @@ bool names_training(const Case& story, const Incident& incident) {
   return std::any_of(places.begin(), places.end(), [](const Frame& f) { return names_work(f, training_words); });
 }
 
+/// Web servers and what is built on them: what they call answers a request.
+constexpr auto servers = std::to_array<std::string_view>(
+    {"/flask/", "/gunicorn/", "/uvicorn/", "/starlette/", "/fastapi/", "/gradio/", "/streamlit/", "/aiohttp/",
+     "/tornado/", "/django/", "/celery/", "/bentoml/", "/litserve/"});
+
+bool answers_requests(const Case& story, const Incident& incident) {
+  return story.settings.contains("web_server") ||
+         std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), [](const Frame& f) {
+           const std::string file = with_slashes(f.file);
+           return std::any_of(servers.begin(), servers.end(),
+                              [&](std::string_view server) { return file.find(server) != std::string::npos; });
+         });
+}
+
 /// The program's own files and functions say that it uses a model, and none that it trains one.
 bool only_uses_model(const Case& story, const Incident& incident) {
   const std::vector<Frame> places = named_places(story, incident);
@@ -195,11 +229,12 @@ bool is_set_to_train(const Case& story) {
 /// steps, too: those of the sampler.
 void set_training(const Case& story, const Incident* incident, const Program* by, Facts& facts) {
   const bool steps = story.first_step && (by == nullptr || !has_own_steps(*by));
-  const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
-                    facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
-                    (incident != nullptr && only_uses_model(story, *incident)) ||
-                    (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
-                                                      incident->oom.framework) != without_steps.end());
+  const bool uses =
+      facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
+      facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
+      (incident != nullptr && (only_uses_model(story, *incident) || answers_requests(story, *incident))) ||
+      (incident != nullptr &&
+       std::find(without_steps.begin(), without_steps.end(), incident->oom.framework) != without_steps.end());
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
     facts.set("run.trains", Value{false});  // the engine was preparing itself: no step of a training
   else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
@@ -209,6 +244,25 @@ void set_training(const Case& story, const Incident* incident, const Program* by
     facts.set("run.trains", Value{false});
   else if (is_set_to_train(story) || (incident != nullptr && names_training(story, *incident)))
     facts.set("run.trains", Value{true});
+}
+
+/// What the samples are, by the program, by libraries and layers in the traceback, and by the settings.
+bool works_on_images(const Case& story, const Incident* incident, const Program* program) {
+  static constexpr auto files = std::to_array<std::string_view>(
+      {"/torchvision/", "/timm/", "/kornia/", "/monai/", "/diffusers/", "/segmentation_models", "resnet", "unet",
+       "yolo", "/mmseg/", "/mmdet", "/ultralytics/", "/torch_fidelity/", "/lpips/"});
+  static constexpr auto calls =
+      std::to_array<std::string_view>({"conv2d(", "conv3d(", "max_pool2d(", "grid_sample(", "roi_align(", "Conv2D"});
+  if (program != nullptr && (program->work == Program::Work::paints || program->sees)) return true;
+  if (story.settings.contains("image_size")) return true;
+  if (incident == nullptr) return false;
+  const auto any = [](std::string_view text, const auto& words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+  };
+  const auto& frames = incident->oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return any(with_slashes(f.file), files) || any(f.code, calls); });
 }
 
 }  // namespace
@@ -223,6 +277,7 @@ void framework_facts(const Case& story, const Incident* incident, Facts& facts) 
     if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
+  if (works_on_images(story, incident, program)) facts.set("framework.images", Value{true});
   settle_frameworks(story, incident, facts);
   set_training(story, incident, program, facts);
 }

@@ -233,12 +233,25 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
   return "";
 }
 
+/// The program says behind the refusal that the memory was for its key-value cache.
+bool was_for_cache(const Case& story, const Incident& incident) {
+  constexpr i64 near = 8;
+  const Span& refused = incident.evidence.span;
+  return std::any_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    const Span& said = e.evidence.span;
+    return remark != nullptr && remark->id == "for/kv_cache" && said.source == refused.source &&
+           said.first_line >= refused.first_line && said.first_line <= refused.first_line + near;
+  });
+}
+
 std::string moment_of(const Case& story, const Incident& incident) {
   const auto& frames = frames_of(story, incident);
   for (const Word& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
   if (contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
+  if (was_for_cache(story, incident)) return "for_cache";
   const bool first = phase_in_frames(story, incident) == "first_step";
   return first && was_resumed(story) && starts_late(story, incident) ? "resumed_step" : "";
 }
@@ -304,7 +317,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
   const std::vector<Evidence> here{incident.evidence};
   const std::vector<Evidence> by = phase.by ? std::vector<Evidence>{*phase.by} : here;
   facts.set("phase.known", Value{!phase.id.empty() || !phase.moment.empty()}, by);
-  for (const std::string_view moment : {"profile_run", "graph_capture", "wake_up"})
+  for (const std::string_view moment : {"profile_run", "graph_capture", "wake_up", "for_cache"})
     facts.set("trace." + std::string(moment), Value{phase.moment == moment}, by);
   if (!phase.id.empty())
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
@@ -328,6 +341,8 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
               Value{says({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
                           "attn_output_weights"})},
               here);
+    facts.set("trace.forward",
+              Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_forward)}, here);
     facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
     facts.set("trace.foreach", Value{says({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",

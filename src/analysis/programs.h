@@ -20,6 +20,7 @@ struct Program {
   std::string_view framework;  ///< in its own message; "" where it prints none
   std::string_view file;       ///< a part of the names of its files; "" where none tells
   Work work = Work::serves;
+  bool sees = false;  ///< its samples are images
 };
 
 inline constexpr auto programs = std::to_array<Program>({
@@ -33,6 +34,8 @@ inline constexpr auto programs = std::to_array<Program>({
     {"ExLlamaV2", "", "/exllamav2/", Program::Work::runs},
     {"CTranslate2", "ctranslate2", "/ctranslate2/", Program::Work::runs},
     {"AlphaFold", "", "/alphafold/", Program::Work::runs},
+    {"lm-eval", "", "/lm_eval/", Program::Work::runs},
+    {"Whisper", "", "/whisper/", Program::Work::runs},
     {"CatBoost", "catboost", "/catboost/", Program::Work::boosts},
     {"XGBoost", "xgboost", "/xgboost/", Program::Work::boosts},
     {"LightGBM", "lightgbm", "/lightgbm/", Program::Work::boosts},
@@ -43,12 +46,12 @@ inline constexpr auto programs = std::to_array<Program>({
     {"ManiSkill", "", "/mani_skill/", Program::Work::simulates},
     {"Genesis", "", "/genesis/", Program::Work::simulates},
     {"Warp", "warp", "/warp/", Program::Work::simulates},
-    {"detectron2", "", "/detectron2/", Program::Work::trains},
-    {"OpenMMLab", "", "/mmengine/", Program::Work::trains},
-    {"OpenMMLab", "", "/mmdet", Program::Work::trains},
-    {"OpenMMLab", "", "/mmcv/", Program::Work::trains},
-    {"nnU-Net", "", "/nnunet", Program::Work::trains},
-    {"ultralytics", "", "/ultralytics/", Program::Work::trains},
+    {"detectron2", "", "/detectron2/", Program::Work::trains, true},
+    {"OpenMMLab", "", "/mmengine/", Program::Work::trains, true},
+    {"OpenMMLab", "", "/mmdet", Program::Work::trains, true},
+    {"OpenMMLab", "", "/mmcv/", Program::Work::trains, true},
+    {"nnU-Net", "", "/nnunet", Program::Work::trains, true},
+    {"ultralytics", "", "/ultralytics/", Program::Work::trains, true},
     {"EasyR1", "", "/EasyR1/", Program::Work::trains},
     {"verl", "", "/verl/", Program::Work::trains},
     {"Axolotl", "", "/axolotl/", Program::Work::trains},
@@ -56,8 +59,8 @@ inline constexpr auto programs = std::to_array<Program>({
     {"fairseq", "", "/fairseq/", Program::Work::trains},
     {"torchtune", "", "/torchtune/", Program::Work::trains},
     {"torchtitan", "", "/torchtitan/", Program::Work::trains},
-    {"Gaussian splatting", "", "gaussian_model.py", Program::Work::trains},
-    {"Gaussian splatting", "", "/gsplat/", Program::Work::trains},
+    {"Gaussian splatting", "", "gaussian_model.py", Program::Work::trains, true},
+    {"Gaussian splatting", "", "/gsplat/", Program::Work::trains, true},
 });
 
 /// Programs that the parser of their lines names.

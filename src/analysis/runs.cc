@@ -78,6 +78,14 @@ bool is_silent(const Incident& incident) {
   return incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host;
 }
 
+/// A program of several processes that an exception ends is killed by its own parent.
+bool follows_exception(const Incident& killed, const std::optional<Ending>& ending) {
+  constexpr i64 soon = 25;
+  if (killed.oom.message_format != "sigkill" || !ending || ending->kind != "exception") return false;
+  const Span &end = ending->at.span, &kill = killed.evidence.span;
+  return end.source == kill.source && end.first_line < kill.first_line && kill.first_line - end.first_line <= soon;
+}
+
 RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
   RunSummary summary{first, last, "no_oom", std::nullopt, std::nullopt};
   bool handled = false, silent = true;
@@ -90,6 +98,8 @@ RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
     if (!summary.failure) summary.failure = i;
   }
   if (story.inputs.size() == 1) summary.ending = ending_between(story, first, last);
+  if (summary.failure && silent && follows_exception(story.incidents[*summary.failure], summary.ending))
+    summary.failure.reset();
   summary.outcome = summary.failure                             ? silent ? "possible_oom" : "oom"
                     : summary.ending && summary.ending->decides ? "ended_otherwise"
                     : handled                                   ? "handled_oom"

@@ -22,6 +22,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"handled/retried", "the program tries again"},
     {"handled/fallback", "the program does the work another way, on the CPU for example"},
     {"handled/non_fatal", "the program says that the failure is not fatal"},
+    {"for/kv_cache", "what was refused was to hold a key-value cache"},
     {"collateral/timeout", "a collective operation timed out because a peer is gone"},
     {"collateral/terminated", "the launcher terminates the other processes; the process, where it is named"},
     {"collateral/child_failed", "the launcher reports a failed child"},

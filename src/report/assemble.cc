@@ -44,15 +44,7 @@ class Assembler {
     }
     r.more_series += story_.more_series;
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
-    for (const RankedCause& c : diagnosis_.causes)
-      if (c.probability > 0) r.causes.push_back(cause(c));
-    for (const RankedFix& f : diagnosis_.fixes) r.fixes.push_back(fix(f));
-    if (diagnosis_.plan) {
-      const FixPlan& p = *diagnosis_.plan;
-      r.plan = ReportPlan{p.fixes, p.need, p.margin, p.predicted_peak, p.would_have_fitted};
-    }
-    for (const HeldBackFix& h : diagnosis_.held_back) r.held_back.push_back({h.id, h.title, h.because});
-    for (const OpenQuestion& q : diagnosis_.questions) r.questions.push_back({q.missing, q.text, q.command});
+    if (has_something_to_explain()) add_diagnosis(r);
     const Coverage& coverage = story_.coverage;
     r.coverage = {coverage.lines, coverage.claimed, {coverage.by_parser.begin(), coverage.by_parser.end()}};
     for (const auto* notes : {&story_.notes, &analysis_.notes})
@@ -65,6 +57,25 @@ class Assembler {
     if (analysis_.runs.all.size() > 1)
       for (std::size_t k = 0; k < analysis_.runs.all.size(); ++k) r.runs.push_back(run(k));
     return r;
+  }
+
+  /// A failure, a risk: not a run that something else ended, whatever it had survived.
+  bool has_something_to_explain() const {
+    const auto& runs = analysis_.runs.all;
+    return analysis_.runs.outcome != "ended_otherwise" || is_growing_risk() ||
+           std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) { return run.failure.has_value(); });
+  }
+
+  void add_diagnosis(Report& r) const {
+    for (const RankedCause& c : diagnosis_.causes)
+      if (c.probability > 0) r.causes.push_back(cause(c));
+    for (const RankedFix& f : diagnosis_.fixes) r.fixes.push_back(fix(f));
+    if (diagnosis_.plan) {
+      const FixPlan& p = *diagnosis_.plan;
+      r.plan = ReportPlan{p.fixes, p.need, p.margin, p.predicted_peak, p.would_have_fitted};
+    }
+    for (const HeldBackFix& h : diagnosis_.held_back) r.held_back.push_back({h.id, h.title, h.because});
+    for (const OpenQuestion& q : diagnosis_.questions) r.questions.push_back({q.missing, q.text, q.command});
   }
 
   ReportCause cause(const RankedCause& c) const {

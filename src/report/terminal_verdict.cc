@@ -55,7 +55,7 @@ void add_verdict(Page& page, const Report& report) {
   }
   page.text("", outcome_word(page, report) + "  " + page.paint.bold(plain_line(verdict.headline)));
   if (const std::string why = plain_line(why_words(report)); !why.empty()) page.text("  why        ", why);
-  if (!report.fixes.empty() && verdict.outcome != "ended_otherwise") {
+  if (!report.fixes.empty()) {
     const ReportFix& fix = report.fixes.front();
     const std::string scope = fix.settings.empty() ? "" : plain_line(fix.settings.front().scope);
     page.text("  try first  ", plain_line(fix.title) + (fix.if_not_already ? ", if not already done" : "") +
