@@ -18,7 +18,7 @@ constexpr Ending endings[] = {
     {"access_key", "key"},    {"accesskey", "key"},      {"access_key_id", "key"},   {"accesskeyid", "key"},
     {"secret_key", "key"},    {"secretkey", "key"},      {"secretaccesskey", "key"}, {"account_key", "key"},
     {"accountkey", "key"},    {"private_key", "key"},    {"auth_key", "key"},        {"encryption_key", "key"},
-    {"signing_key", "key"},   {"kaggle_key", "key"},     {"token", "token"},
+    {"signing_key", "key"},   {"kaggle_key", "key"},     {"token", "token"},         {"_auth", "token"},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -33,8 +33,9 @@ std::string normal(std::string_view name) {
 
 const Ending* ending_of(std::string_view name) {
   // The letters that the endings end with; most words go here.
-  if (std::string_view("desyntDESYNT").find(name.back()) == std::string_view::npos) return nullptr;
+  if (std::string_view("dehsyntDEHSYNT").find(name.back()) == std::string_view::npos) return nullptr;
   const std::string small = normal(name);
+  if (small == "auth") return &endings[std::size(endings) - 1];
   for (const Ending& ending : endings)
     if (small.ends_with(ending.word)) return &ending;
   return nullptr;
@@ -47,8 +48,12 @@ std::size_t skip_blanks(std::string_view text, std::size_t at) {
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
-/// Where the value begins behind a name: after "=" or ":", or after a blank where the name is an option.
-std::optional<std::size_t> behind_separator(std::string_view text, std::size_t at, bool option) {
+/// Where the value begins behind a name: after "=" or ":", after a blank where the name is an option or the value is
+/// quoted, or inside of an element.
+std::optional<std::size_t> behind_separator(std::string_view text, std::size_t at, bool option, bool element) {
+  if (element && at < text.size() && text[at] == '>') return at + 1;
+  if (const std::size_t next = skip_blanks(text, at); next > at && next < text.size() && is_quote(text[next]))
+    return next;
   if (at < text.size() && is_quote(text[at])) ++at;
   const std::size_t sign = skip_blanks(text, at);
   if (sign < text.size() && (text[sign] == '=' || text[sign] == ':'))
@@ -74,6 +79,7 @@ bool ends_value(char c) {
     case ')':
     case '}':
     case ']':
+    case '<':
     case '>':
       return true;
     default:
@@ -107,13 +113,23 @@ bool is_code(std::string_view value) {
 }
 
 bool is_placeholder(std::string_view value) {
-  return std::string_view("<$*{[%").find(value[0]) != std::string_view::npos || value == "undefined" ||
-         value == "unknown" || value == "default" || value == "required" || value == "disabled";
+  constexpr std::string_view open = "<${[";  // <TOKEN>, ${TOKEN}, {{ token }}, [redacted
+  return open.find(value[0]) != std::string_view::npos || value.starts_with("%(") ||
+         value.find_first_not_of('*') == std::string_view::npos || value == "undefined" || value == "unknown" ||
+         value == "default" || value == "required" || value == "disabled";
 }
 
-/// `token` in a language model's log is mostly a word; as a secret it holds letters and digits.
+/// `token` in a language model's log is mostly a word, or a word and its number; a secret mixes letters and digits.
 bool is_random(std::string_view value) {
-  return std::any_of(value.begin(), value.end(), is_digit) && std::any_of(value.begin(), value.end(), is_letter);
+  constexpr int least_changes = 3;
+  int changes = 0;
+  char before = 0;
+  for (const char c : value) {
+    if (!is_letter(c) && !is_digit(c)) continue;
+    changes += before != 0 && is_digit(c) != is_digit(before);
+    before = c;
+  }
+  return changes >= least_changes;
 }
 
 }  // namespace
@@ -124,13 +140,15 @@ std::optional<Secret> secret_value(std::string_view text, std::size_t at) {
   const std::string_view name = text.substr(at, end - at);
   const Ending* ending = name.size() < 4 ? nullptr : ending_of(name);
   if (!ending) return std::nullopt;
-  const auto begin = behind_separator(text, end, at >= 2 && text.substr(at - 2, 2) == "--");
+  const bool option = at >= 2 && text.substr(at - 2, 2) == "--", element = at >= 1 && text[at - 1] == '<';
+  const auto begin = behind_separator(text, end, option, element);
   if (!begin) return std::nullopt;
   const std::string_view value = read_value(text, *begin);
-  if (value.size() < shortest_value || is_number(value) || is_placeholder(value)) return std::nullopt;
+  const bool password = ending->kind == "password";
+  if (value.size() < shortest_value || (is_number(value) && !password) || is_placeholder(value)) return std::nullopt;
   const bool environment = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (!environment && !is_quote(text[*begin]) && is_code(value)) return std::nullopt;
-  if (!environment && ending->word == "token" && !is_random(value)) return std::nullopt;
+  if (!environment && ending->kind == "token" && !is_random(value)) return std::nullopt;
   const auto from = static_cast<std::size_t>(value.data() - text.data());
   return Secret{from, from + value.size(), ending->kind};
 }

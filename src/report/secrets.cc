@@ -36,6 +36,11 @@ constexpr Token tokens[] = {
     {"GitHub token", "github_pat_", 20, Alphabet::dashed},
     {"GitLab token", "glpat-", 16, Alphabet::dotted},
     {"GitLab token", "gldt-", 16, Alphabet::dashed},
+    {"GitLab token", "glft-", 16, Alphabet::dashed},
+    {"GitLab token", "glagent-", 16, Alphabet::dashed},
+    {"GitLab token", "gloas-", 16, Alphabet::dashed},
+    {"GitLab token", "glimt-", 16, Alphabet::dashed},
+    {"GitLab token", "glsoat-", 16, Alphabet::dashed},
     {"GitLab token", "glrt-", 16, Alphabet::dashed},
     {"GitLab token", "glcbt-", 16, Alphabet::dashed},
     {"GitLab token", "glptt-", 16, Alphabet::dashed},
@@ -60,6 +65,36 @@ constexpr Token tokens[] = {
     {"Vault token", "hvs.", 20, Alphabet::dashed},
     {"Stripe key", "sk_live_", 16},
     {"Stripe key", "rk_live_", 16},
+    {"Stripe key", "sk_test_", 16},
+    {"Stripe key", "rk_test_", 16},
+    {"Stripe key", "whsec_", 16},
+    {"DigitalOcean token", "dop_v1_", 20},
+    {"DigitalOcean token", "doo_v1_", 20},
+    {"DigitalOcean token", "dor_v1_", 20},
+    {"Grafana token", "glsa_", 20, Alphabet::dashed},
+    {"Grafana token", "glc_", 30},
+    {"Atlassian token", "ATATT3", 30, Alphabet::dashed},
+    {"Atlassian token", "ATCTT3", 30, Alphabet::dashed},
+    {"Notion token", "ntn_", 30},
+    {"Linear key", "lin_api_", 20},
+    {"Linear key", "lin_oauth_", 20},
+    {"Tailscale key", "tskey-", 16, Alphabet::dashed},
+    {"xAI key", "xai-", 40},
+    {"Vault token", "hvb.", 20, Alphabet::dashed},
+    {"Vault token", "hvr.", 20, Alphabet::dashed},
+    {"age key", "AGE-SECRET-KEY-1", 40},
+    {"Sentry token", "sntrys_", 30, Alphabet::dashed},
+    {"Sentry token", "sntryu_", 30},
+    {"Pulumi token", "pul-", 30},
+    {"Doppler token", "dp.pt.", 30},
+    {"Doppler token", "dp.st.", 30, Alphabet::dotted},
+    {"Shopify token", "shpat_", 30},
+    {"Shopify token", "shpca_", 30},
+    {"Shopify token", "shppa_", 30},
+    {"New Relic key", "NRAK-", 20},
+    {"Fly token", "fm2_", 30},
+    {"Postman key", "PMAK-", 30, Alphabet::dashed},
+    {"Buildkite token", "bkua_", 30},
     {"SendGrid key", "SG.", 30, Alphabet::dotted},
     {"Slack token", "xoxa-", 10, Alphabet::dashed},
     {"Slack token", "xoxb-", 10, Alphabet::dashed},
@@ -79,16 +114,27 @@ struct Shape {
 
 constexpr Shape shapes[] = {
     {"private key", "-----BEGIN ",
-     R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))"},
-    {"URL password", "://", R"(://[^\s/:@"'<>]{0,120}:([^\s/@"'<>]{1,400})@)"},
+     R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))"},
+    // To the last "@": a password may hold one. Digits in front of a path are a port.
+    {"URL password", "://", R"(://[^\s/:@"'<>]{0,120}:(?!\d{1,5}[/?#])([^\s"'<>]{1,400})@)"},
     {"URL password", "://", R"(://([^\s/:@"'<>.]{20,400})@)"},
+    {"authorization header", "uthorization",
+     R"(uthorization["']?\s{0,3}[:=]\s{0,3}["']?Digest {1,3}([^\r\n]{6,2000}))"},
     {"authorization header", "uthorization",
      R"(uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[A-Za-z]{4,12}\s{1,3})?([^\s"',]{6,2000}))"},
     {"authorization header", "earer ", R"(earer\s{1,3}((?=[^\s"',]{0,200}[0-9])[A-Za-z0-9._~+/=-]{12,2000}))"},
-    {"cookie", "ookie: ", R"(ookie: {1,3}([^\r\n"']{6,2000}))"},
+    {"cookie", "ookie", R"(ookie["']?\s{0,3}[:=]\s{0,3}["']?([^\s"'][^\r\n"']{5,2000}))"},
     {"Weights & Biases key", "wandb", R"(wandb(?: login|\.login\(key)?[ :='"]{1,4}([0-9a-f]{40})(?![0-9a-f]))"},
     {"signature", "sig=", R"(sig=([A-Za-z0-9%+/=_-]{16,400}))"},
     {"signature", "Signature=", R"(Signature=([A-Za-z0-9%+/=_-]{16,1200}))"},
+    {"password", "machine ", R"re(machine \S{1,200} login \S{1,200} password (\S{1,400}))re"},
+    {"password", "mysql", R"re(mysql(?:dump|admin)?\b[^\r\n|;&]{0,200}? -p([^\s'"]{1,200}))re"},
+    {"password", "sshpass ", R"re(sshpass -p {0,3}(?:'([^'\r\n]{1,200})'|"([^"\r\n]{1,200})"|([^\s'"]{1,200})))re"},
+    {"password", "login ", R"re(login\b[^\r\n|;&]{0,200}? -p {0,3}['"]?([^\s'"]{1,400}))re"},
+    {"password", "redis-cli ", R"re(redis-cli\b[^\r\n|;&]{0,200}? -a {1,3}['"]?([^\s'"]{1,400}))re"},
+    {"password", "curl ",
+     R"re(curl\b[^\r\n|;&]{0,300}? (?:-u|--user)[ =]{0,3}['"]?[^\s:'"]{1,200}:([^\s'"]{1,400}))re"},
+    {"Terraform token", ".atlasv1.", R"(\.atlasv1\.([A-Za-z0-9_-]{20,200}))"},
     {"webhook", "hooks.slack.com/", R"(hooks\.slack\.com/([A-Za-z0-9/_-]{10,200}))"},
     {"webhook", "/api/webhooks/", R"(/api/webhooks/([A-Za-z0-9/_-]{10,200}))"},
 };
@@ -116,7 +162,9 @@ std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Sh
   Captures captures;
   if (!text.substr(at).starts_with(shape.anchor) || regex.match(text, captures, at) != Search::found)
     return std::nullopt;
-  const std::string_view secret = captures.has(1) ? captures.group[1] : captures.group[0];
+  std::size_t group = 1;
+  while (group < 4 && !captures.has(group)) ++group;
+  const std::string_view secret = group < 4 ? captures.group[group] : captures.group[0];
   const auto begin = static_cast<std::size_t>(secret.data() - text.data());
   if (secret.empty() || secret.starts_with("[redacted")) return std::nullopt;
   return Secret{begin, begin + secret.size(), shape.kind};
@@ -167,7 +215,8 @@ std::optional<Secret> value_at(std::string_view text, std::size_t at) {
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
   for (std::size_t at = 0; at < text.size();) {
-    const bool starts_word = is_letter(text[at]) && (at == 0 || !(is_letter(text[at - 1]) || text[at - 1] == '_'));
+    const auto is_of_name = [](char c) { return is_letter(c) || c == '_'; };
+    const bool starts_word = is_of_name(text[at]) && (at == 0 || !is_of_name(text[at - 1]));
     auto secret = shape_at(text, at);
     if (!secret && starts_word) secret = token_at(text, at);
     if (!secret && starts_word) secret = value_at(text, at);
