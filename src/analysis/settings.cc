@@ -87,7 +87,8 @@ std::string_view vendor_of(const Case& story, const Incident& incident) {
   return word == story.settings.end() ? std::string_view{} : std::string_view(word->second.value);
 }
 
-/// The variable that PyTorch's allocator for this device reads. There is one for all devices since 2.9.
+/// The variable that PyTorch's allocator for this device reads. 2.9 has one name for all devices, but for CUDA it reads
+/// the old one only (pytorch issue 183387); later versions still accept the old name.
 void set_alloc_conf(const Incident* incident, Facts& facts) {
   const Agent agent = incident != nullptr ? incident->oom.agent : Agent::cuda_allocator;
   const auto version = facts.number("settings.torch");
@@ -96,10 +97,10 @@ void set_alloc_conf(const Incident* incident, Facts& facts) {
     name = "PYTORCH_NPU_ALLOC_CONF";
   else if (facts.is_true("platform.rocm"))
     name = "PYTORCH_HIP_ALLOC_CONF";
-  else if (version && *version >= 2.09)
-    name = "PYTORCH_ALLOC_CONF";
-  else if (agent == Agent::xpu_allocator)
+  else if (agent == Agent::xpu_allocator && !(version && *version >= 2.09))
     return;
+  else if (agent == Agent::xpu_allocator || (version && *version >= 2.11))
+    name = "PYTORCH_ALLOC_CONF";
   facts.set("platform.alloc_conf", Value{std::move(name)});
 }
 

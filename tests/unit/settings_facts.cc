@@ -164,19 +164,24 @@ TEST_CASE("how PyTorch names the device", "[settings_facts]") {
 }
 
 TEST_CASE("the allocator's variable is that of the device and the version", "[settings_facts]") {
-  const auto variable = [](Agent agent, const char* message_format) {
+  const auto variable = [](Agent agent, const char* message_format, const char* torch = "") {
+    Case story;
+    if (*torch != 0) story.settings["torch"] = {torch, {}};
     Incident incident;
     incident.oom.agent = agent;
     incident.oom.message_format = message_format;
     Facts facts;
-    setting_facts({}, &incident, facts);
+    setting_facts(story, &incident, facts);
     return facts.text("platform.alloc_conf").value_or("");
   };
   CHECK(variable(Agent::cuda_allocator, "torch-2.2") == "PYTORCH_CUDA_ALLOC_CONF");
-  CHECK(variable(Agent::cuda_allocator, "torch-2.9") == "PYTORCH_ALLOC_CONF");
+  CHECK(variable(Agent::cuda_allocator, "torch-2.9") == "PYTORCH_CUDA_ALLOC_CONF");
+  CHECK(variable(Agent::cuda_allocator, "torch-2.9", "2.10.0") == "PYTORCH_CUDA_ALLOC_CONF");
+  CHECK(variable(Agent::cuda_allocator, "torch-2.9", "2.11.0+cu128") == "PYTORCH_ALLOC_CONF");
   CHECK(variable(Agent::hip_allocator, "torch-2.2") == "PYTORCH_HIP_ALLOC_CONF");
   CHECK(variable(Agent::npu_allocator, "torch-2.1") == "PYTORCH_NPU_ALLOC_CONF");
   CHECK(variable(Agent::xpu_allocator, "torch-2.2").empty());
+  CHECK(variable(Agent::xpu_allocator, "torch-2.9", "2.9.1+xpu") == "PYTORCH_ALLOC_CONF");
 }
 
 TEST_CASE("old words are those of an old version", "[settings_facts]") {
