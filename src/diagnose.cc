@@ -16,6 +16,8 @@
 #include "parse/user_formats.h"
 #include "report/assemble.h"
 #include "report/part_files.h"
+#include "report/partial.h"
+#include "report/redact.h"
 #include "report/several_jobs.h"
 #include "text/digest.h"
 #include "text/source.h"
@@ -168,7 +170,9 @@ void read_parts(const std::vector<LogSource>& sources, const Options& options, c
       [&](std::size_t i) {
         const LogSource& log = sources[i];
         const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
-        lines[i] = partial_line({log.path, digest}, logs.read(log, threads));
+        Case file = logs.read(log, threads);
+        if (!options.secrets_in_parts) remove_secrets(file);
+        lines[i] = partial_line({without_secrets(log.path), digest}, file);
       },
       [&](std::size_t i) {
         take(std::exchange(lines[i], {}));

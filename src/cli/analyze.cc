@@ -39,6 +39,7 @@ int run_analyze(const Arguments& arguments) {
   const bool parts = wants_parts(arguments);
   const auto inputs = inputs_of(arguments.words);
   Options options = diagnose_options(arguments);
+  options.secrets_in_parts = arguments.value("redact") == "off";
   if (parts) return read_parts(inputs, options, print_part), 0;
   const Outputs outputs(arguments, paths_of(inputs));
   Report report;

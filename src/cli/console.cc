@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "cli/ci_system.h"
+#include "report/redact.h"
 #include "report/sink.h"
 
 namespace oomdoctor::cli {
@@ -121,7 +122,8 @@ void print_commands(std::string_view text) {
 }
 
 void print_error(std::string_view lines) {
-  write_all(STDERR_FILENO, runs_in_ci() ? without_workflow_commands(lines) : std::string(lines));
+  const std::string clean = without_secrets(lines);
+  write_all(STDERR_FILENO, runs_in_ci() ? without_workflow_commands(clean) : clean);
 }
 
 void print_note(std::string_view note) { print_error(fmt::format("oomdoctor: {}\n", plain_line(note))); }

@@ -6,10 +6,12 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cli/analysis.h"
+#include "cli/ci_system.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
+#include "cli/shared_report.h"
 #include "report/grades.h"
 #include "report/layout.h"
 #include "report/sink.h"
@@ -195,7 +197,8 @@ int run_explain(const Arguments& arguments) {
     Options options = diagnose_options(arguments);
     options.trace = true;
     if (rules.causes().contains(id)) options.why_not = id;
-    add_numbers(page, diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options), id);
+    const Report report = diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options);
+    add_numbers(page, SharedReport(report, arguments, runs_in_ci()).of(*find_writer("terminal")), id);
   }
   print(page.str());
   return 0;

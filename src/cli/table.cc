@@ -39,7 +39,9 @@ const std::vector<OptionGroup>& common_groups() {
         {"redact",
          0,
          "WHAT",
-         "secrets: without tokens, passwords and keys (default, but not for terminal, json and jsonl outside CI jobs); "
+         "secrets: without tokens, passwords and keys (default, but not for terminal, json and jsonl outside CI jobs; "
+         "of "
+         "parts, too); "
          "all: names of users, hosts, folders and buckets go, too; off",
          {"off", "secrets", "all"}},
         {"why-not", 0, "CAUSE", "account for a cause that was not named: every sign for and against it"},
@@ -150,7 +152,7 @@ const std::vector<CommandSpec>& command_table() {
        "ID [PATH...]",
        "tell about a cause, a fix, a myth, a fact or a format",
        "oomdoctor list names the ids. With a log, its numbers are shown, too.",
-       {"capacity", "rules", "format-file", "color", "width", "help"},
+       {"capacity", "rules", "format-file", "redact", "color", "width", "help"},
        {},
        run_explain},
       {"list",

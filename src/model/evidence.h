@@ -22,11 +22,12 @@ struct Span {
 /// One place of the input that a reader took something from. The text is bounded (see max_excerpt): a Case must stay
 /// small however long the log is, and standard input cannot be read twice.
 struct Evidence {
-  static constexpr std::size_t max_excerpt = 600;
+  static constexpr std::size_t max_excerpt = 600, max_lead = 512;
 
   Span span;
   std::string reader;   ///< the pattern's name, "torch_oom/request"
   std::string excerpt;  ///< the cleaned line, cut to max_excerpt bytes
+  std::string lead;     ///< what it was cut off in front, at most max_lead bytes: it may tell that a secret follows
 };
 
 /// Who said it. Unknown is unknown: a log of one process carries no tags.

@@ -25,6 +25,7 @@ struct Options {
   std::vector<std::string> format_files;  ///< TOML files that declare line formats beside the shipped ones
   std::string why_not;                    ///< id of a cause to account for in Report::why_not; "" for none
   bool trace = false;                     ///< fill Report::trace
+  bool secrets_in_parts = false;          ///< read_parts() leaves tokens, passwords and keys in
   std::size_t jobs = 0;                   ///< threads to work on, 0 for as many as the machine runs at once; the report
                                           ///< is the same for every number
   std::function<void(const Progress&)> progress;  ///< called after each log, from one thread at a time; may be empty
@@ -38,8 +39,9 @@ struct LogSource {
 
 /// Reads all sources and judges them: as the logs of one job, or where they tell that they are of several (by scheduler
 /// job numbers, times, settings, programs, devices), job by job: Report::runs has one line for each, and the report is
-/// about the last that ran out of memory. Pipes, which cannot be read twice, are always logs of one job. Throws oomdoctor::Error (a std::runtime_error) when a
-/// source, a rule or a format cannot be read. Same sources, same options, same report.
+/// about the last that ran out of memory. Pipes, which cannot be read twice, are always logs of one job. Throws
+/// oomdoctor::Error (a std::runtime_error) when a source, a rule or a format cannot be read. Same sources, same
+/// options, same report.
 Report diagnose(const std::vector<LogSource>& sources, const Options& options = {});
 
 // The same in two halves, for more logs than one machine wants to read. Parts are lines of JSON without their end (see

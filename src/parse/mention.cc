@@ -14,6 +14,8 @@ Evidence Mention::evidence() const {
   const bool found = at != std::string_view::npos;
   const std::size_t from = found && line.text.size() > Evidence::max_excerpt && at > before ? at - before : 0;
   e.excerpt = std::string(line.text.substr(from, Evidence::max_excerpt));
+  const std::size_t lead = std::min(from, Evidence::max_lead);
+  e.lead = std::string(line.text.substr(from - lead, lead));
   if (found) {
     e.span.column = static_cast<int>(at - from);
     e.span.end_column = static_cast<int>(std::min(at - from + marked.size(), e.excerpt.size()));

@@ -113,6 +113,7 @@ class Assembler {
     at.excerpt = e.excerpt;
     at.column = e.span.column;
     at.end_column = e.span.end_column;
+    at.lead = e.lead;
     return at;
   }
 

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/natural_order.h"
 #include "oomdoctor/version.h"
+#include "report/redact.h"
 #include "report/utf8.h"
 
 namespace oomdoctor {
@@ -57,6 +58,7 @@ void fields(Archive& a, Evidence& of) {
   a("end_column", of.span.end_column);
   a("reader", of.reader);
   a("excerpt", of.excerpt);
+  a("lead", of.lead);
 }
 
 template <class Archive>
@@ -373,6 +375,44 @@ class PartWriter {
   Json out_;
 };
 
+// --- without secrets ---------------------------------------------------------------------------------------------
+
+class SecretRemover {
+ public:
+  template <class T, class... Limit>
+  void operator()(const char*, T& value, Limit...) {
+    clean(value);
+  }
+  void buckets(const char*, Series&) {}
+  void what(Event&) {}  // ids of the parsers
+
+ private:
+  static void clean(std::string& text) { text = without_secrets(text); }
+  static void clean(Evidence& of) {
+    remove_secrets(of.lead, of.excerpt, of.span.column, of.span.end_column);
+    of.lead.clear();
+  }
+  template <class T>
+  static void clean(std::optional<T>& value) {
+    if (value) clean(*value);
+  }
+  template <class T>
+  static void clean(std::vector<T>& values) {
+    for (T& value : values) clean(value);
+  }
+  template <class T, class Order>
+  static void clean(std::map<std::string, T, Order>& values) {
+    for (auto& [name, value] : values) clean(value);
+  }
+  template <class T>
+  static void clean(T& value) {
+    if constexpr (!std::is_arithmetic_v<T> && !std::is_enum_v<T>) {
+      SecretRemover inner;
+      fields(inner, value);
+    }
+  }
+};
+
 // --- reading -----------------------------------------------------------------------------------------------------
 
 bool within(double most, std::initializer_list<double> values) {
@@ -619,6 +659,11 @@ class HeadReader : public nlohmann::json_sax<Read> {
 bool operator<(const PartId& a, const PartId& b) {
   if (a.path != b.path) return natural_less(a.path, b.path);
   return a.digest < b.digest;
+}
+
+void remove_secrets(Case& file) {
+  SecretRemover remover;
+  fields(remover, file);
 }
 
 std::string partial_line(const PartId& id, const Case& file) {

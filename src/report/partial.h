@@ -22,6 +22,9 @@ struct PartId {
 /// The order of the logs of a merged case, by path as people count, then by content.
 bool operator<(const PartId& a, const PartId& b);
 
+/// From all texts of one log, as it was scanned: a part is made to be handed on.
+void remove_secrets(Case& file);
+
 /// Of one log, as it was scanned and before it was joined. The line has no end of line.
 std::string partial_line(const PartId& id, const Case& file);
 

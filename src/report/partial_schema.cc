@@ -131,7 +131,8 @@ std::string_view partial_schema() {
         "column": {"type": "integer"},
         "end_column": {"type": "integer"},
         "reader": {"$ref": "#/$defs/text"},
-        "excerpt": {"$ref": "#/$defs/text"}
+        "excerpt": {"$ref": "#/$defs/text"},
+        "lead": {"$ref": "#/$defs/text"}
       }
     },
     "where": {

@@ -26,6 +26,39 @@ int moved(int column, bool is_end, const std::vector<Replacement>& pieces) {
   return static_cast<int>(static_cast<std::ptrdiff_t>(at) + shift);
 }
 
+/// Kind and text of each that was found.
+using Secrets = std::set<std::pair<std::string_view, std::string>>;
+
+/// The secrets of `text`, also those that begin in what stood in front of it.
+std::vector<Replacement> secret_pieces(std::string_view lead, const std::string& text, Secrets* met) {
+  const std::string whole = std::string(lead) + text;
+  std::vector<Replacement> pieces;
+  for (const Secret& secret : find_secrets(whole)) {
+    if (secret.end <= lead.size()) continue;
+    if (met != nullptr) met->emplace(secret.kind, whole.substr(secret.begin, secret.end - secret.begin));
+    pieces.push_back({std::max(secret.begin, lead.size()) - lead.size(), secret.end - lead.size(),
+                      fmt::format("[redacted: {}]", secret.kind)});
+  }
+  return pieces;
+}
+
+std::string replaced(const std::string& text, const std::vector<Replacement>& pieces) {
+  if (pieces.empty()) return text;
+  std::string out;
+  std::size_t from = 0;
+  for (const auto& piece : pieces) {
+    out.append(text, from, piece.begin - from).append(piece.with);
+    from = piece.end;
+  }
+  return out.append(text, from);
+}
+
+void move_columns(int& column, int& end_column, const std::vector<Replacement>& pieces) {
+  const bool marked = end_column > column;
+  column = moved(column, false, pieces);
+  end_column = marked ? moved(end_column, true, pieces) : column;
+}
+
 class Redactor {
  public:
   explicit Redactor(Redaction how) : how_(how) {}
@@ -43,25 +76,10 @@ class Redactor {
   }
 
   void replace_in(std::string& text, Location* excerpt_of) {
-    std::vector<Replacement> pieces;
-    for (const Secret& secret : find_secrets(text)) {
-      secrets_.emplace(secret.kind, text.substr(secret.begin, secret.end - secret.begin));
-      pieces.push_back({secret.begin, secret.end, fmt::format("[redacted: {}]", secret.kind)});
-    }
+    std::vector<Replacement> pieces = secret_pieces(excerpt_of != nullptr ? excerpt_of->lead : "", text, &secrets_);
     if (how_ == Redaction::all) add_identities(text, pieces);
-    if (pieces.empty()) return;
-    if (excerpt_of) {
-      const bool marked = excerpt_of->end_column > excerpt_of->column;
-      excerpt_of->column = moved(excerpt_of->column, false, pieces);
-      excerpt_of->end_column = marked ? moved(excerpt_of->end_column, true, pieces) : excerpt_of->column;
-    }
-    std::string out;
-    std::size_t from = 0;
-    for (const auto& piece : pieces) {
-      out.append(text, from, piece.begin - from).append(piece.with);
-      from = piece.end;
-    }
-    text = out.append(text, from);
+    if (excerpt_of != nullptr) move_columns(excerpt_of->column, excerpt_of->end_column, pieces);
+    text = replaced(text, pieces);
   }
 
   /// Different ones: the same token in ten lines is one token.
@@ -86,7 +104,7 @@ class Redactor {
 
   Redaction how_;
   Identities identities_;
-  std::set<std::pair<std::string_view, std::string>> secrets_;
+  Secrets secrets_;
 };
 
 }  // namespace
@@ -101,6 +119,17 @@ Redacted redact(Report report, Redaction how) {
   out.counts = redactor.counts();
   if (!out.counts.empty()) out.report.notes.push_back({"note", "Redacted: " + redaction_words(out), std::nullopt});
   return out;
+}
+
+std::string without_secrets(std::string_view text) {
+  const std::string own(text);
+  return replaced(own, secret_pieces("", own, nullptr));
+}
+
+void remove_secrets(std::string_view lead, std::string& excerpt, int& column, int& end_column) {
+  const auto pieces = secret_pieces(lead, excerpt, nullptr);
+  move_columns(column, end_column, pieces);
+  excerpt = replaced(excerpt, pieces);
 }
 
 std::string redaction_words(const Redacted& of) {

@@ -19,6 +19,10 @@ struct Redacted {
 
 Redacted redact(Report report, Redaction how);
 
+/// One text without secrets; and one that was cut out of a line, with its marked columns and what stood in front of it.
+std::string without_secrets(std::string_view text);
+void remove_secrets(std::string_view lead, std::string& excerpt, int& column, int& end_column);
+
 /// "1 GitHub token, 2 passwords"; "" when nothing was replaced.
 std::string redaction_words(const Redacted& of);
 

@@ -38,7 +38,7 @@ class Walk {
   }
 
   void operator()(Location& of) {
-    auto& [path, line, end_line, excerpt, column, end_column] = of;
+    auto& [path, line, end_line, excerpt, column, end_column, lead] = of;
     all(path, line, end_line, column, end_column);
     visit_(excerpt, &of);
   }
