@@ -79,9 +79,9 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
 constexpr auto training_words = std::to_array<std::string_view>(
     {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain", "backward", "grpo", "ppo"});
 constexpr auto using_words = std::to_array<std::string_view>(
-    {"inference", "infer",   "predict",   "prediction", "predictor", "serve",    "server",     "chat",
-     "demo",      "convert", "export",    "quantize",   "encode",    "embed",    "transcribe", "fold",
-     "prefill",   "detect",  "translate", "caption",    "upscale",   "evaluate", "evaluator"});
+    {"inference",  "infer", "predict", "prediction", "predictor", "serve",   "server",
+     "chat",       "demo",  "convert", "export",     "quantize",  "encode",  "embed",
+     "transcribe", "fold",  "prefill", "detect",     "translate", "caption", "upscale"});
 
 constexpr auto training_settings = std::to_array<std::string_view>(
     {"accumulation", "optimizer", "zero_stage", "fsdp", "trainable_parameters", "checkpointing"});
@@ -214,8 +214,12 @@ bool answers_requests(const Case& story, const Incident& incident) {
 /// The program's own files and functions say that it uses a model, and none that it trains one.
 bool only_uses_model(const Case& story, const Incident& incident) {
   const std::vector<Frame> places = named_places(story, incident);
-  return !names_training(story, incident) && std::any_of(places.begin(), places.end(), [](const Frame& f) {
-    return !f.library && names_work(f, using_words);
+  // What the user's code calls of a library tells as much: model.encode(…).
+  bool called = true;
+  return !names_training(story, incident) && std::any_of(places.begin(), places.end(), [&](const Frame& f) {
+    const bool counts = !f.library || (called && !f.function.starts_with('_'));
+    called = !f.library;
+    return counts && names_work(f, using_words);
   });
 }
 

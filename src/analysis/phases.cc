@@ -115,6 +115,7 @@ bool in_optimizer(const Frame& f) {
 bool makes_states(const Frame& f) {
   return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
 }
+bool joins(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
 bool in_backward(const Frame& f) { return f.function == "backward" || contains(f.code, ".backward("); }
 bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
@@ -250,7 +251,10 @@ std::string moment_of(const Case& story, const Incident& incident) {
   for (const Word& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
-  if (contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
+  const bool captures = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return contains(f.file, "graph_runner") && contains(f.function, "capture");
+  });
+  if (captures || contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
   if (was_for_cache(story, incident)) return "for_cache";
   const bool first = phase_in_frames(story, incident) == "first_step";
   return first && was_resumed(story) && starts_late(story, incident) ? "resumed_step" : "";
@@ -335,7 +339,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     };
     facts.set("trace.loss",
               Value{says({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
-                          "logits ="})},
+                          "logits =", "_convert_to_fp32"})},
               here);
     facts.set("trace.attention",
               Value{says({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
@@ -351,7 +355,8 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
               here);
     const Frame* user = user_frame(frames);
     facts.set("trace.growing",
-              Value{user != nullptr && (contains(user->code, "torch.cat(") || contains(user->code, "torch.stack("))},
+              Value{(user != nullptr && joins(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
+                    says({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
               here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);

@@ -179,7 +179,7 @@ int step_rank(std::string_view name) {
   if (one_of(name, {"global_step", "globalstep", "train_step", "training_step", "optimizer_step", "num_updates"}))
     return global_rank;
   if (name == "step" || name == "steps") return 4;
-  if (one_of(name, {"iteration", "iterations", "iter", "it"})) return 3;
+  if (one_of(name, {"iteration", "iterations", "iter", "itr", "it", "update"})) return 3;
   return name == "batch" ? 2 : 0;
 }
 

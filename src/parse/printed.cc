@@ -119,6 +119,7 @@ class Reader {
   bool is_parameter() const;
   bool counts_work_done(std::size_t n) const;
   std::optional<std::size_t> place_in_epoch(std::size_t n) const;
+  void read_front_place();
   void judge_line();
   bool read_length(const Phrase& p, std::size_t n);
   bool is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
@@ -340,9 +341,19 @@ void Reader::read_places() {
     const bool of = rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of"));
     place(n, of && whole(n + 2) ? std::optional(n + 2) : std::nullopt);
   }
+  if (best == 0) read_front_place();
   judge_line();
   out_.over_epochs = out_.step && out_.epoch && out_.total && !out_.evaluation;
   if (out_.over_epochs) out_.first_epoch = 1;
+}
+
+/// "[40/2000] loss 2.81": at the front of a line of metrics, and of more than a job has ranks.
+void Reader::read_front_place() {
+  constexpr double least_total = 16;
+  if (!is(0, '[') || !whole(1) || !is(2, '/') || !whole(3) || !is(4, ']') || !names_metrics()) return;
+  if (tokens_[3].number.value < least_total || tokens_[1].number.value > tokens_[3].number.value) return;
+  place(1, 3);
+  out_.leads = true;
 }
 
 /// What the words before the first number say of the whole line.

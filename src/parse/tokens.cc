@@ -58,6 +58,28 @@ std::optional<Unit> unit_of(std::string_view word, bool glued) {
   return Unit{static_cast<double>(*bytes), word, *bytes > 1 && w.find('i') == w.npos};
 }
 
+namespace {
+
+/// "[it 50", "[epoch 3, batch 40", "[40/2000": where in the run the program is, and no name of a logger.
+bool tells_place(std::string_view inside) {
+  for (const std::string_view word : {"step", "epoch", "iter"})
+    if (inside.find(word) != inside.npos) return true;
+  if (inside.find('/') != inside.npos && inside.find(':') == inside.npos) return true;
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  for (std::size_t at = 0; at < inside.size();) {
+    std::size_t end = at;
+    while (end < inside.size() && is_small(inside[end])) ++end;
+    const std::size_t number = std::min(inside.find_first_not_of(" :=#", end), inside.size());
+    if (one_of(inside.substr(at, end - at), {"it", "itr", "batch", "update", "ep"}) && number < inside.size() &&
+        is_digit(inside[number]))
+      return true;
+    at = std::max(end, at + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
 LogHead log_head(std::string_view line) {
   constexpr std::size_t window = 80, longest_time = 40;
   const LinePrefix prefix = peel_prefix(line);
@@ -76,9 +98,7 @@ LogHead log_head(std::string_view line) {
       const std::size_t close = rest.substr(0, window).find(']');
       look(close == rest.npos ? window : close + 1);
       const std::string inside = lower(rest.substr(0, close));
-      if (close == rest.npos || inside.find("step") != inside.npos || inside.find("epoch") != inside.npos ||
-          inside.find("iter") != inside.npos || (inside.find('/') != inside.npos && inside.find(':') == inside.npos))
-        break;
+      if (close == rest.npos || tells_place(inside)) break;
       head.tag = rest.substr(1, close - 1);
       pass(close + 1);
     } else if (has_form_of_time(rest)) {
