@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <random>
 
@@ -18,6 +17,7 @@
 #include "cli/console.h"
 #include "cli/inputs.h"
 #include "cli/log_search.h"
+#include "cli/output_file.h"
 #include "cli/shared_report.h"
 #include "report/sink.h"
 #include "report/writer.h"
@@ -61,14 +61,12 @@ std::vector<LogSource> logs_of(const Arguments& arguments) {
 }
 
 void write_reports(SharedReport& report, TerminalView view) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error(std::string("cannot make the folder ") + folder + ": " + error.message());
+  make_folder(folder);
   view.color = view.quiet = false;
   view.verbose = true;
   for (const auto& file : files) {
     const Writer& writer = *find_writer(file.writer);
-    write_file(std::filesystem::path(folder) / file.name, writer.write(report.of(writer), view));
+    write_file(fmt::format("{}/{}", folder, file.name), writer.write(report.of(writer), view));
   }
 }
 
@@ -90,12 +88,12 @@ void set_outputs(const Report& report, const std::string& path) {
                                                          {"html", path_of("html")}};
   std::string text;
   for (const auto& [name, value] : outputs) text += fmt::format("{}<<{}\n{}\n{}\n", name, end, plain_line(value), end);
-  write_file(path, text, true);
+  append_to_file(path, text);
 }
 
 void tell_github(SharedReport& report, const TerminalView& view) {
   if (const std::string path = environment("GITHUB_STEP_SUMMARY"); !path.empty())
-    write_file(path, summary_of(report), true);
+    append_to_file(path, summary_of(report));
   const Writer& writer = *find_writer("github");
   if (const std::string path = environment("GITHUB_OUTPUT"); !path.empty()) set_outputs(report.of(writer), path);
   print_commands(writer.write(report.of(writer), view));

@@ -1,18 +1,14 @@
 #include "cli/console.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
 
 #include "base/error.h"
@@ -59,12 +55,8 @@ bool colour_of(const Arguments& arguments) {
   return environment("NO_COLOR").empty() && environment("TERM") != "dumb" && isatty(STDOUT_FILENO) == 1;
 }
 
-/// What errno says.
-[[noreturn]] void refuse(const std::filesystem::path& path) {
-  throw Error(fmt::format("cannot write {}: {}", path.string(), errno != 0 ? std::strerror(errno) : "unknown reason"));
-}
+}  // namespace
 
-/// False when it cannot; errno says why.
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(file, text.data(), text.size());
@@ -74,35 +66,6 @@ bool write_all(int file, std::string_view text) {
   }
   return true;
 }
-
-mode_t usual_permissions() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
-}
-
-/// Writes beside the file and renames. False, with nothing done, where that cannot be, or would take more than the text
-/// away: a link, a second name, another owner.
-bool replaced(const std::filesystem::path& path, std::string_view text) {
-  struct stat old {};
-  const bool exists = lstat(path.c_str(), &old) == 0;
-  if (exists &&
-      !(S_ISREG(old.st_mode) && old.st_nlink == 1 && old.st_uid == geteuid() && access(path.c_str(), W_OK) == 0))
-    return false;
-  std::string beside = path.string() + ".XXXXXX";
-  const int file = mkostemp(beside.data(), O_CLOEXEC);
-  if (file < 0) return false;
-  const bool permitted = fchmod(file, exists ? old.st_mode & 07777 : usual_permissions()) == 0;
-  int failure = write_all(file, text) ? 0 : errno;
-  if (close(file) != 0 && failure == 0) failure = errno;  // some file systems say only here that they are full
-  if (failure == 0 && permitted && std::rename(beside.c_str(), path.c_str()) == 0) return true;
-  unlink(beside.c_str());
-  if (failure == 0) return false;
-  errno = failure;
-  refuse(path);
-}
-
-}  // namespace
 
 bool is_interactive() { return isatty(STDERR_FILENO) == 1; }
 
@@ -127,15 +90,6 @@ void print_error(std::string_view lines) {
 }
 
 void print_note(std::string_view note) { print_error(fmt::format("oomdoctor: {}\n", plain_line(note))); }
-
-void write_file(const std::filesystem::path& path, std::string_view text, bool append) {
-  if (!append && replaced(path, text)) return;
-  errno = 0;
-  std::ofstream file(path, std::ios::binary | (append ? std::ios::app : std::ios::trunc));
-  file.write(text.data(), static_cast<std::streamsize>(text.size()));
-  file.close();
-  if (!file) refuse(path);
-}
 
 TerminalView view_of(const Arguments& arguments) {
   std::error_code unknown;

@@ -20,10 +20,8 @@ void print_commands(std::string_view text);
 /// To standard error, and never a failure: whole lines as they are, or "oomdoctor: …".
 void print_error(std::string_view lines);
 void print_note(std::string_view note);
-/// Adds to the end of a file, or replaces it: a reader sees the old text or the whole new one, never a part. Devices,
-/// pipes and files that cannot be replaced (a mount point as /dev/termination-log is one) are written in place. Throws
-/// Error.
-void write_file(const std::filesystem::path& path, std::string_view text, bool append = false);
+/// All of it to a descriptor; false where it cannot, and errno says why.
+bool write_all(int file, std::string_view text);
 
 bool is_interactive();  ///< somebody sits in front of standard error
 

@@ -14,7 +14,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr int could_not_work = 2;
+constexpr int could_not_work = 2, killed_by_pipe = 128 + SIGPIPE;  // as shells count who dies of it
 
 int run(const std::vector<std::string>& typed) {
   if (typed.empty()) {
@@ -60,7 +60,7 @@ int guarded_run(const std::vector<std::string>& typed) {
   try {
     return run(typed);
   } catch (const BrokenPipe&) {
-    return 0;
+    return killed_by_pipe;
   } catch (const Error& error) {
     print(error);
   } catch (const std::exception& error) {
@@ -73,6 +73,7 @@ int guarded_run(const std::vector<std::string>& typed) {
 }  // namespace oomdoctor::cli
 
 int main(int count, char** words) {
-  std::signal(SIGPIPE, SIG_IGN);  // a broken pipe comes as an error of write()
+  std::signal(SIGPIPE, SIG_IGN);  // a broken pipe comes as an error of write(),
+  std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that may not grow
   return oomdoctor::cli::guarded_run({words + 1, words + count});
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cli/ci_system.h"
 #include "cli/console.h"
+#include "cli/output_file.h"
 #include "cli/shared_report.h"
 #include "report/sink.h"
 

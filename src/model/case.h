@@ -75,7 +75,7 @@ struct Coverage {
 struct CaseLimits {
   static constexpr std::size_t incidents = 256;
   static constexpr std::size_t occurrences = 64;         ///< of one incident
-  static constexpr std::size_t series = 2048;            ///< of one file
+  static constexpr std::size_t series = 8192;            ///< of one file: a metric of as many ranks
   static constexpr std::size_t joined_series = 1 << 14;  ///< of all files: some memory metrics of 4,096 ranks
   static constexpr std::size_t followed_series = 256;    ///< with their values: fitting one takes milliseconds
   static constexpr std::size_t buckets = 1 << 17;        ///< of all series together: 32 long ones, or 9 MiB

@@ -256,10 +256,7 @@ void CaseBuilder::oom(Oom oom) {
     }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: what comes now is new
   }
-  if (case_.incidents.size() >= CaseLimits::incidents) {
-    ++case_.more_incidents;
-    return;
-  }
+  if (case_.incidents.size() >= CaseLimits::incidents) drop_incident();
   if (end_ && end_->line == line()) restated_ = restated_before_end_;  // this line's own end
   const bool by_settings = (!end_ || end_->line == line()) && starts_anew() && restated_.changed;
   if (oom.kind == OomKind::device && (by_settings || (end_ && end_->of_job))) begin_run();
@@ -279,6 +276,15 @@ void CaseBuilder::oom(Oom oom) {
   case_.incidents.push_back(std::move(incident));
   trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
                      std::string(failed_test(mention_->line.body()))});
+}
+
+/// Makes room for one more: one from the middle goes. The first ones are kept, and the next, which may be the one that
+/// ended the run, is always taken.
+void CaseBuilder::drop_incident() {
+  const std::size_t victim = case_.incidents.size() / 2;
+  case_.incidents.erase(case_.incidents.begin() + static_cast<std::ptrdiff_t>(victim));
+  trails_.erase(trails_.begin() + static_cast<std::ptrdiff_t>(victim));
+  ++case_.more_incidents;
 }
 
 std::size_t CaseBuilder::hash_of(const SeriesId& id) {
@@ -330,6 +336,12 @@ CaseBuilder::SeriesState& CaseBuilder::add_series(const SeriesId& id, const Read
   return state;
 }
 
+/// Counts series, not values; of very many, those that have a hash of their own.
+void CaseBuilder::leave_out(const SeriesId& id) {
+  if (left_out_.size() < CaseLimits::series) left_out_.insert(hash_of(id));
+  case_.more_series = static_cast<i64>(left_out_.size());
+}
+
 void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) {
     if (case_.impossible_values++ == 0) case_.first_impossible = evidence();
@@ -345,7 +357,7 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
   if (way == nullptr || way->id != id) {
     SeriesState* state = find_series(id);
     if (state == nullptr) {
-      if (series_.size() >= CaseLimits::series) return;
+      if (series_.size() >= CaseLimits::series) return leave_out(id);
       state = &add_series(id, r, step || here.step, time.has_value());
     }
     way = state;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "model/case.h"
@@ -86,6 +87,8 @@ class CaseBuilder : public Sink {
     bool operator==(const SeriesId&) const = default;
   };
   static std::size_t hash_of(const SeriesId& id);
+  void leave_out(const SeriesId& id);
+  void drop_incident();
   struct SeriesState {
     std::size_t index = 0;  ///< in the case
     SeriesId id;            ///< views into the strings below and into the series
@@ -136,10 +139,11 @@ class CaseBuilder : public Sink {
   Where where_;
   i64 claimed_through_ = 0;
   std::map<StreamId, Stream> streams_;
-  StreamId stream_id_;              ///< of the stream that was asked for last
-  Stream* stream_ = nullptr;        ///< that stream
-  std::deque<SeriesState> series_;  ///< as many as the case has
-  std::size_t buckets_ = 0;         ///< of all of them
+  StreamId stream_id_;                        ///< of the stream that was asked for last
+  Stream* stream_ = nullptr;                  ///< that stream
+  std::deque<SeriesState> series_;            ///< as many as the case has
+  std::unordered_set<std::size_t> left_out_;  ///< hashes of series beyond the limit
+  std::size_t buckets_ = 0;                   ///< of all of them
   std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
   /// Where readings went before, by who told them as which of its readings: to find a series by its hash takes longer.
   std::array<SeriesState*, 256> ways_{};

@@ -42,7 +42,8 @@ void add_all_clear(Document& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   if (report.coverage.claimed == 0) {
     page.add(
-        "<p class=\"outcome\">NOTHING RECOGNISED</p>\n<h1>No sign of memory failure, but this may not be a log of a training job</h1>\n<p>None of "
+        "<p class=\"outcome\">NOTHING RECOGNISED</p>\n<h1>No sign of memory failure, but this may not be a log of a "
+        "training job</h1>\n<p>None of "
         "{} is of a kind that oomdoctor reads; <code>oomdoctor list formats</code> shows which are.</p>\n",
         lines);
     return;

@@ -45,7 +45,8 @@ std::string number(const auto& value) { return value ? std::to_string(*value) : 
 
 std::string verdict_gauges(const Report& report) {
   Gauge outcome("oomdoctor_outcome", "1 for the outcome of the last analysis, else 0.");
-  for (const char* name : {"oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"})
+  for (const char* name :
+       {"oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"})
     outcome.add({{"outcome", name}}, report.verdict.outcome == name ? 1 : 0);
   Gauge causes("oomdoctor_cause_probability", "How probable each cause is.");
   for (const auto& cause : report.causes)

@@ -122,8 +122,8 @@ void add_remarks(Page& page, const Report& report) {
   if (report.fixes.empty()) page.blank();
   for (std::size_t i = 0; i < report.held_back.size(); ++i) {
     const HeldBack& advice = report.held_back[i];
-    page.text("  Won't help: ", page.paint.bold(plain_line(advice.title)) + ". " + plain_line(advice.because), later(i, 3),
-              hang);
+    page.text("  Won't help: ", page.paint.bold(plain_line(advice.title)) + ". " + plain_line(advice.because),
+              later(i, 3), hang);
   }
   for (std::size_t i = 0; i < report.questions.size(); ++i) {
     const Question& question = report.questions[i];

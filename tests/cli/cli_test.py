@@ -9,6 +9,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -109,11 +110,12 @@ class ExitStatus(Case):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("oomdoctor analyze [PATH...|-]", done.stderr)
 
-    def test_a_reader_that_goes_away_is_no_failure(self):
-        with subprocess.Popen([BINARY, "schema", "report"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    def test_a_reader_that_goes_away_ends_it_silently(self):
+        with subprocess.Popen([BINARY, "list", "formats", "--format", "markdown"], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE) as process:
             process.stdout.close()
             self.assertEqual(process.stderr.read(), b"")
-            self.assertEqual(process.wait(60), 0)
+            self.assertEqual(process.wait(60), 141)
 
     def test_a_full_disk_is_2(self):
         with open("/dev/full", "w") as full:
@@ -399,18 +401,51 @@ class Outputs(Case):
         self.assertEqual((self.folder / "b.txt").stat().st_mode & 0o777, 0o666 & ~mask)
         self.assertEqual(sorted(os.listdir(self.folder)), ["a.prom", "b.txt", "fine.log", "train.log"])
 
-    def test_what_has_a_second_name_or_is_no_file_is_written_in_place(self):
+    def test_what_has_a_second_name_is_written_in_place(self):
         (self.folder / "real.txt").write_text("old " * 1000)
-        (self.folder / "link.txt").symlink_to("real.txt")
         os.link(self.folder / "real.txt", self.folder / "second.txt")
-        for name in ("link.txt", "second.txt"):
-            self.run_here("analyze", "--output", f"k8s={name}", "train.log")
-            self.assertTrue((self.folder / "real.txt").read_text().startswith("OUT OF MEMORY: "))
-            self.assertNotIn("old", (self.folder / "real.txt").read_text())
-            (self.folder / "real.txt").write_text("old " * 1000)
-        self.assertTrue((self.folder / "link.txt").is_symlink())
-        done = self.run_here("analyze", "--output", "k8s=/dev/stdout", "train.log")
-        self.assertTrue(done.stdout.startswith("OUT OF MEMORY: "))
+        self.run_here("analyze", "--output", "k8s=second.txt", "train.log")
+        self.assertTrue((self.folder / "real.txt").read_text().startswith("OUT OF MEMORY: "))
+        self.assertNotIn("old", (self.folder / "real.txt").read_text())
+
+    def assert_nothing_written(self, words, why, **environment):
+        done = self.run_here(*words, environment=environment)
+        self.assertEqual(done.returncode, 2, words)
+        self.assertIn(why, done.stderr)
+
+    def test_nothing_is_written_through_a_link_to_a_pipe_or_to_a_device(self):
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        secret = elsewhere / "authorized_keys"
+        secret.write_text("old")
+        (self.folder / "link.txt").symlink_to(secret)
+        (self.folder / "out").symlink_to(elsewhere)
+        os.mkfifo(self.folder / "fifo")
+        for path in ("link.txt", "out/authorized_keys", "/dev/stdout"):
+            self.assert_nothing_written(["analyze", "--output", f"k8s={path}", "train.log"], "it is a link, and is not followed")
+        for path in ("fifo", "/dev/full", "/dev/null"):
+            self.assert_nothing_written(["analyze", "--output", f"k8s={path}", "train.log"], "it is no file")
+        (self.folder / "oomdoctor-out").symlink_to(elsewhere)
+        self.assert_nothing_written(["ci", "train.log"], "oomdoctor-out is a link, and is not written to")
+        (self.folder / "oomdoctor-out").unlink()
+        (self.folder / "oomdoctor-out").mkdir()
+        (self.folder / "oomdoctor-out" / "report.html").symlink_to(secret)
+        self.assert_nothing_written(["ci", "train.log"], "it is a link, and is not followed")
+        (self.folder / "summary.md").symlink_to(secret)
+        (self.folder / "oomdoctor-out" / "report.html").unlink()
+        self.assert_nothing_written(["ci", "train.log"], "it is a link, and is not followed", GITHUB_ACTIONS="true",
+                                    GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"))
+        self.assertEqual(secret.read_text(), "old")
+        self.assertEqual(os.listdir(elsewhere), ["authorized_keys"])
+
+    def test_a_file_that_may_not_grow_keeps_its_old_text(self):
+        (self.folder / "a.html").write_text("old")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # noqa: E731
+        done = subprocess.run([BINARY, "analyze", "--quiet", "--output", "html=a.html", "train.log"], cwd=self.folder,
+                capture_output=True, text=True, timeout=60, preexec_fn=limit)
+        self.assertEqual((done.returncode, (self.folder / "a.html").read_text()), (2, "old"))
+        self.assertIn("cannot write a.html: File too large", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.html", "fine.log", "train.log"])
 
     def test_the_same_input_gives_the_same_bytes(self):
         self.assertEqual(*(self.run_here("analyze", "--format", "json", "train.log").stdout for _ in range(2)))

@@ -190,4 +190,32 @@ TEST_CASE("the head of an exception whose message stands near is no failure of i
   CHECK(scan_text("    except torch.cuda.OutOfMemoryError: \n").incidents.empty());
 }
 
+TEST_CASE("of many failures the one that ended the run is kept", "[case]") {
+  std::string text;
+  int at = 0;
+  for (int i = 0; i < 400; ++i) {
+    text += torch_message("0", "1." + std::to_string(100 + i)) + "\nskipping the batch\n";
+    for (int k = 0; k < 3; ++k) text += step(++at);
+  }
+  const Case survived = scan_text(text);
+  CHECK(survived.incidents.size() == CaseLimits::incidents);
+  CHECK(survived.more_incidents == 400 - static_cast<i64>(CaseLimits::incidents));
+  const Case ended = scan_text(text + traceback(torch_message("0", "7.77")));
+  REQUIRE(!ended.incidents.empty());
+  CHECK(ended.incidents.front().handled);
+  CHECK_FALSE(ended.incidents.back().handled);
+  CHECK(std::count_if(ended.incidents.begin(), ended.incidents.end(), [](const auto& i) { return !i.handled; }) == 1);
+}
+
+TEST_CASE("series beyond the limit are counted", "[case]") {
+  std::string text;
+  const int ranks = static_cast<int>(CaseLimits::series) + 40;
+  for (int round = 0; round < 2; ++round)
+    for (int rank = 0; rank < ranks; ++rank)
+      text += "[rank" + std::to_string(rank) + "]: step " + std::to_string(round) + " allocated 3.5 GiB\n";
+  const Case c = scan_text(text);
+  CHECK(c.series.size() == CaseLimits::series);
+  CHECK(c.more_series == 40);
+}
+
 }  // namespace oomdoctor

@@ -1,0 +1,171 @@
+#include "cli/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <random>
+
+#include "base/error.h"
+#include "cli/console.h"
+
+namespace oomdoctor::cli {
+namespace {
+
+constexpr mode_t everybody = 0666;  // as far as the umask lets
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// Some file systems say only here that they are full.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+/// While it lives, who asks the program to stop waits: a file that is half written would be left.
+class SignalPause {
+ public:
+  SignalPause() {
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&stops, signal);
+    pthread_sigmask(SIG_BLOCK, &stops, &before_);
+  }
+  SignalPause(const SignalPause&) = delete;
+  SignalPause& operator=(const SignalPause&) = delete;
+  ~SignalPause() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+[[noreturn]] void refuse(const std::string& path, int error) {
+  const char* why = error == ELOOP                          ? "it is a link, and is not followed"
+                    : error == ENXIO || error == EOPNOTSUPP ? "it is no file"
+                                                            : std::strerror(error);
+  throw Error(fmt::format("cannot write {}: {}", path, why));
+}
+
+/// The folder of a path, and the name in it.
+struct Place {
+  Descriptor folder;
+  std::string name;
+};
+
+/// Folder by folder, so that none of them can be a link. An absolute path is the user's own: its folders may be.
+Place place_of(const std::string& path) {
+  constexpr int only_folders = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  const std::size_t slash = path.rfind('/');
+  Place place{Descriptor(open(".", only_folders)), slash == std::string::npos ? path : path.substr(slash + 1)};
+  if (slash == std::string::npos) return place;
+  if (path.front() == '/') {
+    place.folder = Descriptor(open(path.substr(0, std::max<std::size_t>(slash, 1)).c_str(), only_folders));
+    if (!place.folder.is_open()) refuse(path, errno);
+    return place;
+  }
+  for (std::size_t at = 0; at <= slash;) {
+    const std::size_t end = path.find('/', at);
+    const std::string name = path.substr(at, end - at);
+    at = end + 1;
+    if (name.empty()) continue;
+    const int below = openat(place.folder.number(), name.c_str(), only_folders | O_NOFOLLOW);
+    // Of a link, O_DIRECTORY says that it is no folder.
+    struct stat status {};
+    const bool link = below < 0 && errno == ENOTDIR &&
+                      fstatat(place.folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      S_ISLNK(status.st_mode);
+    if (below < 0) refuse(path, link ? ELOOP : errno);
+    place.folder = Descriptor(below);
+  }
+  return place;
+}
+
+/// Without O_NONBLOCK a pipe that nobody reads would never open.
+Descriptor open_file(const std::string& path, const Place& place, int how) {
+  Descriptor file(openat(place.folder.number(), place.name.c_str(),
+                         O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | how, everybody));
+  struct stat status {};
+  if (!file.is_open() || fstat(file.number(), &status) != 0) refuse(path, errno);
+  if (!S_ISREG(status.st_mode)) refuse(path, ENXIO);
+  return file;
+}
+
+/// A new file beside the one that is meant, by a name that nobody has.
+Descriptor make_beside(const Place& place, std::string& name) {
+  std::random_device random;
+  for (int i = 0; i < 100; ++i) {
+    name = fmt::format("{}.{:08x}", place.name, random());
+    const int file =
+        openat(place.folder.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, everybody);
+    if (file >= 0 || errno != EEXIST) return Descriptor(file);
+  }
+  return Descriptor(-1);
+}
+
+/// False, with nothing done, where the file cannot be replaced, or would lose more than its text.
+bool replaced(const std::string& path, const Place& place, std::string_view text) {
+  const int folder = place.folder.number();
+  struct stat old {};
+  const bool exists = fstatat(folder, place.name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  if (exists && S_ISLNK(old.st_mode)) refuse(path, ELOOP);
+  if (exists && !S_ISREG(old.st_mode)) refuse(path, S_ISDIR(old.st_mode) ? EISDIR : ENXIO);
+  if (exists && (old.st_nlink != 1 || old.st_uid != geteuid() ||
+                 faccessat(folder, place.name.c_str(), W_OK, AT_SYMLINK_NOFOLLOW) != 0))
+    return false;
+  const SignalPause pause;
+  std::string beside;
+  Descriptor file = make_beside(place, beside);
+  if (!file.is_open()) return false;
+  const bool permitted = !exists || fchmod(file.number(), old.st_mode & 07777) == 0;
+  int failure = write_all(file.number(), text) && fsync(file.number()) == 0 ? 0 : errno;
+  if (failure == EINVAL || failure == EROFS) failure = 0;  // a file system without fsync()
+  if (!file.close() && failure == 0) failure = errno;
+  if (failure == 0 && permitted && renameat(folder, beside.c_str(), folder, place.name.c_str()) == 0) return true;
+  unlinkat(folder, beside.c_str(), 0);
+  if (failure != 0) refuse(path, failure);
+  return false;
+}
+
+}  // namespace
+
+void write_file(const std::string& path, std::string_view text) {
+  const Place place = place_of(path);
+  if (replaced(path, place, text)) return;
+  Descriptor file = open_file(path, place, O_CREAT | O_TRUNC);
+  if (!write_all(file.number(), text) || !file.close()) refuse(path, errno);
+}
+
+void append_to_file(const std::string& path, std::string_view text) {
+  const Place place = place_of(path);
+  Descriptor file = open_file(path, place, O_CREAT | O_APPEND);
+  if (!write_all(file.number(), text) || !file.close()) refuse(path, errno);
+}
+
+void make_folder(const std::string& path) {
+  const Place place = place_of(path);
+  if (mkdirat(place.folder.number(), place.name.c_str(), 0777) == 0) return;
+  const int error = errno;
+  struct stat status {};
+  if (error != EEXIST || fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    throw Error(fmt::format("cannot make the folder {}: {}", path, std::strerror(error)));
+  if (S_ISLNK(status.st_mode)) throw Error(fmt::format("{} is a link, and is not written to", path));
+  if (!S_ISDIR(status.st_mode)) throw Error(fmt::format("cannot make the folder {}: a file has its name", path));
+}
+
+}  // namespace oomdoctor::cli
