@@ -27,7 +27,7 @@ struct Evidence {
   Span span;
   std::string reader;   ///< the pattern's name, "torch_oom/request"
   std::string excerpt;  ///< the cleaned line, cut to max_excerpt bytes
-  std::string lead;     ///< what it was cut off in front, at most max_lead bytes: it may tell that a secret follows
+  std::string lead{};   ///< what it was cut off in front, at most max_lead bytes: it may tell that a secret follows
 };
 
 /// Who said it. Unknown is unknown: a log of one process carries no tags.

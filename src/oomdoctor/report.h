@@ -18,7 +18,7 @@ struct Location {
   std::int64_t line = 0, end_line = 0;
   std::string excerpt;             ///< the cleaned line, bounded; for people, not in the JSON
   int column = 0, end_column = 0;  ///< of what matters in the excerpt, 0-based bytes; equal when nothing is marked
-  std::string lead;                ///< what stands in front of a cut excerpt; for redact() alone
+  std::string lead{};              ///< what stands in front of a cut excerpt; for redact() alone
 
   friend bool operator==(const Location&, const Location&) = default;
 };

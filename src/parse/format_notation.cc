@@ -83,7 +83,76 @@ std::size_t foreign_at(std::string_view regex) {
   return npos;
 }
 
+/// What a user's regex may cost: a line format is a short text with a few numbers.
+struct Limits {
+  static constexpr std::size_t bytes = 600, repetitions = 32;
+  static constexpr double count = 1000;       ///< of one repetition
+  static constexpr double product = 100'000;  ///< of repetitions inside of each other
+};
+
+/// The highest count of the repetition at `at`, 1 where there is none; moves `at` behind it.
+double count_at(std::string_view regex, std::size_t& at) {
+  if (at >= regex.size()) return 1;
+  const char c = regex[at];
+  double most = 1;
+  if (c == '?') {
+    ++at;
+  } else if (c == '{' && at + 1 < regex.size() && is_digit(regex[at + 1])) {
+    const std::size_t end = std::min(regex.find('}', at), regex.size());
+    const std::size_t comma = regex.substr(0, end).rfind(',');
+    std::size_t digit = comma != npos && comma > at ? comma + 1 : at + 1;
+    for (most = 0; digit < end && is_digit(regex[digit]) && most < 1e12; ++digit)
+      most = most * 10 + (regex[digit] - '0');
+    at = std::min(end + 1, regex.size());
+  } else {
+    return 1;
+  }
+  if (at < regex.size() && (regex[at] == '?' || regex[at] == '+')) ++at;  // how greedy it is
+  return std::max(most, 1.0);
+}
+
+struct Cost {
+  std::size_t too_much_at = npos;
+  const char* why = "";
+};
+
+/// Repetitions, and those inside of others: together they may make a search endless.
+Cost cost_of(std::string_view regex) {
+  if (regex.size() > Limits::bytes) return {Limits::bytes, "a regex has at most 600 bytes"};
+  std::vector<double> inside{1};  // by open group: the largest product of counts in it
+  std::size_t repetitions = 0;
+  for (std::size_t i = 0; i < regex.size();) {
+    const std::size_t begin = i;
+    double own = 1;
+    if (regex[i] == '(') {
+      inside.push_back(1);
+      i += regex.substr(i + 1).starts_with('?') ? 2 : 1;  // the mark of a kind is no repetition
+      continue;
+    }
+    if (regex[i] == ')' && inside.size() > 1) {
+      own = inside.back();
+      inside.pop_back();
+      ++i;
+    } else if (regex[i] == '\\') {
+      i = std::min(i + 2, regex.size());
+    } else if (regex[i] == '[') {
+      i = std::min(end_of_class(regex, i) + 1, regex.size());
+    } else {
+      ++i;
+    }
+    const std::size_t sign = i;
+    const double count = count_at(regex, i);
+    if (i != sign && ++repetitions > Limits::repetitions) return {sign, "a regex has at most 32 repetitions"};
+    if (count > Limits::count) return {sign, "a repetition counts to 1000 at most"};
+    if (own * count > Limits::product) return {begin, "repetitions inside of each other make too many"};
+    inside.back() = std::max(inside.back(), own * count);
+  }
+  return {};
+}
+
 void check_regex(const TomlTable& table, std::string_view regex) {
+  if (const Cost cost = cost_of(regex); cost.too_much_at != npos)
+    table.fail("regex", cost.why, "declare two formats, or match less", regex, cost.too_much_at);
   try {
     const Regex compiled(regex);
   } catch (const BadExpression& error) {
@@ -94,7 +163,13 @@ void check_regex(const TomlTable& table, std::string_view regex) {
                at);
   if (const std::size_t at = unbounded_at(regex); at != npos)
     table.fail("regex", "a repetition has no upper bound", "write {0,80} for *, {1,80} for +", regex, at);
-  for (const NamedGroup& group : named_groups(regex)) check_name(table, "regex", regex, group.name, group.at);
+  const auto groups = named_groups(regex);
+  for (auto group = groups.begin(); group != groups.end(); ++group) {
+    check_name(table, "regex", regex, group->name, group->at);
+    if (std::any_of(groups.begin(), group, [&](const NamedGroup& other) { return other.name == group->name; }))
+      table.fail("regex", "there are two groups \"" + std::string(group->name) + '"', "a number stands once in a line",
+                 regex, group->at);
+  }
 }
 
 }  // namespace

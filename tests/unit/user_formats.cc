@@ -1,6 +1,8 @@
 // Formats that users declare: what is read by them, and errors that quote their line.
 #include "parse/user_formats.h"
 
+#include <chrono>
+
 #include "base/error.h"
 #include "catch.h"
 #include "parse/scanner.h"
@@ -207,6 +209,41 @@ TEST_CASE("a regex that does not parse, or that repeats without a bound") {
         std::string("my.toml:4: a repetition has no upper bound"));
   CHECK(error_of(replaced(by_regex, "[\\d.]", "[\\d.*+]")).what() == std::string("no error"));
   CHECK(error_of(replaced(by_regex, "{1,9}", "{1,9}+")).what() == std::string("no error"));
+}
+
+TEST_CASE("a regex that would never end, or that names a number twice") {
+  const std::string number = "(?<allocated>[\\d.]{1,12})";
+  const auto why = [&](const std::string& instead) {
+    return std::string(error_of(replaced(by_regex, number, instead)).what());
+  };
+  const auto many = [](const std::string& piece, int n) {
+    std::string all;
+    while (n-- > 0) all += piece;
+    return all;
+  };
+  CHECK(why(many("a?", 10000) + number) == "my.toml:4: a regex has at most 600 bytes");
+  CHECK(why(many("a?", 40) + number) == "my.toml:4: a regex has at most 32 repetitions");
+  CHECK(why("a{0,100000}" + number) == "my.toml:4: a repetition counts to 1000 at most");
+  CHECK(why("(?:(?:a{0,90}b{0,90}){0,90}){0,90}" + number) ==
+        "my.toml:4: repetitions inside of each other make too many");
+  CHECK(why("((((x{0,99})){0,99})){0,99}" + number) == "my.toml:4: repetitions inside of each other make too many");
+  CHECK(why(number + " " + number) == "my.toml:4: there are two groups \"allocated\"");
+  CHECK(why("(?:of ){0,3}" + number) == "no error");
+}
+
+TEST_CASE("what a regex may try is bounded for each line") {
+  // Three times seven optional letters: two million ways to read each line, and none fits.
+  const std::string costly =
+      replaced(by_regex, "gpu_resident=(?", "(?:a{0,40}a{0,40}a{0,40}a{0,40}a{0,40})gpu_resident=(?");
+  UserFormats formats(all_parsers());
+  CHECK_NOTHROW(formats.add("my.toml", costly));
+  std::string text;
+  for (int i = 0; i < 50; ++i) text += "it=" + std::to_string(i) + ' ' + std::string(900, 'a') + " gpu_resident=x\n";
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("log", std::move(text)));
+  Scanner(formats.parsers()).scan(sources);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // without a bound: minutes
 }
 
 TEST_CASE("a group in another spelling, which would count otherwise") {
