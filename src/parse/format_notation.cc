@@ -126,7 +126,7 @@ Cost cost_of(std::string_view regex) {
     double own = 1;
     if (regex[i] == '(') {
       inside.push_back(1);
-      i += regex.substr(i + 1).starts_with('?') ? 2 : 1;  // the mark of a kind is no repetition
+      i += regex.substr(i + 1).starts_with('?') ? std::size_t{2} : 1;  // the mark of a kind is no repetition
       continue;
     }
     if (regex[i] == ')' && inside.size() > 1) {
