@@ -2,6 +2,7 @@
 #include "oomdoctor/diagnose.h"
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -183,15 +184,29 @@ void read_parts(const std::vector<LogSource>& sources, const Options& options, c
 Report merge(const std::vector<std::string>& part_files, const Options& options) {
   const Rules rules(options);
   const PartFiles parts(part_files);
-  return report_of_all({parts.size(), [&](std::size_t i) { return parts.read(i); }}, rules, options);
+  std::atomic<std::size_t> lost = 0;
+  const auto read = [&](std::size_t i) {
+    Case file = parts.read(i);
+    if (file.inputs.front().unreadable == PartFiles::lost) ++lost;
+    return file;
+  };
+  Report report = report_of_all({parts.size(), read}, rules, options);
+  if (lost > 0 && lost == parts.size()) throw Error(*parts.why_lost(0));
+  for (const std::string& problem : parts.problems())
+    report.notes.push_back({"warning", left_out_words(problem), std::nullopt});
+  return report;
 }
 
-void merge_parts(const std::vector<std::string>& part_files, const PartSink& take) {
+std::vector<std::string> merge_parts(const std::vector<std::string>& part_files, const PartSink& take) {
   const PartFiles parts(part_files);
+  std::vector<std::string> problems = parts.problems();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts.read(i);  // what is handed on has been found good
-    take(parts.line(i));
+    if (const auto why = parts.why_lost(i))  // what is handed on has been found good
+      problems.emplace_back(why->what());
+    else
+      take(parts.line(i));
   }
+  return problems;
 }
 
 }  // namespace oomdoctor

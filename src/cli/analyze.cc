@@ -55,7 +55,10 @@ int run_merge(const Arguments& arguments) {
   const bool parts = wants_parts(arguments);
   const auto files = part_files_of(arguments.words);
   Options options = diagnose_options(arguments);
-  if (parts) return merge_parts(files, print_part), 0;
+  if (parts) {
+    for (const std::string& problem : merge_parts(files, print_part)) print_note("left out: " + problem);
+    return 0;
+  }
   const Outputs outputs(arguments, files);
   Report report;
   {

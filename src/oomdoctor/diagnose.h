@@ -55,12 +55,12 @@ using PartSink = std::function<void(std::string_view line)>;
 /// that cannot be read twice, as a pipe.
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take);
 
-/// Judges the logs of all parts in these files: what diagnose() says of the logs themselves, in
-/// the order of their paths. A log that is in several parts counts once. Throws oomdoctor::Error for a file that cannot
-/// be read and a line that is no part.
+/// Judges the logs of all parts in these files: what diagnose() says of the logs themselves, in the order of their
+/// paths. A log that is in several parts counts once. A file that cannot be read and a line that is no part are left
+/// out, which a note says; throws oomdoctor::Error where nothing else is left.
 Report merge(const std::vector<std::string>& part_files, const Options& options = {});
 
-/// Hands out those parts again: each log once, in the order of their paths.
-void merge_parts(const std::vector<std::string>& part_files, const PartSink& take);
+/// Hands out those parts again: each log once, in the order of their paths. Returns what was left out, and why.
+std::vector<std::string> merge_parts(const std::vector<std::string>& part_files, const PartSink& take);
 
 }  // namespace oomdoctor

@@ -15,6 +15,7 @@ namespace {
 // Bounds beside those of the Case: no log comes near them.
 constexpr double max_value = 64.0 * static_cast<double>(TiB);  ///< no machine has it: mmcv prints such after an epoch
 constexpr double max_step = 1e15;                              ///< the same for steps
+constexpr double max_x = 1e18;  ///< of values without a step, which are counted on by the interval of those before
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
 constexpr std::size_t max_buckets = CaseLimits::buckets / 2;  ///< of all series, while they grow: 16 long ones
@@ -384,6 +385,7 @@ void CaseBuilder::reading(const Reading& r, std::optional<double> step, std::opt
   } else if (series.has_times) {
     x = series.last_x + series.interval;
   }
+  if (!(std::abs(x) <= max_x)) x = series.last_x;
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
   if (r.capacity > 0 && (series.capacity <= 0 || r.value >= series.max_value)) series.capacity = r.capacity;
   const std::size_t before = series.buckets().size();
@@ -426,6 +428,10 @@ bool CaseBuilder::starts_anew() const {
 }
 
 void CaseBuilder::step(const Step& s) {
+  if (s.step && !(std::abs(static_cast<double>(*s.step)) <= max_step)) {
+    if (case_.impossible_values++ == 0) case_.first_impossible = evidence();
+    return;
+  }
   const auto known = streams_.find(stream_id());
   const bool counted = known != streams_.end() && known->second.step;
   if (!end_ && s.step && counted && *s.step < *known->second.step && *s.step <= place_.first_step.value_or(0) &&

@@ -25,8 +25,17 @@ std::ifstream opened(const std::string& path) {
 
 }  // namespace
 
+std::string left_out_words(std::string_view problem) { return fmt::format("left out: {}", problem); }
+
 PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
-  for (std::size_t file = 0; file < paths_.size(); ++file) find_in(file);
+  for (std::size_t file = 0; file < paths_.size(); ++file) {
+    try {
+      find_in(file);
+    } catch (const Error& error) {
+      left_out(error);
+    }
+  }
+  if (parts_.empty() && first_problem_) throw Error(*first_problem_);
   // A log may be in several parts, because a task ran twice: of lines that differ all the same the least one stands.
   std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.id < b.id; });
   std::vector<Part> once;
@@ -39,20 +48,35 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
   parts_ = std::move(once);
 }
 
+void PartFiles::left_out(const Error& error) {
+  problems_.emplace_back(error.what());
+  if (!first_problem_) first_problem_ = error;
+}
+
 void PartFiles::find_in(std::size_t file) {
   std::ifstream in = opened(paths_[file]);
   std::string line, bytes(piece, '\0');
   long long offset = 0;
   std::size_t number = 1;
+  bool too_long = false;
   const auto end_line = [&] {
     Part part{{}, file, offset, line.size(), number};
     offset += static_cast<long long>(line.size()) + 1;
     ++number;
-    if (line.find_first_not_of(" \t\r") != std::string::npos) {
-      part.id = read_part_id(line, where(part));
-      parts_.push_back(std::move(part));
+    if (too_long) {
+      left_out(
+          Error(fmt::format("{}: a line of more than {} MiB is no part of a case", where(part), longest_line >> 20), "",
+                "parts are written by oomdoctor analyze --format partial"));
+    } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
+      try {
+        part.id = read_part_id(line, where(part));
+        parts_.push_back(std::move(part));
+      } catch (const Error& error) {
+        left_out(error);
+      }
     }
     line.clear();
+    too_long = false;
   };
   while (in) {
     in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -63,13 +87,14 @@ void PartFiles::find_in(std::size_t file) {
       rest.remove_prefix(end + 1);
     }
     line += rest;
-    if (line.size() > longest_line)
-      throw Error(fmt::format("{}:{}: a line of more than {} MiB is no part of a case", paths_[file], number,
-                              longest_line >> 20),
-                  "", "parts are written by oomdoctor analyze --format partial");
+    if (line.size() > longest_line) {
+      too_long = true;
+      offset += static_cast<long long>(line.size());
+      line.clear();
+    }
   }
   if (in.bad()) throw Error(fmt::format("cannot read '{}'", paths_[file]));
-  if (!line.empty()) end_line();
+  if (!line.empty() || too_long) end_line();
 }
 
 std::string PartFiles::where(const Part& part) const { return fmt::format("{}:{}", paths_[part.file], part.number); }
@@ -86,12 +111,32 @@ std::string PartFiles::text_of(const Part& part) const {
 
 std::string PartFiles::line(std::size_t log) const { return text_of(parts_[log]); }
 
-Case PartFiles::read(std::size_t log) const {
+Case PartFiles::good_case(std::size_t log) const {
   const std::string line = text_of(parts_[log]);
   Case file = read_part(line, where(parts_[log]));
   if (!(read_part_id(line, where(parts_[log])) == parts_[log].id))
     throw Error(fmt::format("{} was changed while it was read", paths_[parts_[log].file]));
   return file;
+}
+
+std::optional<Error> PartFiles::why_lost(std::size_t log) const {
+  try {
+    good_case(log);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+Case PartFiles::read(std::size_t log) const {
+  try {
+    return good_case(log);
+  } catch (const Error& error) {
+    Case nothing;
+    nothing.inputs.push_back({.path = parts_[log].id.path, .unreadable = lost});
+    nothing.notes.push_back({Severity::warning, left_out_words(error.what()), {}});
+    return nothing;
+  }
 }
 
 }  // namespace oomdoctor

@@ -337,6 +337,31 @@ class ManyLogs(Case):
         (self.folder / "bad.log").write_bytes(b"\xff\xfe\x00 step 1 \xc3( \xf0\x9f\n" + FAILED.replace("train.py", "tr\xe9.py").encode("latin-1"))
         self.assertEqual(self.report("merge", self.parts("p.jsonl", "bad.log")), self.report("analyze", "bad.log"))
 
+    def test_a_bad_part_is_left_out_and_said(self):
+        good = self.run_here("analyze", "--format", "partial", "train.log").stdout
+        other = self.run_here("analyze", "--format", "partial", "fine.log").stdout
+        (self.folder / "third.log").write_text(HEALTHY)
+        third = self.run_here("analyze", "--format", "partial", "third.log").stdout
+        (self.folder / "a.jsonl").write_text("nonsense\n" + good + third[: len(third) // 2] + "\n")
+        (self.folder / "b.jsonl").write_text(good.replace('"oomdoctor_partial":1', '"oomdoctor_partial":99'))
+        (self.folder / "c.jsonl").write_text(other.replace('"lines":', '"lines":"many","rows":'))
+        done = self.run_here("merge", "a.jsonl", "b.jsonl", "c.jsonl", "--format", "json")
+        self.assertEqual(done.returncode, 1)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["verdict"]["outcome"], "oom")
+        left = [note["text"] for note in report["notes"] if "left out: " in note["text"]]
+        self.assertEqual(sorted(text.split("left out: ")[1][:9] for text in left), ["a.jsonl:1", "a.jsonl:3", "b.jsonl:1", "c.jsonl:1"])
+        done = self.run_here("merge", "a.jsonl", "c.jsonl", "--format", "partial")
+        self.assertEqual((done.returncode, done.stdout.count("\n"), done.stderr.count("left out: ")), (0, 1, 3))
+        self.assertEqual(self.run_here("merge", "b.jsonl").returncode, 2)
+        self.assertEqual(self.run_here("merge", "c.jsonl").returncode, 2)
+
+    def test_steps_that_no_run_has_can_be_merged(self):
+        (self.folder / "odd.log").write_text("step 1 allocated 3.0 GiB\nstep 9000000000000000000 allocated 3.0 GiB\n"
+                                             + "allocated 3.1 GiB\n" * 50)
+        (self.folder / "odd.jsonl").write_text(self.run_here("analyze", "--format", "partial", "odd.log").stdout)
+        self.assertEqual(self.run_here("merge", "odd.jsonl").returncode, 0)
+
     def test_what_is_no_part(self):
         self.assert_refused(["merge"], "there is nothing to merge",
                 "name the parts that oomdoctor analyze --format partial wrote, as in oomdoctor merge parts/*.jsonl")
