@@ -6,6 +6,7 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
+#include "report/sink.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -19,7 +20,7 @@ bool wants_parts(const Arguments& arguments) {
   return true;
 }
 
-void print_part(std::string_view line) { print(std::string(line) + '\n'); }
+void print_part(std::string_view line) { print(json_visible(std::string(line)) + '\n'); }
 
 int deliver(const Arguments& arguments, const Outputs& outputs, const Report& report) {
   if (arguments.has("why-not") && !report.why_not) print_note("nothing failed here, so no cause was weighed");

@@ -23,8 +23,9 @@ namespace {
 
 void add_title(Page& page, std::string_view kind, const std::string& id, const std::string& title,
                const std::string& source = {}) {
-  page.text("", page.paint.bold(title));
-  page.text("", page.paint.dim(fmt::format("{} {}{}", kind, id, source.empty() ? "" : " (" + source + ")")));
+  page.text("", page.paint.bold(plain_line(title)));
+  page.text("",
+            page.paint.dim(plain_line(fmt::format("{} {}{}", kind, id, source.empty() ? "" : " (" + source + ")"))));
 }
 
 void add_part(Page& page, std::string_view name, const std::string& text) {
@@ -69,7 +70,7 @@ void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause) {
   bool any = false;
   for (const auto& [id, fix] : rules.fixes()) {
     if (std::find(fix.causes.begin(), fix.causes.end(), cause.id) == fix.causes.end()) continue;
-    page.text(fmt::format("  {}  ", page.paint.bold(id)), fix.title);
+    page.text(fmt::format("  {}  ", page.paint.bold(plain_line(id))), plain_line(fix.title));
     any = true;
   }
   if (!any) page.text("  ", "None: " + plain_line(cause.no_fix));

@@ -53,7 +53,8 @@ void add_rows(Page& page, const std::vector<Row>& rows) {
   int widest = 0;
   for (const auto& row : rows) widest = std::max(widest, columns_of(row.id));
   for (const auto& row : rows)
-    page.text(page.paint.bold(pad(row.id, std::min(widest, page.width() / 2))) + "  ", row.says);
+    page.text(page.paint.bold(pad(plain_line(row.id), std::min(widest, page.width() / 2))) + "  ",
+              plain_line(row.says));
 }
 
 }  // namespace

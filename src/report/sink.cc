@@ -4,17 +4,38 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "report/utf8.h"
 
 namespace oomdoctor {
 namespace {
 
+struct Range {
+  char32_t first, last;
+};
+
+/// Default_Ignorable_Code_Point of Unicode 15.1 (DerivedCoreProperties.txt), without the selectors that choose how a
+/// character in front of them is drawn; they are none where nothing is in front.
+constexpr Range ignorable[] = {
+    {0x00AD, 0x00AD}, {0x034F, 0x034F}, {0x061C, 0x061C},   {0x115F, 0x1160},   {0x17B4, 0x17B5},  {0x180B, 0x180F},
+    {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x206F},   {0x3164, 0x3164},   {0xFE00, 0xFE0D},  {0xFEFF, 0xFEFF},
+    {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+
+/// White_Space of Unicode 15.1 (PropList.txt), and the pattern of Braille without a dot.
+constexpr Range blanks[] = {{0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
+                            {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
+                            {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
+
+bool is_in(std::span<const Range> ranges, char32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
 /// Characters that show nothing or turn the order of others: a reader must see that they are there.
 bool is_deceptive(char32_t code) {
-  return (code >= 0x200B && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2060 && code <= 0x206F) || code == 0x061C || code == 0x00AD || code == 0xFEFF ||
-         (code >= 0xFFF9 && code <= 0xFFFB) || (code & 0xFFFE) == 0xFFFE || (code >= 0xE0000 && code <= 0xE007F);
+  if (code < 0x80) return false;
+  return is_in(ignorable, code) || is_in(blanks, code) || (code & 0xFFFE) == 0xFFFE;
 }
 
 bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
@@ -84,16 +105,13 @@ std::string escaped(std::string_view text, std::string_view characters) {
   return out;
 }
 
+bool is_www(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c == 'w' || c == 'W'; });
+}
+
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
-}
-
-/// White space as .NET knows it, which the runners of two systems are written in.
-bool is_blank(char32_t code) {
-  return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 || code == 0x1680 ||
-         (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F || code == 0x205F ||
-         code == 0x3000;
 }
 
 /// Where the first character stands that is no white space and no mark of a byte order.
@@ -101,7 +119,7 @@ std::size_t after_blanks(std::string_view line) {
   std::size_t at = 0;
   while (at < line.size()) {
     const Utf8Char c = first_character(line.substr(at));
-    if (!c.good || !(is_blank(c.code) || c.code == 0xFEFF)) break;
+    if (!c.good || !(is_in(blanks, c.code) || c.code == 0xFEFF)) break;
     at += c.size;
   }
   return at;
@@ -142,8 +160,10 @@ std::string markdown_inline(std::string_view text) {
     else
       out += c;
   }
-  // A web address would become a link that the log chose.
+  // A web address would become a link that the log chose. One of a mail has its @ already.
   replace_all(out, "://", ":<!-- -->//");
+  for (std::size_t at = 0; (at = out.find('.', at)) != std::string::npos; ++at)
+    if (at >= 3 && is_www(std::string_view(out).substr(at - 3, 3))) out.insert(at, "<!-- -->"), at += 8;
   return out;
 }
 

@@ -610,6 +610,20 @@ class UserFormats(Case):
         self.assert_refused(["analyze", "--rules", "rules", "own.log"], "rules/causes/own.toml:1: a key has too many parts")
 
 
+class OwnRules(Case):
+    def test_a_title_cannot_command_the_terminal(self):
+        rules = self.folder / "rules" / "myths"
+        rules.mkdir(parents=True)
+        (rules / "own-myth.toml").write_text('title = "Red \\u001b[31m and \\u202e back"\nsource = "M\\u001b[0m"\n'
+                                             'when = "oom.kind == \'device\'"\nbecause = "it \\u001b]0;x\\u0007 is"\nrank = 1\n')
+        for words in (["list", "myths"], ["explain", "own-myth"], ["analyze", "train.log"], ["list", "myths", "--format", "markdown"]):
+            done = self.run_here(*words, "--rules", "rules", "--color", "never") if "markdown" not in words else \
+                self.run_here(*words, "--rules", "rules")
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            for evil in ("\x1b", "\u202e", "\x07"):
+                self.assertNotIn(evil, done.stdout + done.stderr, words)
+
+
 class Commands(Case):
     """In the log of a CI job nothing that others wrote begins a line as a command does."""
     BEGINS = re.compile("^[\\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*::|##\\[|##vso\\[|##teamcity\\[")

@@ -84,3 +84,24 @@ TEST_CASE("HTML has no markup of the log, between tags, in attributes and in scr
   CHECK(html_block("  <a>\n b") == "  &lt;a&gt;\n b");
   CHECK(html_json(R"({"a": "</script><!--"})") == R"({"a": "\u003c/script>\u003c!--"})");
 }
+TEST_CASE("characters that show nothing are shown") {
+  for (const char* hidden : {"\u00ad", "\u034f", "\u115f", "\u17b4", "\u180e", "\u200b", "\u202e", "\u2066", "\u2800",
+                             "\u3000", "\u3164", "\u00a0", "\u2003", "\ufeff", "\uffa0", "\U000e0041"}) {
+    const std::string shown = plain_line(std::string("a") + hidden + "b");
+    CAPTURE(shown);
+    CHECK(shown.starts_with("a\\u"));
+    CHECK(shown.ends_with("b"));
+  }
+  CHECK(plain_line("\u26a0\ufe0f out of memory, \u00e9\u6f22\U0001f4a5") ==
+        "\u26a0\ufe0f out of memory, \u00e9\u6f22\U0001f4a5");
+}
+
+TEST_CASE("no text becomes a link in Markdown") {
+  for (const std::string text : {"www.example.com/x", "WWW.example.com", "see http://a.b", "https://a.b", "ftp://a.b",
+                                 "mail a@b.example", "mailto:a@b.example", "xmpp:a@b.example/x", "a www.b.c www.d.e"}) {
+    const std::string safe = markdown_inline(text);
+    CAPTURE(safe);
+    for (const std::string_view link : {"://", "www.", "WWW.", "a@b"}) CHECK(safe.find(link) == std::string::npos);
+  }
+  CHECK(markdown_inline("swww, ww.x") == "swww, ww.x");
+}
