@@ -16,8 +16,8 @@ const std::vector<OptionGroup>& common_groups() {
   static const std::vector<OptionGroup> groups = {
       {"What to read",
        {{"format-file", 0, "FILE",
-         "read your own line formats, too; may be given several times. Without it, and outside of CI jobs, "
-         ".oomdoctor.toml is read where the working directory has one"}}},
+         "read your own line formats, too; may be given several times. Default: .oomdoctor.toml of the working "
+         "directory, but not in a CI job"}}},
       {"How to judge",
        {{"capacity", 0, "SIZE", "memory of the device where the log does not print it: 23.69GiB"},
         {"rules", 0, "DIR", "add the causes, fixes and myths of a folder; the same id replaces"},

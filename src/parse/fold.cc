@@ -65,6 +65,10 @@ void Fold::end_block(const Block& block) {
 
 i64 Fold::finish() {
   builder_.finish();
+  if (not_read_again_ > 0)
+    case_.notes.push_back({Severity::note,
+                           std::to_string(not_read_again_) + " repetitions of a line were counted, but not read again",
+                           {}});
   return lines_ + (ended_ ? 0 : 1);
 }
 
@@ -105,6 +109,10 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
   }
   if (f.rows != nullptr) return tell_rows(window, *f.rows, findings);
   if (told_before(f)) return;
+  if (is_repeated(f)) {
+    ++not_read_again_;
+    return claim(f.by->parser->name, f.first_line, f.last_line);
+  }
   const Cursor cursor(window, f.line);
   builder_.begin_emit(cursor, f);
   Sink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
@@ -132,6 +140,23 @@ bool Fold::told_before(const Found& f) {
   constexpr i64 farthest = 64;  ///< lines between two anchors of one message
   while (!told_.empty() && std::get<0>(*told_.begin()) < f.first_line - farthest) told_.erase(told_.begin());
   return !told_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
+}
+
+/// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
+/// million times does not get a million looks at what stands around it.
+bool Fold::is_repeated(const Found& f) {
+  constexpr std::size_t often = 256;
+  if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
+    repeats_.clear();
+    return false;
+  }
+  auto known = repeats_.find(f.by);
+  if (known != repeats_.end() && known->second.text != f.text) {
+    repeats_.clear();
+    known = repeats_.end();
+  }
+  if (known == repeats_.end()) known = repeats_.insert({f.by, {std::string(f.text), 0}}).first;
+  return ++known->second.times > often;
 }
 
 void Fold::claim(std::string_view parser, i64 first, i64 last) {

@@ -3,8 +3,10 @@
 
 #include <any>
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
 
@@ -34,6 +36,7 @@ class Fold {
   void tell_rows(const Window& window, const RowRun& run, const Findings& findings);
   void tell(const Window& window, const Found& found, const Findings& findings);
   bool told_before(const Found& found);
+  bool is_repeated(const Found& found);
   void claim(std::string_view parser, i64 first, i64 last);
 
   CaseBuilder builder_;
@@ -47,7 +50,13 @@ class Fold {
   i64* count_ = nullptr;      ///< its lines
   DeclaredMemory declared_;
   std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
-  std::vector<Mention> rows_;                                 ///< of what is being added; kept for what comes next
+  struct Repeats {
+    std::string text;
+    std::size_t times = 0;
+  };
+  std::map<const Reader*, Repeats> repeats_;  ///< of the patterns that told something since anything else was told
+  i64 not_read_again_ = 0;
+  std::vector<Mention> rows_;  ///< of what is being added; kept for what comes next
 };
 
 }  // namespace oomdoctor

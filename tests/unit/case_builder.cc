@@ -218,4 +218,19 @@ TEST_CASE("series beyond the limit are counted", "[case]") {
   CHECK(c.more_series == 40);
 }
 
+TEST_CASE("a line that is printed again and again is read again as long as something happens", "[case]") {
+  std::string text;
+  for (int i = 0; i < 3000; ++i) text += "RuntimeError: out of memory\n";
+  const Case same = scan_text(text);
+  CHECK(same.incidents.size() == 1);
+  CHECK(std::any_of(same.notes.begin(), same.notes.end(),
+                    [](const Note& n) { return n.text.ends_with("were counted, but not read again"); }));
+  CHECK(same.coverage.claimed == 3000);
+  text.clear();
+  for (int i = 0; i < 600; ++i) text += torch_message() + "\nskipping the batch\n" + step(i + 1);
+  const Case apart = scan_text(text + traceback(torch_message()));
+  CHECK(static_cast<i64>(apart.incidents.size()) + apart.more_incidents == 601);
+  CHECK_FALSE(apart.incidents.back().handled);
+}
+
 }  // namespace oomdoctor
