@@ -32,7 +32,9 @@ void numpy(const Match& m, Sink& sink) {
 
 /// The word alone is believed at the front of a line or under a frame of a traceback.
 /// The name alone is also a word in lists and documentation: only a traceback above it makes it a failure.
+/// Paddle on Windows raises it for a device, too, and says so in its summary below.
 void python(const Match& m, Sink& sink) {
+  if (is_near(m.cursor, 0, 14, {"Out of memory error on GPU"})) return;
   if (is_near(m.cursor, 4, 0, {"File \"", "Traceback (most", "--> "})) tell(m, sink, base("memory-error"));
 }
 

@@ -35,7 +35,7 @@ double embedding_parameters(const ModelShape& model);
 std::optional<i64> parameters_of(const ModelShape& model);
 /// What LoRA adds to a model of known sizes.
 std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, AdapterTargets targets);
-/// Of what turns an image into tokens, in red, green and blue, with the class token; 0 for a model of text.
+/// Of what turns an image in red, green and blue into tokens; 0 for a model of text.
 double patch_parameters(const ModelShape& model);
 /// Tokens of an image in patches of patch × patch pixels, without a class token.
 i64 image_tokens(i64 width, i64 height, i64 patch);

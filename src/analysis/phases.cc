@@ -116,6 +116,15 @@ bool makes_states(const Frame& f) {
   return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
 }
 bool joins(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
+/// "self.loss_sum += loss": a tensor with its graph, and no number.
+bool sums_tensors(const Frame& f) {
+  if (f.library || !contains(f.code, "loss") || !(contains(f.code, "+=") || contains(f.code, " + "))) return false;
+  for (const std::string_view number : {".item(", ".detach(", "float(", ".data", "no_grad"})
+    if (contains(f.code, number)) return false;
+  for (const std::string_view kept : {"sum", "total", "running", "epoch", "avg", "acc"})
+    if (contains(f.code, kept)) return true;
+  return false;
+}
 bool in_backward(const Frame& f) { return f.function == "backward" || contains(f.code, ".backward("); }
 bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
@@ -358,6 +367,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
               Value{(user != nullptr && joins(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
                     says({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
               here);
+    facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
   }

@@ -133,7 +133,9 @@ Case PartFiles::read(std::size_t log) const {
     return good_case(log);
   } catch (const Error& error) {
     Case nothing;
-    nothing.inputs.push_back({.path = parts_[log].id.path, .unreadable = lost});
+    nothing.inputs.emplace_back();
+    nothing.inputs.front().path = parts_[log].id.path;
+    nothing.inputs.front().unreadable = lost;
     nothing.notes.push_back({Severity::warning, left_out_words(error.what()), {}});
     return nothing;
   }
