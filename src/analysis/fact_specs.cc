@@ -112,7 +112,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.foreach", truth, "the memory was asked for in a multi-tensor (foreach) optimizer kernel"},
       {"trace.load", truth, "the memory was asked for while weights were made, loaded or moved"},
       {"trace.sums", truth, "a line of the traceback adds a loss to a running sum as a tensor"},
-      {"trace.growing", truth, "the memory was asked for by joining tensors in user code (cat, stack)"},
+      {"trace.growing", truth, "the memory was asked for by joining tensors outside of a forward pass (cat, stack)"},
       {"trace.evaluation", truth, "a frame of the traceback is an evaluation or prediction function"},
       {"trace.frame", text, "the user's own frame nearest to the failure, file:line"},
       // The main memory series before the failure.
