@@ -51,4 +51,19 @@ TEST_CASE("each myth is warned of on its samples, and on none that it is quiet o
     check(id, myth.test, [&rule = myth](const Facts& facts) { return rule.when.truth(facts) == Truth::yes; });
 }
 
+TEST_CASE("what an administrator alone can do says so", "[law]") {
+  const RulePack pack = shipped_rules();
+  std::size_t commands = 0;
+  for (const auto& [id, fix] : pack.fixes())
+    for (const SettingRule& setting : fix.settings)
+      for (const std::string_view command :
+           {"sysctl -w", "mount ", "systemctl set-property", "nvidia-smi -r", "swapon"}) {
+        if (!setting.text.text().starts_with(command)) continue;
+        CAPTURE(id, setting.text.text());
+        CHECK(setting.scope.ends_with(", as root"));
+        ++commands;
+      }
+  CHECK(commands >= 4);
+}
+
 }  // namespace oomdoctor
