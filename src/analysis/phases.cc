@@ -245,7 +245,7 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
 
 /// The program says behind the refusal that the memory was for its key-value cache.
 bool was_for_cache(const Case& story, const Incident& incident) {
-  constexpr i64 near = 8;
+  constexpr i64 near = 8;  // lines: the allocator, its caller and the cache speak in turn, for each device
   const Span& refused = incident.evidence.span;
   return std::any_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) {
     const auto* remark = std::get_if<Remark>(&e.what);

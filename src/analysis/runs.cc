@@ -80,7 +80,7 @@ bool is_silent(const Incident& incident) {
 
 /// A program of several processes that an exception ends is killed by its own parent.
 bool follows_exception(const Incident& killed, const std::optional<Ending>& ending) {
-  constexpr i64 soon = 25;
+  constexpr i64 soon = 25;  // lines: the exception, what it was raised from, and advice of the program
   if (killed.oom.message_format != "sigkill" || !ending || ending->kind != "exception") return false;
   const Span &end = ending->at.span, &kill = killed.evidence.span;
   return end.source == kill.source && end.first_line < kill.first_line && kill.first_line - end.first_line <= soon;

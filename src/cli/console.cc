@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "base/error.h"
 #include "cli/ci_system.h"
@@ -89,7 +90,10 @@ void print_error(std::string_view lines) {
   write_all(STDERR_FILENO, runs_in_ci() ? without_workflow_commands(clean) : clean);
 }
 
-void print_note(std::string_view note) { print_error(fmt::format("oomdoctor: {}\n", plain_line(note))); }
+void print_note(std::string_view note) {
+  static std::set<std::string, std::less<>> printed;  // two parts of a command may come to the same
+  if (printed.emplace(note).second) print_error(fmt::format("oomdoctor: {}\n", plain_line(note)));
+}
 
 TerminalView view_of(const Arguments& arguments) {
   std::error_code unknown;

@@ -17,7 +17,7 @@ struct BrokenPipe {};
 void print(std::string_view text);
 /// The same for text that is made of commands, and of nothing that somebody else wrote as it stands.
 void print_commands(std::string_view text);
-/// To standard error, and never a failure: whole lines as they are, or "oomdoctor: …".
+/// To standard error, and never a failure: whole lines as they are, or "oomdoctor: …", each note once.
 void print_error(std::string_view lines);
 void print_note(std::string_view note);
 /// All of it to a descriptor; false where it cannot, and errno says why.

@@ -145,7 +145,7 @@ bool Fold::told_before(const Found& f) {
 /// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
 /// million times does not get a million looks at what stands around it.
 bool Fold::is_repeated(const Found& f) {
-  constexpr std::size_t often = 256;
+  constexpr std::size_t often = 4 * CaseLimits::occurrences;  // by then no more of them are kept
   if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
     repeats_.clear();
     return false;

@@ -22,7 +22,7 @@ LineMemo::Slot& LineMemo::slot(const Key& key) {
 }
 
 void LineMemo::fill(const Key& key, const LineShape* shape, bool by_form) {
-  if (used_ == max_used || text_bytes_ >= max_text) return;
+  if (!has_slots()) return;
   Slot& free = slot(key);
   if (free.shape != nullptr) return;
   free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form};
@@ -30,7 +30,9 @@ void LineMemo::fill(const Key& key, const LineShape* shape, bool by_form) {
   ++used_;
 }
 
-bool LineMemo::has_room() const { return shapes_.size() < max_shapes && used_ < max_used && text_bytes_ < max_text; }
+bool LineMemo::has_slots() const { return used_ < max_used && text_bytes_ < max_text; }
+
+bool LineMemo::has_room() const { return shapes_.size() < max_shapes && has_slots(); }
 
 bool LineMemo::met_before(const LineHash& hash) {
   std::uint64_t& met = met_[hash.first % remembered];

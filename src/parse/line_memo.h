@@ -87,6 +87,7 @@ class LineMemo {
   };
   Slot& slot(const Key& key);
   void fill(const Key& key, const LineShape* shape, bool by_form);
+  bool has_slots() const;
   bool has_room() const;
   bool met_before(const LineHash& hash);
   std::optional<Key> form_of(std::string_view line);

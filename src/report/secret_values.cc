@@ -11,6 +11,7 @@ constexpr std::size_t longest_name = 80, shortest_value = 6, longest_value = 400
 /// Ends of names, in small letters with "_" for "-". `token` alone is a word of language models, too.
 struct Ending {
   std::string_view word, kind;
+  bool whole = false;  ///< the word is all of the name
 };
 constexpr Ending endings[] = {
     {"password", "password"}, {"passwd", "password"},    {"passphrase", "password"}, {"_pwd", "password"},
@@ -19,6 +20,7 @@ constexpr Ending endings[] = {
     {"secret_key", "key"},    {"secretkey", "key"},      {"secretaccesskey", "key"}, {"account_key", "key"},
     {"accountkey", "key"},    {"private_key", "key"},    {"auth_key", "key"},        {"encryption_key", "key"},
     {"signing_key", "key"},   {"kaggle_key", "key"},     {"token", "token"},         {"_auth", "token"},
+    {"auth", "token", true},
 };
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -35,9 +37,8 @@ const Ending* ending_of(std::string_view name) {
   // The letters that the endings end with; most words go here.
   if (std::string_view("dehsyntDEHSYNT").find(name.back()) == std::string_view::npos) return nullptr;
   const std::string small = normal(name);
-  if (small == "auth") return &endings[std::size(endings) - 1];
   for (const Ending& ending : endings)
-    if (small.ends_with(ending.word)) return &ending;
+    if (ending.whole ? small == ending.word : small.ends_with(ending.word)) return &ending;
   return nullptr;
 }
 

@@ -107,7 +107,7 @@ constexpr Token tokens[] = {
     {"JSON web token", "eyJ", 20, Alphabet::dotted},
 };
 
-/// A regex that begins at its anchor. Its group, or all of it where it has none, is the secret.
+/// A regex that begins at its anchor. The group that took part, or all of it where none did, is the secret.
 struct Shape {
   std::string_view kind, anchor, regex;
 };
@@ -162,9 +162,9 @@ std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Sh
   Captures captures;
   if (!text.substr(at).starts_with(shape.anchor) || regex.match(text, captures, at) != Search::found)
     return std::nullopt;
-  std::size_t group = 1;
-  while (group < 4 && !captures.has(group)) ++group;
-  const std::string_view secret = group < 4 ? captures.group[group] : captures.group[0];
+  const auto taken = std::find_if(captures.group.begin() + 1, captures.group.end(),
+                                  [](std::string_view group) { return group.data() != nullptr; });
+  const std::string_view secret = taken != captures.group.end() ? *taken : captures.group[0];
   const auto begin = static_cast<std::size_t>(secret.data() - text.data());
   if (secret.empty() || secret.starts_with("[redacted")) return std::nullopt;
   return Secret{begin, begin + secret.size(), shape.kind};

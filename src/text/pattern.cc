@@ -1,11 +1,6 @@
 #include "text/pattern.h"
 
 #include <algorithm>
-
-// A search ends after as many steps: some milliseconds, where Boost's own limit is a second. The templates are made
-// here, since the library's own know only that one.
-#define BOOST_REGEX_MAX_STATE_COUNT 1000000
-#define BOOST_REGEX_NO_EXTERNAL_TEMPLATES
 #include <boost/regex.hpp>
 
 namespace oomdoctor {

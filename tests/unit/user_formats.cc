@@ -1,8 +1,6 @@
 // Formats that users declare: what is read by them, and errors that quote their line.
 #include "parse/user_formats.h"
 
-#include <chrono>
-
 #include "base/error.h"
 #include "catch.h"
 #include "parse/scanner.h"
@@ -229,21 +227,6 @@ TEST_CASE("a regex that would never end, or that names a number twice") {
   CHECK(why("((((x{0,99})){0,99})){0,99}" + number) == "my.toml:4: repetitions inside of each other make too many");
   CHECK(why(number + " " + number) == "my.toml:4: there are two groups \"allocated\"");
   CHECK(why("(?:of ){0,3}" + number) == "no error");
-}
-
-TEST_CASE("what a regex may try is bounded for each line") {
-  // Three times seven optional letters: two million ways to read each line, and none fits.
-  const std::string costly =
-      replaced(by_regex, "gpu_resident=(?", "(?:a{0,40}a{0,40}a{0,40}a{0,40}a{0,40})gpu_resident=(?");
-  UserFormats formats(all_parsers());
-  CHECK_NOTHROW(formats.add("my.toml", costly));
-  std::string text;
-  for (int i = 0; i < 50; ++i) text += "it=" + std::to_string(i) + ' ' + std::string(900, 'a') + " gpu_resident=x\n";
-  const auto begin = std::chrono::steady_clock::now();
-  std::vector<Source> sources;
-  sources.push_back(Source::of_text("log", std::move(text)));
-  Scanner(formats.parsers()).scan(sources);
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));  // without a bound: minutes
 }
 
 TEST_CASE("a group in another spelling, which would count otherwise") {
