@@ -69,6 +69,13 @@ i64 Fold::finish() {
     case_.notes.push_back({Severity::note,
                            std::to_string(not_read_again_) + " repetitions of a line were counted, but not read again",
                            {}});
+  for (const auto& [name, given_up] : given_up_)
+    case_.notes.push_back({Severity::warning,
+                           "format " + std::string(name) + ": its regex took too many steps on " +
+                               std::to_string(given_up.lines) + (given_up.lines == 1 ? " line" : " lines") +
+                               " (first: line " + std::to_string(given_up.first) +
+                               ") and was not applied there; limit its repetitions",
+                           {}});
   return lines_ + (ended_ ? 0 : 1);
 }
 
@@ -113,6 +120,10 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
     ++not_read_again_;
     return claim(f.by->parser->name, f.first_line, f.last_line);
   }
+  if (f.given_up) {
+    ++given_up_.try_emplace(f.by->name, GivenUp{0, f.first_line}).first->second.lines;
+    return;
+  }
   const Cursor cursor(window, f.line);
   builder_.begin_emit(cursor, f);
   Sink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
@@ -127,8 +138,9 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
     builder_.go_on(*f.steps);
     claim(f.by->parser->name, f.first_line, f.last_line);
     *count_ += f.steps->lines - 1;
-    case_.coverage.claimed += f.steps->more;
-    claimed_ = std::max(claimed_, f.steps->last.last_line);
+    const i64 last = std::max(claimed_, f.steps->last.last_line);
+    case_.coverage.claimed += std::min(f.steps->more, last - claimed_);  // a message may have claimed some
+    claimed_ = last;
     return;
   }
   if (!f.again) claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));

@@ -56,7 +56,12 @@ class Fold {
   };
   std::map<const Reader*, Repeats> repeats_;  ///< of the patterns that told something since anything else was told
   i64 not_read_again_ = 0;
-  std::vector<Mention> rows_;  ///< of what is being added; kept for what comes next
+  struct GivenUp {
+    i64 lines = 0;
+    i64 first = 0;
+  };
+  std::map<std::string_view, GivenUp> given_up_;  ///< by name: users' formats whose regex was too costly
+  std::vector<Mention> rows_;                     ///< of what is being added; kept for what comes next
 };
 
 }  // namespace oomdoctor

@@ -167,7 +167,7 @@ GaugeForm::GaugeForm(const Gauge& gauge) : gauge_(&gauge) {
   if (gauge.regex.empty()) {
     add_choices(gauge.form, {});
   } else {
-    regex_ = std::make_unique<Regex>(gauge.regex);
+    regex_ = std::make_unique<Regex>(gauge.regex, Steps::counted);
     groups_ = named_groups(gauge.regex);
     for (const NamedGroup& group : groups_) add_number(group.name);
   }
@@ -243,10 +243,9 @@ bool GaugeForm::digits_are_numbers() const {
   return true;
 }
 
-std::optional<std::size_t> GaugeForm::read_regex(std::string_view line, std::size_t from,
-                                                 std::vector<GaugeValue>& values) const {
+FormEnd GaugeForm::read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const {
   Captures captures;
-  if (regex_->search(line, captures, from) != Search::found) return std::nullopt;
+  if (const Search search = regex_->search(line, captures, from); search != Search::found) return {search};
   values.clear();
   for (std::uint32_t i = 0; i < groups_.size(); ++i) {
     const NamedGroup& group = groups_[i];
@@ -260,8 +259,8 @@ std::optional<std::size_t> GaugeForm::read_regex(std::string_view line, std::siz
     number->end += static_cast<std::size_t>(text.data() - line.data());
     values.push_back(*number);
   }
-  if (values.empty()) return std::nullopt;
-  return captures.end;
+  if (values.empty()) return {};
+  return {Search::found, captures.end};
 }
 
 bool GaugeForm::read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
@@ -326,8 +325,7 @@ std::optional<GaugeForm::Place> GaugeForm::find(const Pieces& pieces, std::strin
   return std::nullopt;
 }
 
-std::optional<std::size_t> GaugeForm::read(std::string_view line, std::size_t from,
-                                           std::vector<GaugeValue>& values) const {
+FormEnd GaugeForm::read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const {
   if (regex_) return read_regex(line, from, values);
   std::optional<Place> best;
   std::vector<GaugeValue> these;
@@ -337,8 +335,8 @@ std::optional<std::size_t> GaugeForm::read(std::string_view line, std::size_t fr
     best = place;
     values = these;
   }
-  if (!best) return std::nullopt;
-  return best->end;
+  if (!best) return {};
+  return {Search::found, best->end};
 }
 
 }  // namespace oomdoctor

@@ -38,15 +38,24 @@ std::vector<NamedGroup> named_groups(std::string_view regex);
 /// Where the class "[…]" that begins at `at` ends.
 std::size_t end_of_class(std::string_view regex, std::size_t at);
 
+/// Where reading a form ended, where it was read.
+struct FormEnd {
+  Search search = Search::absent;
+  std::size_t at = 0;
+
+  explicit operator bool() const { return search == Search::found; }
+  std::size_t operator*() const { return at; }
+};
+
 /// A form taken apart once; one row of pieces for each choice of the parts that may be absent, the fullest first. Or a
 /// regex with its named groups.
 class GaugeForm {
  public:
   explicit GaugeForm(const Gauge& gauge);
 
-  /// Reads the form from `line` at or behind `from`; returns where it ended. nullopt when it is not there whole. Of
-  /// several places the first counts, of several choices at one place the fullest.
-  std::optional<std::size_t> read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
+  /// Reads the form from `line` at or behind `from`, where it is there whole. Of several places the first counts, of
+  /// several choices at one place the fullest. A user's regex may be given up as too costly.
+  FormEnd read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   const Gauge& gauge() const { return *gauge_; }
   const std::vector<GaugeNumber>& numbers() const { return numbers_; }
   /// True where the digits of a line are nothing but numbers to this form: lines that differ in them alone are all read
@@ -66,7 +75,7 @@ class GaugeForm {
   std::uint32_t add_number(std::string_view name);
   void add_piece(std::string_view& form, Pieces& pieces);
   void add_choices(std::string_view form, Pieces pieces);
-  std::optional<std::size_t> read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
+  FormEnd read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   static std::optional<Place> find(const Pieces& pieces, std::string_view line, std::size_t from,
                                    std::vector<GaugeValue>& values);
   static bool read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,

@@ -307,9 +307,14 @@ bool ReaderTable::try_gauge(const Reader& reader, const Line& line, Findings& ou
   std::vector<GaugeValue> values;
   std::size_t read = 0;
   for (std::size_t at = 0; read < max_gauges; ++read) {
-    const auto end = reader.form->read(line.text, at, values);
-    if (!end) break;
+    const FormEnd end = reader.form->read(line.text, at, values);
+    if (end.search == Search::absent) break;
     Found found = found_on(line, reader);
+    if (end.search == Search::too_costly) {
+      found.given_up = true;
+      out.all.push_back(std::move(found));
+      break;
+    }
     found.again = read > 0;
     found.values_begin = out.values.size();
     out.values.insert(out.values.end(), values.begin(), values.end());
@@ -417,11 +422,12 @@ void ReaderTable::read_line(const Window& window, const Line& line, std::span<co
     for (const Reader* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
         taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->aside);
-  const bool alike = memo != nullptr && memo->wanted() && !line.prefix.strange_time && !has_long_exponent(line.text) &&
+  const auto found = std::span(out.all).subspan(first);
+  const bool given_up = std::any_of(found.begin(), found.end(), [](const Found& f) { return f.given_up; });
+  const bool alike = memo != nullptr && memo->wanted() && !given_up && !line.prefix.strange &&
+                     !has_long_exponent(line.text) &&
                      !(views.printed && (!views.printed->repeatable || numbers_may_be_program(line.text)));
-  if (alike)
-    memo->keep(shape_of(line, std::span(out.all).subspan(first), out, memo->runs()),
-               lengths_of(line, wanted, views, memo->runs()));
+  if (alike) memo->keep(shape_of(line, found, out, memo->runs()), lengths_of(line, wanted, views, memo->runs()));
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
 }
 

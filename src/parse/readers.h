@@ -95,6 +95,7 @@ struct Found : Mention {
   Printed* printed = nullptr;                    ///< of a pattern that reads one: see Findings::printed_of()
   std::size_t values_begin = 0, values_end = 0;  ///< in Findings::values
   bool again = false;                            ///< the reader took something of this line before
+  bool given_up = false;                         ///< a user's regex is too costly on this line: nothing was taken
   StepRun* steps = nullptr;                      ///< of which this is the first line
   const std::shared_ptr<const OpenTable>* header = nullptr;  ///< the line opens this table
   const RowRun* rows = nullptr;                              ///< which begin with this line

@@ -85,7 +85,10 @@ void check_example(const TomlTable& table, const Gauge& gauge) {
     table.fail("example", "the example does not hold the anchor", "the anchor is " + std::string(gauge.anchor));
   std::vector<GaugeValue> values;
   const GaugeForm form(gauge);
-  if (!form.read(gauge.example, 0, values)) {
+  const FormEnd read = form.read(gauge.example, 0, values);
+  if (read.search == Search::too_costly)
+    table.fail("regex", "the regex takes too many steps on the example", "limit its repetitions");
+  if (!read) {
     const std::string notation = gauge.regex.empty() ? "form" : "regex";
     table.fail("example", "the " + notation + " does not read the example",
                "it is a whole line, as the program prints it");

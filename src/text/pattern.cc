@@ -1,6 +1,7 @@
 #include "text/pattern.h"
 
 #include <algorithm>
+#include <iterator>
 #include <boost/regex.hpp>
 
 namespace oomdoctor {
@@ -23,11 +24,83 @@ bool digits_are_numbers(std::string_view expression) {
   return true;
 }
 
-struct Regex::Impl {
-  boost::regex expression;
+namespace {
+
+/// A place in a text whose every look at a byte or at another place is a step; throws where none is left.
+class CountedPlace {
+ public:
+  using iterator_category = std::bidirectional_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountedPlace() = default;
+  CountedPlace(const char* at, std::size_t& left) : at_(at), left_(&left) {}
+
+  const char* at() const { return at_; }
+  reference operator*() const {
+    step();
+    return *at_;
+  }
+  CountedPlace& operator++() {
+    ++at_;
+    return *this;
+  }
+  CountedPlace& operator--() {
+    --at_;
+    return *this;
+  }
+  CountedPlace operator++(int) { return {at_++, *left_}; }
+  CountedPlace operator--(int) { return {at_--, *left_}; }
+  friend bool operator==(const CountedPlace& a, const CountedPlace& b) {
+    a.step();
+    return a.at_ == b.at_;
+  }
+
+ private:
+  void step() const {
+    if (left_ == nullptr) return;  // belongs to no text
+    if (*left_ == 0) throw std::runtime_error("no step is left");
+    --*left_;
+  }
+
+  const char* at_ = nullptr;
+  std::size_t* left_ = nullptr;
 };
 
-Regex::Regex(std::string_view expression) : impl_(std::make_unique<Impl>()) {
+const char* place_of(const char* at) { return at; }
+const char* place_of(const CountedPlace& place) { return place.at(); }
+
+/// The match of `expression` in [first, last), which may look behind to `text`, as places in `text`.
+template <typename Place>
+Search find_between(Place text, Place first, Place last, Captures& captures, const boost::regex& expression,
+                    boost::match_flag_type flags) {
+  boost::match_results<Place> match;
+  try {
+    if (!boost::regex_search(first, last, match, expression, flags, text)) return Search::absent;
+  } catch (const std::runtime_error&) {  // the complexity, the stack or the steps of one search
+    return Search::too_costly;
+  }
+  captures = {};
+  for (std::size_t i = 0; i < match.size() && i < max_captures; ++i) {
+    const auto& group = match[static_cast<int>(i)];
+    if (group.matched) captures.group[i] = {place_of(group.first), place_of(group.second)};
+  }
+  captures.begin = static_cast<std::size_t>(captures.group[0].data() - place_of(text));
+  captures.end = captures.begin + captures.group[0].size();
+  return Search::found;
+}
+
+}  // namespace
+
+struct Regex::Impl {
+  boost::regex expression;
+  Steps steps;
+};
+
+Regex::Regex(std::string_view expression, Steps steps) : impl_(std::make_unique<Impl>()) {
+  impl_->steps = steps;
   try {
     impl_->expression.assign(expression.begin(), expression.end(), boost::regex::perl | boost::regex::no_mod_m);
   } catch (const boost::regex_error& e) {
@@ -59,23 +132,12 @@ Search Regex::find(std::string_view text, Captures& captures, std::size_t from, 
   if (from > text.size()) return Search::absent;
   const char* first = text.data() + from;
   const char* last = first + std::min(text.size() - from, max_window);
-  boost::cmatch match;
-  try {
-    auto flags = boost::match_default;
-    if (from > 0) flags |= boost::match_prev_avail;
-    if (begin == Begin::here) flags |= boost::match_continuous;
-    if (!boost::regex_search(first, last, match, impl_->expression, flags)) return Search::absent;
-  } catch (const std::runtime_error&) {  // the complexity or the stack limit of one search
-    return Search::too_costly;
-  }
-  captures = {};
-  for (std::size_t i = 0; i < match.size() && i < max_captures; ++i)
-    if (match[static_cast<int>(i)].matched)
-      captures.group[i] = {match[static_cast<int>(i)].first,
-                           static_cast<std::size_t>(match[static_cast<int>(i)].length())};
-  captures.begin = static_cast<std::size_t>(match[0].first - text.data());
-  captures.end = captures.begin + static_cast<std::size_t>(match[0].length());
-  return Search::found;
+  const auto flags = begin == Begin::here ? boost::match_continuous : boost::match_default;
+  const boost::regex& expression = impl_->expression;
+  if (impl_->steps == Steps::free) return find_between(text.data(), first, last, captures, expression, flags);
+  std::size_t left = counted_steps + counted_steps_per_byte * static_cast<std::size_t>(last - first);
+  const auto counted = [&](const char* at) { return CountedPlace(at, left); };
+  return find_between(counted(text.data()), counted(first), counted(last), captures, expression, flags);
 }
 
 }  // namespace oomdoctor

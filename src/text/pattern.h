@@ -36,10 +36,15 @@ class BadExpression : public std::logic_error {
 /// places, or neither.
 bool digits_are_numbers(std::string_view expression);
 
+/// What a search may cost. Nobody has looked at the expressions of users: a search is given up where it has read a
+/// number of bytes that depends on nothing but the length of the text.
+enum class Steps { free, counted };
+inline constexpr std::size_t counted_steps = 10'000, counted_steps_per_byte = 400;
+
 class Regex {
  public:
   /// Throws BadExpression.
-  explicit Regex(std::string_view expression);
+  explicit Regex(std::string_view expression, Steps steps = Steps::free);
   ~Regex();
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;

@@ -54,6 +54,20 @@ TEST_CASE("a match begins where it is told, and looks behind", "[pattern]") {
   CHECK(c.end == 15);
 }
 
+TEST_CASE("a match that begins inside of a text sees what stands before it", "[pattern]") {
+  Captures c;
+  const std::string text = "one\nx_key key";
+  for (const Steps steps : {Steps::free, Steps::counted}) {
+    const Regex none_before("(?<![\\w-])key", steps), one_before("(?<=x_)key", steps), front("^x", steps);
+    CHECK(none_before.match(text, c, 6) == Search::absent);
+    CHECK(none_before.match(text, c, 10) == Search::found);
+    CHECK(one_before.match(text, c, 6) == Search::found);
+    REQUIRE(none_before.search(text, c, 5) == Search::found);
+    CHECK(c.begin == 10);
+    CHECK(front.match(text, c, 4) == Search::absent);  // of a line, not of the text
+  }
+}
+
 TEST_CASE("a regex sees a bounded window", "[pattern]") {
   const Regex regex("needle");
   Captures c;
@@ -71,6 +85,36 @@ TEST_CASE("a pattern that runs away says so", "[pattern]") {
   CHECK_NOTHROW(result = regex.search(std::string(2000, 'x') + "z", c));
   CHECK(result == Search::too_costly);
   CHECK(regex.search("xxy", c) == Search::found);
+}
+
+TEST_CASE("a user's expression is given up behind a number of steps that its text alone decides", "[pattern]") {
+  std::string expression;
+  for (int i = 0; i < 30; ++i) expression += "a?";
+  expression += "a{30}";
+  const Regex counted(expression, Steps::counted);
+  Captures c;
+  CHECK(counted.search(std::string(29, 'a'), c) == Search::too_costly);
+  CHECK(counted.search(std::string(60, 'a'), c) == Search::found);
+  CHECK(c.end == 60);
+
+  // What is found is what an expression without a limit finds.
+  const std::string line = "it=40 loss=2.8 gpu_resident=5120.5 MiB, it=41 loss=2.7 gpu_resident=5121 MiB";
+  for (const char* words :
+       {"it=(\d{1,9}) .{0,80}gpu_resident=([\d.]{1,12})", "resident=(\d+)(\.\d+)?", "(?<=loss=)2", "no"}) {
+    CAPTURE(words);
+    const Regex free(words), limited(words, Steps::counted);
+    for (const std::size_t from : {0u, 1u, 40u, 76u}) {
+      Captures a, b;
+      CHECK(free.search(line, a, from) == limited.search(line, b, from));
+      CHECK(a.begin == b.begin);
+      CHECK(a.end == b.end);
+      CHECK((a.group == b.group));
+    }
+  }
+
+  // A long line is given more steps: one that is searched from every byte on.
+  const Regex wide(".{0,80}needle", Steps::counted);
+  CHECK(wide.search(std::string(max_window, '.'), c) == Search::absent);
 }
 
 TEST_CASE("broken expressions are refused", "[pattern]") {

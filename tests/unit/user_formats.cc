@@ -301,3 +301,20 @@ TEST_CASE("a hostile line costs a user's format no more than a bounded search") 
   CHECK(scan_with(by_regex, line + "\n" + line + "\n").coverage.lines == 2);
   CHECK(scan_with(by_form, line + "\n" + line + "\n").coverage.lines == 2);
 }
+
+TEST_CASE("where a regex takes too many steps the report says so, and the other lines are read") {
+  std::string tries;
+  for (int i = 0; i < 16; ++i) tries += "a?";
+  const std::string formats = replaced(by_regex, "regex   = '", "regex   = '(?:" + tries + "a{16}x)?");
+  std::string log;
+  for (int step = 1; step <= 40; ++step)
+    log += (step % 4 == 0 ? std::string(20, 'a') : "") + "it=" + std::to_string(step) +
+           " loss=2 gpu_resident=" + std::to_string(5000 + step) + "\n";
+  const Case story = scan_with(formats, log);
+  REQUIRE(story.notes.size() == 1);
+  CHECK(story.notes[0].text ==
+        "format trainer/step: its regex took too many steps on 10 lines (first: line 4) and was not applied there; "
+        "limit its repetitions");
+  REQUIRE(story.series.size() == 1);
+  CHECK(story.coverage.by_parser.begin()->second == 30);
+}
