@@ -191,7 +191,8 @@ Report merge(const std::vector<std::string>& part_files, const Options& options)
     return file;
   };
   Report report = report_of_all({parts.size(), read}, rules, options);
-  if (lost > 0 && lost == parts.size()) throw Error(*parts.why_lost(0));
+  if (lost > 0 && lost == parts.size())  // what could not be read then may be readable by now
+    throw parts.why_lost(0).value_or(Error("no part could be read", "", "try again"));
   for (const std::string& problem : parts.problems())
     report.notes.push_back({"warning", left_out_words(problem), std::nullopt});
   return report;

@@ -1,6 +1,7 @@
 #include "base/edit_distance.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace oomdoctor {
@@ -27,6 +28,8 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   const std::string* best = nullptr;
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   for (const auto& candidate : candidates) {
+    const auto longer = static_cast<std::ptrdiff_t>(candidate.size()) - static_cast<std::ptrdiff_t>(word.size());
+    if (std::abs(longer) >= best_distance) continue;  // as far as that at least
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best = &candidate;

@@ -7,19 +7,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 namespace oomdoctor {
 namespace {
 
 constexpr std::size_t longest = 1 << 20;
-
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) close(number);
-  }
-};
 
 [[noreturn]] void refuse(const std::string& path, int error) {
   if (error == ENOENT) throw Error("there is no file " + path);
@@ -32,15 +26,14 @@ struct Descriptor {
 std::string read_small_file(const std::string& path, Links links) {
   // Without O_NONBLOCK a pipe that nobody writes to would never open.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
-  const Descriptor file{open(path.c_str(), flags)};
-  if (file.number < 0) refuse(path, errno);
+  const Descriptor file(uninterrupted([&] { return open(path.c_str(), flags); }));
+  if (!file.is_open()) refuse(path, errno);
   struct stat status {};
-  if (fstat(file.number, &status) != 0) refuse(path, errno);
+  if (fstat(file.number(), &status) != 0) refuse(path, errno);
   if (!S_ISREG(status.st_mode)) throw Error(path + " is no file");
   std::string text;
   char piece[1 << 14];
-  for (ssize_t got; (got = read(file.number, piece, sizeof piece)) != 0;) {
-    if (got < 0 && errno == EINTR) continue;
+  while (const ssize_t got = uninterrupted([&] { return read(file.number(), piece, sizeof piece); })) {
     if (got < 0) refuse(path, errno);
     text.append(piece, static_cast<std::size_t>(got));
     if (text.size() > longest) throw Error(path + " is longer than 1 MiB", "", "is it the right file?");

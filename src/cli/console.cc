@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "cli/ci_system.h"
 #include "report/redact.h"
@@ -60,8 +61,7 @@ bool colour_of(const Arguments& arguments) {
 
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
+    const ssize_t written = uninterrupted([&] { return write(file, text.data(), text.size()); });
     if (written < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
   }

@@ -1,6 +1,10 @@
 // oomdoctor: why a training job ran out of memory, and what to do.
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 #include <exception>
+#include <new>
 
 #include "base/error.h"
 #include "cli/ci_system.h"
@@ -56,6 +60,24 @@ void print(const Error& error) {
   print_error(text);
 }
 
+/// With words that are there already: nothing can be put together any more.
+int say_without_memory() {
+  constexpr std::string_view words = "oomdoctor: there is not enough memory for this; --jobs 1 takes the least\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
+  return could_not_work;
+}
+
+/// The JSON library allocates in destructors, which no exception may leave.
+[[noreturn]] void end_without_memory() {
+  try {
+    if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    _exit(say_without_memory());
+  } catch (...) {
+  }
+  std::abort();
+}
+
 int guarded_run(const std::vector<std::string>& typed) {
   try {
     return run(typed);
@@ -63,6 +85,8 @@ int guarded_run(const std::vector<std::string>& typed) {
     return killed_by_pipe;
   } catch (const Error& error) {
     print(error);
+  } catch (const std::bad_alloc&) {
+    return say_without_memory();
   } catch (const std::exception& error) {
     print_note(std::string("this should not have happened: ") + error.what());
   }
@@ -73,6 +97,7 @@ int guarded_run(const std::vector<std::string>& typed) {
 }  // namespace oomdoctor::cli
 
 int main(int count, char** words) {
+  std::set_terminate(oomdoctor::cli::end_without_memory);
   std::signal(SIGPIPE, SIG_IGN);  // a broken pipe comes as an error of write(),
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that may not grow
   return oomdoctor::cli::guarded_run({words + 1, words + count});

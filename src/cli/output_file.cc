@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "cli/console.h"
 
@@ -17,26 +18,6 @@ namespace oomdoctor::cli {
 namespace {
 
 constexpr mode_t everybody = 0666;  // as far as the umask lets
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-  /// Some file systems say only here that they are full.
-  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
 
 /// While it lives, who asks the program to stop waits: a file that is half written would be left.
 class SignalPause {
@@ -72,10 +53,12 @@ struct Place {
 Place place_of(const std::string& path) {
   constexpr int only_folders = O_PATH | O_DIRECTORY | O_CLOEXEC;
   const std::size_t slash = path.rfind('/');
-  Place place{Descriptor(open(".", only_folders)), slash == std::string::npos ? path : path.substr(slash + 1)};
+  Place place{Descriptor(uninterrupted([] { return open(".", only_folders); })),
+              slash == std::string::npos ? path : path.substr(slash + 1)};
   if (slash == std::string::npos) return place;
   if (path.front() == '/') {
-    place.folder = Descriptor(open(path.substr(0, std::max<std::size_t>(slash, 1)).c_str(), only_folders));
+    const std::string folder = path.substr(0, std::max<std::size_t>(slash, 1));
+    place.folder = Descriptor(uninterrupted([&] { return open(folder.c_str(), only_folders); }));
     if (!place.folder.is_open()) refuse(path, errno);
     return place;
   }
@@ -84,7 +67,8 @@ Place place_of(const std::string& path) {
     const std::string name = path.substr(at, end - at);
     at = end + 1;
     if (name.empty()) continue;
-    const int below = openat(place.folder.number(), name.c_str(), only_folders | O_NOFOLLOW);
+    const int below =
+        uninterrupted([&] { return openat(place.folder.number(), name.c_str(), only_folders | O_NOFOLLOW); });
     // Of a link, O_DIRECTORY says that it is no folder.
     struct stat status {};
     const bool link = below < 0 && errno == ENOTDIR &&
@@ -98,8 +82,8 @@ Place place_of(const std::string& path) {
 
 /// Without O_NONBLOCK a pipe that nobody reads would never open.
 Descriptor open_file(const std::string& path, const Place& place, int how) {
-  Descriptor file(openat(place.folder.number(), place.name.c_str(),
-                         O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | how, everybody));
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | how;
+  Descriptor file(uninterrupted([&] { return openat(place.folder.number(), place.name.c_str(), flags, everybody); }));
   struct stat status {};
   if (!file.is_open() || fstat(file.number(), &status) != 0) refuse(path, errno);
   if (!S_ISREG(status.st_mode)) refuse(path, ENXIO);
@@ -108,11 +92,11 @@ Descriptor open_file(const std::string& path, const Place& place, int how) {
 
 /// A new file beside the one that is meant, by a name that nobody has.
 Descriptor make_beside(const Place& place, std::string& name) {
+  constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   std::random_device random;
   for (int i = 0; i < 100; ++i) {
     name = fmt::format("{}.{:08x}", place.name, random());
-    const int file =
-        openat(place.folder.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, everybody);
+    const int file = uninterrupted([&] { return openat(place.folder.number(), name.c_str(), flags, everybody); });
     if (file >= 0 || errno != EEXIST) return Descriptor(file);
   }
   return Descriptor(-1);
@@ -133,10 +117,11 @@ bool replaced(const std::string& path, const Place& place, std::string_view text
   Descriptor file = make_beside(place, beside);
   if (!file.is_open()) return false;
   const bool permitted = !exists || fchmod(file.number(), old.st_mode & 07777) == 0;
-  int failure = write_all(file.number(), text) && fsync(file.number()) == 0 ? 0 : errno;
+  int failure = write_all(file.number(), text) && uninterrupted([&] { return fsync(file.number()); }) == 0 ? 0 : errno;
   if (failure == EINVAL || failure == EROFS) failure = 0;  // a file system without fsync()
   if (!file.close() && failure == 0) failure = errno;
-  if (failure == 0 && permitted && renameat(folder, beside.c_str(), folder, place.name.c_str()) == 0) return true;
+  const auto rename = [&] { return renameat(folder, beside.c_str(), folder, place.name.c_str()); };
+  if (failure == 0 && permitted && uninterrupted(rename) == 0) return true;
   unlinkat(folder, beside.c_str(), 0);
   if (failure != 0) refuse(path, failure);
   return false;

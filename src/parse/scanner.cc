@@ -28,18 +28,23 @@ class Desks {
   auto take() {
     const auto give = [this](Desk* desk) {
       const std::lock_guard lock(mutex_);
-      free_.emplace_back(desk);
+      free_.push_back(desk);  // there is room
     };
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) free_.push_back(std::make_unique<Desk>());
-    std::unique_ptr<Desk, decltype(give)> desk(free_.back().release(), give);
+    if (free_.empty()) {
+      all_.push_back(std::make_unique<Desk>());
+      free_.reserve(all_.size());
+      free_.push_back(all_.back().get());
+    }
+    std::unique_ptr<Desk, decltype(give)> desk(free_.back(), give);
     free_.pop_back();
     return desk;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Desk>> free_;
+  std::vector<std::unique_ptr<Desk>> all_;
+  std::vector<Desk*> free_;
 };
 
 bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<const OpenTable>& b) {

@@ -597,8 +597,11 @@ void check_version(i64 written, const std::string& where) {
               "", "read the logs and join the parts with the same oomdoctor");
 }
 
-/// Order is that of the lines of one file.
+/// Order is that of the lines of one file, and what is counted is some of them.
 void check(const Case& file) {
+  const i64 lines = file.inputs.front().lines, claimed = file.coverage.claimed;
+  if (lines < 0 || lines > most_lines || file.coverage.lines != lines || claimed < 0 || claimed > lines)
+    throw Broken{"coverage: it is not of the lines of the file"};
   const auto fits = [](const auto& said) { return said.when.order >= 0 && said.when.order < most_lines; };
   if (!std::all_of(file.incidents.begin(), file.incidents.end(), fits) ||
       !std::all_of(file.remarks.begin(), file.remarks.end(), fits))

@@ -210,20 +210,33 @@ std::optional<Secret> value_at(std::string_view text, std::size_t at) {
   return Secret{value->begin, std::max(value->end, token ? token->end : 0), token ? token->kind : value->kind};
 }
 
+/// In their order. One may begin inside of another and end behind it: a token in a header, a password in front of one
+/// that a longer shape was found by.
+std::vector<Secret> joined(std::vector<Secret> found) {
+  std::stable_sort(found.begin(), found.end(), [](const Secret& a, const Secret& b) { return a.begin < b.begin; });
+  std::vector<Secret> apart;
+  for (const Secret& secret : found) {
+    if (!apart.empty() && secret.begin < apart.back().end)
+      apart.back().end = std::max(apart.back().end, secret.end);
+    else
+      apart.push_back(secret);
+  }
+  return apart;
+}
+
 }  // namespace
 
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
     const auto is_of_name = [](char c) { return is_letter(c) || c == '_'; };
     const bool starts_word = is_of_name(text[at]) && (at == 0 || !is_of_name(text[at - 1]));
     auto secret = shape_at(text, at);
     if (!secret && starts_word) secret = token_at(text, at);
     if (!secret && starts_word) secret = value_at(text, at);
     if (secret) found.push_back(*secret);
-    at = secret ? secret->end : at + 1;
   }
-  return found;
+  return joined(std::move(found));
 }
 
 std::vector<std::string_view> secret_regexes() {

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 #define XXH_INLINE_ALL  // the header alone: nothing to link
@@ -27,13 +28,6 @@ std::string hexadecimal(const XXH128_hash_t& hash) {
   return text;
 }
 
-struct Descriptor {
-  int number;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 }  // namespace
 
 std::string digest_of_text(std::string_view text) { return hexadecimal(XXH3_128bits(text.data(), text.size())); }
@@ -43,17 +37,16 @@ std::string digest_of_file(const std::string& path) {
     throw Error("a part cannot be made of '" + path + "': it cannot be read twice", "", "write it to a file first");
   };
   if (path == "-") refuse();
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.number < 0) throw Error("cannot open '" + path + "': " + std::strerror(errno));
+  const Descriptor file(uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
+  if (!file.is_open()) throw Error("cannot open '" + path + "': " + std::strerror(errno));
   struct stat status {};
-  if (::fstat(file.number, &status) != 0 || !S_ISREG(status.st_mode)) refuse();
+  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) refuse();
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   std::array<char, piece> bytes;
   while (true) {
-    const ssize_t got = ::read(file.number, bytes.data(), bytes.size());
+    const ssize_t got = uninterrupted([&] { return ::read(file.number(), bytes.data(), bytes.size()); });
     if (got == 0) return hexadecimal(XXH3_128bits_digest(&state));
-    if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error("cannot read '" + path + "': " + std::strerror(errno));
     XXH3_128bits_update(&state, bytes.data(), static_cast<std::size_t>(got));
   }

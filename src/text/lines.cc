@@ -42,10 +42,14 @@ std::size_t escape_length(std::string_view s, std::size_t at) {
   return 2;
 }
 
-std::optional<int> read_int(std::string_view s, std::size_t& at) {
-  int value = 0;
+/// Moves `at` behind it. Digits that are no number make the prefix strange.
+template <typename Int>
+std::optional<Int> read_int(std::string_view s, std::size_t& at, LinePrefix& prefix) {
+  Int value = 0;
+  if (at >= s.size() || !is_digit(s[at])) return std::nullopt;
   const auto [end, error] = std::from_chars(s.data() + at, s.data() + s.size(), value);
-  if (error != std::errc{} || value < 0) return std::nullopt;
+  prefix.strange |= error == std::errc::result_out_of_range;
+  if (error != std::errc{}) return std::nullopt;
   at = static_cast<std::size_t>(end - s.data());
   return value;
 }
@@ -78,8 +82,9 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     if (!starts(s, at, form.open)) continue;
     std::size_t i = at + form.open.size();
     const std::size_t digits = i;
-    const auto rank = read_int(s, i);
+    const auto rank = read_int<int>(s, i, prefix);
     if (!rank || !starts(s, i, form.close)) continue;
+    prefix.again |= prefix.rank.has_value();
     prefix.rank = rank;
     prefix.rank_at = digits;
     at = i + form.close.size();
@@ -87,10 +92,11 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   }
   if (starts(s, at, "[1,")) {
     std::size_t i = at + 3;
-    const auto rank = read_int(s, i);
+    const auto rank = read_int<int>(s, i, prefix);
     if (rank && starts(s, i, "]<std")) {
       const std::size_t end = s.find(">:", i);
       if (end != s.npos && end - i < 12) {
+        prefix.again |= prefix.rank.has_value();
         prefix.rank = rank;
         prefix.rank_at = at + 3;
         at = end + 2;
@@ -100,8 +106,9 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   }
   if (at == 0 && !s.empty() && is_digit(s[0])) {  // srun -l
     std::size_t i = 0;
-    const auto rank = read_int(s, i);
+    const auto rank = read_int<int>(s, i, prefix);
     if (rank && i <= 5 && starts(s, i, ": ")) {
+      prefix.again |= prefix.rank.has_value();
       prefix.rank = rank;
       prefix.rank_at = 0;
       at = i + 1;
@@ -117,8 +124,10 @@ bool peel_actor(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   const std::size_t close = find_near(s, at, 100, ")", prefix);
   const std::size_t key = close == s.npos ? s.npos : s.substr(0, close).find("pid=", at);
   if (key == s.npos) return false;
-  i64 pid = 0;
-  if (std::from_chars(s.data() + key + 4, s.data() + close, pid).ec != std::errc{}) return false;
+  std::size_t digits = key + 4;
+  const auto pid = read_int<i64>(s.substr(0, close), digits, prefix);
+  if (!pid) return false;
+  prefix.again |= prefix.pid.has_value();
   prefix.pid = pid;
   prefix.pid_at = key + 4;
   at = close + 1;
@@ -142,6 +151,7 @@ bool peel_container(std::string_view s, std::size_t& at, LinePrefix& prefix) {
 /// "[2024-10-01 01:17:14,554]", "2024-05-28 07:02:44: ", "ERROR 11-10 12:30:57", "I0706 16:50:15.8 1401 file.py:424]".
 bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   const auto keep = [&](const TimeStamp& stamp, std::size_t place) {
+    prefix.again |= prefix.time.has_value();
     prefix.time = stamp.seconds;
     prefix.time_at = place;
     prefix.time_length = stamp.length;
@@ -150,7 +160,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     constexpr std::size_t longest_time = 40;
     if (place < s.size() && is_digit(s[place])) prefix.looked_at = std::max(prefix.looked_at, place + longest_time);
     const auto stamp = read_time(s.substr(place));
-    prefix.strange_time |= !stamp && has_form_of_time(s.substr(place));
+    prefix.strange |= !stamp && has_form_of_time(s.substr(place));
     return stamp;
   };
   std::size_t i = at;
@@ -309,8 +319,9 @@ bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     const std::size_t found = s.substr(0, line_front).find(tag.open, at);
     if (found == s.npos || holds_bar(s.substr(at, found - at))) continue;
     std::size_t i = found + tag.open.size();
-    const auto rank = read_int(s, i);
+    const auto rank = read_int<int>(s, i, prefix);
     if (!rank || !starts(s, i, tag.close)) continue;
+    prefix.again |= prefix.rank.has_value();
     prefix.rank = rank;
     prefix.rank_at = found + tag.open.size();
     at = i + tag.taken;
@@ -341,6 +352,10 @@ LinePrefix peel_prefix(std::string_view line) {
 }
 
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line) {
+  if (form.again) {
+    const LinePrefix own = peel_prefix(line);
+    return own.strange || !own.has_places_of(form) ? std::nullopt : std::optional(own);
+  }
   LinePrefix prefix = form;
   if (form.time) {
     const auto stamp = read_time(line.substr(form.time_at));
@@ -349,14 +364,13 @@ std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view l
   }
   if (form.rank) {
     std::size_t at = form.rank_at;
-    prefix.rank = read_int(line, at);
+    prefix.rank = read_int<int>(line, at, prefix);
     if (!prefix.rank) return std::nullopt;
   }
   if (form.pid) {
-    i64 pid = 0;
-    if (std::from_chars(line.data() + form.pid_at, line.data() + line.size(), pid).ec != std::errc{})
-      return std::nullopt;
-    prefix.pid = pid;
+    std::size_t at = form.pid_at;
+    prefix.pid = read_int<i64>(line, at, prefix);
+    if (!prefix.pid) return std::nullopt;
   }
   return prefix;
 }

@@ -23,8 +23,16 @@ struct LinePrefix {
   std::optional<i64> pid;      ///< "(RayTrainWorker pid=77)"
   std::optional<double> time;  ///< seconds since 1970, or since midnight where no date is printed
   std::size_t rank_at = 0, pid_at = 0, time_at = 0, time_length = 0;  ///< where they are printed
-  bool strange_time = false;  ///< there is something of the form of a time that is none: 31:00:00
+  bool strange = false;       ///< there is something of the form of a time or a number that is none: 31:00:00
+  bool again = false;         ///< two tags tell a rank, a pid or a time: what is kept here is of the last
   std::size_t looked_at = 0;  ///< bytes; whatever stands behind them changes nothing
+
+  /// The same tags at the same places, whatever they say.
+  bool has_places_of(const LinePrefix& other) const {
+    return length == other.length && rank.has_value() == other.rank.has_value() && rank_at == other.rank_at &&
+           pid.has_value() == other.pid.has_value() && pid_at == other.pid_at &&
+           time.has_value() == other.time.has_value() && time_at == other.time_at && time_length == other.time_length;
+  }
 };
 
 LinePrefix peel_prefix(std::string_view line);

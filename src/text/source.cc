@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/edit_distance.h"
 #include "base/error.h"
 #include "text/archive.h"
@@ -145,11 +146,9 @@ struct Source::Impl {
       taken += n;
       return n;
     }
-    while (true) {
-      const ssize_t got = ::read(fd, to, n);
-      if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) throw Error("cannot read '" + name + "': " + std::strerror(errno));
-    }
+    const ssize_t got = uninterrupted([&] { return ::read(fd, to, n); });
+    if (got < 0) throw Error("cannot read '" + name + "': " + std::strerror(errno));
+    return static_cast<std::size_t>(got);
   }
 
   std::size_t unpacked(char* to, std::size_t n) { return archive ? archive->read(to, n) : take(to, n); }
@@ -257,7 +256,7 @@ Source Source::open(const std::string& path) {
     if (::fstat(impl->fd, &about) == 0) impl->prepare(about);
     return Source(std::move(impl));
   }
-  impl->fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  impl->fd = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   impl->owned = true;
   if (impl->fd < 0)
     throw Error("cannot open '" + path + "': " + std::strerror(errno), {},
