@@ -1,36 +1,15 @@
-// Runs a fuzz target without libFuzzer, under any compiler: over every file in the given folders, and over damaged
-// copies of each. The damage is drawn from a generator with a fixed seed, so that a failure comes again.
+// Feeds fuzz targets without libFuzzer, under any compiler:   oomdoctor_fuzz [NAME...]
+//
+// Each target gets what once broke it, then its seeds, then a damaged copy of each seed. The damage is drawn from a
+// generator with a fixed seed, so that a failure comes again.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
-#include <string>
-#include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+#include "target.h"
 
+namespace oomdoctor::testing {
 namespace {
-
-constexpr int copies_per_file = 1;
-constexpr std::size_t longest = std::size_t{1} << 18;  // damage to the first part of a long log says as much as to all
-
-std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  return text.substr(0, longest);
-}
 
 class Damage {
  public:
@@ -66,25 +45,38 @@ class Damage {
   std::mt19937 generator_{1};
 };
 
-void feed(const std::string& text) {
+void feed(const Target& target, std::string_view text) {
   // A copy of exactly this size, so that a read past its end is seen by the sanitizer.
-  const std::vector<std::uint8_t> bytes(text.begin(), text.end());
-  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  const std::vector<char> bytes(text.begin(), text.end());
+  target.run({bytes.data(), bytes.size()});
+}
+
+/// Returns how many inputs there were.
+std::size_t replay(const Target& target) {
+  const auto found = findings(target.name), seeds = target.seeds();
+  for (const std::string& input : found) feed(target, input);
+  Damage damage;
+  for (const std::string& seed : seeds) {
+    feed(target, seed);
+    feed(target, damage.apply(seed));
+  }
+  std::printf("%s: %zu findings, %zu seeds, as many damaged\n", std::string(target.name).c_str(), found.size(),
+              seeds.size());
+  return seeds.size();
 }
 
 }  // namespace
+}  // namespace oomdoctor::testing
 
 int main(int argc, char** argv) {
-  std::size_t inputs = 0;
-  Damage damage;
-  for (int i = 1; i < argc; ++i) {
-    for (const std::filesystem::path& path : files_below(argv[i])) {
-      const std::string text = content(path);
-      feed(text);
-      for (int copy = 0; copy < copies_per_file; ++copy) feed(damage.apply(text));
-      inputs += 1 + copies_per_file;
-    }
+  using namespace oomdoctor::testing;
+  std::vector<std::string_view> names(argv + 1, argv + argc);
+  if (names.empty())
+    for (const Target& target : targets()) names.push_back(target.name);
+  for (const std::string_view name : names) {
+    const Target* target = find_target(name);
+    if (target == nullptr) std::fprintf(stderr, "no target %s\n", std::string(name).c_str());
+    if (target == nullptr || replay(*target) == 0) return 1;
   }
-  std::printf("%zu inputs\n", inputs);
-  return inputs > 0 ? 0 : 1;
+  return 0;
 }

@@ -209,7 +209,7 @@ class Charts(InABrowser):
         super().setUp()
         self.page = self.open(self.report_on(STORIES / "fragmentation.log"))
         if not self.page.evaluate("typeof uPlot === 'function'"):
-            self.skipTest("the program was built without npm, so that its charts do not zoom")
+            self.skipTest("the program was built without OOMDOCTOR_PAGE_ZOOM")
 
     def legend(self):
         return self.page.evaluate("[...document.querySelectorAll('.u-legend .u-series:not(.quiet) th')]"

@@ -1,0 +1,133 @@
+"""Every call of open, read, write, fsync and rename fails in turn, with several errors and with a single byte in place of
+all. What comes out is the usual, or a sentence; a file that is written is there whole or as it was before.
+
+OOMDOCTOR_BINARY names the program, OOMDOCTOR_IO_FAULTS the library that is preloaded into it (io.cc).
+"""
+import errno
+import gzip
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.path.abspath(os.environ["OOMDOCTOR_BINARY"])
+FAULTS = os.path.abspath(os.environ["OOMDOCTOR_IO_FAULTS"])
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "samples"
+MOST_CALLS = 400
+NAMES = {".json": "json", ".html": "html", ".md": "markdown"}
+OLD = "what was there before\n"
+
+
+class Faults(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.outputs = {}
+
+    def run_with(self, words, stdin, call=None, error=None):
+        environment = {k: v for k, v in os.environ.items() if k not in ("CI", "GITHUB_ACTIONS", "COLUMNS")}
+        environment |= {"LD_PRELOAD": FAULTS, "OOMDOCTOR_FAILED": str(self.folder / "failed"), "ASAN_OPTIONS":
+                        "verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", "")}
+        if call is not None:
+            environment |= {"OOMDOCTOR_FAIL_CALL": str(call), "OOMDOCTOR_FAIL_WITH": str(error)}
+        with open(stdin or os.devnull, "rb") as source:
+            return subprocess.run([BINARY, *map(str, words)], stdin=source, capture_output=True, env=environment,
+                                  cwd=self.folder, timeout=60)
+
+    def results(self, done, outputs):
+        return done.returncode, done.stdout, [path.read_bytes() if path.exists() else None for path in outputs]
+
+    def fail_in_turn(self, *words, stdin=None, outputs=(), harmless=(errno.EINTR, "short"), harmful=(errno.EIO, errno.ENOSPC)):
+        """harmless: with these all is as without; harmful: with these a sentence may come in its place."""
+        def reset():
+            for path in outputs:
+                path.write_text(OLD)
+
+        reset()
+        usual = self.run_with(words, stdin)
+        expected = self.results(usual, outputs)
+        self.assertIn(usual.returncode, (0, 1), usual.stderr)
+        before = sorted(p.name for p in self.folder.rglob("*"))
+        for error in (*harmless, *harmful):
+            for call in range(MOST_CALLS):
+                reset()
+                failed = self.folder / "failed"
+                failed.unlink(missing_ok=True)
+                done = self.run_with(words, stdin, call, error)
+                with self.subTest(words=[str(w) for w in words], error=error, call=call):
+                    if error in harmless:
+                        self.assertEqual(self.results(done, outputs), expected, done.stderr)
+                    else:
+                        self.assert_nothing_lost(done, outputs, expected)
+                    left = sorted(p.name for p in self.folder.rglob("*") if p != failed)
+                    self.assertEqual(left, before)
+                if not failed.exists():
+                    self.assertGreater(call, 0)
+                    break
+            else:
+                self.fail("the program makes more calls than this test follows")
+
+    def assert_nothing_lost(self, done, outputs, expected):
+        self.assertIn(done.returncode, (0, 1, 2), done.stderr)
+        if done.returncode == 2:
+            self.assertRegex(done.stderr, rb"oomdoctor: .+\n")
+        for path, whole in zip(outputs, expected[2]):
+            self.assertIn(path.read_bytes(), (whole, OLD.encode()))
+            if done.returncode != 2:
+                self.assertEqual(path.read_bytes(), whole)
+
+    def test_a_log_and_three_reports(self):
+        outputs = [self.folder / name for name in ("report.json", "report.html", "report.md")]
+        words = [w for path in outputs for w in ("--output", f"{NAMES[path.suffix]}={path}")]
+        self.fail_in_turn("analyze", SAMPLES / "stories" / "malloc_async.log", *words, outputs=outputs)
+
+    def test_a_table(self):
+        self.fail_in_turn("analyze", SAMPLES / "smi_query" / "mig_ids.log", "--format", "json")
+
+    def test_a_gzip_archive(self):
+        packed = self.folder / "train.log.gz"
+        packed.write_bytes(gzip.compress((SAMPLES / "stories" / "leak.log").read_bytes()))
+        self.fail_in_turn("analyze", packed, "--format", "json")
+
+    def test_standard_input(self):
+        self.fail_in_turn("analyze", "-", stdin=SAMPLES / "kernel" / "cut_group.log")
+
+    def test_the_logs_of_a_job(self):
+        logs = []
+        for rank in range(3):
+            logs.append(self.folder / f"rank_{rank}.log")
+            shutil.copy(SAMPLES / "prescriptions" / "hf_first_update.log", logs[-1])
+        self.fail_in_turn("analyze", *logs, "--jobs", "1")
+
+    def test_a_format_of_ones_own(self):
+        own = ROOT / "docs" / "own_formats"
+        self.fail_in_turn("analyze", own / "train.log", "--format-file", own / "oomdoctor.toml", "--format", "json")
+
+    def test_parts_and_their_merging(self):
+        log = SAMPLES / "several_runs" / "last_is_unfinished.log"
+        self.fail_in_turn("analyze", log, "--format", "partial")
+        part = self.folder / "part.jsonl"
+        part.write_bytes(self.run_with(["analyze", log, "--format", "partial"], None).stdout)
+        report = self.folder / "merged.json"
+        self.fail_in_turn("merge", part, "--output", f"json={report}", outputs=[report])
+
+    def test_two_runs_compared(self):
+        folder = SAMPLES / "compare"
+        self.fail_in_turn("compare", folder / "before.log", folder / "after.log")
+
+    def test_an_explanation(self):
+        self.fail_in_turn("explain", "leak", SAMPLES / "stories" / "leak.log")
+
+    def test_a_folder_that_is_searched(self):
+        shutil.copy(SAMPLES / "stories" / "leak.log", self.folder / "train.log")
+        shutil.copy(SAMPLES / "smi_query" / "mig_ids.log", self.folder / "smi.csv")
+        # The standard library lists folders, and does not ask again where a signal came in between.
+        self.fail_in_turn("analyze", self.folder, harmless=("short",))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,31 @@
+// Bytes as logs, for the targets that scan.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "parse/scanner.h"
+
+namespace oomdoctor::testing {
+
+/// With the shipped parsers; made once.
+inline const Scanner& shipped_scanner() {
+  static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
+  return scanner;
+}
+
+/// Short, in a small block: making room for a usual one takes longer than reading it.
+inline Case scan_text(std::string_view text) {
+  Source source = Source::of_text("fuzz.log", std::string(text));
+  return shipped_scanner().scan(source, {.jobs = 1, .block_bytes = 1 << 14});
+}
+
+/// Another text of the same form: each run of digits with other ones.
+inline std::string with_other_digits(std::string text) {
+  int n = 0;
+  for (char& c : text)
+    if (c >= '0' && c <= '9') c = static_cast<char>('0' + (c - '0' + 3 + n++ % 5) % 10);
+  return text;
+}
+
+}  // namespace oomdoctor::testing

@@ -1,0 +1,63 @@
+// Bytes as an archive. What begins like none is packed, must come out as it went in, and is then damaged.
+#include "text/archive.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include "../../packed.h"
+#include "../target.h"
+
+namespace oomdoctor::testing {
+namespace {
+
+constexpr std::size_t most_text = 1 << 20;  // enough for every path; an input may unpack to gigabytes
+
+/// Reading neither gets stuck nor writes more than it was given room for.
+std::string text_of(std::string_view packed, std::size_t piece, std::size_t block) {
+  std::size_t taken = std::min(packed.size(), magic_size);
+  const auto take = [&](char* to, std::size_t n) {
+    n = std::min({n, piece, packed.size() - taken});
+    std::memcpy(to, packed.data() + taken, n);
+    taken += n;
+    return n;
+  };
+  const auto archive = Archive::begin(packed.substr(0, taken), take);
+  std::string text, to(block, '\0');
+  while (archive && text.size() < most_text) {
+    const std::size_t made = archive->read(to.data(), block);
+    demand(made <= block);
+    if (made == 0) break;
+    text.append(to, 0, made);
+  }
+  return text;
+}
+
+void run(std::string_view bytes) {
+  const std::size_t chance = std::hash<std::string_view>{}(bytes);
+  const std::size_t piece = 1 + chance % 5000, block = 1 + chance / 5000 % 70000;
+  if (packing_of(bytes) != Packing::none) {
+    text_of(bytes, piece, block);
+    return;
+  }
+  std::string packed = chance % 2 == 0 ? gzipped(bytes) : zstandard(bytes);
+  demand(text_of(packed, piece, block) == bytes);
+  packed[chance % packed.size()] ^= static_cast<char>(1 << chance % 8);
+  text_of(packed, block, piece);
+}
+
+constexpr std::size_t longest = 4096;
+
+/// Text, and archives of every kind: alone, two in a row, with something behind.
+std::vector<std::string> seeds() {
+  std::vector<std::string> all = file_seeds({"samples/stories"}, longest);
+  const std::string text = all.front().substr(0, 700), gzip = gzipped(text), zstd = zstandard(text);
+  for (const std::string& packed : {gzip, zstd, gzip + gzip, zstd + zstd, gzip + zstd, zstd + "\n", gzip + text})
+    all.push_back(packed);
+  return all;
+}
+
+const Added target({.name = "archive", .longest = longest, .run = run, .seeds = seeds});
+
+}  // namespace
+}  // namespace oomdoctor::testing

@@ -1,0 +1,50 @@
+// Bytes as the lines of a log, each met three times with other digits, and lines that were made to have their hashes:
+// what a thread has seen before changes nothing.
+#include "parse/line_memo.h"
+
+#include "../../forged_hash.h"
+#include "../../mapped.h"
+#include "../logs.h"
+#include "../target.h"
+#include "text/digit_free.h"
+
+namespace oomdoctor::testing {
+namespace {
+
+const ReaderTable& readers() {
+  static const ReaderTable table(all_parsers(), shipped_prefilter_plan());
+  return table;
+}
+
+bool may_be_forged(std::string_view line) {
+  return line.size() >= 64 && line.substr(0, 40).find_first_of("0123456789") == line.npos;
+}
+
+/// With lines that have the hash of their first one, where it is of the form that can be forged.
+std::string with_forged_lines(std::string lines) {
+  const std::string first = lines.substr(0, lines.find('\n'));
+  if (!may_be_forged(first)) return lines;
+  const std::string forged = with_same_hash(first);
+  if (digit_free_hash(forged) != digit_free_hash(first)) return lines;  // a byte became a digit
+  return lines.append("\n").append(forged).append("\n").append(first);
+}
+
+void run(std::string_view text) {
+  LineMemo warm;
+  std::string lines(text);
+  for (int time = 0; time < 3; ++time) {
+    mapped(readers(), lines, warm);
+    lines = with_other_digits(lines);
+  }
+  lines = with_forged_lines(std::move(lines));
+  LineMemo fresh;
+  demand(mapped(readers(), lines, warm) == mapped(readers(), lines, fresh));
+}
+
+constexpr std::size_t longest = 200;
+std::vector<std::string> seeds() { return line_seeds({"samples"}, longest); }
+
+const Added target({.name = "memo", .longest = longest, .run = run, .seeds = seeds});
+
+}  // namespace
+}  // namespace oomdoctor::testing

@@ -1,0 +1,33 @@
+// Bytes as a line that people print themselves: whatever is read stands in the line.
+#include "parse/printed.h"
+
+#include <cmath>
+
+#include "../target.h"
+
+namespace oomdoctor::testing {
+namespace {
+
+void run(std::string_view line) {
+  const Printed printed = read_printed(line);
+  for (const PrintedValue& value : printed.values) {
+    demand(value.number_at < line.size());
+    demand(value.device_at == PrintedValue::none || value.device_at < line.size());
+    demand(std::isfinite(value.reading.value) && std::isfinite(value.factor));
+  }
+  for (const std::size_t at : places_of_numbers(printed)) demand(at < line.size());
+  for (const std::size_t at : {std::size_t{0}, line.size() / 2, line.size()}) {
+    may_name_place(line, at);
+    may_name_memory(line, at);
+    may_name_pair(line, at);
+    may_end_bar(line, at);
+  }
+}
+
+constexpr std::size_t longest = 300;
+std::vector<std::string> seeds() { return line_seeds({"samples"}, longest); }
+
+const Added target({.name = "printed", .longest = longest, .run = run, .seeds = seeds});
+
+}  // namespace
+}  // namespace oomdoctor::testing

@@ -1,0 +1,48 @@
+// Bytes around a token, which must not be left, and as an excerpt that was cut out of a line.
+#include "report/redact.h"
+
+#include "../target.h"
+
+namespace oomdoctor::testing {
+namespace {
+
+/// Put together here: no token stands in this folder in full.
+constexpr std::string_view random_part = "R4nd0mL3tt3rsAndD1g1tsForAT3stOnly";
+std::string token() { return "gh" + std::string("p_").append(random_part) + "42"; }
+
+/// The search may put it into an input, too.
+int times_random_part(std::string_view text) {
+  int times = 0;
+  for (std::size_t at = text.find(random_part); at != text.npos; at = text.find(random_part, at + 1)) ++times;
+  return times;
+}
+
+void run(std::string_view bytes) {
+  const std::string front(bytes.substr(0, bytes.size() / 2)), back(bytes.substr(bytes.size() / 2));
+  const std::string text = without_secrets(front + " " + token() + " " + back);
+  demand(times_random_part(text) <= times_random_part(front) + times_random_part(back));
+
+  std::string excerpt = back;
+  const auto end = static_cast<int>(excerpt.size());
+  int column = std::min(end, 1 + static_cast<int>(bytes.size() % 50)), end_column = end;
+  remove_secrets(front, excerpt, column, end_column);
+  demand(column <= end_column && end_column <= static_cast<int>(excerpt.size()) + 1);
+}
+
+constexpr std::size_t longest = 512;
+
+/// Lines in which names of secrets stand, and the forms in which they are given.
+std::vector<std::string> seeds() {
+  std::vector<std::string> all = line_seeds({"samples/stories", "samples/settings"}, longest);
+  for (const char* form :
+       {"--password ", "password=", "\"token\": \"", "Authorization: Bearer ", "https://user:word@host/", "-p'a;b' ",
+        "<password>x</password>", "machine a login b password c", "Cookie: a=b; c=d",
+        "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----", "//host/:_authToken=", "AKIA"})
+    all.push_back(std::string("run ") + form + "value and more");
+  return all;
+}
+
+const Added target({.name = "redact", .longest = longest, .run = run, .seeds = seeds});
+
+}  // namespace
+}  // namespace oomdoctor::testing

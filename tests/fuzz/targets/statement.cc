@@ -1,0 +1,22 @@
+// Bytes as a line that may state a failure, in any words.
+#include "parse/statement.h"
+
+#include "../target.h"
+
+namespace oomdoctor::testing {
+namespace {
+
+void run(std::string_view text) {
+  const Statement said = read_statement(text);
+  for (const auto& size :
+       {said.asked, said.free, said.used, said.allocated, said.reserved, said.unallocated, said.total, said.limit})
+    demand(!size || (size->count >= 0 && size->slack >= 0));
+}
+
+constexpr std::size_t longest = 200;
+std::vector<std::string> seeds() { return line_seeds({"samples"}, longest); }
+
+const Added target({.name = "statement", .longest = longest, .run = run, .seeds = seeds});
+
+}  // namespace
+}  // namespace oomdoctor::testing

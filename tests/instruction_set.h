@@ -1,0 +1,16 @@
+// Chooses the instruction set whose vector code is used.
+#pragma once
+
+#include <hwy/targets.h>
+
+#include <cstdint>
+
+namespace oomdoctor::testing {
+
+/// `target`: of hwy::SupportedAndGeneratedTargets(); 0 for the best one.
+inline void use_instruction_set(std::int64_t target) {
+  hwy::SetSupportedTargetsForTest(target);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace oomdoctor::testing

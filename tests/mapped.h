@@ -1,0 +1,43 @@
+// What the lines of a text hold for the readers, in words: two ways to read one text must say the same.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parse/readers.h"
+
+namespace oomdoctor::testing {
+
+inline std::string words_of(const Found& found, const Findings& all) {
+  std::string out = std::string(found.reader) + " " + std::to_string(found.first_line) + "-" +
+                    std::to_string(found.last_line) + " " + std::to_string(found.line.prefix.length) + " " +
+                    std::to_string(found.line.prefix.rank.value_or(-1)) + " " +
+                    std::to_string(found.line.prefix.time.value_or(-1)) + " [" + std::string(found.marked) + "]";
+  if (found.rows != nullptr) return out + " " + std::to_string(found.rows->places_end - found.rows->places_begin);
+  for (const GaugeValue& value : found.by->form ? all.values_of(found) : std::span<const GaugeValue>())
+    out += " " + std::to_string(value.number) + "=" + std::to_string(value.value);
+  if (found.parts != nullptr)
+    for (const auto& group : captures_of(found).group) out += "|" + std::string(group);
+  if (found.printed != nullptr) {
+    const Printed& printed = all.printed_of(found);
+    out +=
+        " step " + std::to_string(printed.step.value_or(-1)) + " epoch " + std::to_string(printed.epoch.value_or(-1));
+    for (const PrintedValue& v : printed.values)
+      out += " " + v.reading.label + "=" + std::to_string(v.reading.value) + "±" + std::to_string(v.reading.quantum) +
+             v.reading.unit + "@" + std::to_string(v.device.value_or(-1));
+  }
+  return out;
+}
+
+inline std::vector<std::string> mapped(const ReaderTable& readers, std::string_view text, LineMemo& memo) {
+  const Window window(text);
+  Findings found;
+  readers.map(window, 0, text.size(), nullptr, memo, found);
+  std::vector<std::string> out;
+  for (const Found& f : found.all)
+    out.push_back(f.header != nullptr ? std::string((*f.header)->table->name) : words_of(f, found));
+  return out;
+}
+
+}  // namespace oomdoctor::testing
