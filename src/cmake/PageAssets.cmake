@@ -1,18 +1,23 @@
 # oomdoctor_page_assets(OUTPUT): writes the style sheet and the scripts of the HTML report, src/report/page/, into a
 # source file that defines shipped_page_assets(), each with the hash by which the page's policy knows it.
 #
-# The charts are drawn by uPlot where npm can install it (the version and the digest are pinned in package-lock.json).
-# Where it cannot, the page is the same without zooming: its static charts stay.
+# Nothing is fetched unless somebody asks for it. With OOMDOCTOR_PAGE_ZOOM charts are drawn by uPlot, which npm installs
+# while oomdoctor is built, by the digest in package-lock.json; where it cannot, the build fails. Without it the page is
+# the same but for zooming: its static charts stay.
 #
 # Called by a script of the build (cmake -P), this file does the writing.
 
 function(oomdoctor_page_assets output)
   set(page ${PROJECT_SOURCE_DIR}/src/report/page)
   set(work ${PROJECT_BINARY_DIR}/page)
-  find_program(OOMDOCTOR_NPM npm DOC "npm, which installs uPlot for the HTML report")
+  set(npm "")
+  if(OOMDOCTOR_PAGE_ZOOM)
+    find_program(OOMDOCTOR_NPM npm REQUIRED DOC "npm, which installs uPlot for the HTML report")
+    set(npm ${OOMDOCTOR_NPM})
+  endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D WORK=${work} -D OUTPUT=${output} -D "NPM=${OOMDOCTOR_NPM}" -P
+    COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D WORK=${work} -D OUTPUT=${output} -D "NPM=${npm}" -P
             ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
     DEPENDS ${page}/page.css ${page}/page.js ${page}/package.json ${page}/package-lock.json
             ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
@@ -67,15 +72,15 @@ if(NPM)
                           --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=20000
                   WORKING_DIRECTORY ${WORK}
                   RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
-  if(status EQUAL 0)
-    file(READ ${WORK}/node_modules/uplot/LICENSE license)
-    file(READ ${WORK}/node_modules/uplot/dist/uPlot.iife.min.js code)
-    file(READ ${WORK}/node_modules/uplot/dist/uPlot.min.css library_style)
-    string(STRIP "${license}" license)
-    set(library "/*! uPlot\n${license}\n*/\n${code}")
-  else()
-    message(STATUS "npm could not install uPlot, so that charts of HTML reports will not zoom:\n${said}")
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "npm cannot install uPlot for the HTML report. Build without -D OOMDOCTOR_PAGE_ZOOM=ON for a page "
+                        "whose charts do not zoom.\n${said}")
   endif()
+  file(READ ${WORK}/node_modules/uplot/LICENSE license)
+  file(READ ${WORK}/node_modules/uplot/dist/uPlot.iife.min.js code)
+  file(READ ${WORK}/node_modules/uplot/dist/uPlot.min.css library_style)
+  string(STRIP "${license}" license)
+  set(library "/*! uPlot\n${license}\n*/\n${code}")
 endif()
 
 file(READ ${PAGE}/page.css style)

@@ -1,7 +1,9 @@
 #include "text/line_index.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 
 // This file is compiled once for each instruction set, by including itself; the one that fits the machine is chosen
 // when the program runs.
@@ -77,7 +79,7 @@ LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), f
     std::memcpy(rest, text.data() + whole, text.size() - whole);
     clean_ &= !HWY_DYNAMIC_DISPATCH(mark_ends)(rest, bits, &feeds_[whole / bits], &breaks_[whole / bits]);
   }
-  for (std::size_t w = 0; w + 1 < feeds_.size(); ++w) breaks_[w] |= feeds_[w];
+  std::transform(feeds_.begin(), feeds_.end(), breaks_.begin(), breaks_.begin(), std::bit_or());
 }
 
 std::size_t LineIndex::begin_of(std::size_t at, std::size_t from_place) const {

@@ -148,6 +148,9 @@ void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPla
   Match matches[room];
   std::size_t count = 0;
   const char* base = span.text.data() + block;
+  // The entries of each slot are there since the prefilter was made; here most of the time of a sparse log goes.
+  const std::uint16_t* const first_entry = first_entry_.data();
+  const Ends* const ends_of = ends_.data();
   const auto settle = [&] {
     for (std::size_t i = 0; i < count; ++i) {
       const Entry& entry = entries_[matches[i].entry];
@@ -165,10 +168,10 @@ void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPla
       verify_at_ends(span, place, slot, hits);
       continue;
     }
-    const std::uint32_t last = first_entry_[slot + 1];
-    std::uint32_t e = first_entry_[slot];
+    const std::uint32_t last = first_entry[slot + 1];
+    std::uint32_t e = first_entry[slot];
     do {  // whether it matches cannot be guessed: it is written down in any case, and counted if so
-      const Ends& ends = ends_[e];
+      const Ends& ends = ends_of[e];
       const char* at = base + found.place[i];
       matches[count] = {found.place[i], e};
       const bool first_equal = ends.first.equal(load<std::uint64_t>(at + ends.first_from));

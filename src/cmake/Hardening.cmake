@@ -1,0 +1,31 @@
+# oomdoctor_hardening(): every target is compiled and linked so that a defect ends the program instead of becoming
+# somebody's way in: logs are written by strangers. Together these cost no time that can be measured (tests/bench).
+#
+# Not beside sanitizers, which find the same and more, and need their own checks of the C library.
+include(CheckCXXCompilerFlag)
+include(CheckLinkerFlag)
+include(CheckPIESupported)
+
+macro(oomdoctor_hardening)
+  check_pie_supported(LANGUAGES CXX)  # without it, CMake links no position-independent program
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  if(NOT OOMDOCTOR_SANITIZE)
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index behind the end of a vector
+    # The C library's checked functions need an optimised build. Some compilers define it themselves, at another level.
+    add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+    foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)  # the last: x86 only
+      string(MAKE_C_IDENTIFIER "OOMDOCTOR_HAS${flag}" has)
+      check_cxx_compiler_flag(${flag} ${has})
+      if(${has})
+        add_compile_options(${flag})
+      endif()
+    endforeach()
+    foreach(flag IN ITEMS -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+      string(MAKE_C_IDENTIFIER "OOMDOCTOR_HAS${flag}" has)
+      check_linker_flag(CXX ${flag} ${has})
+      if(${has})
+        add_link_options(${flag})
+      endif()
+    endforeach()
+  endif()
+endmacro()
