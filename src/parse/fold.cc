@@ -69,6 +69,12 @@ i64 Fold::finish() {
     case_.notes.push_back({Severity::note,
                            std::to_string(not_read_again_) + " repetitions of a line were counted, but not read again",
                            {}});
+  if (walks_.cut_short() > 0)
+    case_.notes.push_back({Severity::note,
+                           "so many lines say something about memory that " + std::to_string(walks_.cut_short()) +
+                               " looks at their neighbours were cut to " + std::to_string(WalkBudget::always) +
+                               " lines",
+                           {}});
   for (const auto& [name, given_up] : given_up_)
     case_.notes.push_back({Severity::warning,
                            "format " + std::string(name) + ": its regex took too many steps on " +
@@ -101,7 +107,8 @@ void Fold::tell_rows(const Window& window, const RowRun& run, const Findings& fi
     mention.line.number = mention.first_line = place.number + lines_;
     mention.line.last = mention.last_line = place.last + lines_;
     mention.reader = run.table->name;
-    const Cursor cursor(window, mention.line);
+    walks_.reach(mention.first_line);
+    const Cursor cursor(window, mention.line, &walks_);
     builder_.begin_emit(cursor, mention);
     run.rows->tell(row++, row_memory_, builder_);
     claim(parser_of(*run.table), mention.first_line, mention.last_line);
@@ -124,7 +131,8 @@ void Fold::tell(const Window& window, const Found& f, const Findings& findings) 
     ++given_up_.try_emplace(f.by->name, GivenUp{0, f.first_line}).first->second.lines;
     return;
   }
-  const Cursor cursor(window, f.line);
+  walks_.reach(f.first_line);
+  const Cursor cursor(window, f.line, &walks_);
   builder_.begin_emit(cursor, f);
   Sink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
   if (f.by->form) {

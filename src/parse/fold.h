@@ -56,6 +56,7 @@ class Fold {
   };
   std::map<const Reader*, Repeats> repeats_;  ///< of the patterns that told something since anything else was told
   i64 not_read_again_ = 0;
+  WalkBudget walks_;
   struct GivenUp {
     i64 lines = 0;
     i64 first = 0;

@@ -123,22 +123,24 @@ bool Cursor::same_stream(const Line& other) const {
   return !a.pid || !b.pid || a.pid == b.pid;
 }
 
-void Cursor::forward(int most, const std::function<bool(const Line&)>& visit) const {
-  std::optional<Line> at = window_->next(*line_);
-  for (int seen = 0, walked = 0; at && seen < most && walked < 8 * most; ++walked, at = window_->next(*at)) {
+void Cursor::walk(Step step, int most, const std::function<bool(const Line&)>& visit) const {
+  if (budget_ != nullptr) most = budget_->granted(most);
+  int walked = 0;
+  std::optional<Line> at = (window_->*step)(*line_);
+  for (int seen = 0; at && seen < most && walked < 8 * most; ++walked, at = (window_->*step)(*at)) {
     if (!same_stream(*at)) continue;
     ++seen;
-    if (!visit(*at)) return;
+    if (!visit(*at)) break;
   }
+  if (budget_ != nullptr) budget_->spend(walked);
+}
+
+void Cursor::forward(int most, const std::function<bool(const Line&)>& visit) const {
+  walk(&Window::next, most, visit);
 }
 
 void Cursor::backward(int most, const std::function<bool(const Line&)>& visit) const {
-  std::optional<Line> at = window_->previous(*line_);
-  for (int seen = 0, walked = 0; at && seen < most && walked < 8 * most; ++walked, at = window_->previous(*at)) {
-    if (!same_stream(*at)) continue;
-    ++seen;
-    if (!visit(*at)) return;
-  }
+  walk(&Window::previous, most, visit);
 }
 
 Joined Cursor::joined(int back, int ahead) const {

@@ -101,10 +101,34 @@ class Window {
   mutable std::deque<std::string> cleaned_;
 };
 
+/// How many neighbours the messages of an input may look at, all together. A few lines around each are always seen; who
+/// prints one message a million times does not get a million looks at hundreds of lines.
+class WalkBudget {
+ public:
+  static constexpr int always = 16;                             ///< lines around any message
+  static constexpr i64 at_first = 200'000, for_each_line = 40;  ///< more than logs need, a second or two of work
+
+  /// The next walks are those of a message at this line of the input.
+  void reach(i64 line) { allowed_ = at_first + for_each_line * line; }
+  /// How many of these lines may be walked over.
+  int granted(int most) {
+    if (most <= always || walked_ < allowed_) return most;
+    ++cut_short_;
+    return always;
+  }
+  void spend(int lines) { walked_ += lines; }
+  i64 cut_short() const { return cut_short_; }
+
+ private:
+  i64 walked_ = 0, allowed_ = at_first, cut_short_ = 0;
+};
+
 /// Walks from a line over its neighbours in the same stream: lines with another rank's tag are passed over.
 class Cursor {
  public:
-  Cursor(const Window& window, const Line& line) : window_(&window), line_(&line) {}
+  /// `budget`: of the input, shared by its messages; null for no limit but that of each walk.
+  Cursor(const Window& window, const Line& line, WalkBudget* budget = nullptr)
+      : window_(&window), line_(&line), budget_(budget) {}
 
   const Line& line() const { return *line_; }
   /// Up to `most` lines behind (forward) or before the hit, nearest first, until `visit` returns false.
@@ -115,10 +139,13 @@ class Cursor {
   Joined joined(int back, int ahead) const;
 
  private:
+  using Step = std::optional<Line> (Window::*)(const Line&) const;
+  void walk(Step step, int most, const std::function<bool(const Line&)>& visit) const;
   bool same_stream(const Line& other) const;
 
   const Window* window_;
   const Line* line_;
+  WalkBudget* budget_;
 };
 
 }  // namespace oomdoctor

@@ -233,4 +233,23 @@ TEST_CASE("a line that is printed again and again is read again as long as somet
   CHECK_FALSE(apart.incidents.back().handled);
 }
 
+TEST_CASE("messages that look far around themselves, again and again, look less far, and the last is read whole") {
+  std::string log;
+  for (int i = 0; i < 20'000; ++i)
+    log += "[ 7120.10" + std::to_string(i % 10) + "] Memory cgroup stats for /kubepods/burstable/pod" +
+           std::to_string(i % 2) + ":\n";
+  log +=
+      "Traceback (most recent call last):\n  File \"train.py\", line 88, in training_step\n    loss.backward()\n"
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.69 GiB "
+      "of "
+      "which 1.06 GiB is free.\n";
+  const Case story = testing::scan_text(log);
+  const auto& notes = story.notes;
+  CHECK(std::any_of(notes.begin(), notes.end(),
+                    [](const Note& n) { return n.text.find("looks at their neighbours were cut") != n.text.npos; }));
+  REQUIRE(story.incidents.size() == 1);
+  REQUIRE(story.incidents[0].oom.frames.size() == 1);
+  CHECK(story.incidents[0].oom.frames[0].line == 88);
+}
+
 }  // namespace oomdoctor
