@@ -182,6 +182,22 @@ TEST_CASE("passwords, headers and keys are left out", "[redact]") {
     }
 }
 
+TEST_CASE("a secret that begins inside of another is left out to its end", "[redact]") {
+  std::mt19937 engine(3);
+  const std::string token = "gh" + ("p_" + random_text(engine, letters, 36)), word = random_text(engine, lower, 12);
+  for (const std::string& text : {
+           "-----BEGIN PRIVATE KEY-----\nabc\n--- " + token + " ----END PRIVATE KEY-----",
+           "mysql -u root --password=" + word + " -p" + token,
+           "Cookie: a=" + word + "; b=\"" + token + "\" and more",
+       }) {
+    CAPTURE(text);
+    const std::string left = redacted(text);
+    CHECK(left.find(token.substr(4)) == left.npos);
+    CHECK(left.find(token.substr(0, 12)) == left.npos);
+    CHECK((text.find(word) == text.npos || left.find(word) == left.npos));
+  }
+}
+
 TEST_CASE("names, hashes and numbers of a training stay", "[redact]") {
   std::mt19937 engine(20);
   std::vector<std::string> texts = {
