@@ -100,7 +100,7 @@ TEST_CASE("a user's expression is given up behind a number of steps that its tex
   // What is found is what an expression without a limit finds.
   const std::string line = "it=40 loss=2.8 gpu_resident=5120.5 MiB, it=41 loss=2.7 gpu_resident=5121 MiB";
   for (const char* words :
-       {"it=(\d{1,9}) .{0,80}gpu_resident=([\d.]{1,12})", "resident=(\d+)(\.\d+)?", "(?<=loss=)2", "no"}) {
+       {R"(it=(\d{1,9}) .{0,80}gpu_resident=([\d.]{1,12}))", R"(resident=(\d+)(\.\d+)?)", "(?<=loss=)2", "no"}) {
     CAPTURE(words);
     const Regex free(words), limited(words, Steps::counted);
     for (const std::size_t from : {0u, 1u, 40u, 76u}) {
