@@ -119,6 +119,19 @@ const Event* terminated_by_launcher(const Case& story, i64 pid) {
   return found == story.remarks.end() ? nullptr : &*found;
 }
 
+/// What a process takes of the device before it allocates anything, by the name of its runtime.
+std::string_view context_of(Agent agent) {
+  switch (agent) {
+    case Agent::cuda_allocator:
+    case Agent::cuda_malloc_async:
+      return "CUDA";
+    case Agent::hip_allocator:
+      return "HIP";
+    default:
+      return "driver";
+  }
+}
+
 /// Batch systems count the whole job, kernels one process of it.
 std::string host_share(const Oom& oom) {
   if (!oom.process_name.empty()) return "process " + oom.process_name;
@@ -153,18 +166,18 @@ std::optional<Account> account_of(const Incident& incident) {
     for (const auto& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("free", oom.free);
   } else {
-    if (oom.allocated) add("live tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
-    add("free blocks of CUDA-graph pools", oom.private_pools);
-    add("reserved, not allocated", oom.unallocated);
+    if (oom.allocated) add("tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
+    add("CUDA graph pools (free blocks)", oom.private_pools);
+    add(oom.framework == "pytorch" ? "PyTorch cache (unused)" : "cache (unused)", oom.unallocated);
     const auto own = own_other_of(oom);
-    add("own context and libraries", own);
+    add(std::string(context_of(oom.agent)) + " context + libraries", own);
     if (!oom.allocated && !oom.reserved) add("this process", oom.process);
     for (const auto& o : oom.others)
       if (o.pid != 0) add("process " + std::to_string(o.pid), o.used);
     const auto reserved = reserved_of(oom);
     if (!own && reserved && oom.free && oom.capacity) {
       const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_of(oom.others);
-      add("outside PyTorch (contexts, other processes)", rest);
+      add("other processes + " + std::string(context_of(oom.agent)) + " contexts", rest);
     }
     if (oom.capacity) add("free", oom.free);
   }

@@ -22,7 +22,7 @@ constexpr Formula formulas[] = {
     {"account.request_share", "request ÷ capacity"},
     {"account.demand_share", "(reserved + request) ÷ capacity"},
     {"account.unexplained", "capacity − all printed shares"},
-    {"account.margin", "5 % of the capacity, or of the cap that refused"},
+    {"account.margin", "5% of the capacity, or of the cap that refused"},
     {"account.need",
      "request − free + margin; under a cap request − (limit − reserved) + margin; where more is allocated than there "
      "is "
@@ -32,7 +32,7 @@ constexpr Formula formulas[] = {
      "limit_reached, or free_beyond_request under a printed limit where nothing says what was held, and the request "
      "was not more than free; the bound that "
      "TensorFlow, XLA and a Mac set by "
-     "themselves counts only under 80 % of the capacity"},
+     "themselves counts only under 80% of the capacity"},
     {"account.oversubscribed", "allocated > capacity, beyond the printed digits"},
     {"oom.reserved", "printed, or allocated + unallocated"},
     {"oom.unallocated", "printed, or reserved − allocated"},
@@ -41,10 +41,10 @@ constexpr Formula formulas[] = {
     {"trend.headroom", "capacity − highest value"},
     {"trend.headroom_share", "headroom ÷ capacity"},
     {"trend.gap", "last reserved − last allocated"},
-    {"trend.gap_grows", "the gap grew by 5 % of the device, and reserved by three times as much as allocated moved"},
+    {"trend.gap_grows", "the gap grew by 5% of the device, and reserved by three times as much as allocated moved"},
     {"trend.steps_to_full", "lower bound of the forecast − last step"},
-    {"trend.forecast_agrees", "the failure's step lies in the forecast, give or take 10 % of the window"},
-    {"trend.increment", "a size that a step makes = slope × 1, 2, 5, 10, 50, 100 or 1000 steps, within 2 %"},
+    {"trend.forecast_agrees", "the failure's step lies in the forecast, give or take 10% of the window"},
+    {"trend.increment", "a size that a step makes = slope × 1, 2, 5, 10, 50, 100 or 1000 steps, within 2%"},
     {"ranks.skew", "highest memory of a rank ÷ median of the ranks − 1"},
     {"join.external", "join.device_used − process; − reserved or allocated where no more is printed"},
     {"shape.outlier", "failing length ≥ 1.5 × the longest before"},

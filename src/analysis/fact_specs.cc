@@ -69,7 +69,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"account.sibling_rank", count, "that rank"},
       {"account.sibling_pid", count, "its process"},
       {"account.need", bytes, "what must be freed for the failed step to fit, with the margin"},
-      {"account.margin", bytes, "the part of the need that is safety: 5 % of the device"},
+      {"account.margin", bytes, "the part of the need that is safety: 5% of the device"},
       // The run.
       {"run.steps", count, "how many steps the log shows before the failure"},
       {"run.step", count, "the step at which it failed"},
@@ -85,7 +85,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"run.headroom", bytes,
        "no failure, and what was left beside live tensors at their highest, where it is under a tenth of the device"},
       {"run.steep", text, "few values, but each far above the one before, and one more such rise fills the device"},
-      {"run.scarce", truth, "no failure, but live tensors came within 5 % of the device"},
+      {"run.scarce", truth, "no failure, but live tensors came within 5% of the device"},
       {"run.survived", truth, "the program caught the failure and went on"},
       {"run.ranks", count, "ranks of the job, as far as the log shows them"},
       {"run.ranks_failed", count, "how many ranks report the failure"},

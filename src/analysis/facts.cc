@@ -32,7 +32,7 @@ std::string size_text(double bytes) {
 
 std::string ratio_text(double ratio) {
   const double percent = ratio * 100;
-  return printed(std::fabs(percent) < 9.95 ? "%.1f %%" : "%.0f %%", percent);
+  return printed(std::fabs(percent) < 9.95 ? "%.1f%%" : "%.0f%%", percent);
 }
 
 // 2.04 is "2.4" and 2.1 is "2.10": the minor version fills two digits.

@@ -50,7 +50,7 @@ const FactSpec* find_fact_spec(std::string_view name);
 std::string_view formula_of(std::string_view fact);
 std::vector<std::string_view> facts_with_formula();
 
-/// For people: "1.26 GiB", "41 %", "yes".
+/// For people: "1.26 GiB", "41%", "yes".
 std::string fact_text(const FactSpec& spec, const Value& value);
 
 }  // namespace oomdoctor

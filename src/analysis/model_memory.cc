@@ -377,7 +377,7 @@ class BudgetMaker {
 
   void add_context() {
     const bool several = ranks_ * tensor_ * pipeline_ > 1;
-    add({}, {"context", "own context and libraries", several ? context_several : context_one,
+    add({}, {"context", "CUDA context + libraries", several ? context_several : context_one,
              several ? "0.5 to 3 GiB with communication between devices" : "0.1 to 1.2 GiB on one device"});
   }
 

@@ -110,7 +110,7 @@ void tell_units(const Case& story, std::vector<Note>& notes) {
     const double less = 100 * (1 - std::pow(1000.0 / 1024, power));
     notes.push_back(
         {Severity::note,
-         fmt::format("{} is read as 2^{} bytes; if the program divided by 10^{}, every value is {:.0f} % smaller",
+         fmt::format("{} is read as 2^{} bytes; if the program divided by 10^{}, every value is {:.0f}% smaller",
                      s.unit, 10 * power, 3 * power, less),
          s.first_evidence});
   }
@@ -160,7 +160,7 @@ void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
   analysis.facts.set("run.scarce", Value{share < scarce_headroom}, here);
   analysis.notes.push_back(
       {share < scarce_headroom ? Severity::warning : Severity::note,
-       fmt::format("live tensors came within {} of the device's {} ({:.1f} %): a longer batch or a larger "
+       fmt::format("tensors came within {} of the device's {} ({:.1f}%): a longer batch or a larger "
                    "evaluation may not fit",
                    bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
        tightest->last_evidence});

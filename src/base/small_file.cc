@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t longest = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-  if (error == ENOENT) throw Error("there is no file " + path);
+  if (error == ENOENT) throw Error("file not found: " + path);
   if (error == ELOOP) throw Error(path + " is a link, and is not followed");
   throw Error("cannot read " + path + ": " + std::strerror(error));
 }

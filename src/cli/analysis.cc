@@ -17,8 +17,8 @@ i64 read_capacity(const std::string& text) {
   const auto unit = text.find_first_not_of(' ', digits == std::string::npos ? text.size() : digits);
   const auto size = unit == std::string::npos ? std::nullopt : read_bytes(text.substr(0, digits), text.substr(unit));
   if (!size || size->count <= 0)
-    throw Error(fmt::format("--capacity cannot be '{}'", text), "",
-                "it is a number with its unit, as in 23.69GiB or 80GB");
+    throw Error(fmt::format("invalid --capacity '{}'", text), "",
+                "give a number with a unit, for example 80GB or 23.69GiB");
   return size->count;
 }
 
@@ -27,7 +27,7 @@ std::size_t read_jobs(const std::string& text) {
   int jobs = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
   if (error != std::errc{} || end != text.data() + text.size() || jobs < 1 || jobs > most)
-    throw Error(fmt::format("--jobs cannot be '{}'", text), "", fmt::format("it is a number from 1 to {}", most));
+    throw Error(fmt::format("invalid --jobs '{}'", text), "", fmt::format("give a number from 1 to {}", most));
   return static_cast<std::size_t>(jobs);
 }
 
@@ -41,7 +41,7 @@ void check_cause(const std::string& id, const std::string& rules_folder) {
     ids.push_back(known);
   }
   const std::string near = suggestion(id, ids);
-  throw Error(fmt::format("there is no cause '{}'", id), "", near.empty() ? "oomdoctor list causes names them" : near);
+  throw Error(fmt::format("unknown cause '{}'", id), "", near.empty() ? "oomdoctor list causes shows all" : near);
 }
 
 /// 2 for a failure that ended the work, 1 for a risk, signs or a failure that was survived, 0 for nothing.

@@ -15,7 +15,7 @@ namespace {
 bool wants_parts(const Arguments& arguments) {
   if (arguments.value_or("format", "terminal") != "partial") return false;
   if (arguments.has("output"))
-    throw Error("--output writes reports, and --format partial writes none", "",
+    throw Error("--format partial writes no report for --output", "",
                 "merge the parts: oomdoctor merge PART... --output FORMAT=PATH");
   return true;
 }
@@ -23,7 +23,8 @@ bool wants_parts(const Arguments& arguments) {
 void print_part(std::string_view line) { print(json_visible(std::string(line)) + '\n'); }
 
 int deliver(const Arguments& arguments, const Outputs& outputs, const Report& report) {
-  if (arguments.has("why-not") && !report.why_not) print_note("nothing failed here, so no cause was weighed");
+  if (arguments.has("why-not") && !report.why_not)
+    print_note("the log has no failure, so --why-not has nothing to explain");
   outputs.write(report);
   return exit_status(report, arguments.value_or("fail-on", "error"));
 }

@@ -56,7 +56,7 @@ std::vector<LogSource> logs_of(const Arguments& arguments) {
   if (!arguments.words.empty()) return inputs_of(arguments.words);
   const std::vector<std::string> found = find_logs();
   const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
-  print_note(fmt::format("no log was named; reading {}{}", found.front(), more));
+  print_note(fmt::format("no log given; reading {}{}", found.front(), more));
   return inputs_of(found);
 }
 
@@ -128,7 +128,7 @@ void tell_buildkite(SharedReport& report, const Report& whole) {
   int status = 0;
   if (error == 0)
     while (waitpid(agent, &status, 0) < 0 && errno == EINTR) continue;
-  if (error != 0 || status != 0) print_note("buildkite-agent made no annotation");
+  if (error != 0 || status != 0) print_note("buildkite-agent could not add the annotation");
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ std::vector<GrowthLimit> limits_of(const Arguments& arguments) {
   for (const std::string& text : arguments.all("fail-if")) {
     const auto limit = read_growth_limit(text);
     if (!limit)
-      throw Error(fmt::format("--fail-if cannot be '{}'", text), "",
-                  "it is peak, steady or slope, and what is allowed, as in peak+5% or steady+500MiB");
+      throw Error(fmt::format("invalid --fail-if '{}'", text), "",
+                  "use peak, steady or slope with a limit, for example peak+5% or steady+500MiB");
     limits.push_back(*limit);
   }
   return limits;
@@ -45,7 +45,8 @@ int run_compare(const Arguments& arguments) {
     throw Error(fmt::format("compare takes two runs, and {} {} named", arguments.words.size(),
                             arguments.words.size() == 1 ? "is" : "are"),
                 "", "name a good one and a bad one: oomdoctor compare good.log bad.log");
-  if (arguments.words[0] == "-" && arguments.words[1] == "-") throw Error("standard input cannot be both runs");
+  if (arguments.words[0] == "-" && arguments.words[1] == "-")
+    throw Error("standard input can be only one of the two runs");
   const Options options = diagnose_options(arguments);
   const auto good = inputs_of({arguments.words[0]}), bad = inputs_of({arguments.words[1]});
   Comparison comparison = compare(shared_run(good, arguments, options), shared_run(bad, arguments, options));
@@ -57,8 +58,8 @@ int run_compare(const Arguments& arguments) {
   if (fails) return 1;
   for (const CheckedLimit& limit : comparison.limits)
     if (!limit.told)
-      throw Error(fmt::format("--fail-if {} cannot be judged: no series of both runs tells", limit.text), "",
-                  "--format json shows what each of them has");
+      throw Error(fmt::format("cannot check --fail-if {}: the runs have no series in common for it", limit.text), "",
+                  "--format json shows the series of each run");
   return 0;
 }
 

@@ -37,8 +37,8 @@ int width_of(const Arguments& arguments) {
   if (const auto asked = arguments.value("width")) {
     const auto width = number_in(*asked);
     if (!width || *width < narrowest || *width > widest)
-      throw Error(fmt::format("--width cannot be '{}'", *asked), "",
-                  fmt::format("it is a number from {} to {}", narrowest, widest));
+      throw Error(fmt::format("invalid --width '{}'", *asked), "",
+                  fmt::format("give a number from {} to {}", narrowest, widest));
     return *width;
   }
   auto width = number_in(environment("COLUMNS"));

@@ -93,9 +93,9 @@ std::optional<i64> count(const Arguments& arguments, std::string_view option, do
   if (!typed) return std::nullopt;
   const auto value = read_count(*typed);
   if (!value || !(*value >= 1 && *value <= most) || std::floor(*value) != *value)
-    throw Error(
-        fmt::format("--{} cannot be '{}'", option, *typed), "",
-        fmt::format("it is a whole number from 1 to {}, as in 4096, 350M or 6.74e9", count_text(whole_number(most))));
+    throw Error(fmt::format("invalid --{} '{}'", option, *typed), "",
+                fmt::format("give a whole number from 1 to {}, for example 4096, 350M or 6.74e9",
+                            count_text(whole_number(most))));
   return whole_number(*value);
 }
 
@@ -135,8 +135,8 @@ Image read_image(const std::string& text) {
     return good;
   };
   if (!number(image.width, 'x') || !number(image.height, '/') || !number(image.patch, 0))
-    throw Error(fmt::format("--image cannot be '{}'", text), "",
-                "it is WIDTHxHEIGHT/PATCH in pixels, as in 1024x768/28");
+    throw Error(fmt::format("invalid --image '{}'", text), "",
+                "use WIDTHxHEIGHT/PATCH in pixels, for example 1024x768/28");
   return image;
 }
 
@@ -182,14 +182,14 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
 /// What says nothing, or contradicts itself, is not computed.
 void check(const ModelShape& model, const RunShape& run) {
   if (!parameters_of(model) && !model.layers && !model.hidden)
-    throw Error("there is no model to count", "",
-                "say --config config.json, or its sizes: --params 7B --layers 32 ...");
+    throw Error("no model given", "", "use --config config.json, or give sizes: --params 7B --layers 32 ...");
   if (run.zero_stage > 0 && run.data_parallel.value_or(1) * run.context_parallel.value_or(1) < 2)
-    throw Error("--zero needs ranks to shard over", "", "say how many: --dp 8");
+    throw Error("--zero needs more than one rank", "", "set the number of ranks: --dp 8");
   if (run.offload_parameters && run.zero_stage < 3)
-    throw Error("--offload all needs --zero 3", "", "other stages can offload the optimizer");
+    throw Error("--offload all needs --zero 3", "",
+                "the other stages can only offload the optimizer: --offload optimizer");
   if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == Work::training)
-    throw Error("quantised weights cannot be trained", "", "say which adapters are: --lora-rank 16");
+    throw Error("quantized weights cannot be trained", "", "train adapters instead: --lora-rank 16");
 }
 
 /// What most runs do, and each in words: an estimate that assumes something says so.
@@ -254,7 +254,7 @@ std::string run_words(const RunShape& run) {
 /// micro-batch was said.
 void split_samples(i64 samples, RunShape& run) {
   if (run.accumulation || run.work != Work::training)
-    throw Error("--global-batch is of a training without --accumulation, which follows from it", "");
+    throw Error("--global-batch already sets the accumulation: drop --accumulation, and --task inference", "");
   const i64 ranks = run.data_parallel.value_or(1), of_rank = samples / ranks, batch = run.batch.value_or(1);
   if (samples % ranks != 0)
     throw Error(fmt::format("a global batch of {} cannot be divided over {} ranks", samples, ranks), "");
@@ -308,9 +308,13 @@ void read_card(const Arguments& arguments, MemoryEstimate& said) {
   const auto word = std::min(typed->find_first_not_of(' ', unit), typed->size());
   const auto size = read_bytes(typed->substr(0, unit), typed->substr(word));
   if (!size || size->count <= 0) {
-    const std::string near = suggestion(*typed, names);
-    const std::string all = fmt::format("it is a size, as in 80GiB, or one of: {}", fmt::join(names, ", "));
-    throw Error(fmt::format("--card cannot be '{}'", *typed), "", near.empty() ? all : near + " " + all);
+    std::vector<std::string> alike;  // "A100" is several
+    for (const std::string& name : names)
+      if (bare(name).starts_with(bare(*typed))) alike.push_back(name);
+    const std::string near =
+        alike.empty() ? suggestion(*typed, names) : fmt::format("did you mean {}?", fmt::join(alike, " or "));
+    const std::string all = fmt::format("give a size, for example 80GiB, or one of: {}", fmt::join(names, ", "));
+    throw Error(fmt::format("unknown GPU '{}' in --card", *typed), "", near.empty() ? all : near);
   }
   said.card = "a card";
   said.capacity = size->count;
@@ -371,7 +375,7 @@ const std::vector<OptionGroup>& estimate_option_groups() {
 
 EstimateRequest estimate_request_of(const Arguments& arguments) {
   if (!arguments.words.empty())
-    throw Error(fmt::format("'estimate' takes options only, and '{}' is none", arguments.words.front()), "",
+    throw Error(fmt::format("unexpected argument '{}': estimate takes options only", arguments.words.front()), "",
                 "see oomdoctor estimate --help");
   EstimateRequest request;
   i64 image_of_config = 0;

@@ -9,6 +9,7 @@
 #include "cli/ci_system.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/formats.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "cli/shared_report.h"
@@ -49,17 +50,17 @@ void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause) {
   add_title(page, "cause", cause.id, cause.title, cause.source);
   add_prose(page, cause.explain.text());
   page.heading("Signs");
-  page.text("  ", page.paint.dim(
-                      fmt::format("before any sign: {:.1f} % of failures. A weight of +1 makes the cause 2.7 times "
-                                  "as likely, of -1 as much less.",
-                                  100 * cause.prior)));
+  page.text("  ",
+            page.paint.dim(fmt::format("before any sign: {:.1f}% of failures. A weight of +1 makes the cause 2.7 times "
+                                       "as likely, of -1 as much less.",
+                                       100 * cause.prior)));
   for (const auto& sign : cause.signs) {
     page.text(fmt::format("  {:>+5.1f}  ", sign.weight),
               plain_line(sign.why.text()) + (sign.definitional ? " (this proves it)" : ""));
     page.text("         ", page.paint.dim("if " + plain_line(sign.condition.text())));
   }
   for (const auto& ceiling : cause.ceilings) {
-    page.text("  ", fmt::format("at most {:.0f} %: {}", 100 * ceiling.at_most, plain_line(ceiling.why)));
+    page.text("  ", fmt::format("at most {:.0f}%: {}", 100 * ceiling.at_most, plain_line(ceiling.why)));
     page.text("         ", page.paint.dim("if " + plain_line(ceiling.condition.text())));
   }
   if (cause.possible) {
@@ -123,6 +124,15 @@ void explain_format(Page& page, const FormatInfo& format) {
   page.text("  ", plain_block(format.example));
 }
 
+/// "megatron": all formats whose names begin so. False when there is none.
+bool explain_family(Page& page, const std::vector<FormatInfo>& formats, const std::string& family) {
+  std::vector<FormatInfo> own;
+  for (const FormatInfo& format : formats)
+    if (format.name.starts_with(family + "/")) own.push_back(format);
+  if (!own.empty()) add_formats(page, families_of(own));
+  return !own.empty();
+}
+
 /// False when no table has the id. Ids of causes use "_" and those of fixes "-", facts have a dot and formats a slash:
 /// they do not collide in practice.
 bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& formats, const std::string& id) {
@@ -136,7 +146,7 @@ bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& f
     explain_fact(page, *fact);
   else {
     const auto format = std::find_if(formats.begin(), formats.end(), [&](const auto& f) { return f.name == id; });
-    if (format == formats.end()) return false;
+    if (format == formats.end()) return explain_family(page, formats, id);
     explain_format(page, *format);
   }
   return true;
@@ -183,7 +193,8 @@ std::vector<std::string> all_ids(const RulePack& rules, const std::vector<Format
 
 int run_explain(const Arguments& arguments) {
   if (arguments.words.empty())
-    throw Error("'explain' takes an id, and a log to see its numbers in", "", "oomdoctor list causes names some");
+    throw Error("explain needs an id, and optionally a log: oomdoctor explain leak train.log", "",
+                "oomdoctor list causes shows ids");
   const TerminalView view = view_of(arguments);
   const RulePack rules = rules_of(arguments);
   const std::vector<FormatInfo> formats = formats_of(arguments);
@@ -191,8 +202,8 @@ int run_explain(const Arguments& arguments) {
   Page page(view.width, Paint{view.color});
   if (!explain(page, rules, formats, id)) {
     const std::string near = suggestion(id, all_ids(rules, formats));
-    throw Error(fmt::format("there is no cause, fix, myth, fact or format '{}'", id), "",
-                near.empty() ? "oomdoctor list causes|fixes|myths|facts|formats names them" : near);
+    throw Error(fmt::format("unknown id '{}': no cause, fix, myth, fact or format has it", id), "",
+                near.empty() ? "oomdoctor list causes|fixes|myths|facts|formats shows all ids" : near);
   }
   if (arguments.words.size() > 1) {
     Options options = diagnose_options(arguments);

@@ -42,9 +42,8 @@ std::vector<std::string> logs_in(const fs::path& folder) {
   }
   if (error) throw Error(fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));
   if (paths.empty())
-    throw Error(
-        fmt::format("there is no log in the folder {}", folder.string()), "",
-        fmt::format("looked for names that end in {}; name other files one by one", fmt::join(log_suffixes, " ")));
+    throw Error(fmt::format("no log found in the folder {}", folder.string()), "",
+                fmt::format("searched for *{}; pass other files by name", fmt::join(log_suffixes, " ")));
   return paths;
 }
 
@@ -67,7 +66,7 @@ std::vector<std::string> matches_of(const std::string& pattern) {
        it.increment(error))
     neighbours.push_back((path.has_parent_path() ? it->path() : it->path().filename()).string());
   std::sort(neighbours.begin(), neighbours.end());
-  throw Error(fmt::format("there is no file {}", path.string()), "", suggestion(path.string(), neighbours));
+  throw Error(fmt::format("file not found: {}", path.string()), "", suggestion(path.string(), neighbours));
 }
 
 /// A pipe, a file or a socket, but no terminal and no /dev/null.
@@ -83,7 +82,7 @@ std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
   std::vector<std::string> found;
   if (words.empty()) {
     if (!standard_input_has_text())
-      throw Error("there is nothing to read", "", "name a log, as in oomdoctor analyze train.log, or pipe one in");
+      throw Error("no input given", "", "pass a log: oomdoctor analyze train.log, or pipe one in");
     return {{"-", std::nullopt}};
   }
   for (const auto& word : words) {
@@ -106,8 +105,8 @@ std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
 std::vector<std::string> part_files_of(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   if (words.empty())
-    throw Error("there is nothing to merge", "",
-                "name the parts that oomdoctor analyze --format partial wrote, as in oomdoctor merge parts/*.jsonl");
+    throw Error("no parts given", "",
+                "pass the files that oomdoctor analyze --format partial wrote: oomdoctor merge parts/*.jsonl");
   for (const auto& word : words) {
     std::error_code error;
     std::vector<std::string> paths = {word};
@@ -115,7 +114,7 @@ std::vector<std::string> part_files_of(const std::vector<std::string>& words) {
     if (paths.empty()) refuse_missing(word);
     for (auto& path : paths) {
       // Each is read twice: once for what there is, once for what it says.
-      if (!fs::is_regular_file(path, error)) throw Error(fmt::format("{} is no file of parts", path));
+      if (!fs::is_regular_file(path, error)) throw Error(fmt::format("{} is not a file of parts", path));
       files.push_back(std::move(path));
     }
   }
@@ -129,9 +128,9 @@ std::vector<std::string> format_files_of(const Arguments& arguments) {
     if (!fs::exists(file, error)) refuse_missing(file);
   if (!files.empty() || fs::symlink_status(own_formats, error).type() == fs::file_type::not_found) return files;
   if (runs_in_ci())
-    print_note(fmt::format("{} is not read in a CI job unless --format-file names it", own_formats));
+    print_note(fmt::format("ignored {}: in a CI job, pass it with --format-file", own_formats));
   else if (fs::is_symlink(own_formats, error))
-    print_note(fmt::format("{} is a link, and is not read", own_formats));
+    print_note(fmt::format("ignored {}: it is a symbolic link", own_formats));
   else if (fs::is_regular_file(own_formats, error))
     files.emplace_back(own_formats);
   return files;

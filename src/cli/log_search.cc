@@ -97,8 +97,8 @@ std::vector<std::string> find_logs() {
   auto& found = search.found;
   if (found.empty())
     throw Error(
-        "there is no log here", "",
-        "looked for *.log, *.out and *.err, in log/, logs/ and folders of torchrun, too; name one, as in oomdoctor ci "
+        "no log found", "",
+        "searched for *.log, *.out and *.err here, in log/, logs/ and torchrun's folders; pass one: oomdoctor ci "
         "train.log");
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.written != b.written ? a.written > b.written : natural_less(a.path, b.path);

@@ -88,7 +88,7 @@ int guarded_run(const std::vector<std::string>& typed) {
   } catch (const std::bad_alloc&) {
     return say_without_memory();
   } catch (const std::exception& error) {
-    print_note(std::string("this should not have happened: ") + error.what());
+    print_note(std::string("internal error: ") + error.what());
   }
   return could_not_work;
 }

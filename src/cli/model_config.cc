@@ -69,7 +69,7 @@ ModelShape shape_of(const ConfigFields& config) {
 ModelConfig read_model_config(const std::string& path) {
   const Json whole = Json::parse(read_small_file(path), nullptr, false);
   if (!whole.is_object())
-    throw Error(fmt::format("{} is no JSON object", path), "", "--config takes the config.json of a model");
+    throw Error(fmt::format("{} is not a JSON object", path), "", "--config needs a model's config.json");
   // Models of text and images keep the sizes of the decoder in an object of its own.
   const auto inner = whole.find("text_config");
   const bool nested = inner != whole.end() && inner->is_object();
@@ -82,13 +82,13 @@ ModelConfig read_model_config(const std::string& path) {
   }
   const bool two_stacks = config.truth("is_encoder_decoder", false);
   if (two_stacks && !read.shape.parameters)
-    throw Error(fmt::format("{} describes an encoder with a decoder of a family that is not known", path), "",
-                "estimate counts T5, BART and Whisper; --params gives the number of parameters of others");
+    throw Error(fmt::format("{}: unknown family of encoder-decoder models", path), "",
+                "estimate knows T5, BART and Whisper; give the parameter count of others with --params");
   if (!read.shape.hidden)
-    throw Error(fmt::format("{} names no hidden_size", path), "", "--config takes the config.json of a model");
+    throw Error(fmt::format("{} has no hidden_size", path), "", "--config needs a model's config.json");
   if (two_stacks) {
     read.shape.irregular = true;
-    read.notes.emplace_back("an encoder with a decoder: activations do not follow from the config");
+    read.notes.emplace_back("encoder-decoder model: the config does not determine its activations");
   } else if (read.shape.irregular) {
     read.notes.emplace_back(
         read.shape.parameters

@@ -38,7 +38,7 @@ std::string see_help(const CommandSpec& command) { return fmt::format("see oomdo
   std::vector<std::string> names;
   for (const auto name : command.options) names.push_back("--" + std::string(name));
   const std::string near = suggestion(typed, names);
-  throw Error(fmt::format("'{}' is not an option of oomdoctor {}", typed, command.name), "",
+  throw Error(fmt::format("unknown option '{}' of oomdoctor {}", typed, command.name), "",
               near.empty() ? see_help(command) : near);
 }
 
@@ -54,19 +54,19 @@ std::string checked_value(const CommandSpec& command, const OptionSpec& option, 
   for (const auto& choice : choices)
     if (same_letters(choice, value)) return choice;
   const std::string near = suggestion(value, choices);
-  const std::string all = fmt::format("it is one of: {}", fmt::join(choices, ", "));
-  throw Error(fmt::format("--{} cannot be '{}'", option.name, value), "", near.empty() ? all : near + " " + all);
+  const std::string all = fmt::format("choose one of: {}", fmt::join(choices, ", "));
+  throw Error(fmt::format("invalid --{} '{}'", option.name, value), "", near.empty() ? all : near + " " + all);
 }
 
 /// For commands whose words are a fixed set.
 void check_words(const CommandSpec& command, const std::vector<std::string>& typed) {
   if (command.words.empty()) return;
-  const std::string all = fmt::format("it is one of: {}", fmt::join(command.words, ", "));
-  if (typed.empty()) throw Error(fmt::format("'{}' needs a word behind it", command.name), "", all);
-  if (typed.size() > 1) throw Error(fmt::format("'{}' takes one word, and '{}' is a second", command.name, typed[1]));
+  const std::string all = fmt::format("choose one of: {}", fmt::join(command.words, ", "));
+  if (typed.empty()) throw Error(fmt::format("{} needs an argument", command.name), "", all);
+  if (typed.size() > 1) throw Error(fmt::format("{} takes one argument; '{}' is one too many", command.name, typed[1]));
   if (std::find(command.words.begin(), command.words.end(), typed[0]) != command.words.end()) return;
   const std::string near = suggestion(typed[0], command.words);
-  throw Error(fmt::format("'{}' knows no '{}'", command.name, typed[0]), "", near.empty() ? all : near + " " + all);
+  throw Error(fmt::format("{} does not know '{}'", command.name, typed[0]), "", near.empty() ? all : near + " " + all);
 }
 
 /// The parser's own messages become ours: they name the option, and what to do.
@@ -126,8 +126,12 @@ const CommandSpec& find_command(const std::string& name) {
     if (command.name == name) return command;
     names.emplace_back(command.name);
   }
+  if (name.starts_with('-')) {
+    const std::string near = suggestion(name, {"--help", "--version"});
+    throw Error(fmt::format("unknown option '{}'", name), "", near.empty() ? "see oomdoctor --help" : near);
+  }
   const std::string near = suggestion(name, names);
-  throw Error(fmt::format("there is no command '{}'", name), "",
+  throw Error(fmt::format("unknown command '{}'", name), "",
               near.empty() ? fmt::format("to read a log: oomdoctor analyze {}", name) : near);
 }
 

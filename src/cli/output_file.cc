@@ -37,8 +37,8 @@ class SignalPause {
 };
 
 [[noreturn]] void refuse(const std::string& path, int error) {
-  const char* why = error == ELOOP                          ? "it is a link, and is not followed"
-                    : error == ENXIO || error == EOPNOTSUPP ? "it is no file"
+  const char* why = error == ELOOP                          ? "it is a symbolic link"
+                    : error == ENXIO || error == EOPNOTSUPP ? "it is not a regular file"
                                                             : std::strerror(error);
   throw Error(fmt::format("cannot write {}: {}", path, why));
 }
@@ -148,9 +148,10 @@ void make_folder(const std::string& path) {
   const int error = errno;
   struct stat status {};
   if (error != EEXIST || fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-    throw Error(fmt::format("cannot make the folder {}: {}", path, std::strerror(error)));
-  if (S_ISLNK(status.st_mode)) throw Error(fmt::format("{} is a link, and is not written to", path));
-  if (!S_ISDIR(status.st_mode)) throw Error(fmt::format("cannot make the folder {}: a file has its name", path));
+    throw Error(fmt::format("cannot create the folder {}: {}", path, std::strerror(error)));
+  if (S_ISLNK(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a symbolic link", path));
+  if (!S_ISDIR(status.st_mode))
+    throw Error(fmt::format("cannot create the folder {}: a file with this name exists", path));
 }
 
 }  // namespace oomdoctor::cli

@@ -17,20 +17,21 @@ namespace oomdoctor::cli {
 Outputs::Output Outputs::output_of(const std::string& text, const std::vector<std::string>& inputs) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals + 1 == text.size())
-    throw Error(fmt::format("--output cannot be '{}'", text), "", "it is FORMAT=PATH, as in --output json=report.json");
+    throw Error(fmt::format("invalid --output '{}'", text), "",
+                "use FORMAT=PATH, for example --output json=report.json");
   const std::string format = text.substr(0, equals), path = text.substr(equals + 1);
   const Writer* writer = find_writer(format);
   if (!writer) {
     std::vector<std::string> names;
     for (const auto& known : writers()) names.emplace_back(known.name);
     const std::string near = suggestion(format, names);
-    throw Error(fmt::format("--output knows no format '{}'", format), "",
-                near.empty() ? fmt::format("it is one of: {}", fmt::join(names, ", ")) : near);
+    throw Error(fmt::format("unknown format '{}' in --output", format), "",
+                near.empty() ? fmt::format("choose one of: {}", fmt::join(names, ", ")) : near);
   }
   std::error_code error;
   for (const auto& input : inputs)
     if (std::filesystem::equivalent(input, path, error))
-      throw Error(fmt::format("--output would overwrite the log {}", path), "", "choose another path for the report");
+      throw Error(fmt::format("--output would overwrite the input {}", path), "", "choose another path for the report");
   return {writer, path};
 }
 

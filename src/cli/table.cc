@@ -131,7 +131,7 @@ const std::vector<CommandSpec>& command_table() {
        "[--config FILE] ...",
        "what a run will need, before there is a log",
        "Counts weights, gradients, optimizer states, activations, logits and caches of a decoder from its sizes, says "
-       "whether they fit the card with 5 % to spare, and what to change if they do not. Exit status: 0 it fits, or "
+       "whether they fit the card with 5% to spare, and what to change if they do not. Exit status: 0 it fits, or "
        "cannot be said; 1 it does not; 2 the work could not be done.",
        estimate_options(),
        {},

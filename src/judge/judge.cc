@@ -3,6 +3,7 @@
 #include <map>
 
 #include "judge/causes.h"
+#include "judge/device_words.h"
 #include "judge/diagnosis.h"
 #include "judge/fixes.h"
 #include "judge/rule_pack.h"
@@ -92,7 +93,7 @@ std::string device_command(std::string_view command, const Facts& facts) {
   if (facts.is_true("platform.mps")) return "the GPU History of Activity Monitor";
   if (is_of("huawei")) return "npu-smi info";
   if (is_of("intel")) return "xpu-smi ps";
-  return facts.is_true("platform.other") ? "the monitor of the accelerator" : std::string(command);
+  return facts.is_true("platform.other") ? "the accelerator's monitor" : std::string(command);
 }
 
 std::string series_command(std::string_view command, const Facts& facts) {
@@ -100,7 +101,7 @@ std::string series_command(std::string_view command, const Facts& facts) {
   if (facts.is_true("framework.tensorflow"))
     return "print(step, tf.config.experimental.get_memory_info(\"GPU:0\"))   # once a step";
   if (facts.is_false("framework.pytorch") || facts.is_false("run.trains"))
-    return "the memory in use, printed every now and then";
+    return "the memory in use, logged regularly";
   if (facts.is_true("platform.mps")) return "print(step, torch.mps.driver_allocated_memory())   # once a step";
   const std::string device = facts.text("platform.torch").value_or("cuda");
   return device == "cuda" ? std::string(command)
@@ -123,9 +124,9 @@ std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const F
     // Settings are printed one by one; what is computed from a series or a traceback is missing with it.
     const FactSpec& lacking = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;
     const std::string missing = open.fact->unit == FactUnit::truth
-                                    ? "The log does not tell whether " + std::string(open.fact->says)
+                                    ? "The log does not show whether " + std::string(open.fact->says)
                                     : "Not in the log: " + std::string(lacking.says);
-    questions.push_back({std::string(lacking.name), missing + ". It matters for: " + open.about,
+    questions.push_back({std::string(lacking.name), missing + ". It would decide: " + open.about,
                          command_here(open.source->how_to_get, facts)});
   }
   return questions;
@@ -150,6 +151,7 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   diagnosis.cause = std::move(causes.verdict);
   diagnosis.fixes = std::move(prescription.fixes);
   diagnosis.plan = std::move(prescription.plan);
+  name_device(diagnosis, facts);
   return diagnosis;
 }
 

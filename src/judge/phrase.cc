@@ -44,7 +44,7 @@ std::string formatted(const Expr& expr, const Value& value, std::string_view for
   if (format == "G") return printed("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
   if (format == "M") return printed("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
   if (format == "n") return printed("%.0f", number->value);
-  if (format == "%") return printed("%.0f %%", number->value * 100);
+  if (format == "%") return printed("%.0f%%", number->value * 100);
   return printed(format == ".1" ? "%.1f" : "%.2f", number->value);
 }
 

@@ -176,7 +176,7 @@ void check_regex(const TomlTable& table, std::string_view regex) {
 
 std::string nearest_or_all(std::string_view word, std::span<const std::string> names) {
   if (const std::string near = did_you_mean(word, names); !near.empty()) return "did you mean " + near + "?";
-  std::string all = "it is one of: ";
+  std::string all = "choose one of: ";
   for (const std::string& name : names) all += (&name == names.data() ? "" : ", ") + name;
   return all;
 }

@@ -26,9 +26,9 @@ std::string why_words(const Report& report) {
       return fmt::format("{} sure: {}", percent_text(verdict.confidence), report.causes[0].because[0].text);
     return fmt::format("{} ({} sure)", name, percent_text(verdict.confidence));
   }
-  if (report.causes.empty()) return "not known: the log says too little";
+  if (report.causes.empty()) return "unknown: the log says too little";
   std::string text =
-      fmt::format("not decided: {} ({})", cause_name(report.causes[0]), percent_text(report.causes[0].probability));
+      fmt::format("unclear; most likely: {} ({})", cause_name(report.causes[0]), percent_text(report.causes[0].probability));
   if (report.causes.size() > 1)
     text += fmt::format(" or {} ({})", cause_name(report.causes[1]), percent_text(report.causes[1].probability));
   return text;

@@ -336,19 +336,19 @@ class Assembler {
     if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty())
       return fmt::format("{} ({})", host, where);
     if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
-      return fmt::format("{} asked for with {} held of the {} allowed ({})", text(*oom.request),
+      return fmt::format("{} requested with {} of {} allowed in use ({})", text(*oom.request),
                          text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit), where);
     if (oom.request && oom.free && oom.capacity)
-      return fmt::format("{} asked for, {} of {} free ({})", text(*oom.request), text(*oom.free), text(*oom.capacity),
+      return fmt::format("{} requested, {} of {} free ({})", text(*oom.request), text(*oom.free), text(*oom.capacity),
                          where);
     if (oom.request && oom.limit)
-      return fmt::format("{} asked for, {} allowed ({})", text(*oom.request), text(*oom.limit), where);
+      return fmt::format("{} requested, {} allowed ({})", text(*oom.request), text(*oom.limit), where);
     if (oom.free && oom.limit) return fmt::format("{} free, {} wanted ({})", text(*oom.free), text(*oom.limit), where);
     if (oom.process && oom.limit)
       return fmt::format("{} used of {} allowed ({})", text(*oom.process), text(*oom.limit), where);
     if (oom.request && oom.allocated)
-      return fmt::format("{} asked for with {} allocated ({})", text(*oom.request), text(*oom.allocated), where);
-    if (oom.request) return fmt::format("{} asked for ({})", text(*oom.request), where);
+      return fmt::format("{} requested with {} allocated ({})", text(*oom.request), text(*oom.allocated), where);
+    if (oom.request) return fmt::format("{} requested ({})", text(*oom.request), where);
     if (oom.process) return fmt::format("{} in use ({})", text(*oom.process), where);
     return fmt::format("no numbers printed ({})", where);
   }
@@ -361,7 +361,7 @@ class Assembler {
     const Location at = location(s.last_evidence);
     return fmt::format("{} {} from {} to {} ({})", to_string(s.metric),
                        t.working.last_value < t.working.first_value ? "fell"
-                       : t.shape == Shape::accelerating             ? "grew faster and faster"
+                       : t.shape == Shape::accelerating             ? "grew at an increasing rate"
                                                                     : "grew",
                        bytes_text(whole(t.working.first_value)), bytes_text(whole(t.working.last_value)), place_of(at));
   }
@@ -381,7 +381,7 @@ class Assembler {
     const std::string earlier = earlier_failures();
     if (v.outcome == "unrecognised") {
       const Input& first = story_.inputs.front();
-      if (story_.inputs.size() > 1) return fmt::format("none of {} files is a text", story_.inputs.size());
+      if (story_.inputs.size() > 1) return fmt::format("none of the {} files is text", story_.inputs.size());
       return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);
     }
     if (v.outcome == "ended_otherwise") {
@@ -408,7 +408,7 @@ class Assembler {
                          cut ? "; the rest of the log is missing" : "", growing.empty() ? "" : "; " + growing);
     }
     if (v.outcome == "at_risk" && !is_growing_risk())
-      return fmt::format("live tensors came within {} of the whole device",
+      return fmt::format("tensors came within {} of the GPU's capacity",
                          bytes_text(whole(analysis_.facts.number("run.headroom").value_or(0))));
     if (v.outcome == "at_risk" && analysis_.facts.find("run.steep") != nullptr)
       return std::string(*analysis_.facts.text("run.steep"));
@@ -430,17 +430,18 @@ class Assembler {
       return growth + (relation.empty() ? "" : "; " + relation) + when;
     }
     const Incident& in = story_.incidents[*analysis_.primary];
-    const std::string title = v.cause == "undetermined" ? "cause undetermined" : v.cause_title;
+    const std::string title = v.cause == "undetermined" ? "cause unclear" : v.cause_title;
     if (!growth.empty() && growth_decided()) {
       const auto kept = analysis_.facts.text("trend.increment");
-      return fmt::format("{}: {}{}", title, growth, kept ? "; " + std::string(*kept) : "");
+      return fmt::format("{}{} {}{}", title, title.find(':') == title.npos ? ':' : ';', growth,
+                         kept ? "; " + std::string(*kept) : "");
     }
     if (in.oom.agent == Agent::signal && in.oom.kind == OomKind::host)
       return fmt::format("{}; {}{} ({})",
-                         analysis_.facts.is_true("host.vanished") ? "a process vanished without a word"
-                                                                  : "killed, and the log does not say by whom",
-                         v.cause == "undetermined" ? "" : "likeliest: ", title, place_of(location(in.evidence)));
-    return fmt::format("{}: {}", title, deciding(in));
+                         analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
+                                                                  : "killed; the log does not show by what",
+                         v.cause == "undetermined" ? "" : "most likely: ", title, place_of(location(in.evidence)));
+    return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', deciding(in));
   }
 
   Retry retry(const Verdict& v) const {

@@ -192,7 +192,7 @@ std::string_view to_string(Change change) {
 
 std::string relative_text(const Figure& figure) {
   const double percent = 100 * (*figure.bad / *figure.good - 1);
-  return fmt::format("{:+.{}f} %", percent, std::fabs(percent) < 10 ? 1 : 0);
+  return fmt::format("{:+.{}f}%", percent, std::fabs(percent) < 10 ? 1 : 0);
 }
 
 std::string change_text(const SettingComparison& of) {

@@ -96,7 +96,7 @@ void explain(Comparison& comparison);
 /// What it grew by, in bytes (or per cent where that is its unit): of the peak, else of the level; 0 where it did not.
 double growth_of(const SeriesComparison& of);
 
-std::string relative_text(const Figure& figure);       ///< "+45 %"
+std::string relative_text(const Figure& figure);       ///< "+45%"
 std::string change_text(const SettingComparison& of);  ///< "batch_size 8 → 16"
 
 std::string comparison_screen(const Comparison& comparison, const TerminalView& view);

@@ -124,7 +124,7 @@ Explanation explanation_of(Comparison& all) {
   const SeriesComparison& main = all.series.front();
   if (const auto growth = growth_explanation(all, main)) return *growth;
   if (only_cache_grew(all, main)) {
-    all.because.emplace_back("live tensors reach the same peak in both: what grew is the allocator's cache");
+    all.because.emplace_back("tensors reach the same peak in both runs: only the allocator's cache grew");
     return Explanation::cache;
   }
   return setting_explanation(all, main);
@@ -139,7 +139,7 @@ std::string explanation_words(const Comparison& all) {
     case Explanation::longer_run:
       return "both grow alike, and the bad run went on for longer";
     case Explanation::cache:
-      return "the allocator's cache grew, live tensors did not";
+      return "the allocator's cache grew, the tensors did not";
     case Explanation::setting:
     case Explanation::inputs:
       return "the one printed difference that needs more is " + names_of(raises_of(all));

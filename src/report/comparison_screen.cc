@@ -28,7 +28,7 @@ std::string run_text(const Report& report) {
   return verdict.outcome == "no_oom" ? text : text + ": " + verdict.headline;
 }
 
-/// "10.31 → 14.90 GiB  +4.59 GiB (+45 %)", "10.31 GiB in both".
+/// "10.31 → 14.90 GiB  +4.59 GiB (+45%)", "10.31 GiB in both".
 std::string figure_text(const SeriesComparison& series, const Figure& figure) {
   const auto text = [&](double value) { return value_text(series.good, value); };
   if (!figure.good || !figure.bad) {

@@ -5,8 +5,8 @@
 
 namespace oomdoctor {
 
-inline constexpr std::array<const char*, 5> cost_texts = {"no slowdown", "up to 5 % slower", "5 to 25 % slower",
-                                                          "25 to 50 % slower", "more than 50 % slower"};
+inline constexpr std::array<const char*, 5> cost_texts = {"no slowdown", "up to 5% slower", "5 to 25% slower",
+                                                          "25 to 50% slower", "more than 50% slower"};
 inline constexpr std::array<const char*, 4> risk_texts = {"same result", "numerics differ slightly",
                                                           "hyper-parameters may need retuning", "the result changes"};
 

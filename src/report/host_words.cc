@@ -15,11 +15,11 @@ using Title = std::pair<std::string_view, std::string_view>;
 
 /// Of forms that say more than who speaks.
 constexpr std::array<Title, 20> titles_of_forms = {{
-    {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes that it may use were full"},
+    {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
-     "A process in the container was killed at its memory limit; the main process ended by itself, without an error"},
-    {"docker-inspect", "Docker says that the container was killed for want of memory"},
+     "The container killed a process at its memory limit; the main process exited without an error"},
+    {"docker-inspect", "Docker reports that the container was OOM-killed"},
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},
     {"yarn", "YARN ended a container at its memory limit"},
@@ -27,27 +27,27 @@ constexpr std::array<Title, 20> titles_of_forms = {{
     {"pbs-virtual", "PBS ended the job at its limit of virtual memory"},
     {"slurm-virtual", "Slurm ended the job at its limit of virtual memory"},
     {"grid-engine-virtual", "Grid Engine ended the job at its limit of virtual memory"},
-    {"java-heap", "The heap of the Java machine was full"},
-    {"java-direct", "The Java machine's direct buffers were used up"},
-    {"java-classes", "The Java machine's room for classes was full"},
-    {"javascript-heap", "The heap of the JavaScript engine was full"},
-    {"ray-worker-died", "A Ray worker vanished without a word"},
-    {"workers-gone", "Background workers vanished without a word"},
-    {"launcher-kill", "The launcher ended its processes without a word, while host memory was nearly full"},
+    {"java-heap", "The Java heap was full"},
+    {"java-direct", "Java's direct buffers were used up"},
+    {"java-classes", "Java's metaspace was full"},
+    {"javascript-heap", "The JavaScript heap was full"},
+    {"ray-worker-died", "A Ray worker vanished without a message"},
+    {"workers-gone", "Background workers vanished without a message"},
+    {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
     {"mapping", "A file could not be mapped into memory"},
-    {"winerror-1455", "Windows could promise no more memory: main memory and page file together were full"},
+    {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
 }};
 
 constexpr std::array<Title, 9> titles_of_agents = {{
-    {"kernel", "The Linux kernel killed a process because the host was out of memory"},
-    {"cgroup", "A process was killed at the memory limit of its container or job"},
+    {"kernel", "The Linux OOM killer killed a process: the host was out of RAM"},
+    {"cgroup", "The kernel killed a process at the memory limit of its container or job"},
     {"slurm", "Slurm ended the job at its memory limit"},
     {"kubernetes", "Kubernetes ended the container at its memory limit"},
     {"scheduler", "The scheduler ended the job at its memory limit"},
     {"daemon", "A low-memory daemon killed a process"},
-    {"signal", "A process was killed, and the log does not say by whom"},
-    {"worker", "A data-loading worker died"},
-    {"cpu_allocator", "The host had no memory left to give"},
+    {"signal", "A process was killed; the log does not show by what"},
+    {"worker", "A DataLoader worker died"},
+    {"cpu_allocator", "The host had no RAM left"},
 }};
 
 template <std::size_t n>
@@ -63,7 +63,7 @@ std::string text(const Bytes& bytes) { return bytes_text(bytes.count); }
 std::string host_title(std::string_view agent, std::string_view message_format) {
   for (const std::string_view title : {look_up(titles_of_forms, message_format), look_up(titles_of_agents, agent)})
     if (!title.empty()) return std::string(title);
-  return "The host ran out of memory";
+  return "The host ran out of RAM";
 }
 
 std::string host_numbers(const Oom& oom) {

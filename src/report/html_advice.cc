@@ -141,7 +141,7 @@ void add_fixes(Document& page, const Report& report) {
 
 void add_causes(Document& page, const Report& report) {
   if (report.causes.empty() && !report.why_not) return;
-  page.add("<section id=\"causes\">\n<h2>How we know</h2>\n");
+  page.add("<section id=\"causes\">\n<h2>Evidence</h2>\n");
   for (const auto& cause : report.causes) {
     const bool first = &cause == &report.causes.front();
     if (!first && cause.probability < least_probability) break;
@@ -162,7 +162,7 @@ void add_remarks(Document& page, const Report& report) {
     page.add("</ul>\n</section>\n");
   }
   if (!report.questions.empty()) {
-    page.add("<section id=\"questions\">\n<h2>To be surer</h2>\n<ul>\n");
+    page.add("<section id=\"questions\">\n<h2>To narrow it down</h2>\n<ul>\n");
     for (const auto& question : report.questions) {
       page.add("<li>{}", html_inline(question.text));
       if (!question.command.empty())

@@ -61,7 +61,7 @@ int add_legend(Document& out, const Plot& plot) {
   if (faint > 0)
     entry(plural(faint, "other rank", "other ranks"), fmt::format(R"(stroke="{}" stroke-width="1.5")", "#9aa4b0"));
   if (!plot.curve.empty())
-    entry("fit, with its 95 % interval", R"(class="fit" stroke="#1b1f24" stroke-width="1.5" stroke-dasharray="5 4")");
+    entry("fit, with its 95% interval", R"(class="fit" stroke="#1b1f24" stroke-width="1.5" stroke-dasharray="5 4")");
   return row + 1;
 }
 

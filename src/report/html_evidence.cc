@@ -102,7 +102,7 @@ void add_incidents(Document& page, const Report& report) {
 }
 
 void add_evidence(Document& page, const Report& report) {
-  page.add("<section id=\"evidence\">\n<h2>What was read</h2>\n");
+  page.add("<section id=\"evidence\">\n<h2>Inputs</h2>\n");
   for (const auto& note : report.notes) {
     page.add("<p class=\"note {}\">{}", note.severity == "note" ? "" : "warn", html_inline(note.text));
     if (note.location) page.add(" <code>{}</code>", html_inline(place(*note.location)));

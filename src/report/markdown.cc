@@ -59,7 +59,7 @@ void add_account(Document& out, const ReportIncident& of) {
             i < account.shares.size() ? markdown_inline(account.shares[i].label) : unexplained_label(account),
             text.numbers[i], text.percents[i], bar(share, 20));
   }
-  out.add("| **capacity** | **{}** | 100 % | |\n\n", text.total);
+  out.add("| **capacity** | **{}** | 100% | |\n\n", text.total);
 }
 
 /// Root causes in full; what followed from them is named under the evidence.
@@ -89,7 +89,7 @@ void add_series(Document& out, const Report& report) {
       "--: | :-- |\n");
   for (const auto& series : report.series) {
     const auto value = [&](double v) {
-      return series.unit == "%" ? fmt::format("{:.1f} %", v) : bytes_text(whole_number(v));
+      return series.unit == "%" ? fmt::format("{:.1f}%", v) : bytes_text(whole_number(v));
     };
     std::string shape = course_words(series).course;
     if (const std::string full = full_words(report, series); !full.empty()) shape += "; " + full;
@@ -176,7 +176,7 @@ void add_remarks(Document& out, const Report& report) {
   for (const auto& advice : report.held_back)
     out.add("- **{}**: {}\n", markdown_inline(advice.title), markdown_inline(advice.because));
   if (!report.held_back.empty()) out.add("\n");
-  if (!report.questions.empty()) out.add("### To be surer\n\n");
+  if (!report.questions.empty()) out.add("### To narrow it down\n\n");
   for (const auto& question : report.questions) {
     out.add("- {}", markdown_inline(question.text));
     if (!question.command.empty()) out.add(": {}", markdown_code(question.command));

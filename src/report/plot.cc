@@ -222,7 +222,7 @@ class Drawing {
     if (main_.unit == "%") plot_.capacity = 100;
     if (size) plot_.capacity = static_cast<double>(*size) / unit_.size;
     if (plot_.capacity && *plot_.capacity > far_capacity * greatest) plot_.capacity.reset();
-    if (plot_.capacity) plot_.capacity_name = (size ? bytes_text(*size) : "100 %") + ": full";
+    if (plot_.capacity) plot_.capacity_name = (size ? bytes_text(*size) : "100%") + ": full";
   }
 
   void fit_ranges() {

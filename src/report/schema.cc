@@ -273,7 +273,7 @@ std::string_view report_schema() {
     },
     "estimate": {
       "type": "object",
-      "description": "with its 95 % interval",
+      "description": "with its 95% interval",
       "properties": {
         "value": {"type": ["number", "null"]},
         "low": {"type": ["number", "null"]},
@@ -283,7 +283,7 @@ std::string_view report_schema() {
     },
     "forecast": {
       "type": "object",
-      "description": "a 90 % interval for the step at which capacity is reached",
+      "description": "a 90% interval for the step at which capacity is reached",
       "properties": {
         "capacity_bytes": {"type": "integer", "description": "bytes"},
         "step": {"type": ["number", "null"]},
@@ -352,7 +352,7 @@ std::string_view report_schema() {
         },
         "curve": {
           "type": "array",
-          "description": "of the model, for drawing: step, value, and the 95 % interval of the curve there",
+          "description": "of the model, for drawing: step, value, and the 95% interval of the curve there",
           "items": {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 4, "maxItems": 4}
         }
       },

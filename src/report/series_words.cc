@@ -27,7 +27,7 @@ std::string since_words(const ReportSeries& of) {
 bool measures_rest(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
 
 std::string value_text(const ReportSeries& of, double value) {
-  return of.unit == "%" ? fmt::format("{:.1f} %", value) : bytes_text(whole_number(value));
+  return of.unit == "%" ? fmt::format("{:.1f}%", value) : bytes_text(whole_number(value));
 }
 
 std::string series_title(const Report& report, const ReportSeries& of) {
@@ -42,10 +42,8 @@ std::string series_title(const Report& report, const ReportSeries& of) {
 }
 
 std::string range_words(const ReportSeries& of) {
-  std::string first = value_text(of, of.first_value), last = value_text(of, of.last_value);
-  const auto unit = first.find(' ');
-  if (first.substr(unit) == last.substr(last.find(' '))) first.resize(unit);
-  std::string text = first + " → " + last;
+  const std::string last = value_text(of, of.last_value);
+  std::string text = without_unit_of(last, value_text(of, of.first_value)) + " → " + last;
   if (of.max_value > of.last_value && of.max_value > of.first_value)
     text += ", at most " + value_text(of, of.max_value);
   return text;

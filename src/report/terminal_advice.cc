@@ -32,7 +32,7 @@ void add_cause(Page& page, const Report& report, const ReportCause& cause, std::
   constexpr int bar_width = 6;
   const int drop = rank == 0 ? 0 : rank == 1 ? 1 : rank == 2 ? 7 : Item::only_verbose;
   const std::string first = fmt::format("  {} {:>6}  ", pad(bar(cause.probability, bar_width), bar_width),
-                                        cause.probability < 0.01 ? "< 1 %" : percent_text(cause.probability));
+                                        cause.probability < 0.01 ? "<1%" : percent_text(cause.probability));
   const std::string title = plain_line(cause.title.empty() ? cause.cause : cause.title);
   page.text(first, (rank == 0 ? page.paint.bold(title) : title) + page.paint.dim("  (" + plain_line(cause.cause) + ")"),
             drop);
@@ -73,7 +73,7 @@ void add_causes(Page& page, const Report& report) {
     add_reasons(page, report, asked.because, "for it", asked.because.size(), 0);
     add_reasons(page, report, asked.against, "but", asked.against.size(), 0);
     if (asked.because.empty() && asked.against.empty())
-      page.text("       ", "No sign of it could be judged with what the log says.");
+      page.text("       ", "The log has no evidence for or against it.");
   }
 }
 
@@ -99,7 +99,7 @@ void add_setting(Page& page, const FixSetting& setting, int indent, int drop) {
 
 void add_fixes(Page& page, const Report& report) {
   if (report.fixes.empty()) return;
-  page.heading("What to do, in the order to try");
+  page.heading("Fixes, in the order to try");
   for (std::size_t i = 0; i < report.fixes.size(); ++i) {
     const ReportFix& fix = report.fixes[i];
     const int drop = i == 0 ? 0 : i == 1 ? 2 : i == 2 ? 4 : i == 3 ? 7 : Item::only_verbose;
@@ -110,7 +110,7 @@ void add_fixes(Page& page, const Report& report) {
     const int setting_drop = i == 0 ? 6 : drop + 1;
     for (std::size_t s = 0; s < fix.settings.size(); ++s)
       add_listed_setting(page, fix.settings[s], s == 0 ? setting_drop : std::max(setting_drop, 8));
-    if (i == 0 && !fix.verify.empty()) page.text("     " + page.paint.dim("it worked if: "), plain_line(fix.verify), 6);
+    if (i == 0 && !fix.verify.empty()) page.text("     " + page.paint.dim("Fixed when: "), plain_line(fix.verify), 6);
   }
   if (const std::string plan = plan_words(report); !plan.empty()) page.text("  ", plan, 5);
 }
@@ -128,8 +128,8 @@ void add_remarks(Page& page, const Report& report) {
   for (std::size_t i = 0; i < report.questions.size(); ++i) {
     const Question& question = report.questions[i];
     std::string text = plain_line(question.text);
-    if (!question.command.empty()) text += "; settled by " + page.paint.bold(plain_line(question.command));
-    page.text("  To be surer: ", text, later(i, 5), hang);
+    if (!question.command.empty()) text += " Run " + page.paint.bold(plain_line(question.command));
+    page.text("  To narrow it down: ", text, later(i, 5), hang);
   }
   for (const auto& note : report.notes) {
     const std::string where = note.location ? "  [" + plain_line(place(*note.location)) + "]" : "";

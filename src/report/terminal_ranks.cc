@@ -22,15 +22,13 @@ std::string size_text(double bytes) { return bytes_text(whole_number(bytes)); }
 std::string words_for(Row r) {
   std::string text;
   if (r->max_value) {
-    std::string first = size_text(*r->first_value);
     const std::string last = size_text(*r->last_value);
-    const auto unit = first.find(' ');
-    if (first.substr(unit) == last.substr(last.find(' '))) first.resize(unit);
-    text = fmt::format("{} → {}, at most {}", first, last, size_text(*r->max_value));
+    text = fmt::format("{} → {}, at most {}", without_unit_of(last, size_text(*r->first_value)), last,
+                       size_text(*r->max_value));
   }
   if (r->last_step) text += fmt::format("{}until step {}", text.empty() ? "" : ", ", *r->last_step);
   std::string said = r->failed ? "out of memory" : "";
-  if (r->leak) said += said.empty() ? "grows without a bound" : ", grows without a bound";
+  if (r->leak) said += said.empty() ? "keeps growing" : ", keeps growing";
   return said.empty() ? text : text.empty() ? said : text + ": " + said;
 }
 

@@ -38,8 +38,8 @@ void add_all_clear(Page& page, const Report& report) {
     page.text("", page.paint.warning(outcome_words("no_oom")) + fmt::format(" in {}, but memory grows.", lines));
   else
     page.text("", page.paint.warning(outcome_words("no_oom")) +
-                      fmt::format(" in the {} that could be read: the rest of {} is missing, and a failure stands at "
-                                  "the end of its log.",
+                      fmt::format(" in the {} that could be read: the rest of {} is missing, and a failure would be at "
+                                  "its end.",
                                   lines, plain_line(cut->path)));
   if (!growing.empty()) page.text("  but        ", growing + ".");
   page.text("  looked for ", looked_for_words(report) + ".");

@@ -30,9 +30,9 @@ std::string look_up(const auto& table, std::string_view id) {
 std::string plain_title(const ReportIncident& of) {
   if (of.kind == "host") return host_title(of.agent, of.message_format);
   if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
-  if (of.kind == "pool") return "A memory pool of fixed size was too small";
+  if (of.kind == "pool") return "A fixed-size memory pool was too small";
   const std::string device = memory_name(of);
-  if (of.kind == "masked") return fmt::format("A library call on {} failed as it does when memory is short", device);
+  if (of.kind == "masked") return fmt::format("A library call on {} failed, possibly because memory was short", device);
   return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
 }
 
@@ -70,9 +70,9 @@ Unit unit_for(double size) {
 
 std::string outcome_words(std::string_view outcome) {
   constexpr std::array<Words, 7> table = {{{"oom", "OUT OF MEMORY"},
-                                           {"handled_oom", "RAN OUT OF MEMORY AND WENT ON"},
+                                           {"handled_oom", "OOM CAUGHT, RUN CONTINUED"},
                                            {"at_risk", "AT RISK"},
-                                           {"possible_oom", "PERHAPS OUT OF MEMORY"},
+                                           {"possible_oom", "POSSIBLE OOM"},
                                            {"ended_otherwise", "NOT A MEMORY FAILURE"},
                                            {"unrecognised", "NOTHING COULD BE READ"},
                                            {"no_oom", "NO SIGN OF MEMORY FAILURE"}}};
@@ -81,33 +81,32 @@ std::string outcome_words(std::string_view outcome) {
 
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;
-  constexpr auto exact =
-      std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
-                            {"misaligned address", "a misaligned address on the device"},
-                            {"assert", "a failed assertion on the device"},
-                            {"Xid", "an Xid error of the GPU"},
-                            {"PREEMPT", "a preemption"},
-                            {"SIGHUP", "the signal SIGHUP: its terminal or session was closed"},
-                            {"got signal: 1", "the signal SIGHUP: its terminal or session was closed"},
-                            {"SIGTERM", "the signal SIGTERM: somebody asked it to stop"},
-                            {"got signal: 15", "the signal SIGTERM: somebody asked it to stop"},
-                            {"SIGINT", "the signal SIGINT: somebody interrupted it"},
-                            {"got signal: 2", "the signal SIGINT: somebody interrupted it"},
-                            {"Segmentation fault", "a segmentation fault"},
-                            {"panic", "a panic"}});
+  constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
+                                               {"misaligned address", "a misaligned address on the device"},
+                                               {"assert", "a failed assertion on the device"},
+                                               {"Xid", "an Xid error of the GPU"},
+                                               {"PREEMPT", "a preemption"},
+                                               {"SIGHUP", "SIGHUP: its terminal or session was closed"},
+                                               {"got signal: 1", "SIGHUP: its terminal or session was closed"},
+                                               {"SIGTERM", "SIGTERM: something asked it to stop"},
+                                               {"got signal: 15", "SIGTERM: something asked it to stop"},
+                                               {"SIGINT", "SIGINT: someone interrupted it"},
+                                               {"got signal: 2", "SIGINT: someone interrupted it"},
+                                               {"Segmentation fault", "a segmentation fault"},
+                                               {"panic", "a panic"}});
   if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
   constexpr std::array<std::pair<std::string_view, std::string_view>, 11> table = {
       {{"exception", "an exception"},
-       {"rejected", "its rejection by the scheduler"},
+       {"rejected", "a rejection by the scheduler"},
        {"crash", "a crash"},
        {"timeout", "a time limit"},
        {"cancelled", "a cancellation"},
        {"disk_full", "a full disk or quota"},
        {"limit", "a limit on threads or processes"},
-       {"nccl", "a timeout of a collective operation"},
-       {"device_error", "an error of the device"},
+       {"nccl", "a collective timeout"},
+       {"device_error", "a device error"},
        {"signal", "a signal"},
        {"finished", "its work done"}}};
   for (const auto& [id, words] : table)
@@ -116,42 +115,42 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
 }
 
 std::string phase_words(std::string_view phase) {
-  constexpr std::array<Words, 15> table = {{{"load", "while the model was loaded"},
-                                            {"resumed_step", "in the first step after it was resumed"},
-                                            {"profile_run", "while the engine tried its largest step (profile run)"},
-                                            {"graph_capture", "while the engine captured CUDA graphs"},
+  constexpr std::array<Words, 15> table = {{{"load", "while loading the model"},
+                                            {"resumed_step", "in the first step after resuming"},
+                                            {"profile_run", "in the engine's profile run"},
+                                            {"graph_capture", "during CUDA graph capture"},
                                             {"wake_up", "while the engine woke from sleep (wake_up)"},
                                             {"first_step", "in the first step"},
                                             {"optimizer_init", "in the first optimizer step"},
                                             {"forward", "in the forward pass"},
                                             {"backward", "in the backward pass"},
                                             {"optimizer", "in the optimizer step"},
-                                            {"evaluation", "in the evaluation"},
-                                            {"generation", "while text was generated"},
-                                            {"checkpoint_save", "while a checkpoint was saved"},
-                                            {"checkpoint_load", "while a checkpoint was loaded"},
-                                            {"data_loading", "while data was loaded"}}};
+                                            {"evaluation", "during evaluation"},
+                                            {"generation", "during generation"},
+                                            {"checkpoint_save", "while saving a checkpoint"},
+                                            {"checkpoint_load", "while loading a checkpoint"},
+                                            {"data_loading", "while loading data"}}};
   return look_up(table, phase);
 }
 
 std::string shape_words(std::string_view shape) {
   constexpr std::array<Words, 10> table = {{{"flat", "stays flat"},
                                             {"warmup", "rises in the first steps, then stays flat"},
-                                            {"step", "changes its level and stays there"},
-                                            {"saturating", "rises ever more slowly"},
-                                            {"sawtooth", "rises and falls in turns"},
-                                            {"spike", "has single peaks, else stays flat"},
+                                            {"step", "jumps to another level and stays there"},
+                                            {"saturating", "rises more and more slowly"},
+                                            {"sawtooth", "rises and falls periodically"},
+                                            {"spike", "stays flat, with single peaks"},
                                             {"noisy", "goes up and down without a trend"},
                                             {"linear", "grows steadily"},
-                                            {"accelerating", "grows faster and faster"},
-                                            {"too_short", "too few values to tell a trend"}}};
+                                            {"accelerating", "grows at an increasing rate"},
+                                            {"too_short", "has too few values for a trend"}}};
   return look_up(table, shape);
 }
 
 std::string retry_words(const Retry& retry) {
   if (retry.decision == "stop") return "no: the same run would fail again";
-  if (retry.decision == "retry_unchanged") return "unchanged, as far as memory goes";
-  if (retry.decision == "unknown") return "not a question of memory";
+  if (retry.decision == "retry_unchanged") return "yes, unchanged: memory is not the problem";
+  if (retry.decision == "unknown") return "memory was not the problem";
   return retry.change.empty() ? "yes, after a change" : "yes, after a change: " + retry.change;
 }
 
@@ -194,7 +193,7 @@ std::string incident_title(const ReportIncident& of) {
     title += " in epoch " + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
-  if (of.handled) title += "; the program went on";
+  if (of.handled) title += "; the program continued";
   return title;
 }
 
@@ -214,8 +213,7 @@ std::string saving_words(const ReportFix& fix) {
     return "saves " + std::string(low && high ? "" : "up to ") + bytes_text(high ? *high : *low);
   if (*low <= 0) return "saves up to " + bytes_text(*high);
   const std::string from = bytes_text(*low), to = bytes_text(*high);
-  const bool same_unit = from.substr(from.find(' ')) == to.substr(to.find(' '));
-  return fmt::format("saves {} to {}", same_unit ? from.substr(0, from.find(' ')) : from, to);
+  return fmt::format("saves {} to {}", without_unit_of(to, from), to);
 }
 
 std::string count_text(std::int64_t count) {
@@ -231,7 +229,7 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
 
 // Without thousands commas: a step is searched for in the log, which has none.
 std::string step_text(double step) {
-  if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far away";
+  if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far in the future";
   const double rounded = std::round(step);
   if (std::fabs(step) >= 100 || step == rounded) return std::to_string(whole_number(rounded));
   return fmt::format("{:.1f}", step);
@@ -242,9 +240,15 @@ std::string epoch_text(double epoch) {
   return std::fabs(epoch) < 1 && rounded == 0 ? fmt::format("{:.2g}", epoch) : fmt::format("{}", rounded);
 }
 
+std::string without_unit_of(std::string_view last, std::string_view first) {
+  const auto unit_at = [](std::string_view text) { return std::min(text.find_first_of(" %"), text.size()); };
+  return std::string(first.substr(unit_at(first)) == last.substr(unit_at(last)) ? first.substr(0, unit_at(first))
+                                                                                : first);
+}
+
 std::string percent_text(double share) {
-  if (share > 0 && share < 0.005) return "under 1 %";
-  return fmt::format("{:.0f} %", 100 * share);
+  if (share > 0 && share < 0.005) return "<1%";
+  return fmt::format("{:.0f}%", 100 * share);
 }
 
 // "path:line" is what editors and terminals make a link of.
@@ -332,7 +336,7 @@ std::string account_title(const ReportIncident& of) {
   std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes),
                                   of_limit ? of_device : memory_name(of));
   if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
-    title += fmt::format(" when {} more were asked for", bytes_text(*of.requested_bytes));
+    title += fmt::format(" when the program requested {} more", bytes_text(*of.requested_bytes));
   return title;
 }
 
@@ -359,7 +363,7 @@ SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t tota
   std::size_t widest = text.total.size();
   for (const auto value : numbers) widest = std::max(widest, number(value).size());
   for (const auto value : numbers) text.numbers.push_back(fmt::format("{:>{}}", number(value), widest));
-  for (const auto value : percents) text.percents.push_back(fmt::format("{:>3} %", value));
+  for (const auto value : percents) text.percents.push_back(fmt::format("{:>3}%", value));
   return text;
 }
 

@@ -30,9 +30,11 @@ std::string memory_name(const ReportIncident& of);
 
 std::string count_text(std::int64_t count);                                           ///< "128,008"
 std::string plural(std::int64_t count, std::string_view one, std::string_view many);  ///< "1 line", "2,000 lines"
-std::string step_text(double step);                                      ///< "1000", as logs print it; "12.5"
-std::string epoch_text(double epoch);                                    ///< "0.32", "2999"
-std::string percent_text(double share);                                  ///< "92 %", "under 1 %"
+std::string step_text(double step);    ///< "1000", as logs print it; "12.5"
+std::string epoch_text(double epoch);  ///< "0.32", "2999"
+/// "15.40" of "15.40 GiB" in front of "21.40 GiB", "12" of "12%" in front of "80%": a unit is written once.
+std::string without_unit_of(std::string_view last, std::string_view first);
+std::string percent_text(double share);                                  ///< "92%", "<1%"
 std::string place(const Location& at);                                   ///< "train.log:2001"
 std::string places(const std::vector<Location>& all, std::size_t most);  ///< "train.log:12, 92 and 3 more"
 /// The same in fewer columns: "line 12, 92" where there is one input, file names alone where no two inputs share one.
@@ -55,7 +57,7 @@ std::string unexplained_label(const ReportAccount& account);
 /// cents.
 struct SharesText {
   std::vector<std::string> numbers;   ///< "18.20", right-aligned to each other
-  std::vector<std::string> percents;  ///< "77 %"
+  std::vector<std::string> percents;  ///< "77%"
   std::string total;                  ///< "23.69"
   std::string unit;                   ///< "GiB"
 };

@@ -164,7 +164,7 @@ class Buildkite(Case):
     def test_an_agent_that_fails_or_is_missing_costs_nothing_else(self):
         for done in (self.run_in("buildkite", "train.log"), self.annotate(AGENT_STATUS="3")[0]):
             self.assertEqual(done.returncode, 0)
-            self.assertIn("oomdoctor: buildkite-agent made no annotation\n", done.stderr)
+            self.assertIn("oomdoctor: buildkite-agent could not add the annotation\n", done.stderr)
             self.assertEqual(sorted(self.reports()), FILES)
 
 
@@ -188,7 +188,7 @@ class Search(Case):
         self.write("old.log", 3600)
         self.write("notes.txt")
         said, paths = self.found()
-        self.assertEqual(said, "oomdoctor: no log was named; reading slurm-12.out and 1 more")
+        self.assertEqual(said, "oomdoctor: no log given; reading slurm-12.out and 1 more")
         self.assertEqual(paths, ["slurm-12.out", "train.log"])
 
     def test_folders_of_logs_and_of_torchrun_are_searched(self):
@@ -208,7 +208,7 @@ class Search(Case):
         os.remove(self.folder / "train.log")
         done = self.run_in("none")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertEqual(done.stderr.splitlines()[0], "oomdoctor: there is no log here")
+        self.assertEqual(done.stderr.splitlines()[0], "oomdoctor: no log found")
 
 
 class Redaction(Case):

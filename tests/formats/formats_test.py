@@ -183,7 +183,7 @@ class Formats(unittest.TestCase):
 
     def test_a_termination_message_is_short_and_begins_with_the_verdict(self):
         first = {"fatal": "OUT OF MEMORY: ", "healthy": "NO SIGN OF MEMORY FAILURE",
-                 "ended": "NOT A MEMORY FAILURE: ", "killed": "PERHAPS OUT OF MEMORY: "}
+                 "ended": "NOT A MEMORY FAILURE: ", "killed": "POSSIBLE OOM: "}
         for run in RUNS:
             message = self.text("k8s", run)
             self.assertLessEqual(len(message.encode()), 1024)

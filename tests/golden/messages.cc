@@ -43,7 +43,7 @@ TEST_CASE("a full card with a neighbour of 0.56 GiB is a matter of capacity", "[
       "memory in use. Of the allocated memory 14.12 GiB is allocated by PyTorch, and 410.41 MiB is reserved by PyTorch "
       "but unallocated.");
   CHECK(r.causes.at(0).cause == "oversized_step");
-  CHECK(share(r, "own context and libraries") == Approx(0.799).margin(0.001));
+  CHECK(share(r, "CUDA context + libraries") == Approx(0.799).margin(0.001));
   CHECK(share(r, "process 1246069") == Approx(0.563).margin(0.001));
   CHECK(unexplained(r) <= slack(r));
 }
@@ -55,7 +55,7 @@ TEST_CASE("more idle cache than the request, and less free: fragmentation", "[go
       "is free. Of the allocated memory 5.34 GiB is allocated by PyTorch, and 7.10 GiB is reserved by PyTorch but "
       "unallocated.");
   CHECK(r.verdict.cause == "fragmentation");
-  CHECK(share(r, "outside PyTorch (contexts, other processes)") == Approx(1.26).margin(0.001));
+  CHECK(share(r, "other processes + HIP contexts") == Approx(1.26).margin(0.001));
 }
 
 TEST_CASE("half the cache idle, yet even compaction falls short: not fragmentation", "[golden]") {
@@ -80,7 +80,7 @@ TEST_CASE("25 GiB that this process does not hold: another process", "[golden]")
       "try setting "
       "max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF");
   CHECK(r.verdict.cause == "other_process");
-  CHECK(share(r, "outside PyTorch (contexts, other processes)") == Approx(25.27).margin(0.01));
+  CHECK(share(r, "other processes + CUDA contexts") == Approx(25.27).margin(0.01));
   CHECK(holds_back(r, "printed-max-split-size"));
 }
 

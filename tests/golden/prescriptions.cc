@@ -76,7 +76,7 @@ TEST_CASE("a run that went well with hardly any room is at risk, and nothing is 
   CHECK(r.verdict.outcome == "at_risk");
   CHECK(r.verdict.cause.empty());
   CHECK(r.causes.empty());
-  CHECK(r.verdict.headline == "live tensors came within 614.40 MiB of the whole device");
+  CHECK(r.verdict.headline == "tensors came within 614.40 MiB of the GPU's capacity");
   CHECK(r.verdict.retry.decision == "retry_unchanged");
   std::string roomy = log;
   for (std::size_t at = 0; (at = roomy.find("23.40", at)) != std::string::npos;) roomy.replace(at, 5, "20.40");

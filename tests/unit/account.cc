@@ -46,9 +46,9 @@ TEST_CASE("a message that names its process adds up", "[account]") {
   const auto account = account_of(incident);
   REQUIRE(account);
   check_sum(*account);
-  CHECK(share(*account, "live tensors") == gib("36.50"));
-  CHECK(share(*account, "not allocated") == gib("1.20"));
-  CHECK(std::abs(share(*account, "own context")->count - gib("0.56").count) <= 2);  // 38.26 - 36.50 - 1.20
+  CHECK(share(*account, "tensors") == gib("36.50"));
+  CHECK(share(*account, "cache (unused)") == gib("1.20"));
+  CHECK(std::abs(share(*account, "context + libraries")->count - gib("0.56").count) <= 2);  // 38.26 - 36.50 - 1.20
   CHECK(std::abs(account->unexplained.count - gib("0.01").count) <= 2);             // 39.39 - 1.12 - 38.26
   CHECK(account->unexplained.slack >= 3 * (half_digit - 1));
   const Facts facts = facts_of(incident);
@@ -76,9 +76,9 @@ TEST_CASE("blocks of private pools are no live tensors", "[account]") {
   const auto account = account_of(incident);
   REQUIRE(account);
   check_sum(*account);
-  CHECK(share(*account, "live tensors")->count == 48 * GiB);
+  CHECK(share(*account, "tensors")->count == 48 * GiB);
   CHECK(share(*account, "graph pools")->count == 12 * GiB);
-  CHECK(share(*account, "own context")->count == GiB);  // 79 - 60 - 18
+  CHECK(share(*account, "context + libraries")->count == GiB);  // 79 - 60 - 18
   CHECK(account->unexplained.count == 0);
   CHECK(facts_of(incident).number("account.allocated_share").value() == Approx(0.6));
 }
@@ -91,9 +91,9 @@ TEST_CASE("the old form leaves one sum outside the allocator", "[account]") {
   const auto account = account_of(found.incidents[0]);
   REQUIRE(account);
   check_sum(*account);
-  CHECK(share(*account, "live tensors")->count == 9 * GiB);
-  CHECK(share(*account, "not allocated")->count == GiB);
-  CHECK(share(*account, "outside PyTorch")->count == 5 * GiB + GiB / 2);  // 16 - 0.5 - 10
+  CHECK(share(*account, "tensors")->count == 9 * GiB);
+  CHECK(share(*account, "cache (unused)")->count == GiB);
+  CHECK(share(*account, "other processes +")->count == 5 * GiB + GiB / 2);  // 16 - 0.5 - 10
   CHECK(account->unexplained.count == 0);
   const Facts facts = facts_of(found.incidents[0]);
   CHECK_FALSE(facts.number("account.own_other"));
@@ -125,7 +125,7 @@ TEST_CASE("in a container the only process is this one", "[account]") {
   const auto account = account_of(incident);
   REQUIRE(account);
   check_sum(*account);
-  CHECK(share(*account, "own context")->count == GiB / 2);  // 23.5 - 22 - 1
+  CHECK(share(*account, "context + libraries")->count == GiB / 2);  // 23.5 - 22 - 1
   CHECK(account->unexplained.count == 0);
   CHECK(near(facts_of(incident).number("account.external"), 0, 1e-9));
 }
@@ -142,7 +142,7 @@ TEST_CASE("a neighbour's memory is a share of its own", "[account]") {
   check_sum(*account);
   CHECK(share(*account, "process 100")->count == 8 * GiB);
   CHECK(share(*account, "process 200") == gib("3.75"));
-  CHECK(share(*account, "own context")->count == GiB);
+  CHECK(share(*account, "context + libraries")->count == GiB);
   CHECK(account->unexplained.count == 0);
   const Facts facts = facts_of(found.incidents[0]);
   CHECK(near(facts.number("account.external"), 11.75, 1e-9));

@@ -172,7 +172,7 @@ TEST_CASE("hostile expressions are refused, not followed") {
 TEST_CASE("phrases fill in numbers, or drop the sentence") {
   const Facts facts = some_facts();
   CHECK(Phrase::parse("only {oom.free} was free").fill(facts) == "only 343.81 MiB was free");
-  CHECK(Phrase::parse("{account.frag_ratio} lay idle").fill(facts) == "9.0 % lay idle");
+  CHECK(Phrase::parse("{account.frag_ratio} lay idle").fill(facts) == "9.0% lay idle");
   CHECK(Phrase::parse("{oom.free + oom.unallocated}").fill(facts) == "1.60 GiB");
   CHECK(Phrase::parse("--mem={oom.unallocated:G}G").fill(facts) == "--mem=2G");
   CHECK(Phrase::parse("{settings.batch_size / 3:.2}").fill(facts) == "2.67");
@@ -188,8 +188,8 @@ TEST_CASE("phrases fill in numbers, or drop the sentence") {
 TEST_CASE("facts speak in their unit") {
   const auto text = [](std::string_view name, Value value) { return fact_text(*find_fact_spec(name), value); };
   CHECK(text("oom.free", Number{1.5 * double(GiB), 0}) == "1.50 GiB");
-  CHECK(text("account.frag_ratio", Number{0.412, 0}) == "41 %");
-  CHECK(text("account.frag_ratio", Number{0.0123, 0}) == "1.2 %");
+  CHECK(text("account.frag_ratio", Number{0.412, 0}) == "41%");
+  CHECK(text("account.frag_ratio", Number{0.0123, 0}) == "1.2%");
   CHECK(text("settings.batch_size", Number{32, 0}) == "32");
   CHECK(text("settings.torch", Number{2.04, 0}) == "2.4");
   CHECK(text("settings.torch", Number{2.1, 0}) == "2.10");

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "judge/device_words.h"
 #include "judge/diagnosis.h"
 #include "judge/rule_pack.h"
 
@@ -700,4 +701,22 @@ TEST_CASE("whatever the facts, the judgement stays within its bounds") {
           CHECK(std::count(pack().fixes().at(id).not_with.begin(), pack().fixes().at(id).not_with.end(), other) == 0);
       }
   }
+}
+
+TEST_CASE("the texts name the device that the log is of") {
+  CHECK(with_device_noun("the GPU has 2 GPUs, GPUDirect and aGPU", "NPU") == "the NPU has 2 NPUs, GPUDirect and aGPU");
+  Diagnosis diagnosis;
+  diagnosis.causes.push_back({"a", "Step too large for the GPU", "", 1, false, {{"it fills the GPU", 1, {}}}, {}});
+  RankedFix& fix = diagnosis.fixes.emplace_back();
+  fix.title = "Stop the other process on this GPU";
+  fix.settings.push_back({"", "GPU=0", "", ""});
+  Facts facts;
+  name_device(diagnosis, facts);
+  CHECK(diagnosis.causes[0].title == "Step too large for the GPU");
+  facts.set("platform.vendor", std::string("huawei"));
+  name_device(diagnosis, facts);
+  CHECK(diagnosis.causes[0].title == "Step too large for the NPU");
+  CHECK(diagnosis.causes[0].because[0].text == "it fills the NPU");
+  CHECK(diagnosis.fixes[0].title == "Stop the other process on this NPU");
+  CHECK(diagnosis.fixes[0].settings[0].text == "GPU=0");
 }

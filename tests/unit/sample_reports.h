@@ -54,7 +54,7 @@ inline ReportIncident fatal_incident() {
   incident.ask_frame =
       ReportFrame{"/opt/env/lib/python3.11/site-packages/torch/autograd/graph.py", 744, "_engine_run_backward", ""};
   incident.account = ReportAccount{gib(23.69),
-                                   {{"live tensors", gib(21.42)},
+                                   {{"tensors", gib(21.42)},
                                     {"cached by PyTorch, in no tensor", gib(0.8224)},
                                     {"this process outside PyTorch", gib(0.3776)},
                                     {"free", gib(1.06)}},

@@ -49,7 +49,7 @@ TEST_CASE("a unit that would not fit the card is read the other way", "[trends]"
   Case fits = failed_at(1000, {small});
   const std::vector<Note> open = trends_of(fits).notes;
   REQUIRE(open.size() == 1);
-  CHECK(open[0].text == "GB is read as 2^30 bytes; if the program divided by 10^9, every value is 7 % smaller");
+  CHECK(open[0].text == "GB is read as 2^30 bytes; if the program divided by 10^9, every value is 7% smaller");
   CHECK(fits.series[0].max_value == 10 * gib);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("a run that went well says how close it came", "[trends]") {
   CHECK(notes_at(0.92)[0].severity == Severity::note);
   REQUIRE(notes_at(0.97).size() == 1);
   CHECK(notes_at(0.97)[0].severity == Severity::warning);
-  CHECK(notes_at(0.97)[0].text.find("737.28 MiB of the device's 24.00 GiB (3.0 %)") != std::string::npos);
+  CHECK(notes_at(0.97)[0].text.find("737.28 MiB of the device's 24.00 GiB (3.0%)") != std::string::npos);
 }
 
 TEST_CASE("a run at risk is told before it fails", "[trends]") {

@@ -164,7 +164,7 @@ TEST_CASE("a unit or a kind that is none") {
         "my.toml:5: there is no unit \"Mib\"\nunit    = \"Mib\"\n          ^\ndid you mean MiB?");
   CHECK(told(replaced(by_form, "\"MiB\"", "\"pages\"")) ==
         "my.toml:5: there is no unit \"pages\"\nunit    = \"pages\"\n          ^\n"
-        "it is one of: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB");
+        "choose one of: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB");
   CHECK(told(replaced(by_regex, "\"gauge\"", "\"guage\"")) ==
         "my.toml:6: there is no kind \"guage\"\nkind    = \"guage\"\n          ^\ndid you mean gauge?");
 }
@@ -292,7 +292,7 @@ TEST_CASE("a file that is no TOML, is empty, or is not there") {
         "my.toml:1: \"format\" must be a list of tables\nformat = 3\n         ^\nwrite [[format]]");
   CHECK(told(replaced(by_form, "\"MiB\"", "3")) == "my.toml:5: \"unit\" must be a text\nunit    = 3\n          ^\n");
   UserFormats user(all_parsers());
-  CHECK_THROWS_WITH(user.add_file("no/such.toml"), "there is no file no/such.toml");
+  CHECK_THROWS_WITH(user.add_file("no/such.toml"), "file not found: no/such.toml");
 }
 
 TEST_CASE("a hostile line costs a user's format no more than a bounded search") {

@@ -15,10 +15,17 @@ TEST_CASE("counts, steps and shares are written as people read them", "[words]")
   CHECK(plural(2044, "line", "lines") == "2,044 lines");
   CHECK(step_text(1000) == "1000");
   CHECK(step_text(12.5) == "12.5");
-  CHECK(step_text(1e300) == "far away");
-  CHECK(percent_text(0.92) == "92 %");
-  CHECK(percent_text(0.001) == "under 1 %");
-  CHECK(percent_text(0) == "0 %");
+  CHECK(step_text(1e300) == "far in the future");
+  CHECK(percent_text(0.92) == "92%");
+  CHECK(percent_text(0.001) == "<1%");
+  CHECK(percent_text(0) == "0%");
+}
+
+TEST_CASE("a unit that two values share is written once", "[words]") {
+  CHECK(without_unit_of("21.40 GiB", "15.40 GiB") == "15.40");
+  CHECK(without_unit_of("21.40 GiB", "900.00 MiB") == "900.00 MiB");
+  CHECK(without_unit_of("80%", "12.5%") == "12.5");
+  CHECK(without_unit_of("80%", "") == "");
 }
 
 TEST_CASE("the printed shares add up to the printed total", "[words]") {
@@ -27,13 +34,13 @@ TEST_CASE("the printed shares add up to the printed total", "[words]") {
   CHECK(text.unit == "GiB");
   CHECK(text.total == "1.00");
   CHECK(text.numbers == std::vector<std::string>{"0.33", "0.33", "0.34"});
-  CHECK(text.percents == std::vector<std::string>{" 33 %", " 33 %", " 34 %"});
+  CHECK(text.percents == std::vector<std::string>{" 33%", " 33%", " 34%"});
 }
 
 TEST_CASE("a negative remainder keeps the sum, and a total of nothing does not divide", "[words]") {
   const SharesText over = shares_text({12 * GiB, -2 * GiB}, 10 * GiB);
   CHECK(over.numbers == std::vector<std::string>{"12.00", "-2.00"});
-  CHECK(over.percents == std::vector<std::string>{"120 %", "-20 %"});
+  CHECK(over.percents == std::vector<std::string>{"120%", "-20%"});
   CHECK(shares_text({0}, 0).numbers == std::vector<std::string>{"0.00"});
 }
 
@@ -79,14 +86,14 @@ TEST_CASE("an incident's title says what, when and in which phase", "[words]") {
   incident.step.reset();
   incident.device.reset();
   incident.phase = "load";
-  CHECK(incident_title(incident) == "The GPU ran out of memory while the model was loaded");
+  CHECK(incident_title(incident) == "The GPU ran out of memory while loading the model");
   incident.message_format = "xla-tpu";
-  CHECK(incident_title(incident) == "The TPU ran out of memory while the model was loaded");
+  CHECK(incident_title(incident) == "The TPU ran out of memory while loading the model");
   incident.kind = "host";
   incident.agent = "kernel";
   incident.phase.clear();
-  CHECK(incident_title(incident) == "The Linux kernel killed a process because the host was out of memory");
+  CHECK(incident_title(incident) == "The Linux OOM killer killed a process: the host was out of RAM");
   incident.kind = "shared_memory";
   incident.handled = true;
-  CHECK(incident_title(incident) == "Shared memory (/dev/shm) ran out; the program went on");
+  CHECK(incident_title(incident) == "Shared memory (/dev/shm) ran out; the program continued");
 }
