@@ -47,14 +47,26 @@ void release(void* at) {
 
 }  // namespace
 
+// All that a sanitizer would bring its own of.
 void* operator new(std::size_t size) { return allocate(size, 0); }
+void* operator new[](std::size_t size) { return allocate(size, 0); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return allocate(size, static_cast<std::size_t>(alignment));
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return allocate(size, 0);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* at) noexcept { release(at); }
+void operator delete[](void* at) noexcept { release(at); }
 void operator delete(void* at, std::size_t) noexcept { release(at); }
+void operator delete[](void* at, std::size_t) noexcept { release(at); }
 void operator delete(void* at, std::align_val_t) noexcept { release(at); }
 void operator delete(void* at, std::size_t, std::align_val_t) noexcept { release(at); }
+void operator delete(void* at, const std::nothrow_t&) noexcept { release(at); }
 
 namespace oomdoctor::testing {
 namespace {
