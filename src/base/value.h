@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <variant>
 
 #include "base/bytes.h"
@@ -26,7 +27,24 @@ struct Number {
 };
 
 /// monostate is "unknown".
-using Value = std::variant<std::monostate, bool, Number, std::string>;
+///
+/// It copies its alternatives itself: where the copy of a text finds no memory, the copy constructor of g++ 12's
+/// variant destroys an alternative that was never made.
+struct Value : std::variant<std::monostate, bool, Number, std::string> {
+  using variant::variant;
+  Value(const Value& other) : variant() { copy(other); }
+  Value(Value&&) noexcept = default;
+  Value& operator=(const Value& other) {
+    if (this != &other) copy(other);
+    return *this;
+  }
+  Value& operator=(Value&&) noexcept = default;
+
+ private:
+  void copy(const Value& other) {
+    std::visit([this](const auto& v) { emplace<std::decay_t<decltype(v)>>(v); }, static_cast<const variant&>(other));
+  }
+};
 
 inline Value value_of(Bytes b) { return Number{static_cast<double>(b.count), static_cast<double>(b.slack)}; }
 inline bool known(const Value& v) { return !std::holds_alternative<std::monostate>(v); }
