@@ -1,26 +1,14 @@
-# oomdoctor_page_assets(OUTPUT): writes the style sheet and the scripts of the HTML report, src/report/page/, into a
+# oomdoctor_page_assets(OUTPUT): writes the style sheet and the script of the HTML report, src/report/page/, into a
 # source file that defines shipped_page_assets(), each with the hash by which the page's policy knows it.
-#
-# Nothing is fetched unless somebody asks for it. With OOMDOCTOR_PAGE_ZOOM charts are drawn by uPlot, which npm installs
-# while oomdoctor is built, by the digest in package-lock.json; where it cannot, the build fails. Without it the page is
-# the same but for zooming: its static charts stay.
 #
 # Called by a script of the build (cmake -P), this file does the writing.
 
 function(oomdoctor_page_assets output)
   set(page ${PROJECT_SOURCE_DIR}/src/report/page)
-  set(work ${PROJECT_BINARY_DIR}/page)
-  set(npm "")
-  if(OOMDOCTOR_PAGE_ZOOM)
-    find_program(OOMDOCTOR_NPM npm REQUIRED DOC "npm, which installs uPlot for the HTML report")
-    set(npm ${OOMDOCTOR_NPM})
-  endif()
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D WORK=${work} -D OUTPUT=${output} -D "NPM=${npm}" -P
-            ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
-    DEPENDS ${page}/page.css ${page}/page.js ${page}/package.json ${page}/package-lock.json
-            ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
+    COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D OUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
+    DEPENDS ${page}/page.css ${page}/page.js ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
     COMMENT "Embedding the HTML report's page"
     VERBATIM)
 endfunction()
@@ -49,10 +37,6 @@ endfunction()
 
 # A C++ initialiser {text, hash}. A text ends neither its own literal nor the element of the page that it stands in.
 function(asset text result)
-  if("${text}" STREQUAL "")
-    set(${result} "{}" PARENT_SCOPE)
-    return()
-  endif()
   string(TOLOWER "${text}" lower)
   foreach(end IN ITEMS "</script" "</style" "<!--" ")page_asset\"")
     string(FIND "${lower}" "${end}" found)
@@ -64,30 +48,10 @@ function(asset text result)
   set(${result} "{R\"page_asset(${text})page_asset\", \"${hash}\"}" PARENT_SCOPE)
 endfunction()
 
-set(library "")
-set(library_style "")
-if(NPM)
-  file(COPY ${PAGE}/package.json ${PAGE}/package-lock.json DESTINATION ${WORK})
-  execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --loglevel=error --prefer-offline
-                          --fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-timeout=20000
-                  WORKING_DIRECTORY ${WORK}
-                  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE said)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "npm cannot install uPlot for the HTML report. Build without -D OOMDOCTOR_PAGE_ZOOM=ON for a page "
-                        "whose charts do not zoom.\n${said}")
-  endif()
-  file(READ ${WORK}/node_modules/uplot/LICENSE license)
-  file(READ ${WORK}/node_modules/uplot/dist/uPlot.iife.min.js code)
-  file(READ ${WORK}/node_modules/uplot/dist/uPlot.min.css library_style)
-  string(STRIP "${license}" license)
-  set(library "/*! uPlot\n${license}\n*/\n${code}")
-endif()
-
 file(READ ${PAGE}/page.css style)
 file(READ ${PAGE}/page.js script)
-asset("${library_style}${style}" style)
+asset("${style}" style)
 asset("${script}" script)
-asset("${library}" library)
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[// Written by src/cmake/PageAssets.cmake from src/report/page/.
 #include "report/html.h"
 
@@ -96,8 +60,7 @@ namespace oomdoctor {
 const PageAssets& shipped_page_assets() {
   static constexpr PageAssets assets = {
       @style@,
-      @script@,
-      @library@};
+      @script@};
   return assets;
 }
 

@@ -71,16 +71,17 @@ std::string looked_for_words(const Report& report) {
   return looked;
 }
 
+std::string cost_words(const ReportFix& fix) {
+  if (fix.cost.level == 0 && fix.risk.level == 0) return "costs nothing";
+  if (fix.risk.level <= 0) return fix.cost.text;
+  return fix.cost.text.empty() ? fix.risk.text : fix.cost.text + ", " + fix.risk.text;
+}
+
 std::vector<std::string> fix_details(const ReportFix& fix) {
   std::vector<std::string> parts;
   if (const std::string saving = saving_words(fix); !saving.empty()) parts.push_back(saving);
   if (fix.enough) parts.emplace_back(enough_words);
-  if (fix.cost.level == 0 && fix.risk.level == 0) {
-    parts.push_back("costs nothing");
-  } else {
-    if (!fix.cost.text.empty()) parts.push_back(fix.cost.text);
-    if (fix.risk.level > 0) parts.push_back(fix.risk.text);
-  }
+  if (std::string cost = cost_words(fix); !cost.empty()) parts.push_back(std::move(cost));
   if (fix.if_not_already) parts.push_back("if not already set");
   return parts;
 }

@@ -18,6 +18,8 @@ std::string still_growing_words(const Report& report);
 std::string looked_for_words(const Report& report);
 
 inline constexpr std::string_view enough_words = "enough on its own";
+/// "costs nothing", "up to 5% slower, numerics differ slightly"; "" when unknown.
+std::string cost_words(const ReportFix& fix);
 /// "saves 4.20 to 6.00 GiB", "enough on its own", "costs nothing", …
 std::vector<std::string> fix_details(const ReportFix& fix);
 /// What must be freed, and which fixes together free it, by their numbers in the list; "" without a plan.

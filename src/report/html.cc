@@ -1,21 +1,20 @@
 #include "report/html.h"
 
 #include "report/document.h"
-#include "report/html_chart.h"
 #include "report/html_sections.h"
+#include "report/markdown.h"
 #include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor {
 namespace {
 
-/// Nothing is loaded, sent or embedded, and only these scripts and this style sheet count.
+using html::Content;
+
+/// Nothing is loaded, sent or embedded, and only this script and this style sheet count.
 std::string policy(const PageAssets& assets) {
-  std::string scripts;
-  for (const PageAsset* script : {&assets.chart_library, &assets.script})
-    if (!script->text.empty()) scripts += fmt::format(" '{}'", script->hash);
-  return fmt::format("default-src 'none'; script-src{}; style-src '{}'; base-uri 'none'; form-action 'none'", scripts,
-                     assets.style.hash);
+  return fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+                     assets.script.hash, assets.style.hash);
 }
 
 void add_head(Document& page, const Report& report, const PageAssets& assets) {
@@ -29,32 +28,77 @@ void add_head(Document& page, const Report& report, const PageAssets& assets) {
   page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), assets.style.text);
 }
 
-/// Behind the report: a browser shows what it has read so far.
-void add_scripts(Document& page, const std::vector<Plot>& plots, const PageAssets& assets) {
-  page.add("<script type=\"application/json\" id=\"plots\">{}</script>\n", html_json(html::chart_data(plots)));
-  for (const PageAsset* script : {&assets.chart_library, &assets.script})
-    if (!script->text.empty()) page.add("<script>{}</script>\n", script->text);
+struct Section {
+  std::string_view id, title;
+  std::string body;
+};
+
+/// A section of what these functions write.
+template <class... Writers>
+Section section(std::string_view id, std::string_view title, const Content& content, Writers... writers) {
+  Document body;
+  (writers(body, content), ...);
+  return {id, title, body.take()};
+}
+
+void add_section(Document& page, const Section& of) {
+  if (!of.body.empty()) page.add("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", of.id, of.title, of.body);
+}
+
+/// Verdict and first fix, and beside them the best picture of the failure that there is: memory over the run, where the
+/// memory was, or the failing line. A section that is shown here is taken out of `sections`.
+void add_first_view(Document& page, const Content& content, std::initializer_list<Section*> sections) {
+  page.add("<div class=\"first-view\">\n<section id=\"verdict\" class=\"{}\">\n", html::tone(content.report));
+  html::add_verdict(page, content);
+  html::add_first_fix(page, content);
+  page.add("</section>\n");
+  if (!content.plots.empty()) {
+    html::add_chart(page, content.plots.front());
+  } else {
+    for (Section* candidate : sections)
+      if (!candidate->body.empty()) {
+        add_section(page, *candidate);
+        candidate->body.clear();
+        break;
+      }
+  }
+  page.add("</div>\n");
+}
+
+void add_navigation(Document& page, const std::vector<const Section*>& sections) {
+  page.add("<nav aria-label=\"Sections\"><ul><li><a href=\"#verdict\">Verdict</a></li>");
+  for (const Section* of : sections)
+    if (!of->body.empty()) page.add("<li><a href=\"#{}\">{}</a></li>", of->id, of->title);
+  page.add("</ul></nav>\n");
+}
+
+void add_body(Document& page, const Content& content) {
+  Section fixes = section("fixes", "Fixes", content, html::add_fixes);
+  Section account = section("account", "Where the memory was", content, html::add_account);
+  Section memory = section("memory", "Memory over the run", content, html::add_series);
+  Section evidence = section("evidence", "Evidence", content, html::add_failures, html::add_reasons);
+  Section inputs = section("inputs", "Inputs", content, html::add_inputs);
+  page.add("<header class=\"top\">\n");
+  html::add_facts(page, content);
+  page.add("</header>\n");
+  add_navigation(page, {&fixes, &account, &memory, &evidence, &inputs});
+  page.add("<main>\n");
+  add_first_view(page, content, {&account, &evidence});
+  for (const Section* of : {&fixes, &account, &memory, &evidence, &inputs}) add_section(page, *of);
+  page.add("</main>\n");
 }
 
 }  // namespace
 
 std::string html_text(const Report& report, const PageAssets& assets) {
-  const std::vector<Plot> plots = plots_of(report);
+  const Content content(report);
   Document page;
   add_head(page, report, assets);
-  page.add("<body>\n<main>\n");
-  html::add_verdict(page, report);
-  html::add_fixes(page, report);
-  html::add_account(page, report);
-  html::add_series(page, report, plots);
-  html::add_ranks(page, report);
-  html::add_incidents(page, report);
-  html::add_causes(page, report);
-  html::add_remarks(page, report);
-  html::add_evidence(page, report);
-  page.add("</main>\n");
-  add_scripts(page, plots, assets);
-  page.add("</body>\n</html>\n");
+  page.add("<body>\n");
+  add_body(page, content);
+  // Behind the report: a browser shows what it has read so far.
+  page.add("<template id=\"markdown\">{}</template>\n", html_block(markdown_text(report)));
+  page.add("<script>{}</script>\n</body>\n</html>\n", assets.script.text);
   return page.take();
 }
 

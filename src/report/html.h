@@ -1,6 +1,6 @@
 // The report as one HTML page that loads nothing: it opens offline, from an archive, years later. Everything is
 // readable without its scripts and, under a server that forbids inline styles, without its style sheet. All text of the
-// log is escaped, and the page's own policy lets no script run but the two whose hashes it names.
+// log is escaped, and the page's own policy lets no script run but the one whose hash it names.
 #pragma once
 
 #include <string>
@@ -17,7 +17,6 @@ struct PageAsset {
 
 struct PageAssets {
   PageAsset style, script;
-  PageAsset chart_library;  ///< empty in a program that was built without it: the static chart stays
 };
 
 /// Made by the build from src/report/page/.

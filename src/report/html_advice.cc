@@ -1,29 +1,15 @@
-// What a reader came for: the verdict, what to do, why, what does not help, what would settle it.
+// What a reader came for: the verdict, what to do, what does not help, what would settle an open question.
 #include <algorithm>
 
 #include "report/advice_words.h"
 #include "report/html_sections.h"
-#include "report/layout.h"
 #include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor::html {
 namespace {
 
-constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
-constexpr std::size_t fixes_open = 1;
-
-std::string inline_or(const std::string& text, const std::string& otherwise) {
-  return html_inline(text.empty() ? otherwise : text);
-}
-
-/// The verdict's look: nothing but its colour.
-std::string_view tone(const Report& report) {
-  if (report.verdict.outcome == "oom") return "bad";
-  const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
-  const bool clear = report.verdict.outcome == "no_oom" && report.incidents.empty() && report.coverage.claimed > 0;
-  return clear && !cut && still_growing_words(report).empty() ? "good" : "warn";
-}
+constexpr std::size_t fixes_open = 3;  ///< the first one stands beside the verdict
 
 /// A headline that goes on behind the outcome elsewhere begins here.
 std::string as_title(std::string text) {
@@ -31,20 +17,15 @@ std::string as_title(std::string text) {
   return text;
 }
 
-void add_setting(Document& page, const FixSetting& setting) {
-  std::string scope = html_inline(setting.scope);
-  if (!setting.from.empty()) scope += fmt::format(" (now {})", html_inline(setting.from));
-  page.add("<div class=\"setting\"><span class=\"scope\">{}</span><pre><code>{}</code></pre></div>\n", scope,
-           html_block(setting.text));
-}
+bool is_all_clear(const Report& report) { return report.verdict.outcome == "no_oom" && report.incidents.empty(); }
 
 void add_all_clear(Document& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   if (report.coverage.claimed == 0) {
     page.add(
         "<p class=\"outcome\">NOTHING RECOGNISED</p>\n<h1>No sign of memory failure, but this may not be a log of a "
-        "training job</h1>\n<p>None of "
-        "{} is of a kind that oomdoctor reads; <code>oomdoctor list formats</code> shows which are.</p>\n",
+        "training job</h1>\n<p>None of {} is of a kind that oomdoctor reads; <code>oomdoctor list formats</code> shows "
+        "which are.</p>\n",
         lines);
     return;
   }
@@ -52,124 +33,137 @@ void add_all_clear(Document& page, const Report& report) {
            lines);
   for (const ReportInput& input : report.inputs)
     if (input.truncated)
-      page.add("<p>The rest of <code>{}</code> is missing, and a failure stands at the end of its log.</p>\n",
+      page.add("<p>The rest of <code>{}</code> is missing. A failure would be at the end of its log.</p>\n",
                html_inline(input.path));
   if (const std::string growing = still_growing_words(report); !growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(looked_for_words(report)));
 }
 
-/// A reason with the places that it rests on; the lines themselves unfold.
-void add_reason(Document& page, const Report& report, const Because& reason, std::string_view sign) {
-  constexpr int widest = 220;
-  page.add("<li class=\"{}\">{}", sign, html_inline(reason.text));
-  if (!reason.locations.empty()) {
-    page.add(" <details class=\"cited\"><summary>{}</summary><pre>",
-             html_inline(short_places(report, reason.locations, 4)));
-    for (const Location& at : reason.locations)
-      page.add("<span class=\"place\">{}</span>  {}\n", html_inline(place(at)),
-               html_inline(clip_end(plain_line(at.excerpt), widest)));
-    page.add("</pre></details>");
+/// The cause's strongest reason with its lines; the section Evidence has the other ones.
+void add_why(Document& page, const Content& content) {
+  const Report& report = content.report;
+  const Verdict& verdict = report.verdict;
+  if (verdict.cause.empty()) return;
+  if (verdict.cause == "undetermined" || report.causes.empty() || report.causes.front().because.empty()) {
+    page.add("<p>{}</p>\n", with_code(as_title(why_words(report))));
+    return;
   }
-  page.add("</li>\n");
+  if (verdict.headline.find(verdict.cause_title) == std::string::npos)
+    page.add("<p><strong>{}</strong></p>\n", with_code(verdict.cause_title));
+  const Because& reason = report.causes.front().because.front();
+  const std::string lines = content.citations.links(reason.locations, 4);
+  page.add("<p>{}{}</p>\n", with_code(as_title(reason.text)), lines.empty() ? "" : " (" + lines + ")");
 }
 
-void add_cause(Document& page, const Report& report, const ReportCause& cause, bool open) {
-  page.add(
-      "<details class=\"cause\"{}><summary><meter min=\"0\" max=\"1\" value=\"{:.3f}\"></meter> <span "
-      "class=\"number\">{}</span> <strong>{}</strong> <code>{}</code></summary>\n",
-      open ? " open" : "", cause.probability, html_inline(percent_text(cause.probability)),
-      inline_or(cause.title, cause.cause), html_inline(cause.cause));
-  if (!cause.explain.empty()) page.add("<p>{}</p>\n", html_inline(cause.explain));
-  if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
-  page.add("<ul class=\"reasons\">\n");
-  for (const auto& reason : cause.because) add_reason(page, report, reason, "for");
-  for (const auto& reason : cause.against) add_reason(page, report, reason, "against");
-  page.add("</ul>\n</details>\n");
+/// How probable it is that one of the causes that the fix is for is the one.
+double confidence(const Report& report, const ReportFix& fix) {
+  double sum = 0;
+  for (const ReportCause& cause : report.causes)
+    if (std::find(fix.causes.begin(), fix.causes.end(), cause.cause) != fix.causes.end()) sum += cause.probability;
+  return std::min(sum, 1.0);
 }
 
-void add_fix(Document& page, const Report& report, const ReportFix& fix, bool open) {
-  const std::vector<std::string> details = fix_details(fix);
-  page.add("<li><details{}><summary><strong>{}</strong> <span class=\"facts\">{}</span></summary>\n",
-           open ? " open" : "", html_inline(fix.title), html_inline(fmt::format("{}", fmt::join(details, ", "))));
-  if (!fix.why.empty()) page.add("<p>{}</p>\n", html_inline(fix.why));
-  for (const auto& setting : fix.settings) add_setting(page, setting);
-  if (!fix.verify.empty()) page.add("<p class=\"muted\">It worked if {}.</p>\n", html_inline(fix.verify));
+/// The number and the title, and the columns: savings, cost, confidence.
+void add_fix_head(Document& page, const Report& report, std::size_t index, std::string_view element) {
+  const ReportFix& fix = report.fixes[index];
+  const double sure = confidence(report, fix);
+  page.add("<{0} class=\"fix-title\">{1}. {2}</{0}>{3}\n", element, index + 1, with_code(fix.title),
+           fix.if_not_already ? "<span class=\"muted\">if not already set</span>" : "");
+  page.add("<span class=\"saves\">{}{}</span>", html_inline(saving_words(fix)),
+           fix.enough ? fmt::format(" <b>{}</b>", enough_words) : "");
+  page.add("<span class=\"cost\">{}</span>", html_inline(cost_words(fix)));
+  page.add("<span class=\"sure\">{}</span>\n", sure > 0 ? percent_text(sure) + " sure" : "");
+}
+
+void add_fix_body(Document& page, const Content& content, const ReportFix& fix) {
+  if (!fix.why.empty()) page.add("<p>{}</p>\n", with_code(fix.why));
+  for (const FixSetting& setting : fix.settings)
+    add_command(page, setting.scope + (setting.from.empty() ? "" : " (now " + setting.from + ")"), setting.text);
+  if (!fix.verify.empty()) page.add("<p class=\"muted\">Fixed when: {}.</p>\n", with_code(fix.verify));
   if (!fix.locations.empty())
-    page.add("<p class=\"muted\">Computed from {}{}{}.</p>\n", html_inline(short_places(report, fix.locations, 4)),
+    page.add("<p class=\"muted\">Computed from {}{}{}.</p>\n", content.citations.links(fix.locations, 4),
              fix.saves_formula.empty() ? "" : ": ", html_inline(fix.saves_formula));
   if (!fix.not_with.empty())
     page.add("<p class=\"muted\">Not together with <code>{}</code>.</p>\n",
              html_inline(fmt::format("{}", fmt::join(fix.not_with, ", "))));
-  page.add("</details></li>\n");
+}
+
+void add_other_fixes(Document& page, const Content& content) {
+  const Report& report = content.report;
+  if (report.fixes.size() < 2) return;
+  page.add("<ol class=\"fixes\">\n");
+  for (std::size_t i = 1; i < report.fixes.size(); ++i) {
+    page.add("<li><details{}><summary class=\"fix-head\">", i < fixes_open ? " open" : "");
+    add_fix_head(page, report, i, "strong");
+    page.add("</summary>\n");
+    add_fix_body(page, content, report.fixes[i]);
+    page.add("</details></li>\n");
+  }
+  page.add("</ol>\n");
 }
 
 }  // namespace
 
-void add_verdict(Document& page, const Report& report) {
+std::string with_code(const std::string& text) {
+  const std::string escaped = html_inline(text);
+  std::string out;
+  for (std::size_t from = 0;;) {
+    const auto begin = escaped.find('`', from);
+    const auto end = begin == escaped.npos ? begin : escaped.find('`', begin + 1);
+    if (end == escaped.npos) return out + escaped.substr(from);
+    out += escaped.substr(from, begin - from) + "<code>" + escaped.substr(begin + 1, end - begin - 1) + "</code>";
+    from = end + 1;
+  }
+}
+
+void add_command(Document& page, const std::string& place, const std::string& text) {
+  page.add("<div class=\"command\"><div class=\"command-head\"><span>{}</span></div><pre><code>{}</code></pre></div>\n",
+           html_inline(place), html_block(text));
+}
+
+std::string_view tone(const Report& report) {
+  if (report.verdict.outcome == "oom") return "bad";
+  const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
+  const bool clear = is_all_clear(report) && report.coverage.claimed > 0;
+  return clear && !cut && still_growing_words(report).empty() ? "good" : "warn";
+}
+
+void add_verdict(Document& page, const Content& content) {
+  const Report& report = content.report;
   const Verdict& verdict = report.verdict;
-  page.add("<header class=\"verdict {}\">\n", tone(report));
-  if (verdict.outcome == "no_oom" && report.incidents.empty()) {
-    add_all_clear(page, report);
-    page.add("</header>\n");
-    return;
-  }
-  page.add("<p class=\"outcome\">{}</p>\n<h1>{}</h1>\n<dl>\n", outcome_words(report.verdict.outcome),
-           inline_or(as_title(verdict.headline), verdict.cause_title));
-  if (const std::string why = why_words(report); !why.empty()) page.add("<dt>Why</dt><dd>{}</dd>\n", html_inline(why));
-  if (!report.fixes.empty()) {
-    const ReportFix& fix = report.fixes.front();
-    page.add("<dt>Try first</dt><dd>{}{}{}\n", html_inline(fix.title),
-             fix.if_not_already ? ", if not already done" : "",
-             verdict.retry.decision == "retry_with_change" ? ", then run again" : "");
-    if (!fix.settings.empty()) add_setting(page, fix.settings.front());
-    page.add("</dd>\n");
-  }
+  if (is_all_clear(report)) return add_all_clear(page, report);
+  const bool determined = !verdict.cause.empty() && verdict.cause != "undetermined";
+  page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
+           determined ? " <span>" + percent_text(verdict.confidence) + " sure</span>" : "",
+           with_code(as_title(verdict.headline.empty() ? verdict.cause_title : verdict.headline)));
+  add_why(page, content);
+  // A change that the first fix names needs no second line.
   if (!verdict.retry.decision.empty() && (verdict.retry.decision != "retry_with_change" || report.fixes.empty()))
-    page.add("<dt>Run again</dt><dd>{}</dd>\n", html_inline(retry_words(verdict.retry)));
-  page.add("</dl>\n</header>\n");
+    page.add("<p>Run again: {}</p>\n", with_code(retry_words(verdict.retry)));
 }
 
-void add_fixes(Document& page, const Report& report) {
-  if (report.fixes.empty()) return;
-  page.add("<section id=\"fixes\">\n<h2>What to do, in the order to try</h2>\n<ol class=\"fixes\">\n");
-  for (std::size_t i = 0; i < report.fixes.size(); ++i) add_fix(page, report, report.fixes[i], i < fixes_open);
-  page.add("</ol>\n");
+void add_first_fix(Document& page, const Content& content) {
+  if (content.report.fixes.empty()) return;
+  page.add("<div class=\"first-fix\">\n<div class=\"fix-head\">");
+  add_fix_head(page, content.report, 0, "h2");
+  page.add("</div>\n");
+  add_fix_body(page, content, content.report.fixes.front());
+  page.add("</div>\n");
+}
+
+void add_fixes(Document& page, const Content& content) {
+  const Report& report = content.report;
+  add_other_fixes(page, content);
   if (const std::string plan = plan_words(report); !plan.empty()) page.add("<p>{}</p>\n", html_inline(plan));
-  page.add("</section>\n");
-}
-
-void add_causes(Document& page, const Report& report) {
-  if (report.causes.empty() && !report.why_not) return;
-  page.add("<section id=\"causes\">\n<h2>Evidence</h2>\n");
-  for (const auto& cause : report.causes) {
-    const bool first = &cause == &report.causes.front();
-    if (!first && cause.probability < least_probability) break;
-    add_cause(page, report, cause, first);
-  }
-  if (report.why_not) {
-    page.add("<h3>Why not {}</h3>\n", html_inline(report.why_not->cause));
-    add_cause(page, report, *report.why_not, true);
-  }
-  page.add("</section>\n");
-}
-
-void add_remarks(Document& page, const Report& report) {
-  if (!report.held_back.empty()) {
-    page.add("<section id=\"held-back\">\n<h2>What does not help here</h2>\n<ul>\n");
-    for (const auto& advice : report.held_back)
-      page.add("<li><strong>{}</strong>: {}</li>\n", html_inline(advice.title), html_inline(advice.because));
-    page.add("</ul>\n</section>\n");
-  }
-  if (!report.questions.empty()) {
-    page.add("<section id=\"questions\">\n<h2>To narrow it down</h2>\n<ul>\n");
-    for (const auto& question : report.questions) {
-      page.add("<li>{}", html_inline(question.text));
-      if (!question.command.empty())
-        page.add("<div class=\"setting\"><pre><code>{}</code></pre></div>", html_block(question.command));
-      page.add("</li>\n");
-    }
-    page.add("</ul>\n</section>\n");
+  if (!report.held_back.empty()) page.add("<h3>Won't help</h3>\n<ul>\n");
+  for (const auto& advice : report.held_back)
+    page.add("<li><strong>{}</strong>: {}</li>\n", with_code(advice.title), with_code(advice.because));
+  if (!report.held_back.empty()) page.add("</ul>\n");
+  if (!report.questions.empty()) page.add("<h3>To narrow it down</h3>\n");
+  for (const auto& question : report.questions) {
+    page.add("<p>{}</p>\n", with_code(question.text));
+    if (!question.command.empty()) add_command(page, "run", question.command);
   }
 }
 

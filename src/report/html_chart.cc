@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <nlohmann/json.hpp>
 
 #include "report/document.h"
 #include "report/layout.h"
@@ -18,249 +16,339 @@ namespace {
 // Told apart by people who do not see all colours (Okabe and Ito 2008); red is left to limits and failures.
 constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#e69f00", "#009e73",
                                                                  "#cc79a7", "#56b4e9", "#8c6d46"};
-constexpr std::string_view red = "#c0262d", grey = "#59636e", pale = "#d8dee4";
-constexpr double width = 1000, height = 340, margin_left = 52, margin_right = 14, margin_bottom = 42;
-constexpr double legend_row = 20;
+// The same hues, dark enough to be read as text on white.
+constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95", "#8a5a00", "#00694d",
+                                                                      "#9a3b70", "#1a6a99", "#6e5433"};
+constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
+constexpr std::string_view constant_width = R"(vector-effect="non-scaling-stroke")";
+
+// In px, of the static picture. page.js takes the margins and the line height from here by their data-… attributes.
+constexpr double width = 760, height = 460, least_margin = 46, margin_top = 30, margin_bottom = 44;
+constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
+constexpr int widest_label = 14;  ///< columns
+
+/// A text in the right margin, beside what it names; of two lines where `second` is not empty.
+struct EndLabel {
+  double value = 0;  ///< on the value axis
+  std::string first, second;
+  std::string look;  ///< class and fill
+  int line = -1;     ///< which of the plot's coloured lines it names
+
+  double height() const { return label_gap + (second.empty() ? line_height : 2 * line_height); }
+};
 
 /// Places of values in the picture.
 struct Frame {
   const Plot& plot;
-  double top, bottom;
+  double left, right;
+  static constexpr double top = margin_top, bottom = height - margin_bottom;
 
   double x(double value) const {
-    return margin_left + (value - plot.left) / (plot.right - plot.left) * (width - margin_left - margin_right);
+    return left + (value - plot.left) / (plot.right - plot.left) * (right - left);
   }
   double y(double value) const { return bottom - (value - plot.bottom) / (plot.top - plot.bottom) * (bottom - top); }
 };
 
+std::string look(std::string_view class_name, std::string_view fill) {
+  return fmt::format(R"(class="{}" fill="{}")", class_name, fill);
+}
+
+/// Seven digits are what SVG viewers keep of a coordinate.
 std::string path_of(const std::vector<ReportPoint>& points, const auto& x, const auto& y) {
   Document path;
   for (std::size_t i = 0; i < points.size(); ++i)
-    path.add("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", x(points[i].x), y(points[i].y));
+    path.add("{}{:.7g} {:.7g}", i == 0 ? "M" : "L", x(points[i].x), y(points[i].y));
   return path.take();
 }
 
-/// Names of the lines in colour, most important first, in rows above the picture; returns how many rows they take.
-int add_legend(Document& out, const Plot& plot) {
-  constexpr int widest = 44;
-  double at = margin_left;
-  int row = 0;
-  const auto entry = [&](std::string_view name, std::string_view look) {
-    const std::string text = clip_end(name, widest);
-    const double needed = 34 + 7.0 * columns_of(text);
-    if (at + needed > width && at > margin_left) at = margin_left, ++row;
-    const double y = 13 + legend_row * row;
-    out.add(R"(<path d="M{:.0f} {:.0f}h18" {}/>{})", at, y - 4, look, svg_text(at + 24, y, text));
-    at += needed;
-  };
-  for (auto line = plot.lines.rbegin(); line != plot.lines.rend(); ++line)
-    if (!line->faint)
-      entry(line->name,
-            fmt::format(R"(class="c{}" stroke="{}" stroke-width="2.5")", line->colour, colour(line->colour)));
-  const auto faint = std::count_if(plot.lines.begin(), plot.lines.end(), [](const PlotLine& l) { return l.faint; });
-  if (faint > 0)
-    entry(plural(faint, "other rank", "other ranks"), fmt::format(R"(stroke="{}" stroke-width="1.5")", "#9aa4b0"));
-  if (!plot.curve.empty())
-    entry("fit, with its 95% interval", R"(class="fit" stroke="#1b1f24" stroke-width="1.5" stroke-dasharray="5 4")");
-  return row + 1;
-}
-
-void add_axes(Document& out, const Frame& at) {
-  const Plot& plot = at.plot;
-  const double end = width - margin_right;
-  for (const double tick : plot.y_ticks)
-    out.add(R"(<path class="grid" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}"/>{})", margin_left, at.y(tick), end, pale,
-            svg_text(margin_left - 8, at.y(tick) + 4, tick_text(tick), Anchor::end));
-  for (const double tick : plot.x_ticks)
-    out.add(R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/>{})", at.x(tick), at.bottom, grey,
-            svg_text(at.x(tick), at.bottom + 18, tick_text(tick), Anchor::middle));
-  out.add("{}{}", svg_text(end, at.bottom + 35, plot.x_name, Anchor::end),
-          svg_text(margin_left - 8, at.top - 10, plot.unit, Anchor::end));
-}
-
-void add_lines(Document& out, const Frame& at) {
-  const Plot& plot = at.plot;
-  const auto x = [&](double v) { return at.x(v); };
-  const auto y = [&](double v) { return at.y(v); };
-  if (!plot.curve.empty()) {
-    std::vector<ReportPoint> around, middle;
-    for (const auto& p : plot.curve) around.push_back({p.x, p.high}), middle.push_back({p.x, p.y});
-    for (auto p = plot.curve.rbegin(); p != plot.curve.rend(); ++p) around.push_back({p->x, p->low});
-    const int main = plot.lines.back().colour;
-    out.add(R"(<path class="f{}" d="{}Z" fill="{}" fill-opacity="0.18"/>)", main, path_of(around, x, y), colour(main));
-    out.add(R"(<path class="fit" d="{}" fill="none" stroke="#1b1f24" stroke-width="1.2" stroke-dasharray="5 4"/>)",
-            path_of(middle, x, y));
+/// A path in units of the values.
+class AreaPath {
+ public:
+  explicit AreaPath(const Plot& plot) : plot_(plot) {}
+  double x(double value) const { return value - plot_.left; }
+  std::string operator()(const std::vector<ReportPoint>& points) const {
+    return path_of(
+        points, [&](double v) { return x(v); }, [](double v) { return v; });
   }
-  for (const auto& line : plot.lines) {
+
+ private:
+  const Plot& plot_;
+};
+
+/// A long text becomes two lines: what stands behind its comma, else behind what fits, goes to the second.
+EndLabel wrapped(double value, const std::string& text, std::string look, int line) {
+  if (columns_of(text) <= widest_label) return {value, text, "", std::move(look), line};
+  const auto comma = text.find(", ");
+  const std::string first = comma == text.npos || comma >= widest_label ? wrap("", text, widest_label, 0).front()
+                                                                         : text.substr(0, comma);
+  const auto rest = text.find_first_not_of(", ", first.size());
+  return {value, first, rest == text.npos ? "" : clip_end(text.substr(rest), widest_label), std::move(look), line};
+}
+
+double median_end(const std::vector<const PlotLine*>& lines) {
+  std::vector<double> ends;
+  for (const PlotLine* line : lines) ends.push_back(line->points.back().y);
+  const auto middle = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2);
+  std::nth_element(ends.begin(), middle, ends.end());
+  return *middle;
+}
+
+std::vector<EndLabel> end_labels(const Plot& plot) {
+  std::vector<EndLabel> labels;
+  if (plot.capacity) labels.push_back({*plot.capacity, plot.capacity_size, plot.capacity_word, look("limit", red)});
+  if (plot.request)
+    labels.push_back(
+        {(plot.request->from + plot.request->to) / 2, plot.request->size, "requested", look("limit", red)});
+  std::vector<const PlotLine*> faint;
+  int coloured = 0;
+  for (const PlotLine& line : plot.lines) {
     if (line.faint)
-      out.add(R"(<path d="{}" fill="none" stroke="#9aa4b0" stroke-width="1" stroke-opacity="0.45"/>)",
-              path_of(line.points, x, y));
+      faint.push_back(&line);
     else
-      out.add(R"(<path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="2" stroke-linejoin="round"/>)",
-              line.colour, path_of(line.points, x, y), colour(line.colour));
+      labels.push_back(wrapped(line.points.back().y, line.label,
+                               look(fmt::format("t{}", line.colour), text_colour(line.colour)), coloured++));
+  }
+  if (!faint.empty())
+    labels.push_back(wrapped(median_end(faint),
+                             plural(static_cast<std::int64_t>(faint.size()), "other rank", "other ranks"),
+                             look("quiet", grey), -1));
+  if (!plot.fit.empty()) {
+    const ReportCurvePoint& end = plot.fit.back().back();
+    const bool ahead = end.x > plot.lines.back().points.back().x;
+    labels.push_back({end.y, ahead ? "forecast" : "fit", "", look("ink", ink), -1});
+  }
+  return labels;
+}
+
+/// Moves labels apart that would overlap, as little as needed: down from the top, and up again from the lower end.
+std::vector<double> spread(const std::vector<EndLabel>& labels, std::vector<double> places, double end) {
+  std::vector<std::size_t> order(labels.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  const auto gap = [&](std::size_t i) { return (labels[order[i]].height() + labels[order[i - 1]].height()) / 2; };
+  for (std::size_t i = 1; i < order.size(); ++i)
+    places[order[i]] = std::max(places[order[i]], places[order[i - 1]] + gap(i));
+  if (!order.empty()) places[order.back()] = std::min(places[order.back()], end - labels[order.back()].height() / 2);
+  for (std::size_t i = order.size(); i-- > 1;)
+    places[order[i - 1]] = std::min(places[order[i - 1]], places[order[i]] - gap(i));
+  return places;
+}
+
+/// A piece of text; `more` holds further attributes.
+enum class Anchor { start, middle, end };
+std::string svg_text(double x, double y, std::string_view text, Anchor anchor, std::string_view more = {}) {
+  constexpr std::array<std::string_view, 3> anchors = {"", R"( text-anchor="middle")", R"( text-anchor="end")"};
+  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}"{}{}{}>{}</text>)", x, y, anchors[static_cast<std::size_t>(anchor)],
+                     more.empty() ? "" : " ", more, html_inline(text));
+}
+
+/// page.js replaces these when the window changes, and writes them in the same way.
+void add_ticks(Document& out, const Frame& at) {
+  out.add(R"(<g class="ticks">)");
+  for (const double tick : at.plot.y_ticks)
+    out.add(R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}" stroke="{}"/>{})", at.left, at.y(tick), at.right, pale,
+            svg_text(at.left - 8, at.y(tick) + 4, tick_text(tick), Anchor::end));
+  for (const double tick : at.plot.x_ticks)
+    out.add(R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/>{})", at.x(tick), at.bottom, pale,
+            svg_text(at.x(tick), at.bottom + 18, tick_text(tick), Anchor::middle));
+  out.add("</g>");
+}
+
+void add_bands(Document& out, const Plot& plot, const AreaPath& path) {
+  for (const PlotBand& band : plot.bands) {
+    const double left = path.x(std::clamp(band.left, plot.left, plot.right)),
+                 right = path.x(std::clamp(band.right, plot.left, plot.right));
+    out.add(R"(<path class="band" d="M{0:.7g} {1:.7g}H{2:.7g}V{3:.7g}H{0:.7g}Z" fill="#8a94a0" fill-opacity="0.13"/>)",
+            left, plot.bottom, right, plot.top);
   }
 }
 
-/// Stages of the run behind everything else; named where the name has room.
-void add_bands(Document& out, const Frame& at) {
-  constexpr double letter = 6.5;  // px
-  for (const PlotBand& band : at.plot.bands) {
-    const double left = at.x(std::clamp(band.left, at.plot.left, at.plot.right));
-    const double right = at.x(std::clamp(band.right, at.plot.left, at.plot.right));
-    out.add(R"(<path class="band" d="M{:.1f} {:.1f}H{:.1f}V{:.1f}H{:.1f}Z" fill="#8a94a0" fill-opacity="0.12"/>)", left,
-            at.top, std::max(right, left + 1), at.bottom, left);
-    if (right - left > letter * static_cast<double>(band.name.size()) + 8)
-      out.add("{}", svg_text((left + right) / 2, (at.top + at.bottom) / 2, band.name, Anchor::middle));
+/// The fit where it leaves the values, in its shaded interval.
+void add_fit(Document& out, const Plot& plot, const AreaPath& path) {
+  const int main = plot.lines.back().colour;
+  for (const auto& piece : plot.fit) {
+    std::vector<ReportPoint> around, middle;
+    for (const auto& p : piece) around.push_back({p.x, p.high}), middle.push_back({p.x, p.y});
+    for (auto p = piece.rbegin(); p != piece.rend(); ++p) around.push_back({p->x, p->low});
+    out.add(R"(<path class="interval f{}" d="{}Z" fill="{}" fill-opacity="0.18"/>)", main, path(around), colour(main));
+    out.add(R"(<path class="fit" d="{}" stroke="{}" stroke-width="1.3" stroke-dasharray="5 4" {}/>)", path(middle), ink,
+            constant_width);
   }
 }
 
-void add_capacity(Document& out, const Frame& at) {
-  const Plot& plot = at.plot;
+void add_lines(Document& out, const Plot& plot, const AreaPath& path) {
+  for (const auto& line : plot.lines) {
+    if (line.faint) {
+      out.add(R"(<path class="faint" d="{}" stroke="{}" stroke-opacity="0.45" {}/>)", path(line.points), faint_grey,
+              constant_width);
+      continue;
+    }
+    out.add(R"(<path class="line c{}" d="{}" stroke="{}" stroke-width="2" stroke-linejoin="round" {})", line.colour,
+            path(line.points), colour(line.colour), constant_width);
+    out.add(R"( data-colour="{}" data-name="{}" data-first="{}" data-last="{}"/>)", line.colour, html_inline(line.name),
+            html_inline(line.first_place), html_inline(line.last_place));
+  }
+}
+
+void add_capacity(Document& out, const Plot& plot, const AreaPath& path) {
   if (!plot.capacity) return;
-  const double y = at.y(*plot.capacity);
-  out.add(R"(<path class="limit" d="M{:.0f} {:.1f}H{:.0f}" stroke="{}" stroke-width="1.5"/>{})", margin_left, y,
-          width - margin_right, red, svg_text(margin_left + 6, y - 6, plot.capacity_name, Anchor::start, red_text));
+  out.add(R"(<path class="limit" d="M0 {:.7g}H{:.7g}" stroke="{}" stroke-width="1.5" {}/>)", *plot.capacity,
+          path.x(plot.right), red, constant_width);
   if (!plot.forecast) return;
-  // The interval lies on the line that it is about, with the expected step as a diamond.
-  const auto inside = [&](double step) { return at.x(std::clamp(step, plot.left, plot.right)); };
-  const double low = inside(plot.forecast->step_low), step = at.x(plot.forecast->step),
-               high = inside(plot.forecast->step_high.value_or(plot.right));
-  out.add(R"(<path class="fit" d="M{0:.1f} {2:.1f}v10M{1:.1f} {2:.1f}v10M{0:.1f} {3:.1f}H{1:.1f}" )", low, high, y - 5,
-          y);
-  out.add(R"(stroke="#1b1f24" stroke-width="2"/>)");
-  out.add(R"(<path class="mark" d="M{:.1f} {:.1f}l5 5l-5 5l-5 -5Z" fill="#1b1f24"/>)", step, y - 5);
+  // The interval lies on the line that it is about; a line of no length with round ends is the dot of the expected step.
+  const auto inside = [&](double step) { return path.x(std::clamp(step, plot.left, plot.right)); };
+  out.add(R"(<path class="fit" d="M{:.7g} {:.7g}H{:.7g}" stroke="{}" stroke-width="4" {}/>)",
+          inside(plot.forecast->step_low), *plot.capacity, inside(plot.forecast->step_high.value_or(plot.right)), ink,
+          constant_width);
+  out.add(R"(<path class="fit" d="M{:.7g} {:.7g}h0" stroke="{}" stroke-width="10" stroke-linecap="round" {}/>)",
+          path.x(plot.forecast->step), *plot.capacity, ink, constant_width);
 }
 
-void add_marks(Document& out, const Frame& at) {
+void add_marks(Document& out, const Plot& plot, const AreaPath& path) {
+  for (const PlotMark& mark : plot.marks) {
+    const bool failure = mark.kind == PlotMark::failure;
+    out.add(R"(<path class="{}" d="M{:.7g} {:.7g}V{:.7g}" stroke="{}" stroke-width="1.5" {}{} data-place="{}"/>)",
+            failure ? "limit failure" : "mark", path.x(mark.x), plot.bottom, plot.top, failure ? red : grey,
+            failure ? "" : R"(stroke-dasharray="2 3" )", constant_width, html_inline(mark.place));
+  }
+  // Square ends keep a request in sight that is smaller than a pixel.
+  if (plot.request)
+    out.add(R"(<path class="limit request" d="M{:.7g} {:.7g}V{:.7g}" stroke="{}" stroke-width="6" {} {}/>)",
+            path.x(plot.request->x), plot.request->from, plot.request->to, red, R"(stroke-linecap="square")",
+            constant_width);
+}
+
+void add_area(Document& out, const Frame& at) {
+  const Plot& plot = at.plot;
+  const AreaPath path(plot);
+  out.add(R"(<svg class="area" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" )", at.left, at.top,
+          at.right - at.left, at.bottom - at.top);
+  out.add(R"_(viewBox="0 {:.7g} {:.7g} {:.7g}" preserveAspectRatio="none"><g transform="scale(1 -1)" fill="none">)_",
+          -plot.top, path.x(plot.right), plot.top - plot.bottom);
+  add_bands(out, plot, path);
+  add_fit(out, plot, path);
+  add_lines(out, plot, path);
+  add_capacity(out, plot, path);
+  add_marks(out, plot, path);
+  out.add("</g></svg>");
+}
+
+/// Names of stages above the lines, where they have room, and of marks below.
+void add_names(Document& out, const Frame& at) {
+  for (const PlotBand& band : at.plot.bands) {
+    const double left = at.x(std::max(band.left, at.plot.left)), right = at.x(std::min(band.right, at.plot.right));
+    const bool fits = right - left > column_width * columns_of(band.name) + 8;
+    out.add("{}", svg_text((left + right) / 2, at.top + 12, band.name, Anchor::middle,
+                           fmt::format(R"(class="stage" data-left="{:.7g}" data-right="{:.7g}"{})", band.left,
+                                       band.right, fits ? "" : R"( visibility="hidden")")));
+  }
   int row = 0;
   for (const PlotMark& mark : at.plot.marks) {
-    const double x = at.x(mark.x);
-    const bool failure = mark.kind == PlotMark::failure, left = x > width / 2;
-    out.add(R"(<path class="{}" d="M{:.1f} {:.1f}V{:.1f}" stroke="{}" stroke-width="1.5"{}/>)",
-            failure ? "limit" : "mark-line", x, at.top, at.bottom, failure ? red : grey,
-            failure ? "" : R"( stroke-dasharray="2 3")");
     if (mark.text.empty()) continue;
-    out.add("{}", svg_text(x + (left ? -6 : 6), at.bottom - 8 - 15 * row++, mark.text,
-                           left ? Anchor::end : Anchor::start, failure ? red_text : std::string_view()));
+    const double x = at.x(mark.x);
+    const bool failure = mark.kind == PlotMark::failure, left = x > (at.left + at.right) / 2;
+    out.add("{}", svg_text(x + (left ? -6 : 6), at.bottom - 8 - 16 * row, mark.text, left ? Anchor::end : Anchor::start,
+                           fmt::format(R"(class="name{}" fill="{}" data-x="{:.7g}" data-row="{}")",
+                                       failure ? " limit" : "", failure ? red : grey, mark.x, row)));
+    ++row;
   }
 }
 
-using Json = nlohmann::ordered_json;
-
-/// Four decimals are finer than any screen; large values have none.
-double rounded(double value) { return std::fabs(value) < 1e11 ? std::round(value * 1e4) / 1e4 : value; }
-
-Json column(const auto& items, auto field) {
-  Json values = Json::array();
-  for (const auto& item : items) values.push_back(rounded(item.*field));
-  return values;
+void add_end_labels(Document& out, const Frame& at, const std::vector<EndLabel>& labels) {
+  std::vector<double> places;
+  for (const EndLabel& label : labels) places.push_back(at.y(label.value));
+  places = spread(labels, places, at.bottom);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const EndLabel& label = labels[i];
+    const double first = label.second.empty() ? 4 : 4 - line_height / 2;
+    out.add(R"_(<g {} transform="translate({:.1f} {:.1f})" data-height="{:.0f}" data-value="{:.7g}" data-line="{}">)_",
+            label.look, at.right + 8, places[i], label.height(), label.value, label.line);
+    out.add(R"(<text y="{:.0f}">{}</text>)", first, html_inline(label.first));
+    if (!label.second.empty())
+      out.add(R"(<text y="{:.0f}">{}</text>)", first + line_height, html_inline(label.second));
+    out.add("</g>");
+  }
 }
 
-/// Where two values share an x, the greater one is kept: peaks matter.
-std::vector<ReportPoint> one_for_each_x(const std::vector<ReportPoint>& points) {
+/// A point for every other pixel is enough of a small picture; x counts the points kept.
+std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size_t most) {
+  std::vector<ReportPoint> finite;
+  for (const auto& p : points)
+    if (std::isfinite(p.x) && std::isfinite(p.y)) finite.push_back(p);
   std::vector<ReportPoint> out;
-  for (const ReportPoint& p : points) {
-    if (!out.empty() && rounded(out.back().x) == rounded(p.x))
-      out.back().y = std::max(out.back().y, p.y);
-    else
-      out.push_back(p);
-  }
+  const std::size_t run = std::max<std::size_t>(1, (finite.size() + most - 1) / most);
+  for (std::size_t i = 0; i < finite.size(); i += run)
+    out.push_back(*std::max_element(finite.begin() + static_cast<std::ptrdiff_t>(i),
+                                    finite.begin() + static_cast<std::ptrdiff_t>(std::min(finite.size(), i + run)),
+                                    [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; }));
   return out;
-}
-
-Json line_data(const PlotLine& line) {
-  const auto points = one_for_each_x(line.points);
-  return {{"name", line.name},
-          {"colour", line.colour},
-          {"faint", line.faint},
-          {"x", column(points, &ReportPoint::x)},
-          {"y", column(points, &ReportPoint::y)}};
-}
-
-Json plot_data(const Plot& plot) {
-  Json data = {{"unit", plot.unit},
-               {"xName", plot.x_name},
-               {"left", rounded(plot.left)},
-               {"right", rounded(plot.right)},
-               {"bottom", rounded(plot.bottom)},
-               {"top", rounded(plot.top)}};
-  data["lines"] = Json::array();
-  for (const auto& line : plot.lines) data["lines"].push_back(line_data(line));
-  if (!plot.curve.empty())
-    data["curve"] = {{"x", column(plot.curve, &ReportCurvePoint::x)},
-                     {"y", column(plot.curve, &ReportCurvePoint::y)},
-                     {"low", column(plot.curve, &ReportCurvePoint::low)},
-                     {"high", column(plot.curve, &ReportCurvePoint::high)}};
-  for (const PlotBand& band : plot.bands)
-    data["bands"].push_back({{"left", rounded(band.left)}, {"right", rounded(band.right)}, {"name", band.name}});
-  if (plot.capacity) data["capacity"] = {{"value", rounded(*plot.capacity)}, {"text", plot.capacity_name}};
-  if (plot.forecast)
-    data["forecast"] = {{"step", rounded(plot.forecast->step)},
-                        {"low", rounded(plot.forecast->step_low)},
-                        {"high", rounded(plot.forecast->step_high.value_or(plot.right))}};
-  data["marks"] = Json::array();
-  for (const auto& mark : plot.marks)
-    data["marks"].push_back({{"failure", mark.kind == PlotMark::failure}, {"x", rounded(mark.x)}, {"text", mark.text}});
-  return data;
 }
 
 }  // namespace
 
 std::string_view colour(int index) { return palette[static_cast<std::size_t>(index) % palette.size()]; }
-
-std::string svg_text(double x, double y, std::string_view text, Anchor anchor, std::string_view look) {
-  constexpr std::array<std::string_view, 3> anchors = {"", R"( text-anchor="middle")", R"( text-anchor="end")"};
-  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}"{}{}>{}</text>)", x, y, anchors[static_cast<std::size_t>(anchor)],
-                     look, html_inline(text));
-}
+std::string_view text_colour(int index) { return text_palette[static_cast<std::size_t>(index) % palette.size()]; }
 
 std::string svg_chart(const Plot& plot) {
-  Document legend;
-  const int rows = add_legend(legend, plot);
-  const double top = 14 + legend_row * rows, bottom = height + legend_row * (rows - 1) - margin_bottom;
-  const Frame at{plot, top, bottom};
+  const std::vector<EndLabel> labels = end_labels(plot);
+  int columns = 0;
+  for (const EndLabel& label : labels) columns = std::max({columns, columns_of(label.first), columns_of(label.second)});
+  const double margin_right = 12 + column_width * columns;
+  std::size_t digits = 0;
+  for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
+  const Frame at{plot, std::max(least_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
   Document out;
-  out.add(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" {} fill="{}">)", width, bottom + margin_bottom,
-          svg_font, grey);
-  out.add("<title>{}</title>{}", html_inline(plot.title + " over the run"), legend.take());
-  add_bands(out, at);
-  add_axes(out, at);
-  add_lines(out, at);
-  add_capacity(out, at);
-  add_marks(out, at);
+  out.add(R"(<svg class="plot" viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" aria-label="{}" {} fill="{}" )",
+          width, height, html_inline(plot.title + " over the run"), svg_font, grey);
+  out.add(R"(data-left="{:.10g}" data-right="{:.10g}" data-bottom="{:.7g}" data-top="{:.7g}" )", plot.left, plot.right,
+          plot.bottom, plot.top);
+  out.add(R"(data-unit="{}" data-x-unit="{}" data-margins="{:.0f} {:.0f} {:.0f} {:.0f}">)", plot.unit,
+          html_inline(plot.x_unit), margin_top, margin_right, margin_bottom, least_margin);
+  add_ticks(out, at);
+  out.add("{}{}", svg_text(0, 14, plot.y_name, Anchor::start, R"(class="title")"),
+          svg_text(at.right, height - 6, plot.x_name, Anchor::end, R"(class="title x-title")"));
+  add_area(out, at);
+  add_names(out, at);
+  add_end_labels(out, at, labels);
   out.add("</svg>\n");
   return out.take();
 }
 
 std::string svg_spark(const std::vector<ReportPoint>& points, int line_colour) {
   constexpr double wide = 120, tall = 22;
-  std::vector<ReportPoint> finite;
-  for (const auto& p : points)
-    if (std::isfinite(p.x) && std::isfinite(p.y)) finite.push_back({static_cast<double>(finite.size()), p.y});
-  if (finite.size() < 2) return {};
-  const auto [least, most] = std::minmax_element(finite.begin(), finite.end(),
+  const std::vector<ReportPoint> drawn = peaks(points, 60);
+  if (drawn.size() < 2) return {};
+  const auto [least, most] = std::minmax_element(drawn.begin(), drawn.end(),
                                                  [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; });
   // Values that differ by less than a tenth of the greatest are drawn the flatter: noise must not look like growth.
   const double range = std::max({most->y - least->y, 0.1 * std::fabs(most->y), 1e-9});
   const double low = (least->y + most->y - range) / 2;
-  const auto x = [&](double v) { return 1 + v / static_cast<double>(finite.size() - 1) * (wide - 2); };
-  const auto y = [&](double v) { return tall - 2 - (v - low) / range * (tall - 4); };
-  // A point for every other pixel is enough here.
-  std::vector<ReportPoint> drawn;
-  const std::size_t run = std::max<std::size_t>(1, finite.size() / 60);
-  for (std::size_t i = 0; i < finite.size(); i += run)
-    drawn.push_back(*std::max_element(finite.begin() + static_cast<std::ptrdiff_t>(i),
-                                      finite.begin() + static_cast<std::ptrdiff_t>(std::min(finite.size(), i + run)),
-                                      [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; }));
-  const std::string line = fmt::format(R"(<path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5"/>)",
-                                       line_colour, path_of(drawn, x, y), colour(line_colour));
-  return fmt::format(R"(<svg width="{:.0f}" height="{:.0f}" aria-hidden="true">{}</svg>)", wide, tall, line);
+  std::vector<ReportPoint> placed;
+  for (const ReportPoint& p : drawn) placed.push_back({static_cast<double>(placed.size()), p.y});
+  const std::string path = path_of(
+      placed, [&](double v) { return std::round(10 + 10 * v / static_cast<double>(placed.size() - 1) * (wide - 2)) / 10; },
+      [&](double v) { return std::round(10 * (tall - 2 - (v - low) / range * (tall - 4))) / 10; });
+  return fmt::format(
+      R"(<svg class="spark" width="{:.0f}" height="{:.0f}" aria-hidden="true"><path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5"/></svg>)",
+      wide, tall, line_colour, path, colour(line_colour));
 }
 
-std::string chart_data(const std::vector<Plot>& plots) {
-  Json data = Json::array();
-  for (const auto& plot : plots) data.push_back(plot_data(plot));
-  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string svg_tile(const std::vector<ReportPoint>& points, int line_colour, const TileScale& scale) {
+  constexpr double wide = 160, tall = 48;
+  const std::vector<ReportPoint> drawn = peaks(points, 80);
+  if (drawn.size() < 2 || scale.right <= scale.left || scale.top <= 0) return {};
+  const auto x = [&](double v) {
+    return std::round(10 * (v - scale.left) / (scale.right - scale.left) * wide) / 10;
+  };
+  const auto y = [&](double v) { return std::round(10 * (tall - std::max(v, 0.0) / scale.top * (tall - 3))) / 10; };
+  const std::string path = path_of(drawn, x, y);
+  Document out;
+  out.add(R"(<svg class="tile-chart" viewBox="0 0 {0:.0f} {1:.0f}" width="100%" height="{1:.0f}" )", wide, tall);
+  out.add(R"(preserveAspectRatio="none" aria-hidden="true"><path class="f{0}" d="{1}L{2:.1f} {3:.0f}L{4:.1f} {3:.0f}Z" )",
+          line_colour, path, x(drawn.back().x), tall, x(drawn.front().x));
+  out.add(R"(fill="{}" fill-opacity="0.12"/><path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5" {}/></svg>)",
+          colour(line_colour), line_colour, path, colour(line_colour), constant_width);
+  return out.take();
 }
 
 }  // namespace oomdoctor::html

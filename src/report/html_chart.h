@@ -1,5 +1,8 @@
-// A Plot as a picture: static SVG whose presentation attributes need neither style sheet nor script, and the same as
-// data for the script that lets one zoom.
+// A Plot as SVG that needs neither style sheet nor script: presentation attributes carry it, classes refine it.
+//
+// The plot area is an inner <svg> in units of the values: x counts from the plot's left end, y upwards. To zoom, page.js
+// changes that viewBox and places the texts around it anew, by the data-… attributes that they carry. So the chart on
+// the screen and the one on paper are the same elements.
 #pragma once
 
 #include <string>
@@ -10,21 +13,23 @@
 
 namespace oomdoctor::html {
 
-/// The colour of a line where no style sheet is allowed; classes c0 to c5 (stroke) and f0 to f5 (fill) stand beside it.
+/// Where no style sheet is allowed; classes c0 to c5 (stroke), f0 to f5 (fill) and t0 to t5 (text) stand beside it.
 std::string_view colour(int index);
+std::string_view text_colour(int index);
 
-/// A piece of text in a picture; `look` holds more attributes.
-enum class Anchor { start, middle, end };
-std::string svg_text(double x, double y, std::string_view text, Anchor anchor = Anchor::start,
-                     std::string_view look = {});
+inline constexpr std::string_view red = "#c0262d", grey = "#59636e", pale = "#d8dee4";
 inline constexpr std::string_view svg_font = R"(font-family="sans-serif" font-size="12")";
-inline constexpr std::string_view red_text = R"( class="limit" fill="#c0262d")";
 
 std::string svg_chart(const Plot& plot);
+
 /// A small picture of one series, for a row of a table.
 std::string svg_spark(const std::vector<ReportPoint>& points, int colour);
 
-/// The plots as JSON. Not yet fit to stand in a script element.
-std::string chart_data(const std::vector<Plot>& plots);
+/// The scale that small pictures beside each other share; values count from zero.
+struct TileScale {
+  double left = 0, right = 1, top = 1;
+};
+/// One of them, as wide as its tile; the class "bad" colours it as a failure.
+std::string svg_tile(const std::vector<ReportPoint>& points, int colour, const TileScale& scale);
 
 }  // namespace oomdoctor::html

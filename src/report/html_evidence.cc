@@ -1,9 +1,10 @@
-// The failures as the log printed them, and what was read.
+// The failures as the log printed them, the reasons with the lines that they rest on, and what was read.
 #include <algorithm>
 
 #include "base/bytes.h"
 #include "report/excerpt.h"
 #include "report/html_sections.h"
+#include "report/layout.h"
 #include "report/sink.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -11,31 +12,32 @@
 namespace oomdoctor::html {
 namespace {
 
+constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
 constexpr std::size_t in_full = 8;
 constexpr std::size_t inputs_listed = 64;
 
-/// The cited line, cut around what matters, with carets under it.
-void add_excerpt(Document& page, const ReportIncident& of) {
+/// The cited line, cut around what matters, with carets under it where the window is wide enough for it.
+void add_excerpt(Document& page, const Content& content, const ReportIncident& of) {
   constexpr int widest = 112;
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("{} │ ", of.location.line);
   const Cited line = cite(of, widest);
-  page.add("<pre class=\"excerpt\"><span class=\"place\">{}</span>{}{}{}\n", gutter, html_inline(line.before),
-           line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>", html_inline(line.after));
+  page.add("<pre class=\"excerpt\"{}><span class=\"place\">{}</span>{}{}{}\n", content.citations.anchor(of.location),
+           gutter, html_inline(line.before), line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>",
+           html_inline(line.after));
   if (!line.mark.empty()) {
     const auto blanks = [](int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); };
-    page.add("<span class=\"place\">{}│ </span>{}<b>{}{}</b>\n", blanks(columns_of(gutter) - 2),
-             blanks(columns_of(line.before)), std::string(static_cast<std::size_t>(columns_of(line.mark)), '^'),
-             mark_label(line, of));
+    page.add("<span class=\"carets\"><span class=\"place\">{}│ </span>{}<b>{}{}</b>\n</span>",
+             blanks(columns_of(gutter) - 2), blanks(columns_of(line.before)),
+             std::string(static_cast<std::size_t>(columns_of(line.mark)), '^'), mark_label(line, of));
   }
   page.add("</pre>\n");
   const std::string whole = plain_line(of.location.excerpt);
   if (columns_of(whole) > widest)
-    page.add("<details class=\"cited\"><summary>the whole line</summary><pre class=\"whole\">{}</pre></details>\n",
-             html_inline(whole));
+    page.add("<details><summary>The whole line</summary><pre>{}</pre></details>\n", html_inline(whole));
 }
 
-void add_incident(Document& page, const Report& report, const ReportIncident& of) {
+void add_failure(Document& page, const Content& content, const ReportIncident& of) {
   page.add("<article>\n<h3>{}</h3>\n<p><code>{}</code>", html_inline(incident_title(of)),
            html_inline(place(of.location)));
   if (const std::string who = incident_circumstances(of); !who.empty())
@@ -46,29 +48,69 @@ void add_incident(Document& page, const Report& report, const ReportIncident& of
     if (!of.occurrences.empty()) page.add(" (<code>{}</code>)", html_inline(places(of.occurrences, 5)));
   }
   page.add("</p>\n");
-  add_excerpt(page, of);
+  add_excerpt(page, content, of);
   if (of.frame) {
     page.add("<p>Your code: <code>{}</code>", html_inline(fmt::format("{}:{}", of.frame->file, of.frame->line)));
     if (!of.frame->function.empty()) page.add(" in <code>{}</code>", html_inline(of.frame->function));
     page.add("</p>\n");
     if (!of.frame->code.empty()) page.add("<pre><code>{}</code></pre>\n", html_inline(of.frame->code));
   }
-  for (const std::string& words : following_words(report, of, 6)) page.add("<p>Then {}.</p>\n", html_inline(words));
+  for (const std::string& words : following_words(content.report, of, 6))
+    page.add("<p>Then {}.</p>\n", html_inline(words));
   page.add("</article>\n");
 }
 
-void add_inputs(Document& page, const Report& report) {
+void add_list(Document& page, const Content& content, const std::vector<Because>& reasons, std::size_t first,
+              std::string_view sign) {
+  for (std::size_t i = first; i < reasons.size(); ++i) {
+    const std::string lines = content.citations.links(reasons[i].locations, 4);
+    page.add("<li class=\"{}\">{}{}</li>\n", sign, with_code(reasons[i].text),
+             lines.empty() ? "" : " (" + lines + ")");
+  }
+}
+
+/// `said`: how many of its reasons the verdict has said.
+void add_cause(Document& page, const Content& content, const ReportCause& cause, std::size_t said, bool open) {
+  const std::string& title = cause.title.empty() ? cause.cause : cause.title;
+  page.add("<details class=\"cause\"{}><summary><meter aria-label=\"probability\" min=\"0\" max=\"1\" ",
+           open ? " open" : "");
+  page.add("value=\"{:.3f}\"></meter> <span class=\"number\">{}</span> <strong>{}</strong> <code>{}</code></summary>\n",
+           cause.probability, percent_text(cause.probability), with_code(title), html_inline(cause.cause));
+  if (!cause.explain.empty()) page.add("<p>{}</p>\n", with_code(cause.explain));
+  if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
+  if (cause.because.size() + cause.against.size() > said) {
+    page.add("<ul class=\"reasons\">\n");
+    add_list(page, content, cause.because, said, "for");
+    add_list(page, content, cause.against, 0, "against");
+    page.add("</ul>\n");
+  }
+  page.add("</details>\n");
+}
+
+void add_cited_lines(Document& page, const Content& content) {
+  constexpr int widest = 220;
+  if (content.citations.lines().empty()) return;
+  page.add("<h3>Cited lines</h3>\n<div class=\"lines\">\n");
+  for (const Location* at : content.citations.lines())
+    page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
+             html_inline(short_places(content.report, {*at}, 1)), html_inline(clip_end(plain_line(at->excerpt), widest)));
+  page.add("</div>\n");
+}
+
+void add_input_table(Document& page, const Report& report) {
   page.add(
-      "<div class=\"wide\"><table>\n<thead><tr><th>file</th><th>kind</th><th class=\"n\">lines</th><th "
-      "class=\"n\">size</th><th></th></tr></thead>\n<tbody>\n");
+      "<table class=\"stacked\">\n<thead><tr><th>file</th><th>kind</th><th class=\"n\">lines</th><th "
+      "class=\"n\">size</th></tr></thead>\n<tbody>\n");
   for (std::size_t i = 0; i < std::min(report.inputs.size(), inputs_listed); ++i) {
     const ReportInput& input = report.inputs[i];
-    page.add("<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}{}</td></tr>\n",
-             html_inline(input.path == "-" ? "standard input" : input.path), html_inline(input.kind),
-             count_text(input.lines), bytes_text(input.bytes), html_inline(input.compression),
-             input.truncated ? " cut off at its end" : "");
+    std::string kind = input.kind + (input.compression.empty() ? "" : ", " + input.compression);
+    if (input.truncated) kind += ", cut off at its end";
+    page.add("<tr><th scope=\"row\">{}</th><td data-title=\"kind\">{}</td>",
+             html_inline(input.path == "-" ? "standard input" : input.path), html_inline(kind));
+    page.add("<td class=\"n\" data-title=\"lines\">{}</td><td class=\"n\" data-title=\"size\">{}</td></tr>\n",
+             count_text(input.lines), bytes_text(input.bytes));
   }
-  page.add("</tbody>\n</table></div>\n");
+  page.add("</tbody>\n</table>\n");
   if (report.inputs.size() > inputs_listed)
     page.add("<p class=\"muted\">And {} more.</p>\n",
              plural(static_cast<std::int64_t>(report.inputs.size() - inputs_listed), "file", "files"));
@@ -83,42 +125,53 @@ std::string readers(const ReportCoverage& coverage) {
 
 }  // namespace
 
-void add_incidents(Document& page, const Report& report) {
+void add_failures(Document& page, const Content& content) {
+  const Report& report = content.report;
   std::size_t shown = 0;
   std::int64_t more = report.more_incidents;
-  Document list;
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
     if (shown++ < in_full || report.verdict.incident == incident.id)
-      add_incident(list, report, incident);
+      add_failure(page, content, incident);
     else
       ++more;
   }
-  if (shown == 0) return;
-  page.add("<section id=\"failures\">\n<h2>{}</h2>\n{}", shown == 1 ? "The failure" : "The failures", list.take());
   if (more > 0)
     page.add("<p class=\"muted\">{} in the JSON report.</p>\n", plural(more, "more failure is", "more failures are"));
-  page.add("</section>\n");
 }
 
-void add_evidence(Document& page, const Report& report) {
-  page.add("<section id=\"evidence\">\n<h2>Inputs</h2>\n");
+void add_reasons(Document& page, const Content& content) {
+  const Report& report = content.report;
+  const bool said = !report.verdict.cause.empty() && report.verdict.cause != "undetermined";
+  if (!report.causes.empty()) page.add("<h3>Causes</h3>\n");
+  for (const auto& cause : report.causes) {
+    const bool first = &cause == &report.causes.front();
+    if (!first && cause.probability < least_probability) break;
+    add_cause(page, content, cause, first && said && !cause.because.empty() ? 1 : 0, first);
+  }
+  if (report.why_not) {
+    page.add("<h3>Why not {}</h3>\n", html_inline(report.why_not->cause));
+    add_cause(page, content, *report.why_not, 0, true);
+  }
+  add_cited_lines(page, content);
+}
+
+void add_inputs(Document& page, const Content& content) {
+  const Report& report = content.report;
   for (const auto& note : report.notes) {
     page.add("<p class=\"note {}\">{}", note.severity == "note" ? "" : "warn", html_inline(note.text));
-    if (note.location) page.add(" <code>{}</code>", html_inline(place(*note.location)));
+    if (note.location) page.add(" (<code>{}</code>)", html_inline(place(*note.location)));
     page.add("</p>\n");
   }
-  add_inputs(page, report);
+  add_input_table(page, report);
   page.add("<p class=\"muted\">{} read, {} recognised{}{}.</p>\n", plural(report.coverage.lines, "line", "lines"),
            count_text(report.coverage.claimed), report.coverage.by_parser.empty() ? "" : ": ",
            html_inline(readers(report.coverage)));
-  if (!report.trace.empty()) {
-    page.add("<details><summary>What is known: {}</summary>\n<pre>",
-             plural(static_cast<std::int64_t>(report.trace.size()), "fact", "facts"));
-    for (const auto& line : report.trace) page.add("{}\n", html_inline(line));
-    page.add("</pre>\n</details>\n");
-  }
-  page.add("</section>\n<footer>oomdoctor {}</footer>\n", html_inline(report.tool_version));
+  if (report.trace.empty()) return;
+  page.add("<details><summary>{}</summary>\n<pre>",
+           plural(static_cast<std::int64_t>(report.trace.size()), "known fact", "known facts"));
+  for (const auto& line : report.trace) page.add("{}\n", html_inline(line));
+  page.add("</pre>\n</details>\n");
 }
 
 }  // namespace oomdoctor::html

@@ -23,6 +23,8 @@ constexpr std::size_t most_points = 4000;  ///< 1,000 columns, each with its fir
 constexpr std::size_t most_marks = 8;
 constexpr std::size_t most_bands = 200;  // of 80 evaluations and what lies about them
 constexpr double far_capacity = 2.5;     ///< times the largest value: further up it would press the lines flat
+constexpr double headroom = 1.07;        ///< of the value axis above what is drawn; names of stages stand in it
+constexpr double covered = 0.02;         ///< of the value axis: a fit as close as this to the values hides behind them
 
 using Chosen = std::vector<const ReportSeries*>;
 
@@ -113,6 +115,33 @@ std::vector<double> ticks(double from, double to, int count, double least_step) 
   return out;
 }
 
+/// Of a series that no other one contends with.
+int usual_colour(const ReportSeries& of) {
+  if (of.metric.ends_with("reserved")) return 1;
+  return of.metric.ends_with("allocated") || of.metric == "memory" ? 0 : 2;
+}
+
+/// The value of a line at `x`, between its points by proportion; nothing beyond its ends.
+std::optional<double> value_at(const std::vector<ReportPoint>& points, double x) {
+  const auto right = std::lower_bound(points.begin(), points.end(), x,
+                                      [](const ReportPoint& p, double wanted) { return p.x < wanted; });
+  if (right == points.end() || (right == points.begin() && right->x > x)) return std::nullopt;
+  if (right == points.begin() || right->x == x) return right->y;
+  const ReportPoint &a = *(right - 1), &b = *right;
+  return a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
+}
+
+/// "allocated" of "allocated, rank 3"; "" where nothing follows it.
+std::string shared_part(const std::string& name) {
+  const auto comma = name.find(", ");
+  return comma == name.npos ? "" : name.substr(0, comma);
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
 /// Where the usual colour is taken, another one is.
 class Palette {
  public:
@@ -137,14 +166,18 @@ class Drawing {
     unit_ = unit_of(main_);
     plot_.title = kind_of(main_);
     plot_.unit = unit_.name;
-    plot_.x_name = by_order_ ? "values in the order of the log" : main_.x_unit;
+    plot_.x_unit = by_order_ ? "value" : main_.x_unit;
+    plot_.x_name = plot_.x_unit == "second" ? "time (s)" : plot_.x_unit == "value" ? "values in log order" : "step";
   }
 
   Plot plot() {
     add_lines();
+    name_lines();
     add_curve();
     add_marks();
+    add_request();
     fit_ranges();
+    hide_covered_fit();
     return std::move(plot_);
   }
 
@@ -161,8 +194,9 @@ class Drawing {
     plot_.not_drawn = all_.size() - own.size() - others.size();
     Palette palette;
     const auto add = [&](const ReportSeries* series, int colour, bool faint) {
-      plot_.lines.push_back({plain_line(series_title(report_, *series)), colour, faint,
-                             drawn_points(*series, unit_, by_order_, faint ? most_faint_points : most_points)});
+      plot_.lines.push_back({series->id, plain_line(series_title(report_, *series)), "", colour, faint,
+                             drawn_points(*series, unit_, by_order_, faint ? most_faint_points : most_points),
+                             place_of(series->first), place_of(series->last)});
     };
     for (const auto* series : own) add(series, palette.colour_for(*series), false);
     const int main_colour = plot_.lines.front().colour;
@@ -170,16 +204,36 @@ class Drawing {
     std::reverse(plot_.lines.begin(), plot_.lines.end());
   }
 
-  void add_curve() {
-    if (by_order_ || (!is_growth(main_.trend) && main_.trend.shape != "saturating")) return;
-    for (const auto& p : main_.trend.curve)
-      plot_.curve.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
+  /// What all names begin with goes to the axis: beside the lines stands what tells them apart.
+  void name_lines() {
+    const std::string shared = shared_part(plot_.lines.back().name);
+    const bool alike = !shared.empty() && std::all_of(plot_.lines.begin(), plot_.lines.end(), [&](const PlotLine& l) {
+      return shared_part(l.name) == shared;
+    });
+    for (PlotLine& line : plot_.lines)
+      if (!line.faint) line.label = alike ? line.name.substr(shared.size() + 2) : line.name;
+    plot_.y_name = fmt::format("{} ({})", alike ? capitalised(shared) : plot_.title, unit_.name);
   }
 
-  /// Of marks that say the same, the first one does.
-  void add_mark(PlotMark::Kind kind, double x, const std::string& what) {
-    const bool said = kind == PlotMark::change && !plot_.marks.empty();
-    plot_.marks.push_back({kind, x, said ? "" : fmt::format("{} {}: {}", plot_.x_name, tick_text(x), what)});
+  void add_curve() {
+    if (by_order_ || (!is_growth(main_.trend) && main_.trend.shape != "saturating")) return;
+    // A run that died needs no forecast.
+    const double end = is_dead() ? plot_.lines.back().points.back().x : HUGE_VAL;
+    for (const auto& p : main_.trend.curve)
+      if (p.x <= end) curve_.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
+  }
+
+  bool is_dead() const { return report_.verdict.outcome == "oom"; }
+
+  /// "line 32", or with its file where there are several.
+  std::string place_of(const Location& at) const {
+    return at.line > 0 ? plain_line(short_places(report_, {at}, 1)) : std::string();
+  }
+
+  /// Of marks of one kind, one has a text: that of the verdict's failure, else the first.
+  void add_mark(PlotMark mark, bool has_text) {
+    if (!has_text) mark.text.clear();
+    plot_.marks.push_back(std::move(mark));
   }
 
   void add_bands() {
@@ -196,33 +250,65 @@ class Drawing {
   void add_marks() {
     if (by_order_) return;
     add_bands();
+    const auto at = [&](double x) { return fmt::format("{} {}", plot_.x_unit, tick_text(x)); };
     if (main_.trend.onset_step)
-      add_mark(PlotMark::onset, *main_.trend.onset_step, "grows from here");
+      add_mark({PlotMark::onset, *main_.trend.onset_step, "grows from " + at(*main_.trend.onset_step), ""}, true);
     else if (main_.trend.shape == "step")
-      for (const double at : main_.trend.change_points)
-        if (plot_.marks.size() < most_marks) add_mark(PlotMark::change, at, "level changes");
-    if (main_.x_unit != "step") return;
+      for (const double x : main_.trend.change_points)
+        if (plot_.marks.size() < most_marks)
+          add_mark({PlotMark::change, x, "new level, " + at(x), ""}, x == main_.trend.change_points.front());
+    if (main_.x_unit == "step") add_failures();
+  }
+
+  void add_failures() {
+    const ReportIncident* named = named_incident(report_);
+    if (named != nullptr && (!named->step || !may_belong(main_, named))) named = nullptr;
     for (const auto& incident : report_.incidents) {
-      if (incident.follows || !incident.step || plot_.marks.size() >= most_marks) continue;
-      if (!may_belong(main_, &incident)) continue;
-      std::string text = incident.handled ? "out of memory, went on" : "out of memory";
-      if (!incident.phase.empty()) text += ", " + phase_words(incident.phase);
-      add_mark(PlotMark::failure, static_cast<double>(*incident.step), text);
+      if (incident.follows || !incident.step || plot_.marks.size() >= most_marks || !may_belong(main_, &incident))
+        continue;
+      if (named == nullptr) named = &incident;
+      add_mark({PlotMark::failure, static_cast<double>(*incident.step),
+                fmt::format("{}, step {}", incident.handled ? "OOM caught" : "OOM", *incident.step),
+                place_of(incident.location)},
+               &incident == named);
     }
+  }
+
+  /// Is the failure about the kind of memory that is drawn?
+  bool same_memory(const ReportIncident& incident) const {
+    return main_.unit != "%" && (incident.kind != "device") == main_.metric.starts_with("host");
+  }
+
+  /// On top of the last value before the failure.
+  void add_request() {
+    const ReportIncident* incident = named_incident(report_);
+    if (incident == nullptr || by_order_ || !incident->requested_bytes || !same_memory(*incident)) return;
+    if (measures_rest(main_) || !may_belong(main_, incident)) return;
+    const auto& points = plot_.lines.back().points;
+    double x = points.back().x;
+    if (main_.x_unit == "step" && incident->step) x = static_cast<double>(*incident->step);
+    const auto behind = std::find_if(points.begin(), points.end(), [&](const ReportPoint& p) { return p.x > x; });
+    const double from = (behind == points.begin() ? behind : behind - 1)->y;
+    const double size = static_cast<double>(*incident->requested_bytes) / unit_.size;
+    plot_.request = PlotRequest{x, from, from + size, "+" + bytes_text(*incident->requested_bytes)};
   }
 
   /// The device's size where the log tells it, else the limit that growth runs into.
   void find_capacity(double greatest) {
     const ReportIncident* incident = named_incident(report_);
     std::optional<std::int64_t> size;
+    bool limit = false;
     if (main_.trend.forecast && main_.trend.forecast->capacity_bytes > 0) size = main_.trend.forecast->capacity_bytes;
-    const bool host = main_.metric.starts_with("host");
-    if (!size && incident != nullptr && (incident->kind != "device") == host && main_.unit != "%")
-      size = incident->limit_bytes ? incident->limit_bytes : incident->capacity_bytes;
+    if (!size && incident != nullptr && same_memory(*incident)) {
+      limit = incident->limit_bytes.has_value();
+      size = limit ? incident->limit_bytes : incident->capacity_bytes;
+    }
     if (main_.unit == "%") plot_.capacity = 100;
     if (size) plot_.capacity = static_cast<double>(*size) / unit_.size;
     if (plot_.capacity && *plot_.capacity > far_capacity * greatest) plot_.capacity.reset();
-    if (plot_.capacity) plot_.capacity_name = (size ? bytes_text(*size) : "100%") + ": full";
+    if (!plot_.capacity) return;
+    plot_.capacity_size = size ? bytes_text(*size) : "100%";
+    plot_.capacity_word = limit ? "limit" : "capacity";
   }
 
   void fit_ranges() {
@@ -234,20 +320,14 @@ class Drawing {
         plot_.left = std::min(plot_.left, p.x), plot_.right = std::max(plot_.right, p.x);
       }
     find_capacity(greatest);
-    const double window = std::max(plot_.right - plot_.left, 1e-9);
-    // A failure or a forecast a little behind the last value belongs to the picture; one far away is in the words.
-    const double furthest = plot_.right + window;
-    for (const auto& mark : plot_.marks)
-      if (mark.x <= plot_.right + window / 2) plot_.right = std::max(plot_.right, mark.x);
-    std::erase_if(plot_.marks, [&](const PlotMark& m) { return m.x > plot_.right || m.x < plot_.left; });
-    const auto& forecast = main_.trend.forecast;
-    if (forecast && plot_.capacity && !by_order_ && forecast->step <= furthest && forecast->step >= plot_.left) {
-      plot_.forecast = forecast;
-      plot_.right = std::max(plot_.right, std::min(forecast->step_high.value_or(forecast->step), furthest));
+    fit_steps();
+    double highest = std::max(greatest, plot_.capacity.value_or(greatest));
+    if (plot_.request) {
+      // A request many times the GPU would press the lines flat: its bar ends above all else, its text has the size.
+      plot_.request->to = std::min(plot_.request->to, 1.2 * highest);
+      highest = std::max(highest, plot_.request->to);
     }
-    if (!plot_.curve.empty()) plot_.right = std::max(plot_.right, std::min(plot_.curve.back().x, furthest));
-    plot_.right += 0.02 * window;
-    plot_.top = std::max(greatest, plot_.capacity.value_or(greatest)) * (greatest > 0 ? 1.06 : 0.94);
+    plot_.top = highest * (greatest > 0 ? headroom : 2 - headroom);
     plot_.bottom = is_growth(main_.trend) && least > plot_.top / 2 ? least - 0.15 * (plot_.top - least)
                                                                    : std::min(0.0, least * 1.05);
     if (plot_.top - plot_.bottom < 0.02 * std::fabs(plot_.top) || plot_.top <= plot_.bottom)
@@ -256,19 +336,57 @@ class Drawing {
     plot_.y_ticks = ticks(plot_.bottom, plot_.top, 6, 0);
   }
 
+  /// A failure or a forecast a little behind the last value belongs to the picture; one far away is in the words.
+  void fit_steps() {
+    const double window = std::max(plot_.right - plot_.left, 1e-9), furthest = plot_.right + window;
+    for (const auto& mark : plot_.marks)
+      if (mark.x <= plot_.right + window / 2) plot_.right = std::max(plot_.right, mark.x);
+    const auto outside = [&](double x) { return x > plot_.right || x < plot_.left; };
+    std::erase_if(plot_.marks, [&](const PlotMark& m) { return outside(m.x); });
+    if (plot_.request && outside(plot_.request->x)) plot_.request.reset();
+    const auto& forecast = main_.trend.forecast;
+    if (forecast && !is_dead() && plot_.capacity && !by_order_ && forecast->step <= furthest &&
+        forecast->step >= plot_.left) {
+      plot_.forecast = forecast;
+      plot_.right = std::max(plot_.right, std::min(forecast->step_high.value_or(forecast->step), furthest));
+    }
+    if (!curve_.empty()) plot_.right = std::max(plot_.right, std::min(curve_.back().x, furthest));
+    plot_.right += 0.02 * window;
+  }
+
+  void hide_covered_fit() {
+    const auto& values = plot_.lines.back().points;
+    const double close = covered * (plot_.top - plot_.bottom);
+    bool open = false;
+    for (std::size_t i = 0; i < curve_.size(); ++i) {
+      const auto value = value_at(values, curve_[i].x);
+      const bool hidden = value && std::fabs(*value - curve_[i].y) < close;
+      if (!hidden && !open) {
+        plot_.fit.emplace_back();
+        if (i > 0) plot_.fit.back().push_back(curve_[i - 1]);  // no gap to the values
+      }
+      if (!hidden) plot_.fit.back().push_back(curve_[i]);
+      open = !hidden;
+    }
+    std::erase_if(plot_.fit, [](const auto& piece) { return piece.size() < 2; });
+  }
+
   const Report& report_;
   const Chosen& all_;
   const ReportSeries& main_;
   bool by_order_ = false;
   Unit unit_;
+  std::vector<ReportCurvePoint> curve_;
   Plot plot_;
 };
 
 }  // namespace
 
-int usual_colour(const ReportSeries& of) {
-  if (of.metric.ends_with("reserved")) return 1;
-  return of.metric.ends_with("allocated") || of.metric == "memory" ? 0 : 2;
+int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
+  for (const Plot& plot : plots)
+    for (const PlotLine& line : plot.lines)
+      if (line.series == of.id) return line.colour;
+  return usual_colour(of);
 }
 
 std::string tick_text(double value) { return fmt::format("{:.10g}", std::fabs(value) < 1e-9 ? 0 : value); }

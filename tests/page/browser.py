@@ -103,6 +103,35 @@ class Page:
             raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
+    def mouse(self, kind, x, y, **more):
+        """kind: "Moved", "Pressed" or "Released"."""
+        self.call("Input.dispatchMouseEvent", type=f"mouse{kind}", x=x, y=y, **more)
+
+    def drag(self, start, end, modifiers=0):
+        self.mouse("Moved", *start)
+        self.mouse("Pressed", *start, button="left", clickCount=1, modifiers=modifiers)
+        for share in (0.5, 1):
+            at = [a + share * (b - a) for a, b in zip(start, end)]
+            self.mouse("Moved", *at, button="left", buttons=1, modifiers=modifiers)
+        self.mouse("Released", *end, button="left", clickCount=1, modifiers=modifiers)
+
+    def click(self, x, y, count=1):
+        self.mouse("Moved", x, y)
+        for number in range(1, count + 1):
+            self.mouse("Pressed", x, y, button="left", clickCount=number)
+            self.mouse("Released", x, y, button="left", clickCount=number)
+
+    def centre(self, selector):
+        """Scrolls there."""
+        return self.evaluate(f"(() => {{ const e = document.querySelector({selector!r});"
+                             "e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
+                             "return [r.left + r.width / 2, r.top + r.height / 2]; })()")
+
+    def paper_pages(self):
+        """How many sheets of A4 it takes."""
+        data = base64.b64decode(self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)["data"])
+        return data.count(b"/Type /Page\n") + data.count(b"/Type /Page ")
+
     def events(self, method):
         return [e["params"] for e in self._browser.events
                 if e["method"] == method and e.get("sessionId") == self._session]

@@ -1,5 +1,6 @@
-"""The HTML report in a browser: what is in sight, that nothing of a log acts, that nothing is loaded, and that it can
-be read without scripts, without styles, and on paper. OOMDOCTOR_BINARY names the program; needs Chromium.
+"""The HTML report in a browser: what is in sight and where, that nothing of a log acts, that nothing is loaded, and that
+it can be read without scripts, without styles, on a phone and on paper. OOMDOCTOR_BINARY names the program; needs
+Chromium, and npm for axe-core.
 """
 
 import functools
@@ -8,14 +9,23 @@ import os
 import pathlib
 import random
 import subprocess
+import sys
 import tempfile
 import threading
 import unittest
 
 from browser import Browser
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import npm_tools  # noqa: E402
+
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
-STORIES = pathlib.Path(__file__).resolve().parents[2] / "samples" / "stories"
+STORIES = HERE.parents[1] / "samples" / "stories"
+# Of each kind of page one: with a chart, with an account alone, with neither, of GPUs, and without a failure.
+SAMPLES = ("leak.log", "fragmentation.log", "model_states_optimizer.log", "host_slurm.log", "gpu_two_devices.csv",
+           "ddp_two_ranks.log", "handled_batch_finder.log", "host_numpy.log")
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 # What Jenkins sends with the artifacts of a build.
 JENKINS = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self';"
 
@@ -90,18 +100,72 @@ class InABrowser(unittest.TestCase):
 
 
 class Contents(InABrowser):
-    def test_the_verdict_and_the_first_fix_are_in_sight_without_scrolling(self):
+    def test_verdict_first_fix_and_chart_are_in_sight_without_scrolling(self):
         for story in ("leak", "fragmentation"):
-            page = self.open(self.report_on(STORIES / f"{story}.log"))
-            self.assertEqual(page.evaluate("document.querySelector('.outcome').textContent"), "OUT OF MEMORY")
-            self.assert_in_first_view(page, ".verdict h1")
-            self.assert_in_first_view(page, ".verdict .setting pre")
-            self.assertFalse(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+            page = self.open(self.report_on(STORIES / f"{story}.log"), **WIDE)
+            self.assertIn("OUT OF MEMORY", page.evaluate("document.querySelector('.outcome').textContent"))
+            for selector in ("#verdict h1", ".first-fix .command", ".chart .plot"):
+                self.assert_in_first_view(page, selector)
+            verdict, chart = (page.evaluate(f"document.querySelector('{s}').getBoundingClientRect().right")
+                              for s in ("#verdict", ".chart"))
+            self.assertLess(verdict, chart)
             self.assert_quiet(page)
 
-    def test_a_narrow_window_scrolls_in_one_direction_only(self):
-        page = self.open(self.report_on(STORIES / "leak.log"), width=400)
-        self.assertFalse(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+    def test_without_a_chart_the_account_or_the_failing_line_is_beside_the_verdict(self):
+        for log, section in (("model_states_optimizer.log", "account"), ("host_slurm.log", "evidence")):
+            page = self.open(self.report_on(STORIES / log), **WIDE)
+            self.assertEqual(page.evaluate("document.querySelector('.first-view').children[1].id"), section)
+            self.assertEqual(page.evaluate(f"document.querySelectorAll('#{section}').length"), 1)
+
+    def test_the_navigation_leads_to_every_section(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        links = page.evaluate("[...document.querySelectorAll('nav a')].map(a => [a.textContent, a.hash])")
+        self.assertEqual([title for title, _ in links], ["Verdict", "Fixes", "Where the memory was",
+                                                         "Memory over the run", "Evidence", "Inputs"])
+        for _, section in links:
+            self.assertEqual(page.evaluate(f"document.querySelector('{section}').localName"), "section")
+        page.evaluate("scrollTo(0, 2000)")
+        self.assertEqual(page.evaluate("document.querySelector('nav').getBoundingClientRect().top"), 0)
+
+    def test_nothing_is_twice_on_the_page(self):
+        for sample in SAMPLES:
+            page = self.open(self.report_on(STORIES / sample), **WIDE)
+            texts = page.evaluate("[...document.querySelectorAll('main :is(p, li, pre, h1, h2, h3, td.words, .fix-title)')]"
+                                  ".filter(e => !e.querySelector('p, pre')).map(e => e.textContent.trim())")
+            twice = {text for text in texts if len(text) > 30 and texts.count(text) > 1}
+            self.assertEqual(twice, set(), sample)
+
+    def test_the_header_says_which_run_it_was(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        facts = dict(page.evaluate("[...document.querySelectorAll('.facts div')]"
+                                   ".map(d => [...d.children].map(e => e.textContent))"))
+        self.assertEqual(facts["GPU"], "GPU 0, NVIDIA A100-SXM4-80GB")
+        self.assertTrue(facts["Log"].endswith("leak.log"))
+        self.assertIn("oomdoctor", facts)
+
+    def test_a_citation_leads_to_the_line_of_the_log(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        broken = page.evaluate("[...document.querySelectorAll('main a')].filter(a => !document.querySelector(a.hash))"
+                               ".map(a => a.hash)")
+        self.assertEqual(broken, [])
+        self.assertIn("allocated", page.evaluate("document.querySelector('#line-1-156').textContent"))
+
+    def test_few_fixes_are_open_and_one_button_opens_all(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        state = "[...document.querySelectorAll('.fixes details')].map(d => d.open)"
+        folds = page.evaluate(state)
+        self.assertEqual(folds, [True, True] + [False] * (len(folds) - 2))
+        page.click(*page.centre("nav button"))
+        self.assertEqual(set(page.evaluate(state)), {True})
+        page.click(*page.centre("nav button"))
+        self.assertEqual(set(page.evaluate(state)), {False})
+
+    def test_savings_cost_and_confidence_are_columns(self):
+        page = self.open(self.report_on(STORIES / "fragmentation.log"), **WIDE)
+        for column in ("saves", "cost", "sure"):
+            ends = page.evaluate(f"[...document.querySelectorAll('.fixes .{column}')].filter(e => e.textContent)"
+                                 ".map(e => Math.round(e.getBoundingClientRect().right))")
+            self.assertEqual(len(set(ends)), 1, column)
 
     def test_a_healthy_log_has_a_page_too(self):
         page = self.open(self.report_on(f"step {i} allocated {9 + (i > 2)}.00 GiB\n" for i in range(60)))
@@ -117,18 +181,72 @@ class Contents(InABrowser):
     def test_of_many_ranks_the_failed_one_is_first_and_the_others_are_behind(self):
         path = self.report_on(many_ranks())
         page = self.open(path)
-        self.assertEqual(page.evaluate("document.querySelector('#ranks tbody td').textContent"), "3")
-        self.assertEqual(page.evaluate("document.querySelectorAll('#ranks tbody tr').length"), 64)
-        lines = page.evaluate("JSON.parse(document.getElementById('plots').textContent)[0].lines.map(l => l.faint)")
-        self.assertEqual((lines.count(True), lines.count(False)), (63, 2))
+        self.assertEqual(page.evaluate("document.querySelector('#ranks .tile strong').textContent"), "rank 3")
+        self.assertEqual(page.evaluate("document.querySelectorAll('#ranks .tile').length"), 64)
+        self.assertEqual(page.evaluate("document.querySelectorAll('.plot .faint').length"), 63)
+        self.assertEqual(page.evaluate("document.querySelectorAll('.plot .line').length"), 2)
         self.assertLess(path.stat().st_size, 400 * 1024)
         self.assert_quiet(page)
+
+    def test_a_series_has_one_colour_in_all_pictures(self):
+        page = self.open(self.report_on(STORIES / "gpu_two_devices.csv"))
+        stroke = "e => getComputedStyle(e).stroke"
+        lines = page.evaluate(f"Object.fromEntries([...document.querySelectorAll('.plot .line')]"
+                              f".map(e => [e.dataset.name, ({stroke})(e)]))")
+        sparks = page.evaluate(f"Object.fromEntries([...document.querySelectorAll('#memory tbody tr')]"
+                               f".map(e => [e.cells[0].textContent, ({stroke})(e.querySelector('.spark path'))]))")
+        self.assertEqual(lines, sparks)
+        self.assertEqual(len(set(lines.values())), 2)
 
     def test_the_account_balances(self):
         page = self.open(self.report_on(STORIES / "fragmentation.log"))
         rows = page.evaluate("[...document.querySelectorAll('#account tr')].slice(1)"
-                             ".map(r => Math.round(100 * r.children[2].textContent))")
+                             ".map(r => Math.round(100 * r.children[1].textContent))")
         self.assertEqual(sum(rows[:-1]), rows[-1])
+
+    def test_small_parts_of_the_account_are_in_sight(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        widths = page.evaluate("[...document.querySelectorAll('.bar g rect')].map(r => r.getBoundingClientRect().width)")
+        self.assertGreater(min(widths), 3)
+        self.assertIn("<1%", page.evaluate("document.querySelector('#account table').textContent"))
+        self.assertNotRegex(page.evaluate("document.querySelector('#account table').textContent"), r"\b0%")
+
+    def test_the_report_is_copied_as_markdown(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        page.click(*page.centre(".top button"))
+        self.assertTrue(page.evaluate("window.copied").startswith("## OUT OF MEMORY"))
+        page.click(*page.centre(".first-fix .command button"))
+        self.assertEqual(page.evaluate("window.copied"),
+                         page.evaluate("document.querySelector('.first-fix .command code').textContent"))
+
+
+class Looks(InABrowser):
+    """Every sample in a wide window and on a phone, in light and dark."""
+
+    def each_look(self):
+        logs = [(sample, STORIES / sample) for sample in SAMPLES] + [("many ranks", many_ranks())]
+        for name, log in logs:
+            path = self.report_on(log).rename(self.folder / "page.html")
+            for size in (WIDE, PHONE):
+                for dark in (False, True):
+                    page = self.open(path, dark=dark, **size)
+                    with self.subTest(sample=name, width=size["width"], dark=dark):
+                        yield page
+
+    def test_nothing_is_clipped_covered_empty_or_too_faint(self):
+        faults = (HERE / "geometry.js").read_text()
+        for page in self.each_look():
+            self.assertEqual(page.evaluate(faults), [])
+            page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+            self.assertEqual(page.evaluate(faults), [])
+
+    def test_axe_finds_no_fault(self):
+        axe = (npm_tools.install(HERE) / "axe-core" / "axe.min.js").read_text()
+        for page in self.each_look():
+            page.evaluate(axe + ";0")
+            violations = page.evaluate("axe.run().then(r => r.violations.map(v => [v.id, v.nodes.map(n => n.html)]))")
+            self.assertEqual(violations, [])
 
 
 class Safety(InABrowser):
@@ -137,7 +255,7 @@ class Safety(InABrowser):
         self.assertEqual(page.evaluate("String(window.pwned)"), "undefined")
         acting = "document.querySelectorAll('img, iframe, object, embed, link, base, form').length"
         self.assertEqual(page.evaluate(acting), 0)
-        self.assertLessEqual(page.evaluate("document.scripts.length"), 3)
+        self.assertEqual(page.evaluate("document.scripts.length"), 1)
         self.assertEqual(page.evaluate("document.querySelectorAll('[onerror], [onload]').length"), 0)
         self.assertTrue(page.evaluate("document.body.innerText.includes('<img src=x onerror=window.pwned=2>')"))
         self.assert_quiet(page)
@@ -160,10 +278,23 @@ class WithoutHelp(InABrowser):
     SIZE = "document.querySelector('.chart svg').getBoundingClientRect().height"
 
     def test_without_scripts_the_chart_is_there(self):
-        page = self.open(self.report_on(STORIES / "leak.log"), scripts=False)
-        self.assertGreater(page.evaluate(self.SIZE), 200)
-        self.assertEqual(page.evaluate("document.querySelectorAll('.uplot, .copy').length"), 0)
-        self.assert_quiet(page)
+        path = self.report_on(STORIES / "leak.log")
+        for size in (WIDE, PHONE):
+            page = self.open(path, scripts=False, **size)
+            self.assertGreater(page.evaluate(self.SIZE), 200)
+            self.assertEqual(page.evaluate("document.querySelectorAll('.live, button').length"), 0)
+            self.assertFalse(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+            self.assert_quiet(page)
+
+    def test_scripts_take_nothing_from_the_chart(self):
+        path = self.report_on(STORIES / "leak.log")
+        parts = "[...document.querySelectorAll('.plot path:not(.cursor, .grid), .plot text:not(.ticks text)')].length"
+        words = "[...document.querySelectorAll('.plot text:not(.ticks text)')].map(e => e.textContent)"
+        still, live = (self.open(path, scripts=scripts, **WIDE) for scripts in (False, True))
+        self.assertEqual(still.evaluate(parts), live.evaluate(parts))
+        self.assertEqual(still.evaluate(words), live.evaluate(words))
+        for text in ("GPU memory (GiB)", "step", "allocated", "capacity", "requested"):
+            self.assertIn(text, still.evaluate(words))
 
     def test_under_the_policy_of_jenkins_attributes_carry_the_chart(self):
         class Handler(http.server.SimpleHTTPRequestHandler):
@@ -184,18 +315,19 @@ class WithoutHelp(InABrowser):
         self.assertGreater(page.evaluate(self.SIZE), 200)
         self.assertEqual(page.evaluate("getComputedStyle(document.querySelector('.chart path.c0')).stroke"),
                          "rgb(0, 114, 178)")
-        self.assertEqual(page.evaluate("document.querySelectorAll('.uplot').length"), 0)
-        self.assert_in_first_view(page, ".verdict h1")
+        self.assertEqual(page.evaluate("document.querySelectorAll('.live').length"), 0)
+        self.assert_in_first_view(page, "#verdict h1")
 
-    def test_on_paper_everything_is_unfolded(self):
-        page = self.open(self.report_on(STORIES / "leak.log"))
+    def test_two_sheets_of_paper(self):
+        for sample in SAMPLES:
+            page = self.open(self.report_on(STORIES / sample))
+            self.assertLessEqual(page.paper_pages(), 2, sample)
         page.call("Emulation.setEmulatedMedia", media="print")
-        self.assertGreater(page.evaluate(self.SIZE), 200)
-        self.assertEqual(page.evaluate("document.querySelectorAll('details:not([open])').length > 0"), True)
-        hidden = ("[...document.querySelectorAll('details:not([open]) > :not(summary)')]"
-                  ".filter(e => e.getBoundingClientRect().height === 0 && e.textContent.trim()).length")
-        self.assertEqual(page.evaluate(hidden), 0)
-        self.assertEqual(page.evaluate("getComputedStyle(document.querySelector('.copy')).display"), "none")
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('nav, button')]"
+                                       ".filter(e => e.checkVisibility()).length"), 0)
+        shown = page.evaluate("[...document.querySelectorAll('.fixes li')]"
+                              ".map(li => li.querySelector('pre')?.checkVisibility() ?? null)")
+        self.assertNotIn(True, shown[1:])
 
     def test_dark_where_the_reader_likes_it(self):
         path = self.report_on(STORIES / "leak.log")
@@ -205,41 +337,97 @@ class WithoutHelp(InABrowser):
 
 
 class Charts(InABrowser):
+    TICKS = "[...document.querySelectorAll('.ticks text[text-anchor=middle]')].map(e => Number(e.textContent))"
+    TIP = "(e => e.hidden ? '' : [...e.children].map(p => p.textContent).join('; '))(document.querySelector('.tip'))"
+
     def setUp(self):
         super().setUp()
-        self.page = self.open(self.report_on(STORIES / "fragmentation.log"))
-        if not self.page.evaluate("typeof uPlot === 'function'"):
-            self.skipTest("the program was built without OOMDOCTOR_PAGE_ZOOM")
+        self.page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        self.left, self.top, self.width, self.height = self.page.evaluate(
+            "(r => [r.left, r.top, r.width, r.height])(document.querySelector('.area').getBoundingClientRect())")
 
-    def legend(self):
-        return self.page.evaluate("[...document.querySelectorAll('.u-legend .u-series:not(.quiet) th')]"
-                                  ".map(e => e.textContent)")
+    def at(self, x, y=0.5):
+        return self.left + x * self.width, self.top + y * self.height
 
-    def test_every_series_is_in_the_legend_and_can_be_hidden(self):
-        self.assertEqual(self.legend(), ["step", "allocated", "reserved", "fit"])
-        off = "document.querySelectorAll('.u-legend .u-off').length"
-        self.page.evaluate("document.querySelectorAll('.u-legend .u-series th')[1].click()")
-        self.assertEqual(self.page.evaluate(off), 1)
+    def window(self):
+        return [float(v) for v in self.page.evaluate("document.querySelector('.area').getAttribute('viewBox')").split()]
 
-    def test_dragging_zooms(self):
-        box = self.page.evaluate("(() => { const e = document.querySelector('.u-over');"
-                                 "e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"
-                                 "return [r.left, r.top, r.width, r.height]; })()")
-        ticks = "[...document.querySelectorAll('.u-legend .u-value')].map(e => e.textContent)"
-        left, top, width, height = box
+    def can_reset(self):
+        return self.page.evaluate("document.querySelector('.chart-tools button').checkVisibility({visibilityProperty: true})")
 
-        def mouse(kind, share, **more):
-            self.page.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, **more)
+    def test_the_tooltip_says_values_step_and_line(self):
+        self.page.mouse("Moved", *self.at(0.001))
+        tip = self.page.evaluate(self.TIP)
+        self.assertEqual(tip, "step 10; allocated: 19.55 GiB (line 32); reserved: 20.75 GiB (line 32)")
+        box = self.page.evaluate("(r => [r.left, r.right])(document.querySelector('.tip').getBoundingClientRect())")
+        self.assertGreater(box[0], self.at(0.001)[0])
+        self.assertLess(box[0], self.at(0.1)[0])  # at the cursor
+        self.page.mouse("Moved", *self.at(0.5))
+        self.assertRegex(self.page.evaluate(self.TIP), r"^step 6\d0; allocated: 4\d\.\d+ GiB; reserved: ")
+        self.page.mouse("Moved", *self.at(0.979))
+        self.assertIn("OOM (line 186)", self.page.evaluate(self.TIP))
+        self.page.mouse("Moved", 5, 5)
+        self.assertEqual(self.page.evaluate(self.TIP), "")
 
-        def step_at(share):
-            mouse("mouseMoved", share)
-            return float(self.page.evaluate(ticks)[0] or "nan")
+    def test_dragging_zooms_and_a_button_shows_all_again(self):
+        whole = self.window()
+        self.assertFalse(self.can_reset())
+        self.page.drag(self.at(0.5), self.at(0.6))
+        left, top, width, height = self.window()
+        self.assertAlmostEqual(left, 0.5 * whole[2], delta=0.01 * whole[2])
+        self.assertAlmostEqual(width, 0.1 * whole[2], delta=0.01 * whole[2])
+        self.assertLess(height, 0.3 * whole[3])  # the values are as large as the window
+        ticks = self.page.evaluate(self.TICKS)
+        self.assertGreaterEqual(len(ticks), 3)
+        self.assertTrue(all(10 + left <= tick <= 10 + left + width for tick in ticks), ticks)
+        self.assertEqual(self.page.evaluate((HERE / "geometry.js").read_text()), [])
+        self.assertTrue(self.can_reset())
+        self.page.click(*self.page.centre(".chart-tools button"))
+        self.assertEqual(self.window(), whole)
 
-        before = step_at(0.05)
-        mouse("mousePressed", 0.5, button="left", clickCount=1)
-        mouse("mouseMoved", 0.8, button="left", buttons=1)
-        mouse("mouseReleased", 0.8, button="left", clickCount=1)
-        self.assertGreater(step_at(0.05), before + 10)
+    def test_a_double_click_and_escape_show_all_again(self):
+        whole = self.window()
+        self.page.drag(self.at(0.2), self.at(0.4))
+        self.page.click(*self.at(0.5), count=2)
+        self.assertEqual(self.window(), whole)
+        self.page.drag(self.at(0.2), self.at(0.4))
+        self.page.evaluate("document.querySelector('.chart').focus()")
+        for key in ("ArrowRight", "Escape"):
+            before = self.window()
+            self.page.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+            self.assertNotEqual(self.window(), before)
+        self.assertEqual(self.window(), whole)
+
+    def test_dragging_with_shift_pans(self):
+        whole, shift = self.window(), 8
+        self.page.drag(self.at(0.4), self.at(0.6))
+        before = self.window()
+        self.page.drag(self.at(0.2), self.at(0.7), modifiers=shift)
+        after = self.window()
+        self.assertAlmostEqual(after[2], before[2], delta=1e-6 * whole[2])
+        self.assertAlmostEqual(after[0], before[0] - 0.5 * before[2], delta=0.02 * before[2])
+        for _ in range(4):
+            self.page.drag(self.at(0.1), self.at(0.9), modifiers=shift)
+        self.assertEqual(self.window()[0], 0)  # not beyond the run
+
+    def test_a_click_zooms_nowhere(self):
+        whole = self.window()
+        self.page.click(*self.at(0.5))
+        self.assertEqual(self.window(), whole)
+
+    def test_the_refused_request_is_on_top_of_the_last_value(self):
+        d = self.page.evaluate("document.querySelector('.request').getAttribute('d')")
+        x, start, end = (float(number) for number in d[1:].replace("V", " ").split())
+        last = self.page.evaluate("[...document.querySelectorAll('.line')].at(-1).getAttribute('d').split('L').at(-1)")
+        self.assertAlmostEqual(start, float(last.split()[1]), delta=0.01)
+        self.assertAlmostEqual(end - start, 192 / 1024, delta=0.01)
+        self.assertEqual(x, 1230)  # counted from the first step, 10
+
+    def test_a_forecast_is_shaded_until_the_run_is_dead(self):
+        growing = (f"step {i} allocated {10 + i / 20:.2f} GiB\n" for i in range(0, 200))
+        page = self.open(self.report_on(["GPU 0 has a total capacity of 24.00 GiB\n", *growing]), **WIDE)
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('.plot .interval').length"), 0)
+        self.assert_quiet(page)
 
 
 class Bounds(InABrowser):
@@ -251,8 +439,8 @@ class Bounds(InABrowser):
         path = self.report_on(a_million_values())
         self.assertLess(path.stat().st_size, 200 * 1024)
         page = self.open(path)
-        highest = page.evaluate("Math.max(...JSON.parse(document.getElementById('plots').textContent)[0]"
-                                ".lines.map(l => Math.max(...l.y)))")
+        highest = page.evaluate("Math.max(...[...document.querySelectorAll('.line')].flatMap(e => "
+                                "e.getAttribute('d').slice(1).split('L').map(p => Number(p.split(' ')[1]))))")
         self.assertGreater(highest, 50)  # the one peak of all values
         paints = [(self.first_paint(usual), self.first_paint(path)) for _ in range(5)]
         few, many = (min(times) for times in zip(*paints))

@@ -1,163 +1,317 @@
-// What scripts add to a page that is complete without them: buttons that copy a setting, and charts to zoom into. Text
-// that comes from the log is only ever set as text.
+// What the script adds to a page that is complete without it: buttons that copy, one that unfolds everything, and charts
+// to zoom into. Text that comes from the log is only ever set as text.
 "use strict";
 (() => {
-  const plots = JSON.parse(document.getElementById("plots").textContent);
-  const named = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  // --- Buttons ------------------------------------------------------------------------------------------------------
 
-  for (const pre of document.querySelectorAll(".setting pre")) {
-    const button = document.createElement("button");
-    button.className = "copy";
-    button.type = "button";
-    button.textContent = "Copy";
-    button.addEventListener("click", async () => {
-      try {
-        await navigator.clipboard.writeText(pre.textContent);
-        button.textContent = "Copied";
-      } catch {
-        getSelection().selectAllChildren(pre);  // no clipboard here: one key is left to press
-        button.textContent = "Selected";
-      }
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  function button(text, act) {
+    const element = document.createElement("button");
+    element.type = "button";
+    element.textContent = text;
+    element.addEventListener("click", () => act(element));
+    return element;
+  }
+
+  // A page from a file or without TLS may have no clipboard; the browser's own copy command works there, too.
+  async function copy(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done;
+    }
+  }
+
+  function copyButton(text, content) {
+    return button(text, async (element) => {
+      element.textContent = await copy(content()) ? "Copied" : "Not copied";
+      setTimeout(() => { element.textContent = text; }, 1500);
     });
-    pre.after(button);
   }
 
-  if (typeof uPlot !== "function") return;
-
-  const short = (value) => String(Math.round(value * 1e4) / 1e4);
-
-  // A line of one colour across the picture, with its words.
-  function stroke(u, colour, dash, x0, y0, x1, y1) {
-    u.ctx.strokeStyle = colour;
-    u.ctx.lineWidth = 1.5 * devicePixelRatio;
-    u.ctx.setLineDash(dash.map((d) => d * devicePixelRatio));
-    u.ctx.beginPath();
-    u.ctx.moveTo(x0, y0);
-    u.ctx.lineTo(x1, y1);
-    u.ctx.stroke();
-    u.ctx.setLineDash([]);
+  for (const command of document.querySelectorAll(".command")) {
+    const code = command.querySelector("code");
+    command.querySelector(".command-head").append(copyButton("Copy", () => code.textContent));
   }
-  function write(u, colour, text, x, y) {
-    const gap = 6 * devicePixelRatio, left = x > u.bbox.left + u.bbox.width / 2;
-    u.ctx.fillStyle = colour;
-    u.ctx.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
-    u.ctx.textAlign = left ? "right" : "left";
-    u.ctx.textBaseline = "alphabetic";
-    u.ctx.fillText(text, x + (left ? -gap : gap), y);
-  }
+  const markdown = document.getElementById("markdown");
+  document.querySelector(".top").append(copyButton("Copy as Markdown", () => markdown.content.textContent));
 
-  // Draws inside of the axes only.
-  function inside(u, draw) {
-    const { left, top, width, height } = u.bbox;
-    u.ctx.save();
-    u.ctx.beginPath();
-    u.ctx.rect(left, top, width, height);
-    u.ctx.clip();
-    draw(left, top, width, height, devicePixelRatio);
-    u.ctx.restore();
+  const folds = [...document.querySelectorAll("details")];
+  if (folds.length > 0)
+    document.querySelector("nav").append(button("Expand all", (element) => {
+      const open = folds.some((fold) => !fold.open);
+      for (const fold of folds) fold.open = open;
+      element.textContent = open ? "Collapse all" : "Expand all";
+    }));
+
+  // --- Charts -------------------------------------------------------------------------------------------------------
+
+  const number = (value) => String(Number(value.toPrecision(7)));
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+
+  function svg(name, attributes, text) {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    if (text !== undefined) element.textContent = text;
+    return element;
   }
 
-  // Capacity, the forecast's interval on it, failures and onsets, as in the static picture.
-  const drawMarks = (u, plot) => inside(u, (left, top, width, height, ratio) => {
-    if (plot.capacity) {
-      const y = u.valToPos(plot.capacity.value, "y", true);
-      stroke(u, named("bad"), [], left, y, left + width, y);
-      write(u, named("bad"), plot.capacity.text, left, y - 6 * ratio);
-      if (plot.forecast) {
-        const at = (step) => u.valToPos(step, "x", true), low = at(plot.forecast.low), high = at(plot.forecast.high);
-        stroke(u, named("ink"), [], low, y, high, y);
-        for (const x of [low, high]) stroke(u, named("ink"), [], x, y - 5 * ratio, x, y + 5 * ratio);
-        u.ctx.fillStyle = named("ink");
-        u.ctx.beginPath();
-        u.ctx.arc(at(plot.forecast.step), y, 4 * ratio, 0, 7);
-        u.ctx.fill();
+  // Multiples of 1, 2 or 5 times a power of ten, about `count` of them.
+  function ticks(from, to, count, least) {
+    const raw = (to - from) / count, power = 10 ** Math.floor(Math.log10(raw));
+    const step = Math.max(least, power * ([1, 2, 5].find((factor) => factor * power >= raw * 0.999) ?? 10));
+    const first = Math.ceil(from / step - 1e-9), all = [];
+    for (let k = first; k * step <= to + 1e-9 * step && all.length <= 2 * count; ++k) all.push(k * step);
+    return all;
+  }
+
+  // Moves boxes apart that would overlap: down from the top, and up again from the end. As spread() in html_chart.cc.
+  function spread(boxes, end) {
+    boxes.sort((a, b) => a.y - b.y);
+    const gap = (i) => (boxes[i].height + boxes[i - 1].height) / 2;
+    for (let i = 1; i < boxes.length; ++i) boxes[i].y = Math.max(boxes[i].y, boxes[i - 1].y + gap(i));
+    if (boxes.length > 0) boxes.at(-1).y = Math.min(boxes.at(-1).y, end - boxes.at(-1).height / 2);
+    for (let i = boxes.length - 1; i > 0; --i) boxes[i - 1].y = Math.min(boxes[i - 1].y, boxes[i].y - gap(i));
+  }
+
+  // The index of the point whose x is nearest.
+  function nearest(points, x) {
+    let low = 0, high = points.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (points[middle][0] < x) low = middle + 1; else high = middle;
+    }
+    return low > 0 && x - points[low - 1][0] < points[low][0] - x ? low - 1 : low;
+  }
+
+  class Chart {
+    constructor(figure) {
+      this.figure = figure;
+      this.plot = figure.querySelector(".plot");
+      this.area = figure.querySelector(".area");
+      const data = this.plot.dataset;
+      this.full = { left: +data.left, right: +data.right, bottom: +data.bottom, top: +data.top };
+      this.margins = data.margins.split(" ").map(Number);
+      this.wholeSteps = data.xUnit !== "second";
+      this.lines = [...this.plot.querySelectorAll(".line")].map((path) => ({
+        ...path.dataset,
+        points: path.getAttribute("d").slice(1).split("L").map((pair) => {
+          const [x, y] = pair.split(" ").map(Number);
+          return [x + this.full.left, y];
+        }),
+      }));
+      this.failures = [...this.plot.querySelectorAll(".failure")].map((path) => (
+        { x: parseFloat(path.getAttribute("d").slice(1)) + this.full.left, place: path.dataset.place }));
+      this.addTools();
+      this.listen();
+      figure.classList.add("live");
+      this.window = { ...this.full };
+      new ResizeObserver(() => this.draw()).observe(figure);
+      this.draw();
+    }
+
+    addTools() {
+      const tools = document.createElement("div"), hint = document.createElement("span");
+      tools.className = "chart-tools";
+      hint.textContent = "Drag to zoom, Shift-drag to pan";
+      this.reset = button("Reset zoom", () => this.show(this.full.left, this.full.right));
+      tools.append(hint, this.reset);
+      this.tip = document.createElement("div");
+      this.tip.className = "tip";
+      this.tip.hidden = true;
+      this.plot.after(tools);
+      this.figure.append(this.tip);
+      this.cursor = svg("path", { class: "cursor", visibility: "hidden" });
+      this.selection = svg("rect", { class: "selection", visibility: "hidden" });
+      this.plot.append(this.cursor, this.selection);
+    }
+
+    // --- From values to places and back
+
+    x(value) { return this.box.left + (value - this.window.left) / (this.window.right - this.window.left) * this.box.width; }
+    y(value) { return this.box.top + (this.window.top - value) / (this.window.top - this.window.bottom) * this.box.height; }
+    valueAt(x) { return this.window.left + (x - this.box.left) / this.box.width * (this.window.right - this.window.left); }
+    isZoomed() { return this.window.left > this.full.left || this.window.right < this.full.right; }
+
+    // Shows this range of x, and of y what the lines have there.
+    show(left, right) {
+      const width = Math.min(right - left, this.full.right - this.full.left);
+      left = clamp(left, this.full.left, this.full.right - width);
+      this.window = { ...this.full, left, right: left + width };
+      const values = this.isZoomed() ? this.lines.flatMap(({ points }) => {
+        const from = Math.max(0, points.findIndex(([x]) => x >= left) - 1), behind = points.findIndex(([x]) => x > left + width);
+        return points.slice(from, behind < 0 ? undefined : behind + 1).map(([, y]) => y);
+      }) : [];
+      if (values.length > 0) {
+        const low = Math.min(...values), high = Math.max(...values), pad = Math.max(0.1 * (high - low), 1e-3 * Math.abs(high));
+        this.window.bottom = Math.max(this.full.bottom, low - pad);
+        this.window.top = Math.min(this.full.top, high + pad);
+      }
+      this.draw();
+    }
+
+    // --- Drawing: the area shows the window by its viewBox, texts are placed around it
+
+    draw() {
+      const [top, right, bottom, left] = this.margins, full = this.figure.clientWidth;
+      if (full === 0) return;
+      const tall = clamp(Math.round(full * 0.6), 280, 480), { window: seen } = this;
+      const rows = ticks(seen.bottom, seen.top, Math.max(3, tall / 60), 0);
+      const widest = Math.max(...rows.map((row) => number(row).length));
+      this.box = { left: Math.max(left, 14 + 6.9 * widest), top, height: tall - top - bottom };
+      this.box.width = Math.max(full - right - this.box.left, 1);
+      this.plot.setAttribute("viewBox", `0 0 ${full} ${tall}`);
+      for (const [name, value] of [["x", this.box.left], ["y", top], ["width", this.box.width], ["height", this.box.height]])
+        this.area.setAttribute(name, value);
+      this.area.setAttribute("viewBox", [seen.left - this.full.left, -seen.top, seen.right - seen.left,
+                                         seen.top - seen.bottom].join(" "));
+      this.drawTicks(rows);
+      this.placeNames();
+      this.placeEndLabels();
+      this.reset.style.visibility = this.isZoomed() ? "visible" : "hidden";
+    }
+
+    drawTicks(rows) {
+      const { left, top, width, height } = this.box, end = left + width, low = top + height, parts = [];
+      for (const row of rows)
+        parts.push(svg("path", { class: "grid", d: `M${left} ${this.y(row)}H${end}` }),
+                   svg("text", { x: left - 8, y: this.y(row) + 4, "text-anchor": "end" }, number(row)));
+      for (const step of ticks(this.window.left, this.window.right, Math.max(2, width / 80), this.wholeSteps ? 1 : 0))
+        parts.push(svg("path", { class: "grid", d: `M${this.x(step)} ${low}v5` }),
+                   svg("text", { x: this.x(step), y: low + 18, "text-anchor": "middle" }, number(step)));
+      this.plot.querySelector(".ticks").replaceChildren(...parts);
+      const title = this.plot.querySelector(".x-title");
+      title.setAttribute("x", end);
+      title.setAttribute("y", low + 38);
+    }
+
+    // Names of stages and marks, where they are in sight and have room.
+    placeNames() {
+      const { left, top, width, height } = this.box, end = left + width;
+      const place = (text, x, y, visible) => {
+        text.setAttribute("x", x);
+        text.setAttribute("y", y);
+        text.setAttribute("visibility", visible ? "visible" : "hidden");
+      };
+      for (const text of this.plot.querySelectorAll(".stage")) {
+        const from = Math.max(this.x(+text.dataset.left), left), to = Math.min(this.x(+text.dataset.right), end);
+        place(text, (from + to) / 2, top + 12, text.getComputedTextLength() + 8 < to - from);
+      }
+      for (const text of this.plot.querySelectorAll(".name")) {
+        const x = this.x(+text.dataset.x), before = x > left + width / 2;
+        text.setAttribute("text-anchor", before ? "end" : "start");
+        place(text, x + (before ? -6 : 6), top + height - 8 - 16 * text.dataset.row, x >= left && x <= end);
       }
     }
-    let row = 0;
-    plot.marks.forEach((mark) => {
-      const x = u.valToPos(mark.x, "x", true), colour = named(mark.failure ? "bad" : "muted");
-      stroke(u, colour, mark.failure ? [] : [2, 3], x, top, x, top + height);
-      if (mark.text) write(u, colour, mark.text, x, top + height - (8 + 15 * row++) * ratio);
-    });
-  });
 
-  // Stages that are not work, behind everything else; named where the name has room.
-  const drawStages = (u, plot) => inside(u, (left, top, width, height, ratio) => {
-    u.ctx.font = 12 * ratio + "px system-ui, sans-serif";
-    u.ctx.textAlign = "center";
-    for (const stage of plot.bands || []) {
-      const from = u.valToPos(stage.left, "x", true), to = Math.max(u.valToPos(stage.right, "x", true), from + ratio);
-      u.ctx.fillStyle = named("faint") + "22";
-      u.ctx.fillRect(from, top, to - from, height);
-      u.ctx.fillStyle = named("muted");
-      if (u.ctx.measureText(stage.name).width + 8 * ratio < to - from)
-        u.ctx.fillText(stage.name, (from + to) / 2, top + height / 2);
+    placeEndLabels() {
+      const { top, height } = this.box, end = this.box.left + this.box.width, boxes = [];
+      for (const label of this.plot.querySelectorAll("[data-value]")) {
+        let value = +label.dataset.value;
+        const line = this.lines[label.dataset.line];
+        if (line) value = line.points[line.points.findLastIndex(([x]) => x <= this.window.right)]?.[1] ?? NaN;
+        const seen = value >= this.window.bottom && value <= this.window.top;
+        label.setAttribute("visibility", seen ? "visible" : "hidden");
+        if (seen) boxes.push({ label, y: this.y(value), height: +label.dataset.height });
+      }
+      spread(boxes, top + height);
+      for (const { label, y } of boxes) label.setAttribute("transform", `translate(${end + 8} ${y})`);
     }
-  });
 
-  function optionsFor(plot, width) {
-    const value = (u, v) => v == null ? "" : short(v) + " " + plot.unit;
-    const axis = { stroke: named("muted"), font: "12px system-ui, sans-serif", values: (u, ticks) => ticks.map(short),
-                   grid: { stroke: named("rule"), width: 1 }, ticks: { stroke: named("rule"), width: 1 } };
-    const steps = [];
-    for (let power = -4; power < 13; ++power) for (const digit of [1, 2, 5]) steps.push(Number(digit + "e" + power));
-    const series = [{ label: plot.xName, value: (u, v) => v == null ? "" : short(v) }];
-    for (const line of plot.lines)
-      series.push({ label: line.name, value, stroke: named(line.faint ? "faint" : "c" + line.colour),
-                    width: line.faint ? 1 : 2, alpha: line.faint ? 0.5 : 1, class: line.faint ? "quiet" : null,
-                    points: { show: line.faint ? false : undefined } });
-    const bands = [];
-    if (plot.curve) {
-      const first = series.length;
-      series.push({ label: "fit", value, stroke: named("ink"), width: 1.2, dash: [5, 4], points: { show: false } });
-      for (const label of ["high", "low"]) series.push({ label, class: "quiet", points: { show: false } });
-      const colour = named("c" + plot.lines[plot.lines.length - 1].colour);
-      bands.push({ series: [first + 1, first + 2], fill: colour + "2e" });
+    // --- The mouse, a finger, and keys
+
+    listen() {
+      const at = (event) => {
+        const { left, top } = this.plot.getBoundingClientRect();
+        return [clamp(event.clientX - left, this.box.left, this.box.left + this.box.width), event.clientY - top];
+      };
+      this.plot.addEventListener("pointerdown", (event) => {
+        if (event.button !== 0) return;
+        this.plot.setPointerCapture(event.pointerId);
+        this.drag = { from: at(event)[0], pan: event.shiftKey, window: { ...this.window } };
+        this.plot.classList.toggle("panning", event.shiftKey);
+        event.preventDefault();
+      });
+      this.plot.addEventListener("pointermove", (event) => this.drag ? this.dragTo(at(event)[0]) : this.point(...at(event)));
+      this.plot.addEventListener("pointerup", (event) => this.drop(at(event)[0]));
+      this.plot.addEventListener("pointercancel", () => this.drop(NaN));
+      this.plot.addEventListener("pointerleave", () => this.hideTip());
+      this.plot.addEventListener("dblclick", () => this.show(this.full.left, this.full.right));
+      this.figure.addEventListener("keydown", (event) => {
+        const { left, right } = this.window, part = (right - left) / 4;
+        const moves = { "+": [left + part, right - part], "-": [left - 2 * part, right + 2 * part],
+                        ArrowLeft: [left - part, right - part], ArrowRight: [left + part, right + part],
+                        Escape: [this.full.left, this.full.right] };
+        if (event.target !== this.figure || !moves[event.key]) return;
+        this.show(...moves[event.key]);
+        event.preventDefault();
+      });
     }
-    return {
-      width, height: Math.max(240, Math.min(340, width * 0.5)), series, bands,
-      scales: {
-        x: { time: false, range: (u, min, max) => {
-          const steps = u.data[0];  // uPlot asks with their range when all is to be seen
-          u.zoomed = min > steps[0] || max < steps[steps.length - 1];
-          return u.zoomed ? [min, max] : [plot.left, plot.right];
-        } },
-        y: { range: (u, min, max) => {
-          if (!u.zoomed || min == null) return [plot.bottom, plot.top];
-          const pad = Math.max(0.08 * (max - min), 1e-3 * Math.abs(max));
-          return [min - pad, max + pad];
-        } },
-      },
-      axes: [{ ...axis, space: 90, incrs: steps.filter((s) => s >= 1 || plot.xName === "second"), grid: { show: false } },
-             { ...axis, space: 48, size: 56, incrs: steps, label: plot.unit, labelSize: 18, labelFont: axis.font }],
-      cursor: { drag: { x: true, y: false }, points: { size: 7 } },
-      hooks: { drawClear: [(u) => drawStages(u, plot)], draw: [(u) => drawMarks(u, plot)] },
-    };
+
+    dragTo(x) {
+      const { from, pan, window: before } = this.drag;
+      this.hideTip();
+      if (pan) {
+        const moved = (from - x) / this.box.width * (before.right - before.left);
+        this.show(before.left + moved, before.right + moved);
+        return;
+      }
+      for (const [name, value] of [["x", Math.min(from, x)], ["width", Math.abs(x - from)], ["y", this.box.top],
+                                   ["height", this.box.height], ["visibility", "visible"]])
+        this.selection.setAttribute(name, value);
+    }
+
+    drop(x) {
+      if (!this.drag) return;
+      const { from, pan } = this.drag, least = 6;  // px: less is a click
+      this.drag = undefined;
+      this.selection.setAttribute("visibility", "hidden");
+      this.plot.classList.remove("panning");
+      if (!pan && Math.abs(x - from) >= least) this.show(this.valueAt(Math.min(from, x)), this.valueAt(Math.max(from, x)));
+    }
+
+    hideTip() {
+      this.tip.hidden = true;
+      this.cursor.setAttribute("visibility", "hidden");
+    }
+
+    // The values at the step nearest to the cursor, and the lines of the log that print the first and the last of them.
+    point(x, y) {
+      const main = this.lines.at(-1).points, step = main[nearest(main, this.valueAt(x))][0], { xUnit, unit } = this.plot.dataset;
+      const rows = [this.tipRow(`${xUnit} ${number(step)}`)];
+      for (const line of [...this.lines].reverse()) {
+        const index = nearest(line.points, step), place = index === 0 ? line.first : index === line.points.length - 1 ? line.last : "";
+        rows.push(this.tipRow(`${line.name}: ${number(Number(line.points[index][1].toFixed(3)))} ${unit}${place && ` (${place})`}`,
+                              line.colour));
+      }
+      for (const failure of this.failures)
+        if (Math.abs(this.x(failure.x) - x) < 8) rows.push(this.tipRow(`OOM (${failure.place})`));
+      this.tip.replaceChildren(...rows);
+      this.tip.hidden = false;
+      const { offsetWidth: wide, offsetHeight: tall } = this.tip, full = this.figure.clientWidth;
+      this.tip.style.left = `${clamp(x + (x > full / 2 ? -wide - 14 : 14), 0, full - wide)}px`;
+      this.tip.style.top = `${clamp(y - tall / 2, 0, this.box.top + this.box.height - tall)}px`;
+      this.cursor.setAttribute("d", `M${this.x(step)} ${this.box.top}v${this.box.height}`);
+      this.cursor.setAttribute("visibility", step >= this.window.left && step <= this.window.right ? "visible" : "hidden");
+    }
+
+    tipRow(text, colour) {
+      const row = document.createElement("p");
+      if (colour !== undefined) {
+        const swatch = svg("svg", { width: 10, height: 10, "aria-hidden": "true" });
+        swatch.append(svg("rect", { class: `f${colour}`, width: 10, height: 10 }));
+        row.append(swatch);
+      }
+      row.append(text);
+      return row;
+    }
   }
 
-  function tableOf(plot) {
-    const tables = plot.lines.map((line) => [line.x, line.y]);
-    if (plot.curve) for (const key of ["y", "high", "low"]) tables.push([plot.curve.x, plot.curve[key]]);
-    return uPlot.join(tables, tables.map((table) => table.map(() => 0)));
-  }
-
-  document.querySelectorAll(".chart").forEach((figure, index) => {
-    const plot = plots[index], data = tableOf(plot), still = figure.querySelector("svg");
-    const hint = document.createElement("p");
-    hint.className = "hint";
-    hint.textContent = "Drag to zoom, double-click to see all; click a name to hide its line.";
-    let chart;
-    const draw = () => {
-      if (chart) chart.destroy();
-      chart = new uPlot(optionsFor(plot, figure.clientWidth), data, figure);
-      figure.append(hint);
-    };
-    still.setAttribute("hidden", "");  // kept for the printer
-    draw();
-    new ResizeObserver(() => {
-      if (Math.abs(chart.width - figure.clientWidth) > 1) draw();
-    }).observe(figure);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  });
+  for (const figure of document.querySelectorAll(".chart")) new Chart(figure);
 })();

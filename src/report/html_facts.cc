@@ -1,0 +1,73 @@
+// The page's header: which run this was, as far as the log says.
+#include <algorithm>
+#include <array>
+
+#include "report/html_sections.h"
+#include "report/sink.h"
+#include "report/words.h"
+
+namespace oomdoctor::html {
+namespace {
+
+/// The last value printed of a setting, also of one GPU ("gpu/0"); "" where none was.
+std::string setting_of(const Report& report, std::string_view name) {
+  for (const ReportSetting& setting : report.settings)
+    if (setting.name == name || (setting.name.starts_with(name) && setting.name[name.size()] == '/'))
+      return setting.value;
+  return {};
+}
+
+std::string log_name(const Report& report) {
+  if (report.inputs.empty()) return {};
+  const std::string& path = report.inputs.front().path;
+  const std::string more =
+      report.inputs.size() > 1 ? fmt::format(" and {} more", report.inputs.size() - 1) : std::string();
+  return (path == "-" ? "standard input" : path) + more;
+}
+
+std::string gpu_name(const Report& report, const ReportIncident* incident) {
+  const std::string model = setting_of(report, "gpu");
+  if (incident == nullptr || !incident->device) return model;
+  const std::string name = memory_name(*incident);
+  return model.empty() ? name : name + ", " + model;
+}
+
+std::string framework_name(const Report& report, const ReportIncident* incident) {
+  if (const std::string torch = setting_of(report, "torch"); !torch.empty()) return "PyTorch " + torch;
+  if (incident == nullptr) return {};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names = {{{"pytorch", "PyTorch"},
+                                                                                   {"tensorflow", "TensorFlow"},
+                                                                                   {"jax", "JAX"},
+                                                                                   {"vllm", "vLLM"},
+                                                                                   {"sglang", "SGLang"},
+                                                                                   {"mindspore", "MindSpore"}}};
+  for (const auto& [id, name] : names)
+    if (id == incident->framework) return std::string(name);
+  return incident->framework;
+}
+
+void add_fact(Document& page, std::string_view name, const std::string& value) {
+  if (!value.empty()) page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, html_inline(value));
+}
+
+}  // namespace
+
+const ReportIncident* main_incident(const Report& report) {
+  for (const auto& incident : report.incidents)
+    if (report.verdict.incident == incident.id) return &incident;
+  return report.incidents.empty() ? nullptr : &report.incidents.front();
+}
+
+void add_facts(Document& page, const Content& content) {
+  const Report& report = content.report;
+  const ReportIncident* incident = main_incident(report);
+  page.add("<dl class=\"facts\">");
+  add_fact(page, "Log", log_name(report));
+  if (incident != nullptr) add_fact(page, "Host", incident->host);
+  add_fact(page, "GPU", gpu_name(report, incident));
+  add_fact(page, "Framework", framework_name(report, incident));
+  add_fact(page, "oomdoctor", report.tool_version);
+  page.add("</dl>\n");
+}
+
+}  // namespace oomdoctor::html
