@@ -52,8 +52,7 @@ void add_why(Document& page, const Content& content) {
   if (verdict.headline.find(verdict.cause_title) == std::string::npos)
     page.add("<p><strong>{}</strong></p>\n", with_code(verdict.cause_title));
   const Because& reason = report.causes.front().because.front();
-  const std::string lines = content.citations.links(reason.locations, 4);
-  page.add("<p>{}{}</p>\n", with_code(as_title(reason.text)), lines.empty() ? "" : " (" + lines + ")");
+  page.add("<p>{}</p>\n", cited(as_title(reason.text), content.citations.links(reason.locations, 4)));
 }
 
 /// How probable it is that one of the causes that the fix is for is the one.
@@ -68,22 +67,24 @@ double confidence(const Report& report, const ReportFix& fix) {
 void add_fix_head(Document& page, const Report& report, std::size_t index, std::string_view element) {
   const ReportFix& fix = report.fixes[index];
   const double sure = confidence(report, fix);
-  page.add("<{0} class=\"fix-title\">{1}. {2}</{0}>{3}\n", element, index + 1, with_code(fix.title),
-           fix.if_not_already ? "<span class=\"muted\">if not already set</span>" : "");
+  page.add("<{0} class=\"fix-title\">{1}. {2}</{0}><span class=\"columns\">", element, index + 1,
+           with_code(fix.title));
+  page.add("<span class=\"unless\">{}</span>", fix.if_not_already ? "if not already set" : "");
   page.add("<span class=\"saves\">{}{}</span>", html_inline(saving_words(fix)),
            fix.enough ? fmt::format(" <b>{}</b>", enough_words) : "");
   page.add("<span class=\"cost\">{}</span>", html_inline(cost_words(fix)));
-  page.add("<span class=\"sure\">{}</span>\n", sure > 0 ? percent_text(sure) + " sure" : "");
+  page.add("<span class=\"sure\">{}</span></span>\n", sure > 0 ? percent_text(sure) + " sure" : "");
 }
 
 void add_fix_body(Document& page, const Content& content, const ReportFix& fix) {
-  if (!fix.why.empty()) page.add("<p>{}</p>\n", with_code(fix.why));
+  const std::string lines = content.citations.links(fix.locations, 4);
+  if (!fix.why.empty()) page.add("<p>{}</p>\n", cited(fix.why, lines));
+  if (fix.why.empty() && !lines.empty()) page.add("<p>See {}.</p>\n", lines);
   for (const FixSetting& setting : fix.settings)
     add_command(page, setting.scope + (setting.from.empty() ? "" : " (now " + setting.from + ")"), setting.text);
   if (!fix.verify.empty()) page.add("<p class=\"muted\">Fixed when: {}.</p>\n", with_code(fix.verify));
-  if (!fix.locations.empty())
-    page.add("<p class=\"muted\">Computed from {}{}{}.</p>\n", content.citations.links(fix.locations, 4),
-             fix.saves_formula.empty() ? "" : ": ", html_inline(fix.saves_formula));
+  if (!fix.saves_formula.empty())
+    page.add("<p class=\"muted\">Savings: {}.</p>\n", html_inline(fix.saves_formula));
   if (!fix.not_with.empty())
     page.add("<p class=\"muted\">Not together with <code>{}</code>.</p>\n",
              html_inline(fmt::format("{}", fmt::join(fix.not_with, ", "))));
@@ -104,6 +105,12 @@ void add_other_fixes(Document& page, const Content& content) {
 }
 
 }  // namespace
+
+std::string cited(const std::string& text, const std::string& links) {
+  const bool sentence = text.ends_with('.');
+  const std::string words = with_code(sentence ? text.substr(0, text.size() - 1) : text);
+  return words + (links.empty() ? "" : " (" + links + ")") + (sentence ? "." : "");
+}
 
 std::string with_code(const std::string& text) {
   const std::string escaped = html_inline(text);

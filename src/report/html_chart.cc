@@ -112,11 +112,9 @@ std::vector<EndLabel> end_labels(const Plot& plot) {
     labels.push_back(wrapped(median_end(faint),
                              plural(static_cast<std::int64_t>(faint.size()), "other rank", "other ranks"),
                              look("quiet", grey), -1));
-  if (!plot.fit.empty()) {
-    const ReportCurvePoint& end = plot.fit.back().back();
-    const bool ahead = end.x > plot.lines.back().points.back().x;
-    labels.push_back({end.y, ahead ? "forecast" : "fit", "", look("ink", ink), -1});
-  }
+  // Ahead of the values it needs no label: there it is called forecast.
+  if (!plot.fit.empty() && plot.fit.back().back().x <= plot.lines.back().points.back().x)
+    labels.push_back({plot.fit.back().back().y, "fit", "", look("ink", ink), -1});
   return labels;
 }
 

@@ -16,6 +16,10 @@ bool is_in(const std::vector<const Location*>& all, const Location& at) {
   });
 }
 
+bool is_before(const Location& a, const Location& b) {
+  return a.path != b.path ? a.path < b.path : a.line < b.line;
+}
+
 }  // namespace
 
 Citations::Citations(const Report& report) : report_(report) {
@@ -30,9 +34,8 @@ Citations::Citations(const Report& report) : report_(report) {
   if (report.why_not) add_reasons(*report.why_not);
   for (const auto& fix : report.fixes)
     for (const Location& at : fix.locations) add(at, lines_);
-  std::stable_sort(lines_.begin(), lines_.end(), [](const Location* a, const Location* b) {
-    return a->path != b->path ? a->path < b->path : a->line < b->line;
-  });
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const Location* a, const Location* b) { return is_before(*a, *b); });
 }
 
 /// Only what the report quotes can be shown.
@@ -55,8 +58,9 @@ std::string Citations::link(const Location& at, const std::string& text) const {
   return fmt::format("<a href=\"#{}\">{}</a>", id(at), html_inline(text));
 }
 
-std::string Citations::links(const std::vector<Location>& all, std::size_t most) const {
+std::string Citations::links(std::vector<Location> all, std::size_t most) const {
   if (all.empty()) return {};
+  std::stable_sort(all.begin(), all.end(), is_before);
   const bool one_input = report_.inputs.size() == 1;
   const std::size_t named = std::min(all.size(), most);
   std::string text = !one_input ? "" : all.size() == 1 ? "line " : "lines ";

@@ -13,8 +13,8 @@ class Citations {
   /// Keeps a reference to the report.
   explicit Citations(const Report& report);
 
-  /// "lines 32 and 156" as HTML, at most `most` of them by name; "" for none.
-  std::string links(const std::vector<Location>& all, std::size_t most) const;
+  /// "lines 32 and 156" as HTML, in the order of the log, at most `most` of them by name; "" for none.
+  std::string links(std::vector<Location> all, std::size_t most) const;
   /// ` id="line-1-32"` for the element that shows the line; "" where no mention leads to it.
   std::string anchor(const Location& at) const;
   /// What reasons and fixes cite, in the order of the log, without the lines of failures.

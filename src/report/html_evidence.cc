@@ -62,11 +62,9 @@ void add_failure(Document& page, const Content& content, const ReportIncident& o
 
 void add_list(Document& page, const Content& content, const std::vector<Because>& reasons, std::size_t first,
               std::string_view sign) {
-  for (std::size_t i = first; i < reasons.size(); ++i) {
-    const std::string lines = content.citations.links(reasons[i].locations, 4);
-    page.add("<li class=\"{}\">{}{}</li>\n", sign, with_code(reasons[i].text),
-             lines.empty() ? "" : " (" + lines + ")");
-  }
+  for (std::size_t i = first; i < reasons.size(); ++i)
+    page.add("<li class=\"{}\">{}</li>\n", sign,
+             cited(reasons[i].text, content.citations.links(reasons[i].locations, 4)));
 }
 
 /// `said`: how many of its reasons the verdict has said.

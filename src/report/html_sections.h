@@ -25,6 +25,8 @@ struct Content {
 const ReportIncident* main_incident(const Report& report);
 /// A text of the report, with what stands between backticks as code.
 std::string with_code(const std::string& text);
+/// The same with links to its lines behind it: "Memory grows by 48.00 MiB per step (lines 32 and 156)."
+std::string cited(const std::string& text, const std::string& links);
 /// A command or a line of code with the place that it belongs to, on a line above it; page.js adds a button to copy it.
 void add_command(Document& page, const std::string& place, const std::string& text);
 

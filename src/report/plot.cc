@@ -178,6 +178,7 @@ class Drawing {
     add_request();
     fit_ranges();
     hide_covered_fit();
+    add_forecast_band();
     return std::move(plot_);
   }
 
@@ -352,6 +353,11 @@ class Drawing {
     }
     if (!curve_.empty()) plot_.right = std::max(plot_.right, std::min(curve_.back().x, furthest));
     plot_.right += 0.02 * window;
+  }
+
+  void add_forecast_band() {
+    const double end = plot_.lines.back().points.back().x;
+    if (!plot_.fit.empty() && plot_.fit.back().back().x > end) plot_.bands.push_back({end, plot_.right, "forecast"});
   }
 
   void hide_covered_fit() {

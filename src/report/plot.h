@@ -34,7 +34,7 @@ struct PlotRequest {
   std::string size;  ///< "+1.50 GiB"
 };
 
-/// A stage of the run that is not work.
+/// A stage of the run that is not work, or what is only forecast.
 struct PlotBand {
   double left = 0, right = 0;
   std::string name;  ///< "load"
@@ -57,7 +57,7 @@ struct Plot {
   std::optional<ReportForecast> forecast;    ///< where it lies within the picture
   std::optional<PlotRequest> request;
   std::vector<PlotMark> marks;
-  std::vector<PlotBand> bands;  ///< stages of the most important line
+  std::vector<PlotBand> bands;  ///< of the most important line
   std::size_t not_drawn = 0;    ///< series of this kind that are in the table only
 };
 

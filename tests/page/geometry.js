@@ -47,7 +47,7 @@
     if (!shown(e)) continue;
     e.scrollIntoView({ block: "center", inline: "nearest" });
     const box = e.getClientRects()[0];
-    for (const share of [0.1, 0.5, 0.9]) {
+    for (const share of [0.25, 0.5, 0.75]) {
       const top = document.elementFromPoint(box.left + share * box.width, box.top + box.height / 2);
       if (top !== e && !e.contains(top)) faults.push(`covered by ${top && name(top)}: ${name(e)}`);
     }
