@@ -27,8 +27,8 @@ std::string why_words(const Report& report) {
     return fmt::format("{} ({} sure)", name, percent_text(verdict.confidence));
   }
   if (report.causes.empty()) return "unknown: the log says too little";
-  std::string text =
-      fmt::format("unclear; most likely: {} ({})", cause_name(report.causes[0]), percent_text(report.causes[0].probability));
+  std::string text = fmt::format("unclear; most likely: {} ({})", cause_name(report.causes[0]),
+                                 percent_text(report.causes[0].probability));
   if (report.causes.size() > 1)
     text += fmt::format(" or {} ({})", cause_name(report.causes[1]), percent_text(report.causes[1].probability));
   return text;

@@ -67,8 +67,7 @@ double confidence(const Report& report, const ReportFix& fix) {
 void add_fix_head(Document& page, const Report& report, std::size_t index, std::string_view element) {
   const ReportFix& fix = report.fixes[index];
   const double sure = confidence(report, fix);
-  page.add("<{0} class=\"fix-title\">{1}. {2}</{0}><span class=\"columns\">", element, index + 1,
-           with_code(fix.title));
+  page.add("<{0} class=\"fix-title\">{1}. {2}</{0}><span class=\"columns\">", element, index + 1, with_code(fix.title));
   page.add("<span class=\"unless\">{}</span>", fix.if_not_already ? "if not already set" : "");
   page.add("<span class=\"saves\">{}{}</span>", html_inline(saving_words(fix)),
            fix.enough ? fmt::format(" <b>{}</b>", enough_words) : "");
@@ -83,8 +82,7 @@ void add_fix_body(Document& page, const Content& content, const ReportFix& fix) 
   for (const FixSetting& setting : fix.settings)
     add_command(page, setting.scope + (setting.from.empty() ? "" : " (now " + setting.from + ")"), setting.text);
   if (!fix.verify.empty()) page.add("<p class=\"muted\">Fixed when: {}.</p>\n", with_code(fix.verify));
-  if (!fix.saves_formula.empty())
-    page.add("<p class=\"muted\">Savings: {}.</p>\n", html_inline(fix.saves_formula));
+  if (!fix.saves_formula.empty()) page.add("<p class=\"muted\">Savings: {}.</p>\n", html_inline(fix.saves_formula));
   if (!fix.not_with.empty())
     page.add("<p class=\"muted\">Not together with <code>{}</code>.</p>\n",
              html_inline(fmt::format("{}", fmt::join(fix.not_with, ", "))));

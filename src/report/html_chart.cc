@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#e6
 constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95", "#8a5a00", "#00694d",
                                                                       "#9a3b70", "#1a6a99", "#6e5433"};
 constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
-constexpr std::string_view constant_width = R"(vector-effect="non-scaling-stroke")";
 
 // In px, of the static picture. page.js takes the margins and the line height from here by their data-… attributes.
 constexpr double width = 760, height = 460, least_margin = 46, margin_top = 30, margin_bottom = 44;
@@ -43,9 +42,7 @@ struct Frame {
   double left, right;
   static constexpr double top = margin_top, bottom = height - margin_bottom;
 
-  double x(double value) const {
-    return left + (value - plot.left) / (plot.right - plot.left) * (right - left);
-  }
+  double x(double value) const { return left + (value - plot.left) / (plot.right - plot.left) * (right - left); }
   double y(double value) const { return bottom - (value - plot.bottom) / (plot.top - plot.bottom) * (bottom - top); }
 };
 
@@ -53,22 +50,16 @@ std::string look(std::string_view class_name, std::string_view fill) {
   return fmt::format(R"(class="{}" fill="{}")", class_name, fill);
 }
 
-/// Seven digits are what SVG viewers keep of a coordinate.
-std::string path_of(const std::vector<ReportPoint>& points, const auto& x, const auto& y) {
-  Document path;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    path.add("{}{:.7g} {:.7g}", i == 0 ? "M" : "L", x(points[i].x), y(points[i].y));
-  return path.take();
-}
-
-/// A path in units of the values.
+/// Paths in units of the values. Seven digits are what SVG viewers keep of a coordinate.
 class AreaPath {
  public:
   explicit AreaPath(const Plot& plot) : plot_(plot) {}
   double x(double value) const { return value - plot_.left; }
   std::string operator()(const std::vector<ReportPoint>& points) const {
-    return path_of(
-        points, [&](double v) { return x(v); }, [](double v) { return v; });
+    Document path;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      path.add("{}{:.7g} {:.7g}", i == 0 ? "M" : "L", x(points[i].x), points[i].y);
+    return path.take();
   }
 
  private:
@@ -79,8 +70,8 @@ class AreaPath {
 EndLabel wrapped(double value, const std::string& text, std::string look, int line) {
   if (columns_of(text) <= widest_label) return {value, text, "", std::move(look), line};
   const auto comma = text.find(", ");
-  const std::string first = comma == text.npos || comma >= widest_label ? wrap("", text, widest_label, 0).front()
-                                                                         : text.substr(0, comma);
+  const std::string first =
+      comma == text.npos || comma >= widest_label ? wrap("", text, widest_label, 0).front() : text.substr(0, comma);
   const auto rest = text.find_first_not_of(", ", first.size());
   return {value, first, rest == text.npos ? "" : clip_end(text.substr(rest), widest_label), std::move(look), line};
 }
@@ -193,7 +184,8 @@ void add_capacity(Document& out, const Plot& plot, const AreaPath& path) {
   out.add(R"(<path class="limit" d="M0 {:.7g}H{:.7g}" stroke="{}" stroke-width="1.5" {}/>)", *plot.capacity,
           path.x(plot.right), red, constant_width);
   if (!plot.forecast) return;
-  // The interval lies on the line that it is about; a line of no length with round ends is the dot of the expected step.
+  // The interval lies on the line that it is about; a line of no length with round ends is the dot of the expected
+  // step.
   const auto inside = [&](double step) { return path.x(std::clamp(step, plot.left, plot.right)); };
   out.add(R"(<path class="fit" d="M{:.7g} {:.7g}H{:.7g}" stroke="{}" stroke-width="4" {}/>)",
           inside(plot.forecast->step_low), *plot.capacity, inside(plot.forecast->step_high.value_or(plot.right)), ink,
@@ -262,24 +254,9 @@ void add_end_labels(Document& out, const Frame& at, const std::vector<EndLabel>&
     out.add(R"_(<g {} transform="translate({:.1f} {:.1f})" data-height="{:.0f}" data-value="{:.7g}" data-line="{}">)_",
             label.look, at.right + 8, places[i], label.height(), label.value, label.line);
     out.add(R"(<text y="{:.0f}">{}</text>)", first, html_inline(label.first));
-    if (!label.second.empty())
-      out.add(R"(<text y="{:.0f}">{}</text>)", first + line_height, html_inline(label.second));
+    if (!label.second.empty()) out.add(R"(<text y="{:.0f}">{}</text>)", first + line_height, html_inline(label.second));
     out.add("</g>");
   }
-}
-
-/// A point for every other pixel is enough of a small picture; x counts the points kept.
-std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size_t most) {
-  std::vector<ReportPoint> finite;
-  for (const auto& p : points)
-    if (std::isfinite(p.x) && std::isfinite(p.y)) finite.push_back(p);
-  std::vector<ReportPoint> out;
-  const std::size_t run = std::max<std::size_t>(1, (finite.size() + most - 1) / most);
-  for (std::size_t i = 0; i < finite.size(); i += run)
-    out.push_back(*std::max_element(finite.begin() + static_cast<std::ptrdiff_t>(i),
-                                    finite.begin() + static_cast<std::ptrdiff_t>(std::min(finite.size(), i + run)),
-                                    [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; }));
-  return out;
 }
 
 }  // namespace
@@ -309,43 +286,6 @@ std::string svg_chart(const Plot& plot) {
   add_names(out, at);
   add_end_labels(out, at, labels);
   out.add("</svg>\n");
-  return out.take();
-}
-
-std::string svg_spark(const std::vector<ReportPoint>& points, int line_colour) {
-  constexpr double wide = 120, tall = 22;
-  const std::vector<ReportPoint> drawn = peaks(points, 60);
-  if (drawn.size() < 2) return {};
-  const auto [least, most] = std::minmax_element(drawn.begin(), drawn.end(),
-                                                 [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; });
-  // Values that differ by less than a tenth of the greatest are drawn the flatter: noise must not look like growth.
-  const double range = std::max({most->y - least->y, 0.1 * std::fabs(most->y), 1e-9});
-  const double low = (least->y + most->y - range) / 2;
-  std::vector<ReportPoint> placed;
-  for (const ReportPoint& p : drawn) placed.push_back({static_cast<double>(placed.size()), p.y});
-  const std::string path = path_of(
-      placed, [&](double v) { return std::round(10 + 10 * v / static_cast<double>(placed.size() - 1) * (wide - 2)) / 10; },
-      [&](double v) { return std::round(10 * (tall - 2 - (v - low) / range * (tall - 4))) / 10; });
-  return fmt::format(
-      R"(<svg class="spark" width="{:.0f}" height="{:.0f}" aria-hidden="true"><path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5"/></svg>)",
-      wide, tall, line_colour, path, colour(line_colour));
-}
-
-std::string svg_tile(const std::vector<ReportPoint>& points, int line_colour, const TileScale& scale) {
-  constexpr double wide = 160, tall = 48;
-  const std::vector<ReportPoint> drawn = peaks(points, 80);
-  if (drawn.size() < 2 || scale.right <= scale.left || scale.top <= 0) return {};
-  const auto x = [&](double v) {
-    return std::round(10 * (v - scale.left) / (scale.right - scale.left) * wide) / 10;
-  };
-  const auto y = [&](double v) { return std::round(10 * (tall - std::max(v, 0.0) / scale.top * (tall - 3))) / 10; };
-  const std::string path = path_of(drawn, x, y);
-  Document out;
-  out.add(R"(<svg class="tile-chart" viewBox="0 0 {0:.0f} {1:.0f}" width="100%" height="{1:.0f}" )", wide, tall);
-  out.add(R"(preserveAspectRatio="none" aria-hidden="true"><path class="f{0}" d="{1}L{2:.1f} {3:.0f}L{4:.1f} {3:.0f}Z" )",
-          line_colour, path, x(drawn.back().x), tall, x(drawn.front().x));
-  out.add(R"(fill="{}" fill-opacity="0.12"/><path class="c{}" d="{}" fill="none" stroke="{}" stroke-width="1.5" {}/></svg>)",
-          colour(line_colour), line_colour, path, colour(line_colour), constant_width);
   return out.take();
 }
 

@@ -1,8 +1,8 @@
 // A Plot as SVG that needs neither style sheet nor script: presentation attributes carry it, classes refine it.
 //
-// The plot area is an inner <svg> in units of the values: x counts from the plot's left end, y upwards. To zoom, page.js
-// changes that viewBox and places the texts around it anew, by the data-… attributes that they carry. So the chart on
-// the screen and the one on paper are the same elements.
+// The plot area is an inner <svg> in units of the values: x counts from the plot's left end, y upwards. To zoom,
+// page.js changes that viewBox and places the texts around it anew, by the data-… attributes that they carry. So the
+// chart on the screen and the one on paper are the same elements.
 #pragma once
 
 #include <string>
@@ -18,18 +18,10 @@ std::string_view colour(int index);
 std::string_view text_colour(int index);
 
 inline constexpr std::string_view red = "#c0262d", grey = "#59636e", pale = "#d8dee4";
+/// A line is as wide as it says however its picture is scaled.
+inline constexpr std::string_view constant_width = R"(vector-effect="non-scaling-stroke")";
 inline constexpr std::string_view svg_font = R"(font-family="sans-serif" font-size="12")";
 
 std::string svg_chart(const Plot& plot);
-
-/// A small picture of one series, for a row of a table.
-std::string svg_spark(const std::vector<ReportPoint>& points, int colour);
-
-/// The scale that small pictures beside each other share; values count from zero.
-struct TileScale {
-  double left = 0, right = 1, top = 1;
-};
-/// One of them, as wide as its tile; the class "bad" colours it as a failure.
-std::string svg_tile(const std::vector<ReportPoint>& points, int colour, const TileScale& scale);
 
 }  // namespace oomdoctor::html

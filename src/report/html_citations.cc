@@ -11,14 +11,11 @@ namespace oomdoctor::html {
 namespace {
 
 bool is_in(const std::vector<const Location*>& all, const Location& at) {
-  return std::any_of(all.begin(), all.end(), [&](const Location* other) {
-    return other->line == at.line && other->path == at.path;
-  });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Location* other) { return other->line == at.line && other->path == at.path; });
 }
 
-bool is_before(const Location& a, const Location& b) {
-  return a.path != b.path ? a.path < b.path : a.line < b.line;
-}
+bool is_before(const Location& a, const Location& b) { return a.path != b.path ? a.path < b.path : a.line < b.line; }
 
 }  // namespace
 

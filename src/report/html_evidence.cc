@@ -91,7 +91,8 @@ void add_cited_lines(Document& page, const Content& content) {
   page.add("<h3>Cited lines</h3>\n<div class=\"lines\">\n");
   for (const Location* at : content.citations.lines())
     page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
-             html_inline(short_places(content.report, {*at}, 1)), html_inline(clip_end(plain_line(at->excerpt), widest)));
+             html_inline(short_places(content.report, {*at}, 1)),
+             html_inline(clip_end(plain_line(at->excerpt), widest)));
   page.add("</div>\n");
 }
 

@@ -13,16 +13,16 @@
 namespace oomdoctor::html {
 namespace {
 
-constexpr double least_width = 0.006;     ///< of the bar: a smaller part is drawn as wide as this
-constexpr double labelled_from = 0.08;    ///< of the bar: a smaller part has no room for a label
+constexpr double least_width = 0.006;   ///< of the bar: a smaller part is drawn as wide as this
+constexpr double labelled_from = 0.08;  ///< of the bar: a smaller part has no room for a label
 constexpr std::string_view free_colour = "#d8dee4", hidden_colour = "#9aa4b0";
 
 /// One part of the account: free memory and what nobody claims have no colour of their own.
 struct Part {
   std::string label;
   std::int64_t bytes = 0;
-  std::string look;           ///< class and fill
-  std::string_view on;        ///< class of a text on it
+  std::string look;     ///< class and fill
+  std::string_view on;  ///< class of a text on it
   std::string_view on_fill;
   std::string number, share;  ///< "78.27", "<1%"
 };
@@ -88,8 +88,8 @@ void add_label(Document& page, const Part& part, double from, double width) {
   const auto fits = std::find_if(breakpoints.begin(), breakpoints.end(), [&](int px) { return px >= needed; });
   const auto add = [&](std::string_view condition, int px, const std::string& text) {
     page.add(R"(<text class="{} {}{}" x="{:.2f}%" y="48" text-anchor="middle" fill="{}"{}>{}</text>)", part.on,
-             condition, px, 100 * (from + width / 2), part.on_fill,
-             condition == "below" ? R"( display="none")" : "", html_inline(text));
+             condition, px, 100 * (from + width / 2), part.on_fill, condition == "below" ? R"( display="none")" : "",
+             html_inline(text));
   };
   if (fits == breakpoints.end()) return add("always", 0, part.share);
   add("from", *fits, part.label);
@@ -131,9 +131,8 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
 }
 
 void add_table(Document& page, const std::vector<Part>& parts, const SharesText& text) {
-  page.add(
-      "<table>\n<thead><tr><th>part</th><th class=\"n\">{}</th><th class=\"n\">share</th></tr></thead>\n<tbody>\n",
-      text.unit);
+  page.add("<table>\n<thead><tr><th>part</th><th class=\"n\">{}</th><th class=\"n\">share</th></tr></thead>\n<tbody>\n",
+           text.unit);
   for (const Part& part : parts)
     page.add(
         "<tr><th scope=\"row\"><svg class=\"swatch\" width=\"12\" height=\"12\" aria-hidden=\"true\"><rect {} "

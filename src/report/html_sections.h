@@ -34,12 +34,12 @@ void add_facts(Document& page, const Content& content);  ///< log, host, GPU, fr
 std::string_view tone(const Report& report);             ///< class of the verdict: "bad", "warn" or "good"
 void add_verdict(Document& page, const Content& content);
 void add_first_fix(Document& page, const Content& content);
-void add_fixes(Document& page, const Content& content);      ///< the other ones, what won't help, open questions
-void add_account(Document& page, const Content& content);    ///< where the memory was
+void add_fixes(Document& page, const Content& content);    ///< the other ones, what won't help, open questions
+void add_account(Document& page, const Content& content);  ///< where the memory was
 void add_chart(Document& page, const Plot& plot);
-void add_series(Document& page, const Content& content);     ///< the other charts, every series, the ranks
-void add_failures(Document& page, const Content& content);   ///< as the log printed them
-void add_reasons(Document& page, const Content& content);    ///< causes, and the lines that speak for them
-void add_inputs(Document& page, const Content& content);     ///< what was read, and what the reading had to say
+void add_series(Document& page, const Content& content);    ///< the other charts, every series, the ranks
+void add_failures(Document& page, const Content& content);  ///< as the log printed them
+void add_reasons(Document& page, const Content& content);   ///< causes, and the lines that speak for them
+void add_inputs(Document& page, const Content& content);    ///< what was read, and what the reading had to say
 
 }  // namespace oomdoctor::html

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "report/html_chart.h"
+#include "report/html_miniatures.h"
 #include "report/html_sections.h"
 #include "report/layout.h"
 #include "report/rank_words.h"
@@ -63,8 +64,7 @@ void add_series_table(Document& page, const Content& content) {
   const auto order = by_weight(content.report);
   add_folded(page, order.size(), rows_shown, [&](std::size_t from, std::size_t to) {
     page.add("<table class=\"stacked\">\n<thead><tr><th>series</th><td></td>");
-    for (const std::string_view title : {"first", "last", "max", "values"})
-      page.add("<th class=\"n\">{}</th>", title);
+    for (const std::string_view title : {"first", "last", "max", "values"}) page.add("<th class=\"n\">{}</th>", title);
     page.add("<th>trend</th><th>from</th></tr></thead>\n<tbody>\n");
     for (std::size_t i = from; i < to; ++i) add_series_row(page, content, *order[i]);
     page.add("</tbody>\n</table>\n");
@@ -110,7 +110,9 @@ std::vector<Tile> gpu_tiles(const Report& report) {
     if (!series->device || series->rank || series->metric != order.front()->metric || is_single(*series)) continue;
     const bool failed = incident != nullptr && !incident->handled && incident->device == series->device;
     tiles.push_back({fmt::format("GPU {}", *series->device), series, failed,
-                     failed ? "out of memory" : series->trend.leak ? "grows without a bound" : ""});
+                     failed               ? "out of memory"
+                     : series->trend.leak ? "grows without a bound"
+                                          : ""});
   }
   if (tiles.size() < few_ranks) return {};
   std::stable_partition(tiles.begin(), tiles.end(), [](const Tile& tile) { return tile.failed; });

@@ -208,9 +208,8 @@ class Drawing {
   /// What all names begin with goes to the axis: beside the lines stands what tells them apart.
   void name_lines() {
     const std::string shared = shared_part(plot_.lines.back().name);
-    const bool alike = !shared.empty() && std::all_of(plot_.lines.begin(), plot_.lines.end(), [&](const PlotLine& l) {
-      return shared_part(l.name) == shared;
-    });
+    const bool alike = !shared.empty() && std::all_of(plot_.lines.begin(), plot_.lines.end(),
+                                                      [&](const PlotLine& l) { return shared_part(l.name) == shared; });
     for (PlotLine& line : plot_.lines)
       if (!line.faint) line.label = alike ? line.name.substr(shared.size() + 2) : line.name;
     plot_.y_name = fmt::format("{} ({})", alike ? capitalised(shared) : plot_.title, unit_.name);

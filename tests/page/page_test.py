@@ -1,5 +1,5 @@
-"""The HTML report in a browser: what is in sight and where, that nothing of a log acts, that nothing is loaded, and that
-it can be read without scripts, without styles, on a phone and on paper. OOMDOCTOR_BINARY names the program; needs
+"""The HTML report in a browser: what is in sight and where, that nothing of a log acts, that nothing is loaded, and
+that it can be read without scripts, without styles, on a phone and on paper. OOMDOCTOR_BINARY names the program; needs
 Chromium, and npm for axe-core.
 """
 
@@ -133,7 +133,8 @@ class Contents(InABrowser):
         for sample in SAMPLES:
             page = self.open(self.report_on(STORIES / sample), **WIDE)
             # What holds for several fixes or causes is said of each.
-            texts = page.evaluate("[...document.querySelectorAll('main :is(p:not(.fixes p), li:not(.reasons li), pre, h1, h2)')]"
+            said = "main :is(p:not(.fixes p), li:not(.reasons li), pre, h1, h2)"
+            texts = page.evaluate(f"[...document.querySelectorAll('{said}')]"
                                   ".filter(e => !e.querySelector('p, pre')).map(e => e.textContent.trim())")
             twice = {text for text in texts if len(text) > 30 and texts.count(text) > 1}
             self.assertEqual(twice, set(), sample)
@@ -144,6 +145,7 @@ class Contents(InABrowser):
                                    ".map(d => [...d.children].map(e => e.textContent))"))
         self.assertEqual(facts["GPU"], "GPU 0, NVIDIA A100-SXM4-80GB")
         self.assertTrue(facts["Log"].endswith("leak.log"))
+        self.assertEqual(facts["Failed at"], "2025-03-04 09:32:10")
         self.assertIn("oomdoctor", facts)
 
     def test_a_citation_leads_to_the_line_of_the_log(self):
@@ -209,7 +211,8 @@ class Contents(InABrowser):
 
     def test_small_parts_of_the_account_are_in_sight(self):
         page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
-        widths = page.evaluate("[...document.querySelectorAll('.bar g rect')].map(r => r.getBoundingClientRect().width)")
+        widths = page.evaluate("[...document.querySelectorAll('.bar g rect')]"
+                               ".map(r => r.getBoundingClientRect().width)")
         self.assertGreater(min(widths), 3)
         self.assertIn("<1%", page.evaluate("document.querySelector('#account table').textContent"))
         self.assertNotRegex(page.evaluate("document.querySelector('#account table').textContent"), r"\b0%")
@@ -359,7 +362,8 @@ class Charts(InABrowser):
         return [float(v) for v in self.page.evaluate("document.querySelector('.area').getAttribute('viewBox')").split()]
 
     def can_reset(self):
-        return self.page.evaluate("document.querySelector('.chart-tools button').checkVisibility({visibilityProperty: true})")
+        return self.page.evaluate("document.querySelector('.chart-tools button')"
+                                  ".checkVisibility({visibilityProperty: true})")
 
     def test_the_tooltip_says_values_step_and_line(self):
         self.page.mouse("Moved", *self.at(0.001))

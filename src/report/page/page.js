@@ -1,5 +1,5 @@
-// What the script adds to a page that is complete without it: buttons that copy, one that unfolds everything, and charts
-// to zoom into. Text that comes from the log is only ever set as text.
+// What the script adds to a page that is complete without it: buttons that copy, one that unfolds everything, and
+// charts to zoom into. Text that comes from the log is only ever set as text.
 "use strict";
 (() => {
   // --- Buttons ------------------------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@
 
   function svg(name, attributes, text) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    setAll(element, attributes);
     if (text !== undefined) element.textContent = text;
     return element;
   }
@@ -88,6 +88,16 @@
       if (points[middle][0] < x) low = middle + 1; else high = middle;
     }
     return low > 0 && x - points[low - 1][0] < points[low][0] - x ? low - 1 : low;
+  }
+
+  // Of the points in a range of x, and of one more on each side: their lines cross the range.
+  function valuesIn(points, left, right) {
+    const from = points.findIndex(([x]) => x >= left), behind = points.findIndex(([x]) => x > right);
+    return points.slice(Math.max(0, from - 1), behind < 0 ? undefined : behind + 1).map(([, y]) => y);
+  }
+
+  function setAll(element, attributes) {
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   }
 
   class Chart {
@@ -134,9 +144,21 @@
 
     // --- From values to places and back
 
-    x(value) { return this.box.left + (value - this.window.left) / (this.window.right - this.window.left) * this.box.width; }
-    y(value) { return this.box.top + (this.window.top - value) / (this.window.top - this.window.bottom) * this.box.height; }
-    valueAt(x) { return this.window.left + (x - this.box.left) / this.box.width * (this.window.right - this.window.left); }
+    x(value) {
+      const { left, right } = this.window;
+      return this.box.left + (value - left) / (right - left) * this.box.width;
+    }
+
+    y(value) {
+      const { bottom, top } = this.window;
+      return this.box.top + (top - value) / (top - bottom) * this.box.height;
+    }
+
+    valueAt(x) {
+      const { left, right } = this.window;
+      return left + (x - this.box.left) / this.box.width * (right - left);
+    }
+
     isZoomed() { return this.window.left > this.full.left || this.window.right < this.full.right; }
 
     // Shows this range of x, and of y what the lines have there.
@@ -144,12 +166,10 @@
       const width = Math.min(right - left, this.full.right - this.full.left);
       left = clamp(left, this.full.left, this.full.right - width);
       this.window = { ...this.full, left, right: left + width };
-      const values = this.isZoomed() ? this.lines.flatMap(({ points }) => {
-        const from = Math.max(0, points.findIndex(([x]) => x >= left) - 1), behind = points.findIndex(([x]) => x > left + width);
-        return points.slice(from, behind < 0 ? undefined : behind + 1).map(([, y]) => y);
-      }) : [];
+      const values = this.isZoomed() ? this.lines.flatMap(({ points }) => valuesIn(points, left, left + width)) : [];
       if (values.length > 0) {
-        const low = Math.min(...values), high = Math.max(...values), pad = Math.max(0.1 * (high - low), 1e-3 * Math.abs(high));
+        const low = Math.min(...values), high = Math.max(...values);
+        const pad = Math.max(0.1 * (high - low), 1e-3 * Math.abs(high));
         this.window.bottom = Math.max(this.full.bottom, low - pad);
         this.window.top = Math.min(this.full.top, high + pad);
       }
@@ -167,10 +187,8 @@
       this.box = { left: Math.max(left, 14 + 6.9 * widest), top, height: tall - top - bottom };
       this.box.width = Math.max(full - right - this.box.left, 1);
       this.plot.setAttribute("viewBox", `0 0 ${full} ${tall}`);
-      for (const [name, value] of [["x", this.box.left], ["y", top], ["width", this.box.width], ["height", this.box.height]])
-        this.area.setAttribute(name, value);
-      this.area.setAttribute("viewBox", [seen.left - this.full.left, -seen.top, seen.right - seen.left,
-                                         seen.top - seen.bottom].join(" "));
+      const viewBox = [seen.left - this.full.left, -seen.top, seen.right - seen.left, seen.top - seen.bottom].join(" ");
+      setAll(this.area, { x: this.box.left, y: top, width: this.box.width, height: this.box.height, viewBox });
       this.drawTicks(rows);
       this.placeNames();
       this.placeEndLabels();
@@ -186,19 +204,13 @@
         parts.push(svg("path", { class: "grid", d: `M${this.x(step)} ${low}v5` }),
                    svg("text", { x: this.x(step), y: low + 18, "text-anchor": "middle" }, number(step)));
       this.plot.querySelector(".ticks").replaceChildren(...parts);
-      const title = this.plot.querySelector(".x-title");
-      title.setAttribute("x", end);
-      title.setAttribute("y", low + 38);
+      setAll(this.plot.querySelector(".x-title"), { x: end, y: low + 38 });
     }
 
     // Names of stages and marks, where they are in sight and have room.
     placeNames() {
       const { left, top, width, height } = this.box, end = left + width;
-      const place = (text, x, y, visible) => {
-        text.setAttribute("x", x);
-        text.setAttribute("y", y);
-        text.setAttribute("visibility", visible ? "visible" : "hidden");
-      };
+      const place = (text, x, y, seen) => setAll(text, { x, y, visibility: seen ? "visible" : "hidden" });
       for (const text of this.plot.querySelectorAll(".stage")) {
         const from = Math.max(this.x(+text.dataset.left), left), to = Math.min(this.x(+text.dataset.right), end);
         place(text, (from + to) / 2, top + 12, text.getComputedTextLength() + 8 < to - from);
@@ -238,7 +250,9 @@
         this.plot.classList.toggle("panning", event.shiftKey);
         event.preventDefault();
       });
-      this.plot.addEventListener("pointermove", (event) => this.drag ? this.dragTo(at(event)[0]) : this.point(...at(event)));
+      this.plot.addEventListener("pointermove", (event) => {
+        if (this.drag) this.dragTo(at(event)[0]); else this.point(...at(event));
+      });
       this.plot.addEventListener("pointerup", (event) => this.drop(at(event)[0]));
       this.plot.addEventListener("pointercancel", () => this.drop(NaN));
       this.plot.addEventListener("pointerleave", () => this.hideTip());
@@ -262,9 +276,8 @@
         this.show(before.left + moved, before.right + moved);
         return;
       }
-      for (const [name, value] of [["x", Math.min(from, x)], ["width", Math.abs(x - from)], ["y", this.box.top],
-                                   ["height", this.box.height], ["visibility", "visible"]])
-        this.selection.setAttribute(name, value);
+      setAll(this.selection, { x: Math.min(from, x), width: Math.abs(x - from), y: this.box.top,
+                               height: this.box.height, visibility: "visible" });
     }
 
     drop(x) {
@@ -273,7 +286,8 @@
       this.drag = undefined;
       this.selection.setAttribute("visibility", "hidden");
       this.plot.classList.remove("panning");
-      if (!pan && Math.abs(x - from) >= least) this.show(this.valueAt(Math.min(from, x)), this.valueAt(Math.max(from, x)));
+      if (pan || !(Math.abs(x - from) >= least)) return;
+      this.show(this.valueAt(Math.min(from, x)), this.valueAt(Math.max(from, x)));
     }
 
     hideTip() {
@@ -283,13 +297,9 @@
 
     // The values at the step nearest to the cursor, and the lines of the log that print the first and the last of them.
     point(x, y) {
-      const main = this.lines.at(-1).points, step = main[nearest(main, this.valueAt(x))][0], { xUnit, unit } = this.plot.dataset;
-      const rows = [this.tipRow(`${xUnit} ${number(step)}`)];
-      for (const line of [...this.lines].reverse()) {
-        const index = nearest(line.points, step), place = index === 0 ? line.first : index === line.points.length - 1 ? line.last : "";
-        rows.push(this.tipRow(`${line.name}: ${number(Number(line.points[index][1].toFixed(3)))} ${unit}${place && ` (${place})`}`,
-                              line.colour));
-      }
+      const main = this.lines.at(-1).points, step = main[nearest(main, this.valueAt(x))][0];
+      const rows = [this.tipRow(`${this.plot.dataset.xUnit} ${number(step)}`)];
+      for (const line of [...this.lines].reverse()) rows.push(this.tipRow(this.valueText(line, step), line.colour));
       for (const failure of this.failures)
         if (Math.abs(this.x(failure.x) - x) < 8) rows.push(this.tipRow(`OOM (${failure.place})`));
       this.tip.replaceChildren(...rows);
@@ -297,8 +307,16 @@
       const { offsetWidth: wide, offsetHeight: tall } = this.tip, full = this.figure.clientWidth;
       this.tip.style.left = `${clamp(x + (x > full / 2 ? -wide - 14 : 14), 0, full - wide)}px`;
       this.tip.style.top = `${clamp(y - tall / 2, 0, this.box.top + this.box.height - tall)}px`;
-      this.cursor.setAttribute("d", `M${this.x(step)} ${this.box.top}v${this.box.height}`);
-      this.cursor.setAttribute("visibility", step >= this.window.left && step <= this.window.right ? "visible" : "hidden");
+      const seen = step >= this.window.left && step <= this.window.right;
+      setAll(this.cursor, { d: `M${this.x(step)} ${this.box.top}v${this.box.height}`,
+                            visibility: seen ? "visible" : "hidden" });
+    }
+
+    // "allocated: 19.55 GiB (line 32)"
+    valueText({ name, points, first, last }, step) {
+      const index = nearest(points, step), value = number(Number(points[index][1].toFixed(3)));
+      const place = index === 0 ? first : index === points.length - 1 ? last : "";
+      return `${name}: ${value} ${this.plot.dataset.unit}${place && ` (${place})`}`;
     }
 
     tipRow(text, colour) {
