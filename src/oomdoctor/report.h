@@ -93,6 +93,7 @@ struct ReportIncident {
   std::optional<int> device, rank;
   std::optional<std::int64_t> pid, step;
   std::string host;
+  std::optional<double> time;  ///< seconds since 1970 by the log's clock, where it prints a date; not in the JSON
   std::optional<double> epoch;
   std::string phase;
   std::string moment;  ///< of an engine's own start; printed in words only

@@ -174,6 +174,7 @@ class Assembler {
     r.pid = in.where.pid;
     r.host = in.where.host;
     r.step = in.when.step;
+    if (in.when.time && *in.when.time >= first_dated_time) r.time = in.when.time;
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;
     r.moment = analysis_.phases[index].moment;

@@ -1,6 +1,6 @@
 // The page's header: which run this was, as far as the log says.
-#include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "report/html_sections.h"
 #include "report/sink.h"
@@ -46,6 +46,20 @@ std::string framework_name(const Report& report, const ReportIncident* incident)
   return incident->framework;
 }
 
+/// "2025-03-04 09:32:10"; "" for what is no time of our age.
+std::string time_text(double time) {
+  using namespace std::chrono;
+  constexpr double year_3000 = 32503680000;
+  if (!(time > 0 && time < year_3000)) return {};
+  const sys_seconds at{seconds{static_cast<std::int64_t>(time)}};
+  const auto day = floor<days>(at);
+  const year_month_day date{day};
+  const hh_mm_ss clock{at - day};
+  return fmt::format("{}-{:02}-{:02} {:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count());
+}
+
 void add_fact(Document& page, std::string_view name, const std::string& value) {
   if (!value.empty()) page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, html_inline(value));
 }
@@ -66,6 +80,7 @@ void add_facts(Document& page, const Content& content) {
   if (incident != nullptr) add_fact(page, "Host", incident->host);
   add_fact(page, "GPU", gpu_name(report, incident));
   add_fact(page, "Framework", framework_name(report, incident));
+  if (incident != nullptr && incident->time) add_fact(page, "Failed at", time_text(*incident->time));
   add_fact(page, "oomdoctor", report.tool_version);
   page.add("</dl>\n");
 }

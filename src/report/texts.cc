@@ -80,11 +80,11 @@ class Walk {
   }
   void operator()(ReportIncident& of) {
     auto& [id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows, ranks,
-           device, rank, pid, step, host, epoch, phase, moment, requested, capacity, free, process, allocated, reserved,
-           unallocated, private_pool, limit, other_processes, frame, ask_frame, account] = of;
+           device, rank, pid, step, host, time, epoch, phase, moment, requested, capacity, free, process, allocated,
+           reserved, unallocated, private_pool, limit, other_processes, frame, ask_frame, account] = of;
     all(id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows, ranks,
-        device, rank, pid, step, host, epoch, phase, moment, requested, capacity, free, process, allocated, reserved,
-        unallocated, private_pool, limit, other_processes, frame, ask_frame, account);
+        device, rank, pid, step, host, time, epoch, phase, moment, requested, capacity, free, process, allocated,
+        reserved, unallocated, private_pool, limit, other_processes, frame, ask_frame, account);
   }
   void operator()(ReportEstimate& of) {
     auto& [value, low, high] = of;

@@ -42,6 +42,7 @@ inline ReportIncident fatal_incident() {
   incident.device = 0;
   incident.pid = 4712;
   incident.step = 1000;
+  incident.time = 1741080730;
   incident.phase = "backward";
   incident.requested_bytes = gib(1.5);
   incident.capacity_bytes = gib(23.69);
