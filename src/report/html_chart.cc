@@ -174,7 +174,7 @@ void add_lines(Document& out, const Plot& plot, const AreaPath& path) {
     }
     out.add(R"(<path class="line c{}" d="{}" stroke="{}" stroke-width="2" stroke-linejoin="round" {})", line.colour,
             path(line.points), colour(line.colour), constant_width);
-    out.add(R"( data-colour="{}" data-name="{}" data-first="{}" data-last="{}"/>)", line.colour, html_inline(line.name),
+    out.add(R"( data-colour="{}" data-name="{}" data-first="{}" data-last="{}"/>)", line.colour, html_inline(line.label),
             html_inline(line.first_place), html_inline(line.last_place));
   }
 }

@@ -279,11 +279,11 @@ class Drawing {
     return main_.unit != "%" && (incident.kind != "device") == main_.metric.starts_with("host");
   }
 
-  /// On top of the last value before the failure.
+  /// On top of the last value before the failure. One that was survived at no known step has no place among the values.
   void add_request() {
     const ReportIncident* incident = named_incident(report_);
     if (incident == nullptr || by_order_ || !incident->requested_bytes || !same_memory(*incident)) return;
-    if (measures_rest(main_) || !may_belong(main_, incident)) return;
+    if (measures_rest(main_) || !may_belong(main_, incident) || (incident->handled && !incident->step)) return;
     const auto& points = plot_.lines.back().points;
     double x = points.back().x;
     if (main_.x_unit == "step" && incident->step) x = static_cast<double>(*incident->step);

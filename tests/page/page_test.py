@@ -195,11 +195,10 @@ class Contents(InABrowser):
 
     def test_a_series_has_one_colour_in_all_pictures(self):
         page = self.open(self.report_on(STORIES / "gpu_two_devices.csv"))
-        stroke = "e => getComputedStyle(e).stroke"
-        lines = page.evaluate(f"Object.fromEntries([...document.querySelectorAll('.plot .line')]"
-                              f".map(e => [e.dataset.name, ({stroke})(e)]))")
-        sparks = page.evaluate(f"Object.fromEntries([...document.querySelectorAll('#memory tbody tr')]"
-                               f".map(e => [e.cells[0].textContent, ({stroke})(e.querySelector('.spark path'))]))")
+        lines = page.evaluate("Object.fromEntries([...document.querySelectorAll('.plot .line')]"
+                              ".map(e => ['device memory used, ' + e.dataset.name, getComputedStyle(e).stroke]))")
+        sparks = page.evaluate("Object.fromEntries([...document.querySelectorAll('#memory tbody tr')].map(e => "
+                               "[e.cells[0].textContent, getComputedStyle(e.querySelector('.spark path')).stroke]))")
         self.assertEqual(lines, sparks)
         self.assertEqual(len(set(lines.values())), 2)
 

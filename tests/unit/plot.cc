@@ -38,7 +38,7 @@ const double gib = static_cast<double>(GiB);
 
 }  // namespace
 
-TEST_CASE("a fatal leak: values in GiB, the capacity, the failure and the forecast in sight", "[plot]") {
+TEST_CASE("a fatal leak: values in GiB, the capacity and the failure in sight, no forecast", "[plot]") {
   const Plot plot = only_plot(samples::fatal());
   CHECK(plot.unit == "GiB");
   CHECK(plot.lines.back().points.front().y == Approx(15.4));
@@ -48,9 +48,54 @@ TEST_CASE("a fatal leak: values in GiB, the capacity, the failure and the foreca
   REQUIRE(plot.marks.size() == 1);
   CHECK(plot.marks.front().kind == PlotMark::failure);
   CHECK(plot.marks.front().x == 1000);
+  CHECK(plot.marks.front().text == "OOM, step 1000");
+  CHECK(plot.marks.front().place == "line 2001");
+  CHECK_FALSE(plot.forecast);
+  for (const double tick : plot.y_ticks) CHECK(tick == std::round(tick));
+}
+
+TEST_CASE("the refused request is on top of the last value", "[plot]") {
+  Report report = samples::fatal();
+  const Plot plot = only_plot(report);
+  REQUIRE(plot.request);
+  CHECK(plot.request->x == 1000);
+  CHECK(plot.request->from == Approx(21.4));
+  CHECK(plot.request->to == Approx(22.9));
+  CHECK(plot.request->size == "+1.50 GiB");
+  report.incidents[0].requested_bytes = samples::gib(4000);
+  CHECK(only_plot(report).top < 40);  // a request many times the GPU presses nothing flat
+  report.incidents[0].rank = 1;
+  report.series[0].rank = 0;
+  CHECK_FALSE(only_plot(report).request);
+}
+
+TEST_CASE("a fit is drawn where it leaves the values, and ahead of them while the run goes on", "[plot]") {
+  Report report = samples::fatal();
+  report.series[0].trend.forecast->capacity_bytes = samples::gib(23.69);
+  CHECK(only_plot(report).fit.empty());
+  report.verdict.outcome = "at_risk";
+  const Plot plot = only_plot(report);
   REQUIRE(plot.forecast);
   CHECK(plot.right >= 1016);
-  for (const double tick : plot.y_ticks) CHECK(tick == std::round(tick));
+  REQUIRE(plot.fit.size() == 1);
+  CHECK(plot.fit.front().back().x > 900);
+  CHECK(plot.bands.back().name == "forecast");
+  CHECK(plot.bands.back().left == 900);
+  for (auto& p : report.series[0].trend.curve) p.y *= 1.2;
+  CHECK(only_plot(report).fit.front().front().x == 100);
+}
+
+TEST_CASE("what all lines share is on the axis, what tells them apart beside them", "[plot]") {
+  const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
+  ReportSeries first = series_of("used", points), second = first;
+  first.device = 0, second.device = 1;
+  Plot plot = only_plot(with_series({first, second}));
+  CHECK(plot.y_name == "Device memory used (GiB)");
+  CHECK(plot.lines[0].label == "GPU 1");
+  CHECK(plot.lines[1].label == "GPU 0");
+  plot = only_plot(with_series({first, series_of("allocated", points)}));
+  CHECK(plot.y_name == "GPU memory (GiB)");
+  CHECK(plot.lines[0].label == "allocated");
 }
 
 TEST_CASE("what lies far ahead is left to the words", "[plot]") {
