@@ -7,6 +7,7 @@
 #include "report/document.h"
 #include "report/layout.h"
 #include "report/sink.h"
+#include "report/ticks.h"
 #include "report/utf8.h"
 #include "report/words.h"
 
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95",
 constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
 
 // In px, of the static picture. page.js takes the margins and the line height from here by their data-… attributes.
-constexpr double width = 760, height = 460, least_margin = 46, margin_top = 30, margin_bottom = 44;
+constexpr double width = 760, height = 460, least_margin = 46, margin_top = 36, margin_bottom = 44;
 constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
 constexpr int widest_label = 14;  ///< columns
 
@@ -174,8 +175,8 @@ void add_lines(Document& out, const Plot& plot, const AreaPath& path) {
     }
     out.add(R"(<path class="line c{}" d="{}" stroke="{}" stroke-width="2" stroke-linejoin="round" {})", line.colour,
             path(line.points), colour(line.colour), constant_width);
-    out.add(R"( data-colour="{}" data-name="{}" data-first="{}" data-last="{}"/>)", line.colour, html_inline(line.label),
-            html_inline(line.first_place), html_inline(line.last_place));
+    out.add(R"( data-colour="{}" data-name="{}" data-first="{}" data-last="{}"/>)", line.colour,
+            html_inline(line.label), html_inline(line.first_place), html_inline(line.last_place));
   }
 }
 
@@ -223,12 +224,12 @@ void add_area(Document& out, const Frame& at) {
   out.add("</g></svg>");
 }
 
-/// Names of stages above the lines, where they have room, and of marks below.
+/// Names of stages above the area, where they have room, and of marks at its lower end.
 void add_names(Document& out, const Frame& at) {
   for (const PlotBand& band : at.plot.bands) {
     const double left = at.x(std::max(band.left, at.plot.left)), right = at.x(std::min(band.right, at.plot.right));
     const bool fits = right - left > column_width * columns_of(band.name) + 8;
-    out.add("{}", svg_text((left + right) / 2, at.top + 12, band.name, Anchor::middle,
+    out.add("{}", svg_text((left + right) / 2, at.top - 5, band.name, Anchor::middle,
                            fmt::format(R"(class="stage" data-left="{:.7g}" data-right="{:.7g}"{})", band.left,
                                        band.right, fits ? "" : R"( visibility="hidden")")));
   }

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "report/series_words.h"
 #include "report/sink.h"
+#include "report/ticks.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -23,7 +24,7 @@ constexpr std::size_t most_points = 4000;  ///< 1,000 columns, each with its fir
 constexpr std::size_t most_marks = 8;
 constexpr std::size_t most_bands = 200;  // of 80 evaluations and what lies about them
 constexpr double far_capacity = 2.5;     ///< times the largest value: further up it would press the lines flat
-constexpr double headroom = 1.07;        ///< of the value axis above what is drawn; names of stages stand in it
+constexpr double headroom = 1.06;        ///< of the value axis above what is drawn
 constexpr double covered = 0.02;         ///< of the value axis: a fit as close as this to the values hides behind them
 
 using Chosen = std::vector<const ReportSeries*>;
@@ -95,24 +96,6 @@ std::vector<ReportPoint> drawn_points(const ReportSeries& of, const Unit& unit, 
     if (std::isfinite(p.x) && std::isfinite(p.y))
       points.push_back({by_order ? static_cast<double>(points.size() + 1) : p.x, p.y / unit.size});
   return thinned(points, most);
-}
-
-/// 1, 2 or 5 times a power of ten, so that about `count` of them make up the range.
-double tick_step(double range, int count) {
-  const double raw = range / count, power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * power >= raw * 0.999) return factor * power;
-  return 10 * power;
-}
-
-std::vector<double> ticks(double from, double to, int count, double least_step) {
-  const double step = std::max(tick_step(to - from, count), least_step);
-  std::vector<double> out;
-  const double first = std::ceil(from / step - 1e-9);
-  // Of steps beyond what a double counts, one more is none: then there is no next tick.
-  for (double k = 0; k <= 2 * count && (first + k) * step <= to + 1e-9 * step; ++k)
-    if (out.empty() || (first + k) * step > out.back()) out.push_back((first + k) * step);
-  return out;
 }
 
 /// Of a series that no other one contends with.
@@ -393,8 +376,6 @@ int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
       if (line.series == of.id) return line.colour;
   return usual_colour(of);
 }
-
-std::string tick_text(double value) { return fmt::format("{:.10g}", std::fabs(value) < 1e-9 ? 0 : value); }
 
 std::vector<Plot> plots_of(const Report& report) {
   const ReportIncident* incident = named_incident(report);

@@ -67,7 +67,5 @@ std::vector<Plot> plots_of(const Report& report);
 
 /// The colour of the series' line in these plots; tensors and cache have the same colour in every picture.
 int colour_of(const std::vector<Plot>& plots, const ReportSeries& of);
-/// A tick as people write it: "0.5", "1000".
-std::string tick_text(double value);
 
 }  // namespace oomdoctor

@@ -213,7 +213,7 @@
       const place = (text, x, y, seen) => setAll(text, { x, y, visibility: seen ? "visible" : "hidden" });
       for (const text of this.plot.querySelectorAll(".stage")) {
         const from = Math.max(this.x(+text.dataset.left), left), to = Math.min(this.x(+text.dataset.right), end);
-        place(text, (from + to) / 2, top + 12, text.getComputedTextLength() + 8 < to - from);
+        place(text, (from + to) / 2, top - 5, text.getComputedTextLength() + 8 < to - from);
       }
       for (const text of this.plot.querySelectorAll(".name")) {
         const x = this.x(+text.dataset.x), before = x > left + width / 2;
