@@ -57,6 +57,18 @@ def many_ranks(ranks=64, steps=120):
            "PyTorch, and 3.10 GiB is reserved by PyTorch but unallocated.\n")
 
 
+def four_gpus(seconds=600):
+    """As nvidia-smi prints them: idle, loading, working, and one of them grows."""
+    noise = random.Random(3)
+    yield "timestamp, index, name, memory.used [MiB], memory.total [MiB]\n"
+    for second in range(seconds):
+        for gpu in range(4):
+            used = 450 + 500 * min(max(second - 60, 0), 40) + (40 * max(second - 100, 0) if gpu == 2 else 0)
+            used += 100 * noise.random() if second > 100 else 0
+            yield (f"2025/02/01 12:{second // 60:02}:{second % 60:02}.104, {gpu}, NVIDIA A100-SXM4-40GB, "
+                   f"{used:.0f} MiB, 40960 MiB\n")
+
+
 def a_million_values():
     noise = random.Random(7)
     for step in range(500_000):
@@ -193,6 +205,17 @@ class Contents(InABrowser):
         self.assertLess(path.stat().st_size, 400 * 1024)
         self.assert_quiet(page)
 
+    def test_gpus_are_side_by_side_in_the_colours_of_the_chart(self):
+        page = self.open(self.report_on(four_gpus()))
+        self.assertEqual(page.evaluate("document.querySelector('#gpus .tile strong').textContent"), "GPU 2")
+        stroke = "Object.fromEntries([...document.querySelectorAll('{}')].map(e => [{}, getComputedStyle({}).stroke]))"
+        lines = page.evaluate(stroke.format(".plot .line", "e.dataset.name", "e"))
+        tiles = page.evaluate(stroke.format("#gpus .tile", "e.querySelector('strong').textContent",
+                                            "e.querySelector('path[fill=none]')"))
+        self.assertEqual(lines, tiles)
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.stage')].map(e => e.textContent)"),
+                         ["idle", "load", "forecast"])
+
     def test_a_series_has_one_colour_in_all_pictures(self):
         page = self.open(self.report_on(STORIES / "gpu_two_devices.csv"))
         lines = page.evaluate("Object.fromEntries([...document.querySelectorAll('.plot .line')]"
@@ -231,7 +254,8 @@ class Looks(InABrowser):
 
     def in_each_look(self, check):
         """Asserts that `check` finds no fault of a page."""
-        logs = [(sample, STORIES / sample) for sample in SAMPLES] + [("many ranks", many_ranks())]
+        logs = [(sample, STORIES / sample) for sample in SAMPLES] 
+        logs += [("many ranks", many_ranks()), ("four GPUs", four_gpus())]
         for name, log in logs:
             path = self.report_on(log).rename(self.folder / "page.html")
             for size, dark in itertools.product((WIDE, PHONE), (False, True)):
