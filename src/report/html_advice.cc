@@ -9,7 +9,7 @@
 namespace oomdoctor::html {
 namespace {
 
-constexpr std::size_t fixes_open = 3;  ///< the first one stands beside the verdict
+constexpr std::size_t fixes_open = 3;  ///< the first one is beside the verdict
 
 /// A headline that goes on behind the outcome elsewhere begins here.
 std::string as_title(std::string text) {
@@ -72,7 +72,7 @@ void add_fix_head(Document& page, const Report& report, std::size_t index, std::
   page.add("<span class=\"saves\">{}{}</span>", html_inline(saving_words(fix)),
            fix.enough ? fmt::format(" <b>{}</b>", enough_words) : "");
   page.add("<span class=\"cost\">{}</span>", html_inline(cost_words(fix)));
-  page.add("<span class=\"sure\">{}</span></span>\n", sure > 0 ? percent_text(sure) + " sure" : "");
+  page.add("<span class=\"sure\">{}</span></span>\n", sure > 0 ? html_inline(percent_text(sure)) + " sure" : "");
 }
 
 void add_fix_body(Document& page, const Content& content, const ReportFix& fix) {
@@ -140,7 +140,7 @@ void add_verdict(Document& page, const Content& content) {
   if (is_all_clear(report)) return add_all_clear(page, report);
   const bool determined = !verdict.cause.empty() && verdict.cause != "undetermined";
   page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
-           determined ? " <span>" + percent_text(verdict.confidence) + " sure</span>" : "",
+           determined ? " <span>" + html_inline(percent_text(verdict.confidence)) + " sure</span>" : "",
            with_code(as_title(verdict.headline.empty() ? verdict.cause_title : verdict.headline)));
   add_why(page, content);
   // A change that the first fix names needs no second line.

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95",
                                                                       "#9a3b70", "#1a6a99", "#6e5433"};
 constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
 
-// In px, of the static picture. page.js takes the margins and the line height from here by their data-… attributes.
+// In px, of the static picture. page.js reads the margins and the heights of labels from data-… attributes.
 constexpr double width = 760, height = 460, least_margin = 46, margin_top = 36, margin_bottom = 44;
 constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
 constexpr int widest_label = 14;  ///< columns
@@ -67,7 +67,7 @@ class AreaPath {
   const Plot& plot_;
 };
 
-/// A long text becomes two lines: what stands behind its comma, else behind what fits, goes to the second.
+/// A long text becomes two lines. It breaks at its comma, else where the first line is full.
 EndLabel wrapped(double value, const std::string& text, std::string look, int line) {
   if (columns_of(text) <= widest_label) return {value, text, "", std::move(look), line};
   const auto comma = text.find(", ");
@@ -124,7 +124,7 @@ std::vector<double> spread(const std::vector<EndLabel>& labels, std::vector<doub
   return places;
 }
 
-/// A piece of text; `more` holds further attributes.
+/// A piece of text; `more`: further attributes.
 enum class Anchor { start, middle, end };
 std::string svg_text(double x, double y, std::string_view text, Anchor anchor, std::string_view more = {}) {
   constexpr std::array<std::string_view, 3> anchors = {"", R"( text-anchor="middle")", R"( text-anchor="end")"};
@@ -185,8 +185,7 @@ void add_capacity(Document& out, const Plot& plot, const AreaPath& path) {
   out.add(R"(<path class="limit" d="M0 {:.7g}H{:.7g}" stroke="{}" stroke-width="1.5" {}/>)", *plot.capacity,
           path.x(plot.right), red, constant_width);
   if (!plot.forecast) return;
-  // The interval lies on the line that it is about; a line of no length with round ends is the dot of the expected
-  // step.
+  // The interval is drawn on the line that it is about. A path without length but with round ends is a dot.
   const auto inside = [&](double step) { return path.x(std::clamp(step, plot.left, plot.right)); };
   out.add(R"(<path class="fit" d="M{:.7g} {:.7g}H{:.7g}" stroke="{}" stroke-width="4" {}/>)",
           inside(plot.forecast->step_low), *plot.capacity, inside(plot.forecast->step_high.value_or(plot.right)), ink,

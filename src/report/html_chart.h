@@ -13,7 +13,7 @@
 
 namespace oomdoctor::html {
 
-/// Where no style sheet is allowed; classes c0 to c5 (stroke), f0 to f5 (fill) and t0 to t5 (text) stand beside it.
+/// For pages without their style sheet, which colours by the classes c0 to c5 (stroke), f0 to f5 (fill) and t0 to t5.
 std::string_view colour(int index);
 std::string_view text_colour(int index);
 

@@ -73,7 +73,7 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
   page.add("<details class=\"cause\"{}><summary><meter aria-label=\"probability\" min=\"0\" max=\"1\" ",
            open ? " open" : "");
   page.add("value=\"{:.3f}\"></meter> <span class=\"number\">{}</span> <strong>{}</strong> <code>{}</code></summary>\n",
-           cause.probability, percent_text(cause.probability), with_code(title), html_inline(cause.cause));
+           cause.probability, html_inline(percent_text(cause.probability)), with_code(title), html_inline(cause.cause));
   if (!cause.explain.empty()) page.add("<p>{}</p>\n", with_code(cause.explain));
   if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
   if (cause.because.size() + cause.against.size() > said) {

@@ -15,7 +15,7 @@ std::string svg_spark(const std::vector<ReportPoint>& points, int colour);
 struct TileScale {
   double left = 0, right = 1, top = 1;
 };
-/// As wide as what it stands in.
+/// As wide as its container.
 std::string svg_tile(const std::vector<ReportPoint>& points, int colour, const TileScale& scale);
 
 }  // namespace oomdoctor::html

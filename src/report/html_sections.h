@@ -17,13 +17,13 @@ struct Content {
   explicit Content(const Report& of) : report(of), plots(plots_of(of)), citations(of) {}
 
   const Report& report;
-  std::vector<Plot> plots;  ///< the first one stands beside the verdict
+  std::vector<Plot> plots;  ///< the first one is beside the verdict
   Citations citations;
 };
 
 /// The failure that the verdict is about, else the first; nullptr where there is none.
 const ReportIncident* main_incident(const Report& report);
-/// A text of the report, with what stands between backticks as code.
+/// A text of the report as HTML; what is between backticks becomes code.
 std::string with_code(const std::string& text);
 /// The same with links to its lines behind it: "Memory grows by 48.00 MiB per step (lines 32 and 156)."
 std::string cited(const std::string& text, const std::string& links);

@@ -33,7 +33,7 @@ void add_folded(Document& page, std::size_t all, std::size_t shown, auto add_ran
              count_text(static_cast<std::int64_t>(all - written)));
 }
 
-/// A name that a row can hold.
+/// A name short enough for a row.
 std::string title_of(const Report& report, const ReportSeries& of) {
   constexpr int widest = 48;
   return html_inline(clip_end(plain_line(series_title(report, of)), widest));

@@ -188,7 +188,7 @@ class Drawing {
     std::reverse(plot_.lines.begin(), plot_.lines.end());
   }
 
-  /// What all names begin with goes to the axis: beside the lines stands what tells them apart.
+  /// The axis is named by what all names begin with, each line by the rest of its name.
   void name_lines() {
     const std::string shared = shared_part(plot_.lines.back().name);
     const bool alike = !shared.empty() && std::all_of(plot_.lines.begin(), plot_.lines.end(),
@@ -276,7 +276,7 @@ class Drawing {
     plot_.request = PlotRequest{x, from, from + size, "+" + bytes_text(*incident->requested_bytes)};
   }
 
-  /// The device's size where the log tells it, else the limit that growth runs into.
+  /// The limit that growth runs into, else the one of the failure, else the GPU's size.
   void find_capacity(double greatest) {
     const ReportIncident* incident = named_incident(report_);
     std::optional<std::int64_t> size;

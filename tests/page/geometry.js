@@ -11,7 +11,7 @@
   const width = document.documentElement.scrollWidth;
   if (width > innerWidth) faults.push(`the page is wider than the window: ${width}`);
 
-  // Texts of pictures lie inside of their picture and apart from each other.
+  // Texts of pictures are inside of their picture and apart from each other.
   const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
                             && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
   for (const picture of all("svg:not(svg svg)")) {

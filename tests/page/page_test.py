@@ -144,7 +144,7 @@ class Contents(InABrowser):
     def test_nothing_is_twice_on_the_page(self):
         for sample in SAMPLES:
             page = self.open(self.report_on(STORIES / sample), **WIDE)
-            # What holds for several fixes or causes is said of each.
+            # Fixes and causes may share a sentence.
             said = "main :is(p:not(.fixes p), li:not(.reasons li), pre, h1, h2)"
             texts = page.evaluate(f"[...document.querySelectorAll('{said}')]"
                                   ".filter(e => !e.querySelector('p, pre')).map(e => e.textContent.trim())")

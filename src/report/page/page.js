@@ -161,9 +161,9 @@
 
     isZoomed() { return this.window.left > this.full.left || this.window.right < this.full.right; }
 
-    // Shows this range of x, and of y what the lines have there.
+    // Shows this range of x, and of y what the lines have there. SVG coordinates have seven digits: finer is blurred.
     show(left, right) {
-      const width = Math.min(right - left, this.full.right - this.full.left);
+      const whole = this.full.right - this.full.left, width = clamp(right - left, 1e-4 * whole, whole);
       left = clamp(left, this.full.left, this.full.right - width);
       this.window = { ...this.full, left, right: left + width };
       const values = this.isZoomed() ? this.lines.flatMap(({ points }) => valuesIn(points, left, left + width)) : [];
