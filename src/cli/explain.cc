@@ -95,7 +95,7 @@ void explain_fix(Page& page, const FixRule& fix) {
   for (const auto& setting : fix.settings) {
     page.text("  ", plain_line(setting.scope) +
                         (setting.when ? page.paint.dim("  if " + plain_line(setting.when->text())) : ""));
-    terminal::add_setting(page, {setting.scope, setting.text.text(), setting.from.text(), setting.to.text()}, 4);
+    page.lines(terminal::command_rows(page, setting.text.text(), 4));
   }
 }
 

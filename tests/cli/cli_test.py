@@ -261,8 +261,8 @@ class Inputs(Case):
         self.assertIn(f"ends early, after byte {len(packed) - 200} of its gzip data", note["text"])
         self.assertIn("the rest of the log is missing", report["verdict"]["headline"])
         screen = self.run_here("analyze", "cut.log.gz").stdout
-        self.assertIn("cut.log.gz (gzip) (cut off at its end)", screen)
-        self.assertIn("lines that could be read: the rest of cut.log.gz is missing", " ".join(screen.split()))
+        self.assertIn("lines that could be read. The rest of cut.log.gz is missing", " ".join(screen.split()))
+        self.assertIn("cut.log.gz (gzip) (cut off at its end)", self.run_here("analyze", "-v", "cut.log.gz").stdout)
         page = self.run_here("analyze", "--format", "markdown", "cut.log.gz").stdout
         self.assertIn("The rest of `cut.log.gz` is missing", page)
 
@@ -495,10 +495,12 @@ class Outputs(Case):
         self.assertEqual(widest("--width", "72", COLUMNS="80"), 72)
         self.assertEqual(widest(COLUMNS="no number"), 100)
 
-    def test_quiet_is_the_end_of_the_whole_report(self):
+    def test_quiet_is_a_headline_and_the_advice_of_the_whole_report(self):
         whole = self.run_here("analyze", "train.log").stdout
         quiet = self.run_here("analyze", "-q", "train.log").stdout
-        self.assertTrue(whole.endswith(quiet) and len(quiet) < len(whole) and quiet.startswith("OUT OF MEMORY"))
+        advice = quiet[quiet.index("\n 1. "):]
+        self.assertTrue(quiet.startswith("OUT OF MEMORY") and whole.endswith(advice))
+        self.assertIn("(train.log:", quiet.partition(advice)[0])
 
     def test_colour(self):
         self.assertNotIn("\x1b", self.run_here("analyze", "train.log").stdout)
