@@ -75,7 +75,7 @@ def rules():
 
 def pages():
     """The Markdown pages of the tree: what git lists, or all outside of builds where there is no git."""
-    git = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=ROOT,
+    git = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT,
                          capture_output=True, text=True, check=False)
     listed = git.stdout.split() if git.returncode == 0 else []
     names = listed or [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.md")]

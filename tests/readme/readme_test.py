@@ -5,7 +5,7 @@ In each ```console block a line that begins with "$ " is a command (a backslash 
 lines below it are its output. The test runs the commands that call oomdoctor, in a copy of the repository's root made of
 links: a file that they write stays there. It skips other commands. A line "..." in the output matches any lines.
 
-docs/formats.md must be the output of `oomdoctor list formats --format markdown`.
+docs/formats.md must be the output of `oomdoctor list formats --format markdown`. Links to files must lead to one.
 
 OOMDOCTOR_BINARY names the program. --accept writes the output into the pages. Output with "..." keeps its pieces: the
 first piece keeps its number of lines, every later one starts at the most similar line, and the last one goes to the end.
@@ -112,6 +112,12 @@ def check_formats(shell, accept):
     return 1
 
 
+def dead_links(page, lines):
+    """Links of a page, whose lines are given, to files that are not there."""
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)|<img src=\"([^\"]+)", "\n".join(lines))
+    return [link for link in map("".join, links) if "://" not in link and not (page.parent / link).exists()]
+
+
 def check_commands(shell, page, lines, accept):
     """Runs the commands of a page, whose lines are given; how many ran and how many printed something else."""
     failed = ran = 0
@@ -142,13 +148,16 @@ def main():
             shell = Shell(Path(os.environ["OOMDOCTOR_BINARY"]).resolve(), folder)
             more, wrong = check_commands(shell, page, lines, accept)
             ran, failed = ran + more, failed + wrong
+            for link in dead_links(page, lines):
+                print(f"{page.name}: no file: {link}")
+                stale += 1
             if page == PAGES[0]:
-                stale = check_formats(shell, accept)
+                stale += check_formats(shell, accept)
         if accept:
             page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     if accept:
         return 0
-    print(f"{ran - failed} passed, {failed} failed, {stale} pages are stale")
+    print(f"{ran - failed} passed, {failed} failed, {stale} pages or links are stale")
     return 0 if ran and not failed and not stale else 1
 
 
