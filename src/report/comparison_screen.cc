@@ -124,7 +124,7 @@ std::string outcome_text(const Comparison& all) {
 }
 
 std::string limit_text(const Comparison& all, const CheckedLimit& limit) {
-  if (!limit.told) return "no series of both runs tells";
+  if (!limit.told) return "the runs share no such series";
   if (limit.beyond.empty()) return "kept";
   std::vector<std::string> names;
   for (const std::size_t i : limit.beyond) names.push_back(all.series[i].title);

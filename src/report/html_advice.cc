@@ -52,7 +52,7 @@ void add_all_clear(Document& page, const Report& report) {
            lines);
   for (const ReportInput& input : report.inputs)
     if (input.truncated)
-      page.add("<p>The rest of <code>{}</code> is missing, and a failure stands at the end of its log.</p>\n",
+      page.add("<p>The rest of <code>{}</code> is missing, and failures are at the end of a log.</p>\n",
                html_inline(input.path));
   if (const std::string growing = still_growing_words(report); !growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));

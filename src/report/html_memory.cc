@@ -67,7 +67,7 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
     const double from = std::min(used, capacity) * scale, to = from + request * scale;
     const bool left = from > width / 2;
     page.add(R"(<rect class="asked" x="{:.1f}" y="19" width="{:.1f}" height="4" fill="#c0262d"/>)", from, to - from);
-    page.add("{}", svg_text(left ? to : from, 13, bytes_text(*of.requested_bytes) + " asked for",
+    page.add("{}", svg_text(left ? to : from, 13, bytes_text(*of.requested_bytes) + " requested",
                             left ? Anchor::end : Anchor::start, red_text));
   }
   page.add("</svg>\n");

@@ -15,7 +15,7 @@ constexpr int min_width = 40;
 /// part.
 std::string rule(const Report& report, const TerminalView& view, int width) {
   std::string text;
-  if (!view.verbose && !report.incidents.empty()) {
+  if (!view.verbose && !(report.incidents.empty() && report.fixes.empty())) {
     const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
     text = "── -v shows the evidence";
     if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");

@@ -169,7 +169,7 @@ void add_notes(Page& page, const Report& report, std::size_t max_notes) {
       if (grave != (note.severity != "note")) continue;
       if (!grave && max_notes != all) continue;
       if (shown++ == max_notes) return;
-      const std::string where = note.location ? "  [" + plain_line(place(*note.location)) + "]" : "";
+      const std::string where = note.location ? "  [" + plain_line(short_place(report, *note.location)) + "]" : "";
       page.text(grave ? page.paint.warning("Note: ") : page.paint.dim("Note: "),
                 plain_line(note.text) + page.paint.dim(where), 2);
     }
