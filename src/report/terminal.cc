@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -19,6 +20,11 @@ std::string rule(const Report& report, const TerminalView& view, int width) {
     const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
     text = "── -v shows the evidence";
     if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");
+    const std::string& cause = report.verdict.cause;
+    if (!cause.empty() && cause != "undetermined") {
+      const std::string more = text + "; oomdoctor explain " + plain_line(cause) + " explains the cause";
+      if (columns_of(more) < width) text = more;
+    }
     text += " ";
   }
   if (columns_of(text) > width) text.clear();

@@ -50,7 +50,7 @@ TEST_CASE("the short report fits 30 lines of 100 columns and names what it leave
   const auto rule =
       std::find_if(lines.begin(), lines.end(), [](const auto& line) { return contains(line, "-v shows"); });
   REQUIRE(rule != lines.end());
-  CHECK(contains(*rule, "-v shows the evidence and 3 more fixes "));
+  CHECK(contains(*rule, "-v shows the evidence and 3 more fixes;"));
   CHECK_FALSE(contains(terminal_text(report, view(100, false, true)), "-v shows"));
 }
 
