@@ -170,7 +170,7 @@ constexpr Table tables[] = {
 
 extern const Parser gputil;
 const Parser gputil{.name = "gputil",
-                    .title = "GPUtil and lines of a card's total and free memory",
+                    .title = "GPUtil and lines of a GPU's total and free memory",
                     .source = "GPUtil: GPUtil/GPUtil.py (showUtilization)",
                     .patterns = patterns,
                     .gauges = {},

@@ -73,6 +73,6 @@ constexpr Pattern patterns[] = {
 
 extern const Parser other_ends;
 const Parser other_ends{
-    .name = "other_ends", .title = "Ends that are no want of memory", .source = "real logs", .patterns = patterns};
+    .name = "other_ends", .title = "Ends that are not memory failures", .source = "real logs", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

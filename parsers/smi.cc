@@ -100,7 +100,7 @@ bool header(std::string_view line, Layout& layout) {
   layout.kind = "smi_csv";
   if (query && !has(used) && !has(free_))
     layout.note =
-        "nvidia-smi was not asked for memory.used; utilization.memory is the time in which the memory was busy, not "
+        "the nvidia-smi query did not contain memory.used; utilization.memory is the time in which the memory was busy, not "
         "what "
         "is in use";
   return query ? has(time_stamp) || has(index) || has(name) || has(uuid) || has(used) || has(bus)
@@ -499,7 +499,7 @@ bool sniff(std::span<const std::string> first_lines, Layout& layout) {
   if (!found) {
     if (!are_rows_of_numbers(first_lines)) return false;
     layout.note =
-        "rows of numbers without a header, and nothing tells which column is memory. Export again with the header: "
+        "rows of numbers without a header: it is unknown which column is memory. Export again with the header: "
         "nvidia-smi --query-gpu=timestamp,index,memory.used,memory.total --format=csv -l 1";
     return true;
   }

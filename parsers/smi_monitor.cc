@@ -39,7 +39,7 @@ bool header(std::string_view line, Layout& layout) {
     layout.kind = "smi_pmon";
   else if (!has(fb))
     layout.note =
-        "nvidia-smi dmon was not asked for memory (-s m); its column mem is the time in which the memory was busy";
+        "nvidia-smi dmon ran without memory (-s m); its column mem is the time in which the memory was busy";
   return has(gpu) && layout.columns.size() > 1;
 }
 

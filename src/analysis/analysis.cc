@@ -74,8 +74,8 @@ void tell_refusals(const Case& story, std::vector<Note>& notes) {
   if (last == nullptr) return;
   notes.push_back(
       {Severity::note,
-       fmt::format("PyTorch's allocator had refused {} {} for want of memory when this was printed; the log "
-                   "does not tell what became of {}",
+       fmt::format("PyTorch's allocator had refused {} {} when this was printed; the log "
+                   "does not show what happened to {}",
                    whole_number(refused), refused == 1 ? "request" : "requests", refused == 1 ? "it" : "them"),
        last->evidence});
 }
@@ -101,10 +101,10 @@ void tell_lookalikes(const Case& story, std::vector<Note>& notes) {
   static constexpr std::array<Lookalike, 5> lookalikes{
       {{"worker_paused", "a worker was paused at {} of its memory limit: Dask waits, nothing failed"},
        {"worker_resumed", "the worker went on when it was down to {} of its memory limit"},
-       {"pod_rejected", "Kubernetes rejected the pod, not for want of memory: {}"},
+       {"pod_rejected", "Kubernetes rejected the pod; memory was not the reason: {}"},
        {"worker_budget",
         "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},
-       {"context_exceeded", "a request was longer than the model's context of {} tokens: that is no want of memory"}}};
+       {"context_exceeded", "a request was longer than the model's context of {} tokens; memory was not the reason"}}};
   for (const Lookalike& lookalike : lookalikes)
     if (const auto found = story.settings.find(lookalike.setting); found != story.settings.end())
       notes.push_back(
@@ -128,7 +128,7 @@ void tell_last_step(const Case& story, const Runs& runs, std::vector<Note>& note
   const bool ended = runs.last().ending || story.remark_counts.contains("run/completed");
   if (ended || !story.last_step || !story.last_progress || story.inputs.size() != 1) return;
   notes.push_back({Severity::note,
-                   fmt::format("the log ends after step {}; nothing tells how the run ended", *story.last_step),
+                   fmt::format("the log ends after step {}; it does not show how the run ended", *story.last_step),
                    *story.last_progress});
 }
 

@@ -120,8 +120,8 @@ std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const 
     case Shape::flat:
       return "flat at " + level_text(level_of(scene));
     case Shape::spike:
-      if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values stand out";
-      return fmt::format("flat at {}, {} of {} values stand out", level_text(level_of(scene)), scene.spikes.size(),
+      if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
+      return fmt::format("flat at {}, {} of {} values differ", level_text(level_of(scene)), scene.spikes.size(),
                          scene.samples.points.size());
     case Shape::noisy:
       if (way < -least_growth(scene)) return movement(scene, way);
@@ -173,7 +173,7 @@ std::string words_for_short(const Scene& scene) {
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
   if (points.size() >= limits::least_to_mention && rises && last >= limits::worth_mention * first && first > 0)
-    return fmt::format("rises by {:.0f}% over {} values: too few to tell a leak from a warm-up",
+    return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        100 * (last / first - 1), points.size());
   return fmt::format("{} values: too few for a trend", points.size());
 }

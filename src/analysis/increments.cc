@@ -23,7 +23,7 @@ struct Thing {
 std::vector<Thing> things_of(const Facts& facts) {
   std::vector<Thing> things;
   if (const auto request = facts.number("oom.request"))
-    things.push_back({"a tensor of the size that was asked for last", *request, {"oom.request"}});
+    things.push_back({"a tensor of the size of the last request", *request, {"oom.request"}});
   const auto batch = facts.number("settings.batch_size"), length = facts.number("settings.sequence_length");
   if (const auto vocabulary = facts.number("settings.vocabulary"); batch && length && vocabulary)
     for (const int width : {4, 2})

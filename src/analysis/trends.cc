@@ -90,7 +90,7 @@ void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
       continue;
     Note note;
     note.severity = Severity::warning;  // every number of the verdict rests on this reading
-    note.text = fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this card's {}", probe.unit, 3 * power,
+    note.text = fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit, 3 * power,
                             bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(capacity));
     note.at = probe.last_evidence;
     const std::string unit = probe.unit;

@@ -172,7 +172,7 @@ std::string zsh_script() {
     text +=
         fmt::format("    {}\n", zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.says, ":\\", "\\"))));
   text +=
-      "    'help:tell about a command'\n  )\n"
+      "    'help:explain a command'\n  )\n"
       "  if ((CURRENT == 2)); then\n"
       "    _describe -t commands command commands\n    compadd -- --help --version\n    return\n  fi\n"
       "  local chosen=$words[2]\n  shift words\n  ((CURRENT--))\n  case $chosen in\n";
@@ -222,8 +222,8 @@ std::string fish_script() {
   std::string text = fmt::format(
       "# fish completion of oomdoctor, made by: oomdoctor completions fish\n\n"
       "function __oomdoctor_ids\n  sh -c {}\nend\n\ncomplete -c oomdoctor -f\n"
-      "complete -c oomdoctor -n __fish_use_subcommand -l help -s h -d 'tell about all commands'\n"
-      "complete -c oomdoctor -n __fish_use_subcommand -a help -d 'tell about a command'\n"
+      "complete -c oomdoctor -n __fish_use_subcommand -l help -s h -d 'list all commands'\n"
+      "complete -c oomdoctor -n __fish_use_subcommand -a help -d 'explain a command'\n"
       "complete -c oomdoctor -n __fish_use_subcommand -l version -d 'print the version'\n",
       fish_quoted(list_ids));
   for (const CommandSpec& command : command_table()) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -13,24 +14,24 @@
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "cli/shared_report.h"
+#include "judge/rule_pack.h"
 #include "report/grades.h"
 #include "report/layout.h"
 #include "report/sink.h"
 #include "report/terminal_sections.h"
+#include "report/utf8.h"
 #include "report/words.h"
 
 namespace oomdoctor::cli {
 namespace {
 
-void add_title(Page& page, std::string_view kind, const std::string& id, const std::string& title,
-               const std::string& source = {}) {
+void add_title(Page& page, std::string_view kind, const std::string& id, const std::string& title) {
   page.text("", page.paint.bold(plain_line(title)));
-  page.text("",
-            page.paint.dim(plain_line(fmt::format("{} {}{}", kind, id, source.empty() ? "" : " (" + source + ")"))));
+  page.text("", page.paint.dim(plain_line(fmt::format("{} {}", kind, id))));
 }
 
 void add_part(Page& page, std::string_view name, const std::string& text) {
-  if (!text.empty()) page.text(fmt::format("  {:<9} ", name), plain_line(text));
+  if (!text.empty()) page.text(fmt::format("  {:<10} ", name), plain_line(text));
 }
 
 /// Text that a rule file wraps as it likes is filled anew; a blank line parts paragraphs.
@@ -46,64 +47,125 @@ void add_prose(Page& page, std::string_view text) {
   }
 }
 
-void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause) {
-  add_title(page, "cause", cause.id, cause.title, cause.source);
-  add_prose(page, cause.explain.text());
-  page.heading("Signs");
-  page.text("  ",
-            page.paint.dim(fmt::format("before any sign: {:.1f}% of failures. A weight of +1 makes the cause 2.7 times "
-                                       "as likely, of -1 as much less.",
-                                       100 * cause.prior)));
+/// The signs of a cause, strongest first, with letters for numbers.
+void add_signs(Page& page, std::string_view title, const CauseRule& cause, double direction) {
+  std::vector<const Sign*> signs;
+  for (const auto& sign : cause.signs)
+    if (sign.weight * direction > 0) signs.push_back(&sign);
+  if (signs.empty()) return;
+  std::stable_sort(signs.begin(), signs.end(),
+                   [](const Sign* a, const Sign* b) { return std::abs(a->weight) > std::abs(b->weight); });
+  page.heading(title);
+  for (const Sign* sign : signs)
+    page.text("  - ", plain_line(sign->why.with_letters()) + (sign->definitional ? " (this proves it)" : ""));
+}
+
+/// The rule as it is computed: prior, weights and conditions.
+void add_rule(Page& page, const CauseRule& cause) {
+  page.heading("Rule");
+  page.text("  ", page.paint.dim(fmt::format("Prior: {:.1f}% of failures. A weight of +1 makes the cause 2.7 times as "
+                                             "likely, a weight of -1 makes it 2.7 times less likely.",
+                                             100 * cause.prior)));
   for (const auto& sign : cause.signs) {
-    page.text(fmt::format("  {:>+5.1f}  ", sign.weight),
-              plain_line(sign.why.text()) + (sign.definitional ? " (this proves it)" : ""));
+    page.text(fmt::format("  {:>+5.1f}  ", sign.weight), plain_line(sign.why.text()));
     page.text("         ", page.paint.dim("if " + plain_line(sign.condition.text())));
   }
   for (const auto& ceiling : cause.ceilings) {
     page.text("  ", fmt::format("at most {:.0f}%: {}", 100 * ceiling.at_most, plain_line(ceiling.why)));
     page.text("         ", page.paint.dim("if " + plain_line(ceiling.condition.text())));
   }
-  if (cause.possible) {
-    page.text("  ", "ruled out: " + plain_line(cause.impossible));
-    page.text("         ", page.paint.dim("unless " + plain_line(cause.possible->text())));
-  }
+  if (cause.possible) page.text("         ", page.paint.dim("only if " + plain_line(cause.possible->text())));
+}
+
+void add_fixes_for(Page& page, const RulePack& rules, const CauseRule& cause) {
   page.heading("Fixes");
-  bool any = false;
+  std::vector<const FixRule*> fixes;
+  int width = 0;
   for (const auto& [id, fix] : rules.fixes()) {
     if (std::find(fix.causes.begin(), fix.causes.end(), cause.id) == fix.causes.end()) continue;
-    page.text(fmt::format("  {}  ", page.paint.bold(plain_line(id))), plain_line(fix.title));
-    any = true;
+    fixes.push_back(&fix);
+    width = std::max(width, columns_of(id));
   }
-  if (!any) page.text("  ", "None: " + plain_line(cause.no_fix));
+  for (const FixRule* fix : fixes)
+    page.text("  " + page.paint.bold(pad(plain_line(fix->id), width)) + "  ", plain_line(fix->title));
+  if (fixes.empty()) page.text("  ", "None: " + plain_line(cause.no_fix));
 }
 
-void explain_fix(Page& page, const FixRule& fix) {
-  add_title(page, "fix", fix.id, fix.title, fix.source);
-  page.blank();
-  add_part(page, "for", fmt::format("{}", fmt::join(fix.causes, ", ")));
-  add_part(page, "when", fix.when.text());
-  add_part(page, "held back", fix.held_back.text());
+/// "report": what a log makes of the cause; null without a log.
+void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause, const Report* report, bool trace) {
+  add_title(page, "cause", cause.id, cause.title);
+  const ReportCause* judged = report && report->why_not ? &*report->why_not : nullptr;
+  if (judged)
+    add_prose(page, judged->explain);
+  else
+    add_prose(page, cause.explain.with_letters());
+  if (!report) {
+    add_signs(page, "Signs for it", cause, 1);
+    add_signs(page, "Signs against it", cause, -1);
+    if (cause.possible) page.text("  - ", "ruled out: " + plain_line(cause.impossible));
+  }
+  if (trace) add_rule(page, cause);
+  add_fixes_for(page, rules, cause);
+  if (shipped_rules().causes().contains(cause.id)) {
+    page.blank();
+    page.text("", page.paint.dim("More: docs/causes/" + cause.id + ".md"));
+  }
+}
+
+std::string sizes_of(const ReportFix& fix) {
+  if (!fix.saves_high_bytes) return "";
+  return fmt::format("{} to {}", bytes_text(fix.saves_low_bytes.value_or(0)), bytes_text(*fix.saves_high_bytes));
+}
+
+/// The rule as it is computed.
+void add_rule(Page& page, const FixRule& fix) {
+  page.heading("Rule");
+  add_part(page, "offered if", fix.when.text());
+  add_part(page, "not if", fix.held_back.text());
   if (fix.already) add_part(page, "done if", fix.already->text());
-  add_part(page, "saves", !fix.saves_formula.empty() || !fix.saves ? fix.saves_formula : fix.saves->text());
-  if (fix.saves && !fix.saves_formula.empty()) add_part(page, "computed", fix.saves->text());
-  add_part(page, "why", fix.why.text());
-  add_part(page, "cost", cost_text(fix.cost));
-  add_part(page, "risk", risk_text(fix.risk));
-  add_part(page, "not with", fmt::format("{}", fmt::join(fix.not_with, ", ")));
-  add_part(page, "worked if", fix.verify);
-  if (!fix.settings.empty()) page.heading("Settings");
-  for (const auto& setting : fix.settings) {
-    page.text("  ", plain_line(setting.scope) +
-                        (setting.when ? page.paint.dim("  if " + plain_line(setting.when->text())) : ""));
-    terminal::add_setting(page, {setting.scope, setting.text.text(), setting.from.text(), setting.to.text()}, 4);
+  if (fix.saves) add_part(page, "computed", fix.saves->text());
+  for (const auto& setting : fix.settings)
+    if (setting.when) add_part(page, "place if", plain_line(setting.scope) + ": " + setting.when->text());
+}
+
+/// Places to set it in, with the text to copy.
+void add_places(Page& page, const std::vector<std::pair<std::string, std::string>>& settings) {
+  if (!settings.empty()) page.heading("Settings");
+  for (const auto& [scope, text] : settings) {
+    page.text("  ", plain_line(scope));
+    page.lines(terminal::command_rows(page, text, 6));
   }
 }
 
-void explain_myth(Page& page, const MythRule& myth) {
-  add_title(page, "myth", myth.id, myth.title, myth.source);
+/// `report`: what a log makes of the fix; null without a log.
+void explain_fix(Page& page, const FixRule& fix, const Report* report, bool trace) {
+  const ReportFix* computed = nullptr;
+  if (report)
+    for (const ReportFix& of : report->fixes)
+      if (of.id == fix.id) computed = &of;
+  add_title(page, "fix", fix.id, fix.title);
+  add_prose(page, computed ? computed->why : fix.why.with_letters());
   page.blank();
-  add_part(page, "why not", myth.because.text());
-  add_part(page, "when", myth.when.text());
+  add_part(page, "fixes", fmt::format("{}", fmt::join(fix.causes, ", ")));
+  add_part(page, "saves", computed && computed->saves_high_bytes ? sizes_of(*computed) : fix.saves_formula);
+  add_part(page, "cost", fmt::format("{}, {}", cost_text(fix.cost), risk_text(fix.risk)));
+  add_part(page, "not with", fmt::format("{}", fmt::join(fix.not_with, ", ")));
+  add_part(page, "fixed when", fix.verify);
+  if (trace) add_rule(page, fix);
+  std::vector<std::pair<std::string, std::string>> settings;
+  if (computed)
+    for (const FixSetting& setting : computed->settings) settings.emplace_back(setting.scope, setting.text);
+  else
+    for (const auto& setting : fix.settings) settings.emplace_back(setting.scope, setting.text.with_letters());
+  add_places(page, settings);
+}
+
+void explain_myth(Page& page, const MythRule& myth, bool trace) {
+  add_title(page, "myth", myth.id, myth.title);
+  add_prose(page, "Won't help: " + myth.because.with_letters());
+  if (!trace) return;
+  page.heading("Rule");
+  add_part(page, "said if", myth.when.text());
 }
 
 void explain_fact(Page& page, const FactSpec& fact) {
@@ -135,13 +197,14 @@ bool explain_family(Page& page, const std::vector<FormatInfo>& formats, const st
 
 /// False when no table has the id. Ids of causes use "_" and those of fixes "-", facts have a dot and formats a slash:
 /// they do not collide in practice.
-bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& formats, const std::string& id) {
+bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& formats, const std::string& id,
+             const Report* report, bool trace) {
   if (const auto cause = rules.causes().find(id); cause != rules.causes().end())
-    explain_cause(page, rules, cause->second);
+    explain_cause(page, rules, cause->second, report, trace);
   else if (const auto fix = rules.fixes().find(id); fix != rules.fixes().end())
-    explain_fix(page, fix->second);
+    explain_fix(page, fix->second, report, trace);
   else if (const auto myth = rules.myths().find(id); myth != rules.myths().end())
-    explain_myth(page, myth->second);
+    explain_myth(page, myth->second, trace);
   else if (const FactSpec* fact = find_fact_spec(id))
     explain_fact(page, *fact);
   else {
@@ -152,9 +215,14 @@ bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& f
   return true;
 }
 
-std::string sizes_of(const ReportFix& fix) {
-  if (!fix.saves_high_bytes) return "";
-  return fmt::format("{} to {}", bytes_text(fix.saves_low_bytes.value_or(0)), bytes_text(*fix.saves_high_bytes));
+void add_evidence(Page& page, const Report& report, const ReportCause& cause) {
+  page.text("  ", page.paint.bold(percent_text(cause.probability)));
+  for (const auto& [word, reasons] : {std::pair{"for it", &cause.because}, {"against", &cause.against}})
+    for (const auto& because : *reasons) {
+      const std::string where = short_places(report, because.locations, 2);
+      page.text(fmt::format("  {:<8} ", word),
+                plain_line(because.text) + (where.empty() ? "" : page.paint.dim(" [" + plain_line(where) + "]")));
+    }
 }
 
 /// What the log makes of the thing: the value of a fact, the signs of a cause, the saving of a fix.
@@ -163,20 +231,12 @@ void add_numbers(Page& page, const Report& report, const std::string& id) {
   const std::size_t before = page.str().size();
   for (const std::string& line : report.trace)
     if (line.starts_with(id + " ")) page.text("  ", plain_line(line));
-  if (report.why_not) {
-    page.text("  ", percent_text(report.why_not->probability));
-    for (const auto& [word, reasons] :
-         {std::pair{"for it", &report.why_not->because}, {"but", &report.why_not->against}})
-      for (const auto& because : *reasons) page.text(fmt::format("  {:<7} ", word), plain_line(because.text));
-  }
-  for (const ReportFix& fix : report.fixes)
-    if (fix.id == id) {
-      add_part(page, "saves", sizes_of(fix));
-      add_part(page, "why", fix.why);
-    }
+  if (report.why_not) add_evidence(page, report, *report.why_not);
+  for (std::size_t i = 0; i < report.fixes.size(); ++i)
+    if (report.fixes[i].id == id) page.text("  ", fmt::format("Fix {} of {}.", i + 1, report.fixes.size()));
   for (const HeldBack& held : report.held_back)
-    if (held.id == id) add_part(page, "held back", held.because);
-  if (page.str().size() == before) page.text("  ", "It says nothing about that.");
+    if (held.id == id) add_part(page, "won't help", held.because);
+  if (page.str().size() == before) page.text("  ", "This log shows nothing about it.");
 }
 
 std::vector<std::string> all_ids(const RulePack& rules, const std::vector<FormatInfo>& formats) {
@@ -199,20 +259,25 @@ int run_explain(const Arguments& arguments) {
   const RulePack rules = rules_of(arguments);
   const std::vector<FormatInfo> formats = formats_of(arguments);
   const std::string& id = arguments.words.front();
+  const bool trace = arguments.has("trace");
   Page page(view.width, Paint{view.color});
-  if (!explain(page, rules, formats, id)) {
+  if (!explain(page, rules, formats, id, nullptr, trace)) {
     const std::string near = suggestion(id, all_ids(rules, formats));
     throw Error(fmt::format("unknown id '{}': no cause, fix, myth, fact or format has it", id), "",
                 near.empty() ? "oomdoctor list causes|fixes|myths|facts|formats shows all ids" : near);
   }
-  if (arguments.words.size() > 1) {
-    Options options = diagnose_options(arguments);
-    options.trace = true;
-    if (rules.causes().contains(id)) options.why_not = id;
-    const Report report = diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options);
-    add_numbers(page, SharedReport(report, arguments, runs_in_ci()).of(*find_writer("terminal")), id);
-  }
-  print(page.str());
+  if (arguments.words.size() == 1) return print(page.str()), 0;
+
+  Options options = diagnose_options(arguments);
+  options.trace = true;
+  if (rules.causes().contains(id)) options.why_not = id;
+  const Report report = diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options);
+  SharedReport shared(report, arguments, runs_in_ci());
+  const Report& shown = shared.of(*find_writer("terminal"));
+  Page filled(view.width, Paint{view.color});
+  explain(filled, rules, formats, id, &shown, trace);
+  add_numbers(filled, shown, id);
+  print(filled.str());
   return 0;
 }
 

@@ -75,7 +75,7 @@ void add_formats(Page& page, const std::vector<FormatFamily>& families) {
 std::string formats_page(const std::vector<FormatFamily>& families) {
   std::string text =
       "# Every format that oomdoctor reads\n\n"
-      "Printed by `oomdoctor list formats --format markdown`. The letters of a unit do not tell its size: where a "
+      "Printed by `oomdoctor list formats --format markdown`. The letters of a unit do not define its size: where a "
       "tool\n"
       "prints one and means another, the unit says both. A gauge is read at one phase of the step, a running maximum "
       "is\n"

@@ -60,16 +60,16 @@ std::vector<const OptionSpec*> options_of(const CommandSpec& command) {
 
 std::string general_help() {
   Page page(width, {});
-  page.text("", "oomdoctor tells why a training job ran out of memory, and what to do.");
+  page.text("", "oomdoctor finds out why a training job ran out of memory, and what to do.");
   page.blank();
   for (const auto& command : command_table())
     add_row(page, fmt::format("  oomdoctor {} {}", command.name, command.usage), command.says, command_column);
   page.blank();
-  page.text("", "Each command has its own --help; oomdoctor --version names the version.");
+  page.text("", "Each command has its own --help. oomdoctor --version prints the version.");
   page.blank();
   page.text("",
-            "Exit status: 0 read, and nothing found that --fail-on or --fail-if asks about; 1 found; 2 the work could "
-            "not be done.");
+            "Exit status: 0 success, nothing at the --fail-on or --fail-if level; 1 something at that level; 2 an "
+            "error.");
   return page.str();
 }
 
@@ -86,7 +86,7 @@ std::string command_help(const CommandSpec& command) {
   add_options(page, command);
   const auto options = options_of(command);
   if (std::any_of(options.begin(), options.end(), [](const auto* option) { return option->rare; }))
-    page.text("", "What the options without a line of their own do: oomdoctor man | man -l -");
+    page.text("", "The options without a description: oomdoctor man | man -l -");
   return page.str();
 }
 

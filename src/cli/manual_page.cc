@@ -106,40 +106,37 @@ void add_options(std::string& page) {
 std::string manual_page() {
   std::string page = fmt::format(
       ".TH OOMDOCTOR 1 {} \"oomdoctor {}\" \"User Commands\"\n"
-      ".SH NAME\noomdoctor \\- tell why a training job ran out of memory, and what to do\n.SH SYNOPSIS\n",
+      ".SH NAME\noomdoctor \\- find out why a training job ran out of memory, and what to do\n.SH SYNOPSIS\n",
       written, roff(version));
   for (const CommandSpec& command : command_table())
     page +=
         fmt::format("{}oomdoctor {}\n", &command == &command_table().front() ? "" : ".br\n", roff(usage_of(command)));
   page += ".SH DESCRIPTION\n" +
           paragraph(
-              "oomdoctor reads the logs that a training job left behind, says what held the memory, names the cause "
-              "with the lines that prove it, and prescribes fixes with numbers computed from these logs. It needs no "
-              "GPU and no network.");
+              "oomdoctor reads the logs of a training job. It reports what used the memory, names the cause with the "
+              "lines that prove it, and lists fixes with numbers computed from these logs. It needs no GPU and no "
+              "network.");
   add_commands(page);
   add_options(page);
   std::vector<Entry> formats;
   for (const OutputFormat& format : output_formats()) formats.push_back({format.name, format.says});
   add_entries(page, "OUTPUT FORMATS", formats);
   add_entries(page, "EXIT STATUS",
-              {{"0", "The work is done, and nothing was found that --fail-on or --fail-if asks about."},
-               {"1", "It is done, and something was found."},
-               {"2",
-                "It could not be done: a file is missing, or an option or a rule is wrong. The reason is on "
-                "standard error."}});
-  add_entries(page, "ENVIRONMENT",
-              {{"COLUMNS", "Width of the terminal report, where --width does not say it."},
-               {"NO_COLOR", "No colours, unless --color always is given."},
-               {"GITHUB_ACTIONS, GITHUB_STEP_SUMMARY",
-                "Set by GitHub; ci then annotates lines and adds to the job "
-                "summary."}});
+              {{"0", "Success: nothing at the level of --fail-on or --fail-if."},
+               {"1", "Success: something at that level."},
+               {"2", "Error: a file is missing, or an option or a rule is wrong. Standard error has the reason."}});
+  add_entries(
+      page, "ENVIRONMENT",
+      {{"COLUMNS", "Width of the terminal report, unless --width sets it."},
+       {"NO_COLOR", "No colors, unless --color always is given."},
+       {"GITHUB_ACTIONS, GITHUB_STEP_SUMMARY", "Set by GitHub: ci annotates lines and adds to the job summary."}});
   add_entries(page, "FILES",
               {{".oomdoctor.toml", "Your own line formats, read in the working directory."},
                {"oomdoctor-out/", "Where ci writes its reports."}});
   add_entries(page, "EXAMPLES",
-              {{"oomdoctor analyze train.log", "Why did it die?"},
-               {"oomdoctor compare good.log bad.log --fail-if peak+5%", "What grew, and does it matter?"},
-               {"oomdoctor estimate --config config.json --batch 4 --seq 4096 --card H100", "Will it fit?"}});
+              {{"oomdoctor analyze train.log", "Why did the job run out of memory?"},
+               {"oomdoctor compare good.log bad.log --fail-if peak+5%", "What grew, and by more than 5%?"},
+               {"oomdoctor estimate --config config.json --batch 4 --seq 4096 --card H100", "Does the model fit?"}});
   return page;
 }
 

@@ -16,41 +16,36 @@ const std::vector<OptionGroup>& common_groups() {
   static const std::vector<OptionGroup> groups = {
       {"What to read",
        {{"format-file", 0, "FILE",
-         "read your own line formats, too; may be given several times. Default: .oomdoctor.toml of the working "
-         "directory, but not in a CI job"}}},
+         "also read your own line formats; repeatable. Default: .oomdoctor.toml in the working directory, but not "
+         "in a CI job"}}},
       {"How to judge",
-       {{"capacity", 0, "SIZE", "memory of the device where the log does not print it: 23.69GiB"},
-        {"rules", 0, "DIR", "add the causes, fixes and myths of a folder; the same id replaces"},
+       {{"capacity", 0, "SIZE", "GPU memory, if the log does not print it: 23.69GiB"},
+        {"rules", 0, "DIR", "add the causes, fixes and myths of a folder; an equal id replaces a built-in one"},
         {"fail-on",
          0,
          "LEVEL",
-         "exit 1 from this level on: error (a failure), warning (a risk, a kill that nobody explains, or a failure "
-         "that the "
-         "program survived), "
-         "never",
+         "exit 1 at this level or above: error (a failure), warning (a risk, an unexplained kill, or an OOM that "
+         "the program caught), never",
          {"error", "warning", "never"}},
         {"fail-if", 0, "LIMIT",
-         "exit 1 where BAD needs more than GOOD by more than a share or a size: peak+5%, steady+500MiB, slope+1MiB; "
-         "may be given several times"}}},
-      {"Speed", {{"jobs", 0, "N", "threads (default: as many as the machine has)"}}},
+         "exit 1 if BAD exceeds GOOD by more than a share or a size: peak+5%, steady+500MiB, slope+1MiB; repeatable"}}},
+      {"Speed", {{"jobs", 0, "N", "threads (default: one per CPU core)"}}},
       {"What to print",
-       {{"format", 0, "FORMAT", "of standard output", format_names()},
-        {"output", 0, "FORMAT=PATH", "also write a report to a file; may be given several times"},
+       {{"format", 0, "FORMAT", "report format on standard output", format_names()},
+        {"output", 0, "FORMAT=PATH", "also write a report to a file; repeatable"},
         {"redact",
          0,
          "WHAT",
-         "secrets: without tokens, passwords and keys (default, but not for terminal, json and jsonl outside CI jobs; "
-         "of "
-         "parts, too); "
-         "all: names of users, hosts, folders and buckets go, too; off",
+         "secrets: hide tokens, passwords and keys (default, except for terminal, json and jsonl outside CI jobs); "
+         "all: also hide names of users, hosts, folders and buckets; off",
          {"off", "secrets", "all"}},
-        {"why-not", 0, "CAUSE", "account for a cause that was not named: every sign for and against it"},
-        {"trace", 0, "", "print every fact that was known, with its value and its lines"},
-        {"color", 0, "WHEN", "auto (default; NO_COLOR is heeded), always, never", {"auto", "always", "never"}},
-        {"width", 0, "N", "columns of the report (default: the terminal's)"},
-        {"quiet", 'q', "", "the verdict alone"},
-        {"verbose", 'v', "", "leave nothing out of the terminal report"},
-        {"help", 'h', "", "this text"}}},
+        {"why-not", 0, "CAUSE", "show every sign for and against this cause"},
+        {"trace", 0, "", "print every known fact with its value and lines; for explain: the rule itself"},
+        {"color", 0, "WHEN", "auto (default; respects NO_COLOR), always, never", {"auto", "always", "never"}},
+        {"width", 0, "N", "columns of the report (default: terminal width)"},
+        {"quiet", 'q', "", "print only the verdict"},
+        {"verbose", 'v', "", "add the evidence and all fixes to the terminal report"},
+        {"help", 'h', "", "print this help"}}},
   };
   return groups;
 }
@@ -78,7 +73,7 @@ std::vector<std::string_view> estimate_options() {
 std::vector<OutputFormat> output_formats() {
   std::vector<OutputFormat> formats;
   for (const auto& writer : writers()) formats.push_back({writer.name, writer.says});
-  formats.push_back({"partial", "each log for itself, to be merged later; not for --output"});
+  formats.push_back({"partial", "each log separately, for oomdoctor merge; not for --output"});
   return formats;
 }
 
@@ -96,68 +91,65 @@ const std::vector<CommandSpec>& command_table() {
   static const std::vector<CommandSpec> table = {
       {"analyze",
        "[PATH...|-]",
-       "read logs and say what ran out of memory, why, and what to do",
-       "PATH is a log, a folder of logs or a pattern; - is standard input, and so is a pipe when no path is given. "
-       "All paths together are read as the logs of one run. --format partial prints what each log says for itself, to "
-       "be "
-       "merged later.",
+       "read logs; report what ran out of memory, why, and what to do",
+       "PATH is a log, a folder of logs or a pattern. - is standard input, which is also the default in a pipe. "
+       "oomdoctor reads all paths together as the logs of one run. --format partial prints one part per log, for "
+       "oomdoctor merge.",
        {"format", "output", "fail-on", "jobs", "capacity", "rules", "format-file", "redact", "why-not", "trace",
         "color", "width", "quiet", "verbose", "help"},
        {},
        run_analyze},
       {"merge",
        "PART...",
-       "read parts instead of logs: what analyze says of all the logs together",
-       "PART is what oomdoctor analyze --format partial printed, on this machine or on others. A log counts once, in "
-       "however many parts it is. With --format partial the parts are printed again, each log once and in order.",
+       "read parts instead of logs; report on all of them together",
+       "PART is the output of oomdoctor analyze --format partial, from this machine or others. A log that is in "
+       "several parts counts once. --format partial prints the parts again, each log once and in order.",
        {"format", "output", "fail-on", "jobs", "capacity", "rules", "redact", "why-not", "trace", "color", "width",
         "quiet", "verbose", "help"},
        {},
        run_merge},
       {"ci",
        "[PATH...]",
-       "the same for a CI job: all reports into oomdoctor-out/, exit 0",
+       "analyze in a CI job: write all reports into oomdoctor-out/, exit 0",
        "Writes report.html, report.txt, report.md, report.json, oomdoctor.sarif, junit.xml and gl-code-quality.json "
-       "into "
-       "oomdoctor-out/ and prints the terminal report. GitHub: also annotations, the job's summary and the outputs "
-       "verdict, cause, retry, sarif and html; Buildkite: an annotation. Without a PATH it reads the newest of *.log, "
-       "*.out "
-       "and *.err here, in log/, logs/, slurm_logs/, lightning_logs/, outputs/, wandb/latest-run/files/ and folders of "
-       "torchrun, with what was written in the ten minutes before.",
+       "into oomdoctor-out/ and prints the terminal report. On GitHub, it also writes annotations, the job summary and "
+       "the outputs verdict, cause, retry, sarif and html; on Buildkite, an annotation. Without a PATH it reads the "
+       "newest *.log, *.out and *.err here, in log/, logs/, slurm_logs/, lightning_logs/, outputs/, "
+       "wandb/latest-run/files/ and torchrun folders, plus the logs of the ten minutes before.",
        {"fail-on", "jobs", "capacity", "rules", "format-file", "redact", "color", "width", "quiet", "verbose", "help"},
        {},
        run_ci},
       {"estimate",
        "[--config FILE] ...",
-       "what a run will need, before there is a log",
-       "Counts weights, gradients, optimizer states, activations, logits and caches of a decoder from its sizes, says "
-       "whether they fit the card with 5% to spare, and what to change if they do not. Exit status: 0 it fits, or "
-       "cannot be said; 1 it does not; 2 the work could not be done.",
+       "estimate the memory of a run before it starts",
+       "Computes weights, gradients, optimizer states, activations, logits and caches of a model from its sizes. "
+       "Reports whether they fit the GPU with a 5% margin, and what to change if they do not. Exit status: 0 it fits "
+       "or "
+       "is unknown, 1 it does not fit, 2 an error.",
        estimate_options(),
        {},
        run_estimate,
        {"terminal", "json"}},
       {"compare",
        "GOOD BAD",
-       "what grew between two runs, and what differs that explains it",
-       "GOOD and BAD are each a log, a folder of logs or a pattern: one run that went well, and one that did not, or "
-       "that shall be no larger. Series are compared by what they measure, rank, device and label. --fail-if also "
-       "fails "
-       "where BAD alone ran out of memory.",
+       "compare two runs: what grew, and which differences explain it",
+       "GOOD and BAD are each a log, a folder of logs or a pattern: a run that worked, and a run that failed or must "
+       "not need more. oomdoctor pairs memory series by metric, rank, device and label. --fail-if also fails if only "
+       "BAD ran out of memory.",
        {"format", "fail-if", "jobs", "capacity", "rules", "format-file", "redact", "color", "width", "verbose", "help"},
        {},
        run_compare,
        {"terminal", "json", "markdown"}},
       {"explain",
        "ID [PATH...]",
-       "tell about a cause, a fix, a myth, a fact or a format",
-       "oomdoctor list names the ids. With a log, its numbers are shown, too.",
-       {"capacity", "rules", "format-file", "redact", "color", "width", "help"},
+       "explain a cause, a fix, a myth, a fact or a format",
+       "oomdoctor list prints the ids. With a log, explain fills in its numbers.",
+       {"capacity", "rules", "format-file", "redact", "trace", "color", "width", "help"},
        {},
        run_explain},
       {"list",
        "causes|fixes|myths|facts|formats",
-       "all that oomdoctor knows of a kind",
+       "list the causes, fixes, myths, facts or formats",
        "",
        {"format", "rules", "format-file", "color", "width", "help"},
        {"causes", "fixes", "myths", "facts", "formats"},
@@ -165,16 +157,16 @@ const std::vector<CommandSpec>& command_table() {
        {"terminal", "markdown"}},
       {"schema",
        "report|jsonl|partial|comparison",
-       "print the JSON Schema of a report, of its lines, of a part or of a comparison",
+       "print the JSON Schema of a report, a JSON line, a part or a comparison",
        "",
        {"help"},
        {"report", "jsonl", "partial", "comparison"},
        run_schema},
       {"completions",
        "bash|zsh|fish",
-       "print the completions for a shell",
-       "bash: source <(oomdoctor completions bash). zsh: write it to a file _oomdoctor in a folder of $fpath. fish: "
-       "oomdoctor completions fish | source. An installed oomdoctor brings them along.",
+       "print shell completions",
+       "bash: source <(oomdoctor completions bash). zsh: write the output to a file _oomdoctor in a folder of $fpath. "
+       "fish: oomdoctor completions fish | source. The installed package contains them.",
        {"help"},
        {"bash", "zsh", "fish"},
        run_completions},

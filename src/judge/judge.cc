@@ -100,8 +100,7 @@ std::string series_command(std::string_view command, const Facts& facts) {
   if (facts.is_true("framework.jax")) return "print(step, jax.local_devices()[0].memory_stats())   # once a step";
   if (facts.is_true("framework.tensorflow"))
     return "print(step, tf.config.experimental.get_memory_info(\"GPU:0\"))   # once a step";
-  if (facts.is_false("framework.pytorch") || facts.is_false("run.trains"))
-    return "the memory in use, logged regularly";
+  if (facts.is_false("framework.pytorch") || facts.is_false("run.trains")) return "log the memory in use regularly";
   if (facts.is_true("platform.mps")) return "print(step, torch.mps.driver_allocated_memory())   # once a step";
   const std::string device = facts.text("platform.torch").value_or("cuda");
   return device == "cuda" ? std::string(command)
@@ -113,7 +112,7 @@ std::string command_here(std::string_view command, const Facts& facts) {
   if (command.starts_with("nvidia-smi")) return device_command(command, facts);
   if (command.starts_with("print(step, torch.cuda")) return series_command(command, facts);
   if (command.starts_with("python train.py") && facts.is_false("run.trains"))
-    return "the whole output of the program: COMMAND 2>&1 | tee job.log";
+    return "COMMAND 2>&1 | tee job.log   # the whole output of the program";
   return std::string(command);
 }
 
@@ -126,7 +125,8 @@ std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const F
     const std::string missing = open.fact->unit == FactUnit::truth
                                     ? "The log does not show whether " + std::string(open.fact->says)
                                     : "Not in the log: " + std::string(lacking.says);
-    questions.push_back({std::string(lacking.name), missing + ". It would decide: " + open.about,
+    const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
+    questions.push_back({std::string(lacking.name), missing + " (matters for: " + about + ")",
                          command_here(open.source->how_to_get, facts)});
   }
   return questions;

@@ -117,6 +117,33 @@ std::optional<std::string> filled_sentence(const Sentence& sentence, const Facts
   return filled;
 }
 
+constexpr std::string_view unknown_words = "…";
+
+/// What stands for a value of this unit without a log.
+std::string letters_for(const Piece& piece) {
+  if (piece.text == "%") return "X%";
+  const FactSpec* spec = piece.place->only_fact();
+  const FactUnit unit = spec ? spec->unit : piece.place->dimension() == 1 ? FactUnit::bytes : FactUnit::count;
+  if (!piece.text.empty()) return "N";
+  switch (unit) {
+    case FactUnit::bytes:
+      return "X GiB";
+    case FactUnit::ratio:
+      return "X%";
+    case FactUnit::bytes_per_step:
+      return "X MiB per step";
+    case FactUnit::count:
+    case FactUnit::steps:
+      return "N";
+    case FactUnit::version:
+      return "X.Y";
+    case FactUnit::truth:
+    case FactUnit::text:
+      break;
+  }
+  return std::string(unknown_words);
+}
+
 }  // namespace
 
 Phrase Phrase::parse(std::string_view text) {
@@ -132,6 +159,20 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
     const auto filled = filled_sentence(sentence, facts);
     if (!filled) return std::nullopt;
     text += *filled;
+  }
+  return trimmed(std::move(text));
+}
+
+std::string Phrase::with_letters() const {
+  std::string text;
+  for (const auto& sentence : sentences_of(text_)) {
+    std::string filled;
+    bool has_words = false;
+    for (const auto& piece : sentence) {
+      filled += piece.place ? letters_for(piece) : piece.text;
+      has_words = has_words || (piece.place && filled.ends_with(unknown_words));
+    }
+    if (text.empty() || !has_words) text += filled;
   }
   return trimmed(std::move(text));
 }

@@ -28,6 +28,10 @@ class Phrase {
   /// Only the sentences whose places are all known; "" when there is none.
   std::string fill_sentences(const Facts& facts) const;
 
+  /// With letters for numbers, where there is no log: "tensors fill X% of the GPU". A later sentence with words that
+  /// only a log has is left out.
+  std::string with_letters() const;
+
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
 

@@ -43,7 +43,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"device/hardware", "a hardware error of the device: no shortage of memory"},
     {"device/busy", "the device is held exclusively or unavailable: no shortage of memory"},
     {"kernel/shared_memory", "a kernel wants more on-chip memory than the chip has: no shortage of device memory"},
-    {"container/not_killed", "the container engine says that it killed nothing for want of memory"},
+    {"container/not_killed", "the container engine reports that it killed nothing for lack of memory"},
     {"limit/threads", "a limit on threads or processes was reached: no shortage of memory"},
     {"disk/full", "a disk or a quota of files was full: no shortage of memory"},
     {"device/room", "most of the device was free when a library failed: no shortage of memory"},

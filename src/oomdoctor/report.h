@@ -96,7 +96,8 @@ struct ReportIncident {
   std::optional<double> time;  ///< seconds since 1970 by the log's clock, where it prints a date; not in the JSON
   std::optional<double> epoch;
   std::string phase;
-  std::string moment;  ///< of an engine's own start; printed in words only
+  std::string moment;   ///< of an engine's own start; printed in words only
+  std::string numbers;  ///< those that decide: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"; printed in words only
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
       reserved_bytes, unallocated_bytes, private_pool_bytes, limit_bytes;
   std::vector<std::pair<std::int64_t, std::int64_t>> other_processes;  ///< pid, bytes
@@ -141,6 +142,7 @@ struct ReportTrend {
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
   std::string why;
+  std::string increment;                ///< what a step keeps, where the rate says so; printed in words only
   std::vector<ReportStage> stages;      ///< in order; empty where the values are too few
   std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and on to the forecast; may be empty
 };

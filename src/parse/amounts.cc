@@ -211,7 +211,7 @@ std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
     const char* const first = rest.data() + 2;
     i64 value = 0;
     const auto [end, error] = std::from_chars(first, first + std::min(most_digits, rest.size() - 2), value, 16);
-    if (error != std::errc()) return std::nullopt;
+    if (error != std::errc() || value < 0) return std::nullopt;  // "0x-8" is no size
     return Amount{i, token_behind(static_cast<std::size_t>(end - rest.data())), {value, 0}, true, {}};
   }
   std::size_t digits = rest.find_first_not_of("0123456789.,");

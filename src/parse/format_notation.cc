@@ -186,7 +186,7 @@ void check_notation(const TomlTable& table, const Gauge& gauge) {
   form ? check_form(table, gauge.form) : check_regex(table, gauge.regex);
   if (names_of(gauge).empty())
     table.fail(form ? "form" : "regex", form ? "the form names no number" : "the regex names no number",
-               form ? "write {allocated} where it stands" : "name a group: (?<allocated>[\\d.]{1,12})");
+               form ? "write {allocated} in its place" : "name a group: (?<allocated>[\\d.]{1,12})");
 }
 
 }  // namespace oomdoctor

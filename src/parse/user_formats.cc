@@ -114,7 +114,7 @@ Gauge read_format(TomlTable& table, const TomlText& file, const auto& keep) {
   gauge.anchor = keep(table.need_text("anchor"));
   if (gauge.anchor.size() < shortest_anchor)
     table.fail("anchor", "an anchor has at least four bytes",
-               "take a text that stands on every such line and no other");
+               "take a text that is on every such line and on no other");
   gauge.form = keep(table.text("form"));
   gauge.regex = keep(table.text("regex"));
   if (gauge.form.empty() == gauge.regex.empty())

@@ -81,8 +81,10 @@ std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const
 
 bool Window::clean_around(std::size_t at) const {
   constexpr std::size_t behind = 16, ahead = 120;  // bytes; labels of up to nine words are shorter
-  const std::size_t from = at - std::min(at, behind);
-  return lines().clean() || is_clean(buffer_.substr(from, at - from + ahead));
+  if (lines().clean()) return true;
+  const auto [begin, end] = bounds_around(at);  // what the next line holds changes nothing in this one
+  const std::size_t from = std::max(begin, at - std::min(at, behind));
+  return is_clean(buffer_.substr(from, std::min(end, at + ahead) - from));
 }
 
 Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {

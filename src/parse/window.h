@@ -59,7 +59,7 @@ class Window {
   Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
-  /// Nothing near `at` belongs to a colour or a hole, of which a line is cleaned before it is read.
+  /// Nothing near `at` in its line belongs to a colour or a hole, of which a line is cleaned before it is read.
   bool clean_around(std::size_t at) const;
   /// How many lines of the file end in these bytes: '\n', and those that were taken out.
   i64 line_ends(std::size_t begin, std::size_t end) const;

@@ -14,7 +14,47 @@ namespace {
 
 std::string cause_name(const ReportCause& cause) { return cause.title.empty() ? cause.cause : cause.title; }
 
+/// "2 OOMs caught at lines 4 and 6. Nothing to fix."
+std::string nothing_to_fix_words(const Report& report) {
+  std::vector<Location> caught;
+  for (const ReportIncident& incident : report.incidents)
+    if (incident.handled && !incident.follows) caught.push_back(incident.location);
+  const auto count = static_cast<std::int64_t>(caught.size()) + report.more_incidents;
+  return fmt::format("{} caught ({}). Nothing to fix.", plural(count, "OOM", "OOMs"), short_places(report, caught, 3));
+}
+
+std::vector<std::string> cost_parts(const ReportFix& fix) {
+  if (fix.cost.level == 0 && fix.risk.level == 0) return {std::string(free_words)};
+  std::vector<std::string> parts;
+  if (!fix.cost.text.empty()) parts.push_back(fix.cost.text);
+  if (fix.risk.level > 0) parts.push_back(fix.risk.text);
+  return parts;
+}
+
 }  // namespace
+
+bool is_nothing_to_fix(const Report& report) { return report.verdict.outcome == "handled_oom" && report.fixes.empty(); }
+
+std::string short_cause_name(const ReportCause& cause) {
+  const std::string name = cause_name(cause);
+  return name.substr(0, std::min({name.find(':'), name.find(" ("), name.size()}));
+}
+
+std::string conclusion_words(const Report& report) {
+  const Verdict& verdict = report.verdict;
+  if (is_nothing_to_fix(report)) return nothing_to_fix_words(report);
+  if (verdict.cause.empty()) return verdict.headline;
+  if (verdict.cause == "undetermined") {
+    if (report.causes.empty()) return "Cause unclear: the log shows too little";
+    std::string text = fmt::format("Cause unclear: {} {}", short_cause_name(report.causes[0]),
+                                   percent_text(report.causes[0].probability));
+    if (report.causes.size() > 1)
+      text += fmt::format(", {} {}", short_cause_name(report.causes[1]), percent_text(report.causes[1].probability));
+    return text;
+  }
+  const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+  return fmt::format("{} ({})", name, percent_text(verdict.confidence));
+}
 
 std::string why_words(const Report& report) {
   const Verdict& verdict = report.verdict;
@@ -56,32 +96,23 @@ std::string still_growing_words(const Report& report) {
 }
 
 std::string looked_for_words(const Report& report) {
-  std::string looked =
-      "out-of-memory messages of GPU allocators, drivers and libraries; kills by the kernel, a container, a "
-      "scheduler or a signal; shared memory that ran out";
+  std::string looked = "OOM messages, kills, full shared memory";
   const auto followed = static_cast<std::int64_t>(
       std::count_if(report.series.begin(), report.series.end(),
                     [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));
-  if (followed > 0) {
-    looked += report.more_series == 0
-                  ? fmt::format("; growth in {}", plural(followed, "memory series", "memory series"))
-                  : fmt::format("; growth in {} of {}", count_text(followed),
-                                plural(followed + report.more_series, "memory series", "memory series"));
-  }
-  return looked;
+  if (followed == 0) return looked;
+  const std::int64_t all = followed + report.more_series;
+  const std::string part = report.more_series > 0 ? count_text(followed) + " of " : "";
+  return looked + fmt::format(", growth in {}{}", part, plural(all, "memory series", "memory series"));
 }
 
-std::string cost_words(const ReportFix& fix) {
-  if (fix.cost.level == 0 && fix.risk.level == 0) return "costs nothing";
-  if (fix.risk.level <= 0) return fix.cost.text;
-  return fix.cost.text.empty() ? fix.risk.text : fix.cost.text + ", " + fix.risk.text;
-}
+std::string cost_words(const ReportFix& fix) { return fmt::format("{}", fmt::join(cost_parts(fix), ", ")); }
 
 std::vector<std::string> fix_details(const ReportFix& fix) {
   std::vector<std::string> parts;
   if (const std::string saving = saving_words(fix); !saving.empty()) parts.push_back(saving);
   if (fix.enough) parts.emplace_back(enough_words);
-  if (std::string cost = cost_words(fix); !cost.empty()) parts.push_back(std::move(cost));
+  for (const std::string& part : cost_parts(fix)) parts.push_back(part);
   if (fix.if_not_already) parts.push_back("if not already set");
   return parts;
 }

@@ -178,6 +178,7 @@ class Assembler {
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;
     r.moment = analysis_.phases[index].moment;
+    r.numbers = numbers_of(in);
     r.requested_bytes = count(oom.request);
     r.capacity_bytes = count(oom.capacity);
     r.free_bytes = count(oom.free);
@@ -274,7 +275,10 @@ class Assembler {
                {},
                t.why,
                {},
+               {},
                {}};
+    if (index == analysis_.main_series)
+      if (const auto increment = analysis_.facts.text("trend.increment")) r.trend.increment = *increment;
     for (const Stage& stage : t.stages)
       r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step,
                                 stage.first_value, stage.last_value, stage.slope});
@@ -326,32 +330,32 @@ class Assembler {
     return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line);
   }
 
-  /// The two numbers that decide and the line they stand on.
-  std::string deciding(const Incident& in) const {
+  /// The two numbers that decide; "" where none was printed.
+  std::string numbers_of(const Incident& in) const {
     const Oom& oom = in.oom;
     const auto text = [](const Bytes& b) { return bytes_text(b.count); };
-    const Location at = location(in.evidence);
-    const std::string where = place_of(at);
     if (const auto victims = analysis_.facts.number("host.victims"); victims && !analysis_.facts.find("host.used"))
-      return fmt::format("{} processes killed at once ({})", *victims, where);
-    if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty())
-      return fmt::format("{} ({})", host, where);
+      return fmt::format("{} processes killed at once", *victims);
+    if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty()) return host;
     if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
-      return fmt::format("{} requested with {} of {} allowed in use ({})", text(*oom.request),
-                         text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit), where);
+      return fmt::format("{} requested with {} of {} allowed in use", text(*oom.request),
+                         text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit));
     if (oom.request && oom.free && oom.capacity)
-      return fmt::format("{} requested, {} of {} free ({})", text(*oom.request), text(*oom.free), text(*oom.capacity),
-                         where);
-    if (oom.request && oom.limit)
-      return fmt::format("{} requested, {} allowed ({})", text(*oom.request), text(*oom.limit), where);
-    if (oom.free && oom.limit) return fmt::format("{} free, {} wanted ({})", text(*oom.free), text(*oom.limit), where);
-    if (oom.process && oom.limit)
-      return fmt::format("{} used of {} allowed ({})", text(*oom.process), text(*oom.limit), where);
+      return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
+    if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
+    if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
+    if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
     if (oom.request && oom.allocated)
-      return fmt::format("{} requested with {} allocated ({})", text(*oom.request), text(*oom.allocated), where);
-    if (oom.request) return fmt::format("{} requested ({})", text(*oom.request), where);
-    if (oom.process) return fmt::format("{} in use ({})", text(*oom.process), where);
-    return fmt::format("no numbers printed ({})", where);
+      return fmt::format("{} requested with {} allocated", text(*oom.request), text(*oom.allocated));
+    if (oom.request) return text(*oom.request) + " requested";
+    if (oom.process) return text(*oom.process) + " in use";
+    return "";
+  }
+
+  /// The numbers that decide and the line that prints them.
+  std::string deciding(const Incident& in) const {
+    const std::string numbers = numbers_of(in);
+    return fmt::format("{} ({})", numbers.empty() ? "no numbers printed" : numbers, place_of(location(in.evidence)));
   }
 
   std::string growth_sentence() const {

@@ -47,7 +47,7 @@ std::string_view comparison_schema() {
         "type": "object",
         "properties": {
           "limit": {"type": "string"},
-          "told": {"type": "boolean", "description": "a series of both runs has the figure"},
+          "told": {"type": "boolean", "description": "both runs have a series with this figure"},
           "beyond": {"type": "array", "description": "places in series", "items": {"type": "integer", "minimum": 0}}
         },
         "required": ["limit", "told", "beyond"]
@@ -113,7 +113,7 @@ std::string_view comparison_schema() {
         "unit": {"enum": ["bytes", "%"]},
         "x_unit": {"enum": ["step", "second", "value"]},
         "peak": {"$ref": "#/$defs/figure"},
-        "steady": {"$ref": "#/$defs/figure", "description": "the median behind the warm-up"},
+        "steady": {"$ref": "#/$defs/figure", "description": "the median after the warm-up"},
         "slope": {"$ref": "#/$defs/figure"},
         "good": {"$ref": "#/$defs/side"},
         "bad": {"$ref": "#/$defs/side"}

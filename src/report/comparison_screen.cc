@@ -124,7 +124,7 @@ std::string outcome_text(const Comparison& all) {
 }
 
 std::string limit_text(const Comparison& all, const CheckedLimit& limit) {
-  if (!limit.told) return "no series of both runs tells";
+  if (!limit.told) return "the runs share no such series";
   if (limit.beyond.empty()) return "kept";
   std::vector<std::string> names;
   for (const std::size_t i : limit.beyond) names.push_back(all.series[i].title);
@@ -153,8 +153,8 @@ void add_differences(Page& page, const Comparison& all) {
     page.text("  ",
               fmt::format("{}  {}  [{}]", plain_line(change_text(setting)), effect_text(setting),
                           plain_line(locations_of(setting))),
-              0, 4);
-  for (const std::string& line : others) page.text("  ", plain_line(line), 0, 4);
+              4);
+  for (const std::string& line : others) page.text("  ", plain_line(line), 4);
   if (all.same_settings > 0)
     page.text("  ", plural(static_cast<i64>(all.same_settings), "setting is the same", "settings are the same"));
 }
@@ -173,7 +173,7 @@ std::string comparison_screen(const Comparison& all, const TerminalView& view) {
   const std::string outcome = outcome_text(all);
   page.text("", fmt::format("{}  {}", all.grew ? page.paint.warning(outcome) : page.paint.bold(outcome),
                             plain_line(all.headline)));
-  for (const std::string& reason : all.because) page.text("  ", plain_line(reason), 0, 4);
+  for (const std::string& reason : all.because) page.text("  ", plain_line(reason), 4);
   for (const CheckedLimit& limit : all.limits)
     page.text(fmt::format("  {}  ", plain_line(limit.text)), plain_line(limit_text(all, limit)));
   return page.str();

@@ -75,11 +75,10 @@ void add_formulas(Page& page, const MemoryEstimate& estimate) {
     const bool at_peak = estimate.budget.at_peak(term);
     if (term.bytes.slack > 0 || !at_peak) text += "; " + size_words(term.bytes);
     if (!at_peak) text += ", but at another time";
-    page.text(fmt::format("  {}: ", term.label), text, 0, 4);
+    page.text(fmt::format("  {}: ", term.label), text, 4);
   }
   if (const auto& host = estimate.budget.host)
-    page.text("  on the host: ", fmt::format("{}; {} for all ranks", host->formula, bytes_text(host->bytes.count)), 0,
-              4);
+    page.text("  on the host: ", fmt::format("{}; {} for all ranks", host->formula, bytes_text(host->bytes.count)), 4);
 }
 
 void add_missing(Page& page, const MemoryEstimate& estimate) {

@@ -38,7 +38,7 @@ Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
   return {};
 }
 
-/// The caret goes under the size that was asked for; where that is not printed, under a size that the line's reader
+/// The caret goes under the requested size; where that is not printed, under a size that the line's reader
 /// marked.
 Cited whole_line(const ReportIncident& of) {
   constexpr std::size_t longest_mark = 60;  // in a longer one, no size is the one that matters
@@ -79,7 +79,7 @@ std::string_view mark_label(const Cited& line, const ReportIncident& of) {
   if (!of.requested_bytes || gap == std::string::npos) return "";
   const auto size = read_bytes(line.mark.substr(0, gap), line.mark.substr(gap + 1));
   const bool same = size && std::abs(size->count - *of.requested_bytes) <= size->slack;
-  return same ? " asked for" : "";
+  return same ? " requested" : "";
 }
 
 }  // namespace oomdoctor

@@ -16,7 +16,7 @@ struct Cited {
 /// At most `width` columns, cut so that the mark stays in sight with some text on both of its sides.
 Cited cite(const ReportIncident& of, int width);
 
-/// The mark is labelled only where it says what was asked for.
+/// The mark is labelled only where it is the requested size.
 std::string_view mark_label(const Cited& line, const ReportIncident& of);
 
 }  // namespace oomdoctor

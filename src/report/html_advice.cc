@@ -33,24 +33,34 @@ void add_all_clear(Document& page, const Report& report) {
            lines);
   for (const ReportInput& input : report.inputs)
     if (input.truncated)
-      page.add("<p>The rest of <code>{}</code> is missing. A failure would be at the end of its log.</p>\n",
+      page.add("<p>The rest of <code>{}</code> is missing, and failures are at the end of a log.</p>\n",
                html_inline(input.path));
   if (const std::string growing = still_growing_words(report); !growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(looked_for_words(report)));
 }
 
+bool is_determined(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
+
+std::string title_of(const Report& report) {
+  const Verdict& verdict = report.verdict;
+  if (is_determined(verdict)) return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+  return as_title(conclusion_words(report));
+}
+
+/// What the headline says behind the cause, which is the title.
+std::string rest_of_headline(const Verdict& verdict, const std::string& title) {
+  std::string_view rest = verdict.headline;
+  for (const std::string_view said : {std::string_view(title), std::string_view("cause unclear")})
+    if (rest.starts_with(said)) rest.remove_prefix(said.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(":; "), rest.size()));
+  return as_title(std::string(rest)) == title ? "" : as_title(std::string(rest));
+}
+
 /// The cause's strongest reason with its lines; the section Evidence has the other ones.
 void add_why(Document& page, const Content& content) {
   const Report& report = content.report;
-  const Verdict& verdict = report.verdict;
-  if (verdict.cause.empty()) return;
-  if (verdict.cause == "undetermined" || report.causes.empty() || report.causes.front().because.empty()) {
-    page.add("<p>{}</p>\n", with_code(as_title(why_words(report))));
-    return;
-  }
-  if (verdict.headline.find(verdict.cause_title) == std::string::npos)
-    page.add("<p><strong>{}</strong></p>\n", with_code(verdict.cause_title));
+  if (!is_determined(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
   const Because& reason = report.causes.front().because.front();
   page.add("<p>{}</p>\n", cited(as_title(reason.text), content.citations.links(reason.locations, 4)));
 }
@@ -138,10 +148,12 @@ void add_verdict(Document& page, const Content& content) {
   const Report& report = content.report;
   const Verdict& verdict = report.verdict;
   if (is_all_clear(report)) return add_all_clear(page, report);
-  const bool determined = !verdict.cause.empty() && verdict.cause != "undetermined";
+  const std::string sure = is_determined(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
+  const std::string title = title_of(report);
   page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
-           determined ? " <span>" + html_inline(percent_text(verdict.confidence)) + " sure</span>" : "",
-           with_code(as_title(verdict.headline.empty() ? verdict.cause_title : verdict.headline)));
+           sure.empty() ? "" : " <span>" + sure + " sure</span>", with_code(title));
+  if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())
+    page.add("<p>{}</p>\n", with_code(rest));
   add_why(page, content);
   // A change that the first fix names needs no second line.
   if (!verdict.retry.decision.empty() && (verdict.retry.decision != "retry_with_change" || report.fixes.empty()))

@@ -63,7 +63,7 @@ std::string Citations::links(std::vector<Location> all, std::size_t most) const 
   std::string text = !one_input ? "" : all.size() == 1 ? "line " : "lines ";
   for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) text += i + 1 == all.size() ? " and " : ", ";
-    text += link(all[i], one_input ? std::to_string(all[i].line) : short_places(report_, {all[i]}, 1));
+    text += link(all[i], one_input ? std::to_string(all[i].line) : short_place(report_, all[i]));
   }
   if (all.size() > named) text += fmt::format(" and {} more", all.size() - named);
   return text;

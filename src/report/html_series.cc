@@ -79,7 +79,7 @@ struct Tile {
   std::string title;
   const ReportSeries* series = nullptr;
   bool failed = false;
-  std::string words;  ///< "grows without a bound"
+  std::string words;  ///< "keeps growing"
 };
 
 const ReportSeries* series_of(const Report& report, const ReportRank& rank) {
@@ -94,7 +94,7 @@ std::vector<Tile> rank_tiles(const Report& report) {
   if (report.ranks.size() < few_ranks) return tiles;
   for (const ReportRank* rank : ranks_by_weight(report)) {
     if (!rank->max_value && !rank->last_step && !rank->failed) continue;
-    std::string words = rank->failed ? "out of memory" : rank->leak ? "grows without a bound" : "";
+    std::string words = rank->failed ? "out of memory" : rank->leak ? "keeps growing" : "";
     if (rank->last_step) words += fmt::format("{}last step {}", words.empty() ? "" : ", ", *rank->last_step);
     tiles.push_back({fmt::format("rank {}", rank->rank), series_of(report, *rank), rank->failed, std::move(words)});
   }
@@ -111,7 +111,7 @@ std::vector<Tile> gpu_tiles(const Report& report) {
     const bool failed = incident != nullptr && !incident->handled && incident->device == series->device;
     tiles.push_back({fmt::format("GPU {}", *series->device), series, failed,
                      failed               ? "out of memory"
-                     : series->trend.leak ? "grows without a bound"
+                     : series->trend.leak ? "keeps growing"
                                           : ""});
   }
   if (tiles.size() < few_ranks) return {};

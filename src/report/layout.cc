@@ -127,36 +127,13 @@ std::string pad(std::string_view text, int width) {
 }
 
 void Page::heading(std::string_view title) {
-  if (!items_.empty()) blank();
+  if (!empty()) blank();
   text("", paint.bold(title));
-}
-
-std::size_t Page::line_count() const {
-  std::size_t count = 0;
-  for (const auto& item : items_) count += item.lines.size();
-  return count;
-}
-
-std::size_t Page::shorten(std::size_t most) {
-  const std::size_t before = line_count();
-  std::erase_if(items_, [](const Item& item) { return item.drop >= Item::only_verbose; });
-  std::size_t count = line_count();
-  while (count > most) {
-    // Of the items that may go first, the last one: what is said early matters more.
-    auto victim = items_.end();
-    for (auto item = items_.begin(); item != items_.end(); ++item)
-      if (item->drop > 0 && (victim == items_.end() || item->drop >= victim->drop)) victim = item;
-    if (victim == items_.end()) break;
-    count -= victim->lines.size();
-    items_.erase(victim);
-  }
-  return before - count;
 }
 
 std::string Page::str() const {
   std::string out;
-  for (const auto& item : items_)
-    for (const auto& line : item.lines) out += line + '\n';
+  for (const auto& line : lines_) out += line + '\n';
   return out;
 }
 

@@ -33,41 +33,29 @@ std::string clip_front(std::string_view text, int width);
 /// Blanks up to the given column.
 std::string pad(std::string_view text, int width);
 
-/// One thing to say: lines that stay together. Where space is short, items with the highest `drop` go first; 0 never
-/// goes, and only_verbose always does.
-struct Item {
-  static constexpr int only_verbose = 9;
-
-  std::vector<std::string> lines;
-  int drop = 0;
-};
-
-/// Items in order. A page knows its width and its colours, so that sections only say what to write.
+/// Lines in order. A page knows its width and its colours, so that sections only say what to write.
 class Page {
  public:
   Page(int width, Paint colours) : paint(colours), width_(width) {}
 
-  void line(std::string text, int drop = 0) { items_.push_back({{std::move(text)}, drop}); }
-  void lines(std::vector<std::string> text, int drop = 0) { items_.push_back({std::move(text), drop}); }
-  /// Wraps behind `first`.
-  void text(std::string_view first, std::string_view body, int drop = 0, int hang = -1) {
-    lines(wrap(first, body, width_, hang), drop);
+  void line(std::string text) { lines_.push_back(std::move(text)); }
+  void lines(std::vector<std::string> text) {
+    for (auto& row : text) lines_.push_back(std::move(row));
   }
-  void blank() { line("", 0); }
+  /// Wraps behind `first`; the lines below begin with `hang` blanks (-1: as many as `first` has columns).
+  void text(std::string_view first, std::string_view body, int hang = -1) { lines(wrap(first, body, width_, hang)); }
+  void blank() { line(""); }
   void heading(std::string_view title);
 
   int width() const { return width_; }
-  std::size_t line_count() const;
-  /// Leaves out what is only for a verbose report, then more items until at most `most` lines remain or nothing more
-  /// may go; returns how many lines went.
-  std::size_t shorten(std::size_t most);
+  bool empty() const { return lines_.empty(); }
   std::string str() const;
 
   const Paint paint;
 
  private:
   int width_;
-  std::vector<Item> items_;
+  std::vector<std::string> lines_;
 };
 
 }  // namespace oomdoctor

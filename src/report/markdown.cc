@@ -27,11 +27,11 @@ void add_verdict(Document& out, const Report& report) {
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
   if (verdict.outcome == "no_oom" && report.incidents.empty()) {
     const std::string growing = still_growing_words(report);
-    out.add("Nothing in {} says that memory ran out{}.\n\n", plural(report.coverage.lines, "line", "lines"),
-            growing.empty() ? ", and no memory series grows without a bound" : ". But " + markdown_inline(growing));
+    out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
+            growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
     for (const ReportInput& input : report.inputs)
       if (input.truncated)
-        out.add("The rest of {} is missing, and a failure stands at the end of its log.\n\n",
+        out.add("The rest of {} is missing, and failures are at the end of a log.\n\n",
                 markdown_code(input.path));
     return;
   }
@@ -85,7 +85,7 @@ void add_incidents(Document& out, const Report& report) {
 void add_series(Document& out, const Report& report) {
   if (report.series.empty()) return;
   out.add(
-      "### Memory over the run\n\n| series | | first | last | most | values | shape |\n| :-- | :-- | --: | --: | --: | "
+      "### Memory over the run\n\n| series | | first | last | max | values | shape |\n| :-- | :-- | --: | --: | --: | "
       "--: | :-- |\n");
   for (const auto& series : report.series) {
     const auto value = [&](double v) {
@@ -114,13 +114,13 @@ void add_ranks(Document& out, const Report& report) {
     });
     rows.resize(most);
   }
-  out.add("### Ranks\n\n| rank | first | last | most | last step | |\n| --: | --: | --: | --: | --: | :-- |\n");
+  out.add("### Ranks\n\n| rank | first | last | max | last step | |\n| --: | --: | --: | --: | --: | :-- |\n");
   for (const auto* row : rows) {
     const auto size = [](const std::optional<double>& v) { return v ? bytes_text(whole_number(*v)) : std::string(); };
     out.add("| {} | {} | {} | {} | {} | {} |\n", row->rank, size(row->first_value), size(row->last_value),
             size(row->max_value), row->last_step ? std::to_string(*row->last_step) : "",
             row->failed ? "out of memory"
-            : row->leak ? "grows without a bound"
+            : row->leak ? "keeps growing"
                         : "");
   }
   if (report.ranks.size() > rows.size())
@@ -153,12 +153,12 @@ void add_causes(Document& out, const Report& report) {
 
 void add_fixes(Document& out, const Report& report) {
   if (report.fixes.empty()) return;
-  out.add("### What to do, in the order to try\n\n");
+  out.add("### Fixes, in the order to try\n\n");
   for (std::size_t i = 0; i < report.fixes.size(); ++i) {
     const ReportFix& fix = report.fixes[i];
     std::vector<std::string> details;
     if (const auto saving = saving_words(fix); !saving.empty()) details.push_back(saving);
-    if (fix.enough) details.push_back("enough on its own");
+    if (fix.enough) details.emplace_back(enough_words);
     details.push_back(fix.cost.text);
     details.push_back(fix.risk.text);
     if (fix.if_not_already) details.push_back("if not already set");
@@ -167,12 +167,12 @@ void add_fixes(Document& out, const Report& report) {
             markdown_inline(fmt::format("{}", fmt::join(details, ", "))));
     for (const auto& setting : fix.settings)
       out.add("{}:\n\n{}\n", markdown_inline(setting.scope), markdown_fence(setting.text));
-    if (!fix.verify.empty()) out.add("It worked if {}.\n\n", markdown_inline(fix.verify));
+    if (!fix.verify.empty()) out.add("Fixed when: {}.\n\n", markdown_inline(fix.verify));
   }
 }
 
 void add_remarks(Document& out, const Report& report) {
-  if (!report.held_back.empty()) out.add("### What does not help here\n\n");
+  if (!report.held_back.empty()) out.add("### Won't help here\n\n");
   for (const auto& advice : report.held_back)
     out.add("- **{}**: {}\n", markdown_inline(advice.title), markdown_inline(advice.because));
   if (!report.held_back.empty()) out.add("\n");

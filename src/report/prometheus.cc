@@ -55,7 +55,7 @@ std::string verdict_gauges(const Report& report) {
 }
 
 std::string incident_gauges(const Report& report) {
-  Gauge count("oomdoctor_incidents", "Failures for want of memory that follow from no other one.");
+  Gauge count("oomdoctor_incidents", "Out-of-memory failures that no earlier one caused.");
   Gauge sizes("oomdoctor_incident_bytes", "What the message of a failure says of memory.");
   std::int64_t handled = 0, ended = report.more_incidents;
   for (const auto& of : report.incidents) {

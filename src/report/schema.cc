@@ -381,7 +381,7 @@ std::string_view report_schema() {
         "trend": {"$ref": "#/$defs/trend"},
         "steady": {
           "type": "object",
-          "description": "the level behind the warm-up: its median, the tenths of the values, and how many they are; absent where values are few or grow without a bound",
+          "description": "the level after the warm-up: its median, the tenths of the values, and how many they are; absent where values are few or grow without a bound",
           "properties": {
             "value": {"type": ["number", "null"]},
             "low": {"type": ["number", "null"]},
@@ -466,7 +466,7 @@ std::string_view report_schema() {
           "required": ["class", "text"]
         },
         "enough": {"type": "boolean", "description": "frees what is needed on its own, with the margin"},
-        "if_not_already": {"type": "boolean", "description": "the log does not tell whether it is set"},
+        "if_not_already": {"type": "boolean", "description": "the log does not show whether it is set"},
         "why": {"type": "string"},
         "settings": {
           "type": "array",
@@ -504,7 +504,7 @@ std::string_view report_schema() {
       "description": "values are those of the series that the diagnosis is about",
       "properties": {
         "rank": {"type": "integer", "minimum": 0},
-        "failed": {"type": "boolean", "description": "for want of memory, and nobody handled it"},
+        "failed": {"type": "boolean", "description": "ran out of memory, and the program did not catch it"},
         "last_step": {"type": "integer"},
         "metric": {"type": "string"},
         "first_value": {"type": ["integer", "number", "null"]},

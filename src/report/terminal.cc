@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -9,23 +10,24 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t lines_for_one_incident = 40;
-constexpr std::size_t lines_for_each_further = 8;
-constexpr int narrowest = 40;
+constexpr int min_width = 40;
 
-std::size_t line_budget(const Report& report, int width) {
-  const auto roots = std::count_if(report.incidents.begin(), report.incidents.end(),
-                                   [](const ReportIncident& i) { return !i.follows; });
-  const auto further = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(roots - 1, 0, 3));
-  // What is wrapped at a narrower width takes more lines for the same words.
-  const std::size_t narrow = width < 100 ? 8 : 0;
-  return lines_for_one_incident + narrow + lines_for_each_further * further;
-}
-
-/// Parts the details from the verdict, and says what was left out between them.
-std::string rule(int width, std::size_t left_out) {
+/// Parts the details from the verdict, and names what the short report leaves out. Nothing where there is little to
+/// part.
+std::string rule(const Report& report, const TerminalView& view, int width) {
   std::string text;
-  if (left_out > 0) text = "── " + plural(static_cast<std::int64_t>(left_out), "line", "lines") + " more with -v ";
+  if (!view.verbose && !(report.incidents.empty() && report.fixes.empty())) {
+    const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
+    text = "── -v shows the evidence";
+    if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");
+    const std::string& cause = report.verdict.cause;
+    if (!cause.empty() && cause != "undetermined") {
+      const std::string more = text + "; oomdoctor explain " + plain_line(cause) + " explains the cause";
+      if (columns_of(more) < width) text = more;
+    }
+    text += " ";
+  }
+  if (columns_of(text) > width) text.clear();
   for (int i = columns_of(text); i < width; ++i) text += "─";
   return text;
 }
@@ -33,26 +35,15 @@ std::string rule(int width, std::size_t left_out) {
 }  // namespace
 
 std::string terminal_text(const Report& report, const TerminalView& view) {
-  const int width = std::max(view.width, narrowest);
-  Page verdict(width, Paint{view.color});
-  terminal::add_verdict(verdict, report);
-  if (view.quiet) return verdict.str();
-
-  Page details(width, Paint{view.color});
-  terminal::add_inputs(details, report);
-  terminal::add_runs(details, report);
-  terminal::add_incidents(details, report);
-  terminal::add_series(details, report);
-  terminal::add_ranks(details, report);
-  terminal::add_trace(details, report);
-  terminal::add_causes(details, report);
-  terminal::add_fixes(details, report);
-  terminal::add_remarks(details, report);
-  std::size_t left_out = 0;
-  if (!view.verbose && report.trace.empty())
-    left_out = details.shorten(line_budget(report, width) - verdict.line_count() - 1);
-  details.line(details.paint.dim(rule(width, left_out)));
-  return details.str() + verdict.str();
+  Page page(std::max(view.width, min_width), Paint{view.color});
+  if (!view.quiet) {
+    const bool verbose = view.verbose || !report.trace.empty() || report.why_not;
+    verbose ? terminal::add_evidence(page, report) : terminal::add_brief(page, report);
+    if (!page.empty() && !(report.incidents.empty() && report.fixes.empty() && !verbose))
+      page.line(page.paint.dim(rule(report, view, page.width())));
+  }
+  terminal::add_verdict(page, report, view);
+  return page.str();
 }
 
 }  // namespace oomdoctor

@@ -1,25 +1,34 @@
-// The sections of the terminal report, top to bottom. Each one writes nothing when it has nothing to say. Items carry a
-// rank by which they are left out where space is short (see Item::drop); a section's first and weightiest lines have
-// none.
+// The sections of the terminal report, top to bottom. Each one writes nothing when it has nothing to say.
 #pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "oomdoctor/report.h"
 #include "report/layout.h"
+#include "report/terminal.h"
 
 namespace oomdoctor::terminal {
 
-void add_inputs(Page& page, const Report& report);
-void add_runs(Page& page, const Report& report);  ///< where the log holds several
-void add_incidents(Page& page, const Report& report);
-void add_series(Page& page, const Report& report);
-void add_ranks(Page& page, const Report& report);
-void add_trace(Page& page, const Report& report);
-void add_causes(Page& page, const Report& report);
-void add_fixes(Page& page, const Report& report);
-void add_remarks(Page& page, const Report& report);  ///< held back, questions, notes
-void add_verdict(Page& page, const Report& report);
+inline constexpr std::size_t all = static_cast<std::size_t>(-1);
 
-/// A line to copy: wrapped only where it must be, a comment behind it dimmed.
-void add_setting(Page& page, const FixSetting& setting, int indent, int drop = 0);
+/// Everything above the verdict, in the short report and in the verbose one.
+void add_brief(Page& page, const Report& report);
+void add_evidence(Page& page, const Report& report);
+
+void add_inputs(Page& page, const Report& report);
+void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< where the log holds several
+void add_held_back(Page& page, const Report& report, std::size_t max_advice);
+void add_notes(Page& page, const Report& report, std::size_t max_notes);  ///< errors and warnings; `all`: every one
+
+/// Outcome, cause, confidence; fixes with their commands; the proof. Three fixes, or all of them in full.
+void add_verdict(Page& page, const Report& report, const TerminalView& view);
+
+/// The lines to copy, wrapped only where they must be; a remark moves below its command where both do not fit.
+std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent);
+
+/// How many fixes the short verdict leaves out.
+std::size_t hidden_fixes(const Report& report);
 
 }  // namespace oomdoctor::terminal

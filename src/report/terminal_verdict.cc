@@ -1,72 +1,178 @@
-// The last lines of the report, written to stand alone: what died, why, how sure, what to try first, whether to retry.
+// The end of the report, written to stand alone: the outcome, the cause with its confidence, what to do with the
+// commands to copy, and what shows that it worked.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "report/advice_words.h"
+#include "report/grades.h"
+#include "report/series_words.h"
 #include "report/sink.h"
 #include "report/terminal_sections.h"
+#include "report/utf8.h"
 #include "report/words.h"
 
 namespace oomdoctor::terminal {
 namespace {
 
-std::string outcome_word(const Page& page, const Report& report) {
-  const Verdict& verdict = report.verdict;
-  const std::string words = outcome_words(report.verdict.outcome);
-  if (verdict.outcome == "oom") return page.paint.error(words);
-  return verdict.outcome == "no_oom" || verdict.outcome == "ended_otherwise" ? page.paint.good(words)
-                                                                             : page.paint.warning(words);
+constexpr std::size_t max_fixes = 3;         ///< in the short report
+constexpr std::size_t max_command_rows = 4;  ///< of the second fix and the third; a longer one is a title
+constexpr int command_indent = 6;
+
+std::string outcome_word(const Page& page, const std::string& outcome) {
+  const std::string words = outcome_words(outcome);
+  if (outcome == "oom") return page.paint.error(words);
+  return outcome == "no_oom" || outcome == "ended_otherwise" ? page.paint.good(words) : page.paint.warning(words);
 }
 
 /// With no failure and no risk: that, how much was read, and what was looked for.
-void add_all_clear(Page& page, const Report& report) {
+void add_all_clear(Page& page, const Report& report, bool quiet) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   if (report.coverage.claimed == 0) {
-    page.text(
-        "", page.paint.warning("NOTHING RECOGNISED") +
-                fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or it is "
-                            "of a kind that oomdoctor does not read (oomdoctor list formats).",
-                            lines));
+    page.text("", page.paint.warning("NOTHING RECOGNISED") +
+                      fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or "
+                                  "oomdoctor does not read its format (oomdoctor list formats).",
+                                  lines));
     return;
   }
   const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const std::string growing = plain_line(still_growing_words(report));
-  if (cut == report.inputs.end() && growing.empty())
-    page.text("", page.paint.good(outcome_words("no_oom")) + fmt::format(" in {}.", lines));
-  else if (cut == report.inputs.end())
-    page.text("", page.paint.warning(outcome_words("no_oom")) + fmt::format(" in {}, but memory grows.", lines));
-  else
-    page.text("", page.paint.warning(outcome_words("no_oom")) +
-                      fmt::format(" in the {} that could be read: the rest of {} is missing, and a failure would be at "
-                                  "its end.",
+  const std::string words = outcome_words("no_oom");
+  if (cut != report.inputs.end())
+    page.text("", page.paint.warning(words) +
+                      fmt::format(" in the {} that could be read. The rest of {} is missing, and failures are at the "
+                                  "end of a log.",
                                   lines, plain_line(cut->path)));
-  if (!growing.empty()) page.text("  but        ", growing + ".");
-  page.text("  looked for ", looked_for_words(report) + ".");
+  else
+    page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
+                      fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
+  if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else it is above
+  page.text(" Checked: ", looked_for_words(report) + ".");
+}
+
+/// "HF Trainer, now 8"
+std::string scope_text(const FixSetting& setting) {
+  std::string scope = plain_line(setting.scope);
+  if (!setting.from.empty()) scope += (scope.empty() ? "now " : ", now ") + plain_line(setting.from);
+  return scope;
+}
+
+/// "saves 4.20 to 6.00 GiB, enough on its own, up to 5% slower"
+std::string details_text(const Page& page, const ReportFix& fix, bool verbose) {
+  std::vector<std::string> parts = fix_details(fix);
+  if (!verbose)
+    std::erase_if(parts, [](const std::string& part) { return part == free_words || part == cost_text(0); });
+  for (std::string& part : parts) part = part == enough_words ? page.paint.good(part) : plain_line(part);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Title and what it brings, then the command for the first place that it can be set in, unless it is in `printed`.
+void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::set<std::string>& printed) {
+  std::vector<std::string> rows;
+  if (!fix.settings.empty() && printed.insert(fix.settings.front().text).second)
+    rows = command_rows(page, fix.settings.front().text, command_indent);
+  if (number > 1 && rows.size() > max_command_rows) rows.clear();
+  const std::string details = details_text(page, fix, false);
+  const std::string scope =
+      rows.empty() || fix.settings.front().scope.starts_with("plain ") ? "" : scope_text(fix.settings.front());
+  page.text(fmt::format(" {}. ", number), page.paint.bold(plain_line(fix.title)) +
+                                              (details.empty() ? "" : ": " + details) +
+                                              (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")));
+  page.lines(std::move(rows));
+}
+
+void add_full_fix(Page& page, const ReportFix& fix, std::size_t number) {
+  const std::string details = details_text(page, fix, true);
+  page.text(fmt::format(" {}. ", number),
+            page.paint.bold(plain_line(fix.title)) + (details.empty() ? "" : ": " + details));
+  if (!fix.why.empty()) page.text("    ", plain_line(fix.why));
+  for (const FixSetting& setting : fix.settings) {
+    if (const std::string scope = scope_text(setting); !scope.empty()) page.text("    ", page.paint.dim(scope + ":"));
+    page.lines(command_rows(page, setting.text, command_indent));
+  }
+  if (!fix.verify.empty()) page.text("    " + page.paint.dim("Fixed when: "), plain_line(fix.verify));
+}
+
+void add_question(Page& page, const Question& question) {
+  page.text(" To narrow it down: ", plain_line(question.text) + (question.command.empty() ? "." : ":"), 4);
+  if (!question.command.empty()) page.lines(command_rows(page, question.command, command_indent));
+}
+
+void add_all_advice(Page& page, const Report& report) {
+  for (std::size_t i = 0; i < report.fixes.size(); ++i) add_full_fix(page, report.fixes[i], i + 1);
+  if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
+  for (const Question& question : report.questions) add_question(page, question);
+}
+
+/// Three fixes, and where the cause is unclear one question; no command twice.
+void add_first_advice(Page& page, const Report& report) {
+  std::set<std::string> printed;
+  const std::size_t shown = std::min(report.fixes.size(), max_fixes);
+  for (std::size_t i = 0; i < shown; ++i) add_short_fix(page, report.fixes[i], i + 1, printed);
+  if (report.plan && report.plan->would_have_fitted && shown > 0 && !report.fixes.front().enough)
+    if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
+  if (shown > 0 && !report.fixes.front().verify.empty())
+    page.text(" Fixed when: ", plain_line(report.fixes.front().verify) + ".", 4);
+  if (report.verdict.cause != "undetermined" || is_nothing_to_fix(report)) return;
+  for (const Question& question : report.questions)
+    if (!printed.contains(question.command)) return add_question(page, question);
 }
 
 }  // namespace
 
-void add_verdict(Page& page, const Report& report) {
+std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent) {
+  const std::string blank(static_cast<std::size_t>(indent), ' ');
+  std::string text = plain_block(command);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::vector<std::string> rows;
+  for (std::size_t from = 0; from <= text.size();) {
+    const auto end = std::min(text.find('\n', from), text.size());
+    const std::string line = text.substr(from, end - from);
+    const auto remark = line.find("   #");
+    const bool split = remark != std::string::npos && indent + columns_of(line) > page.width();
+    for (auto& row : wrap(blank, line.substr(0, split ? remark : line.size()), page.width()))
+      rows.push_back(std::move(row));
+    if (split)
+      for (auto& row : wrap(blank, line.substr(remark + 3), page.width())) rows.push_back(page.paint.dim(row));
+    from = end + 1;
+  }
+  return rows;
+}
+
+std::size_t hidden_fixes(const Report& report) {
+  return report.fixes.size() - std::min(report.fixes.size(), max_fixes);
+}
+
+void add_verdict(Page& page, const Report& report, const TerminalView& view) {
   const Verdict& verdict = report.verdict;
-  if (verdict.outcome == "no_oom" && report.incidents.empty()) {
-    add_all_clear(page, report);
-    return;
-  }
-  page.text("", outcome_word(page, report) + "  " + page.paint.bold(plain_line(verdict.headline)));
-  if (const std::string why = plain_line(why_words(report)); !why.empty()) page.text("  why        ", why);
-  if (!report.fixes.empty()) {
-    const ReportFix& fix = report.fixes.front();
-    const std::string scope = fix.settings.empty() ? "" : plain_line(fix.settings.front().scope);
-    page.text("  try first  ", plain_line(fix.title) + (fix.if_not_already ? ", if not already done" : "") +
-                                   (verdict.retry.decision == "retry_with_change" ? ", then run again" : "") +
-                                   (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")) +
-                                   (fix.settings.empty() ? "" : ":"));
-    if (!fix.settings.empty()) add_setting(page, fix.settings.front(), 4);
-  }
-  // A change that the first fix names needs no second line.
-  const bool said = verdict.retry.decision == "retry_with_change" && !report.fixes.empty();
-  if (!verdict.retry.decision.empty() && !said) page.text("  run again  ", plain_line(retry_words(verdict.retry)));
+  if (verdict.outcome == "no_oom" && report.incidents.empty()) return add_all_clear(page, report, view.quiet);
+  // Without the lines above, the headline: it names the numbers and the place, too.
+  const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
+  page.text("", outcome_word(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
+  view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
+  if (report.fixes.empty() && !is_nothing_to_fix(report) && !verdict.retry.decision.empty())
+    page.text(" Run again: ", plain_line(retry_words(verdict.retry)) + ".");
+}
+
+void add_held_back(Page& page, const Report& report, std::size_t max_advice) {
+  for (std::size_t i = 0; i < std::min(report.held_back.size(), max_advice); ++i)
+    page.text("Won't help: ",
+              page.paint.bold(plain_line(report.held_back[i].title)) + ": " + plain_line(report.held_back[i].because),
+              2);
+}
+
+void add_notes(Page& page, const Report& report, std::size_t max_notes) {
+  std::size_t shown = 0;
+  for (const bool grave : {true, false})
+    for (const auto& note : report.notes) {
+      if (grave != (note.severity != "note")) continue;
+      if (!grave && max_notes != all) continue;
+      if (shown++ == max_notes) return;
+      const std::string where = note.location ? "  [" + plain_line(short_place(report, *note.location)) + "]" : "";
+      page.text(grave ? page.paint.warning("Note: ") : page.paint.dim("Note: "),
+                plain_line(note.text) + page.paint.dim(where), 2);
+    }
 }
 
 }  // namespace oomdoctor::terminal

@@ -80,11 +80,11 @@ class Walk {
   }
   void operator()(ReportIncident& of) {
     auto& [id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows, ranks,
-           device, rank, pid, step, host, time, epoch, phase, moment, requested, capacity, free, process, allocated,
-           reserved, unallocated, private_pool, limit, other_processes, frame, ask_frame, account] = of;
+           device, rank, pid, step, host, time, epoch, phase, moment, numbers, requested, capacity, free, process,
+           allocated, reserved, unallocated, private_pool, limit, other_processes, frame, ask_frame, account] = of;
     all(id, kind, agent, framework, message_format, location, occurrences, more_occurrences, handled, follows, ranks,
-        device, rank, pid, step, host, time, epoch, phase, moment, requested, capacity, free, process, allocated,
-        reserved, unallocated, private_pool, limit, other_processes, frame, ask_frame, account);
+        device, rank, pid, step, host, time, epoch, phase, moment, numbers, requested, capacity, free, process,
+        allocated, reserved, unallocated, private_pool, limit, other_processes, frame, ask_frame, account);
   }
   void operator()(ReportEstimate& of) {
     auto& [value, low, high] = of;
@@ -100,9 +100,9 @@ class Walk {
   }
   void operator()(ReportTrend& of) {
     auto& [leak, shape, confidence, slope, acceleration, onset, change_points, period, model, models, forecast, why,
-           stages, curve] = of;
+           increment, stages, curve] = of;
     all(leak, shape, confidence, slope, acceleration, onset, change_points, period, model, models, forecast, why,
-        stages, curve);
+        increment, stages, curve);
   }
   void operator()(ReportStage& of) {
     auto& [kind, first_step, last_step, first_value, last_value, slope] = of;

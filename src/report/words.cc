@@ -66,6 +66,15 @@ Unit unit_for(double size) {
   return units.back();
 }
 
+std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+/// No two inputs share the name of their file.
+bool are_names_enough(const Report& report) {
+  std::set<std::string> names;
+  for (const auto& input : report.inputs) names.insert(file_name(input.path));
+  return names.size() == report.inputs.size();
+}
+
 }  // namespace
 
 std::string outcome_words(std::string_view outcome) {
@@ -285,19 +294,31 @@ std::string places(const std::vector<Location>& all, std::size_t most) {
   return text;
 }
 
+std::string short_place(const Report& report, const Location& at) {
+  return fmt::format("{}:{}", are_names_enough(report) ? file_name(at.path) : at.path, at.line);
+}
+
 std::string short_places(const Report& report, std::vector<Location> all, std::size_t most) {
   if (all.empty()) return {};
-  const auto name = [](const std::string& path) { return path.substr(path.find_last_of('/') + 1); };
   if (report.inputs.size() == 1) {
-    for (auto& at : all) at.path = "line";
-    std::string text = places(all, most);
-    return text.replace(0, 5, "line ");
+    if (all.size() == 1) return fmt::format("line {}", all[0].line);
+    if (all.size() == 2 && most >= 2) return fmt::format("lines {} and {}", all[0].line, all[1].line);
+    std::string text = "lines ";
+    for (std::size_t i = 0; i < std::min(most, all.size()); ++i)
+      text += (i > 0 ? ", " : "") + std::to_string(all[i].line);
+    return all.size() > most ? text + fmt::format(" and {} more", all.size() - most) : text;
   }
-  std::set<std::string> names;
-  for (const auto& input : report.inputs) names.insert(name(input.path));
-  if (names.size() == report.inputs.size())
-    for (auto& at : all) at.path = name(at.path);
+  if (are_names_enough(report))
+    for (auto& at : all) at.path = file_name(at.path);
   return places(all, most);
+}
+
+std::string range_of_lines(const Report& report, const Location& first, const Location& last) {
+  if (first.path == last.path && first.line == last.line) return short_places(report, {first}, 1);
+  if (first.path != last.path || first.line > last.line) return short_places(report, {first, last}, 2);
+  const std::string text = short_places(report, {first}, 1);
+  return fmt::format("{}{}–{}", text.starts_with("line ") ? "lines " : text.substr(0, text.rfind(':') + 1), first.line,
+                     last.line);
 }
 
 std::string estimate_text(const ReportEstimate& of) {
@@ -329,12 +350,28 @@ RateText rate_text(const ReportEstimate& of) {
   return text;
 }
 
+std::string account_name(const ReportIncident& of) {
+  if (of.capacity_bytes) return memory_name(of);
+  return of.kind == "host" ? "the limit" : "the allocator's limit on " + memory_name(of);
+}
+
+std::string short_share_label(const std::string& label) {
+  constexpr std::array<Words, 9> table = {{{"PyTorch cache (unused)", "cache"},
+                                           {"cache (unused)", "cache"},
+                                           {"CUDA graph pools (free blocks)", "graph pools"},
+                                           {"CUDA context + libraries", "CUDA+libs"},
+                                           {"HIP context + libraries", "HIP+libs"},
+                                           {"driver context + libraries", "driver+libs"},
+                                           {"other processes + CUDA contexts", "other processes+CUDA"},
+                                           {"other processes + HIP contexts", "other processes+HIP"},
+                                           {"other processes + driver contexts", "other processes+driver"}}};
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Words& words) { return words.first == label; });
+  return found == table.end() ? label : std::string(found->second);
+}
+
 std::string account_title(const ReportIncident& of) {
   const ReportAccount& account = *of.account;
-  const bool of_limit = !of.capacity_bytes;
-  const std::string of_device = of.kind == "host" ? "the limit" : "the allocator's limit on " + memory_name(of);
-  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes),
-                                  of_limit ? of_device : memory_name(of));
+  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), account_name(of));
   if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
     title += fmt::format(" when the program requested {} more", bytes_text(*of.requested_bytes));
   return title;

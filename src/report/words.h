@@ -37,8 +37,13 @@ std::string without_unit_of(std::string_view last, std::string_view first);
 std::string percent_text(double share);                                  ///< "92%", "<1%"
 std::string place(const Location& at);                                   ///< "train.log:2001"
 std::string places(const std::vector<Location>& all, std::size_t most);  ///< "train.log:12, 92 and 3 more"
-/// The same in fewer columns: "line 12, 92" where there is one input, file names alone where no two inputs share one.
+/// The same in fewer columns: "lines 12 and 92" where there is one input, file names alone where no two inputs share
+/// one.
 std::string short_places(const Report& report, std::vector<Location> all, std::size_t most);
+
+std::string short_place(const Report& report, const Location& at);  ///< "train.log:12", the path where names are alike
+/// From one line to another: "lines 32–156", "train.log:32–156".
+std::string range_of_lines(const Report& report, const Location& first, const Location& last);
 
 /// An estimate of bytes with its interval: "7.59 ± 0.44 MiB", or "7.59 MiB (7.40 to 8.40)" where it is lopsided.
 std::string estimate_text(const ReportEstimate& of);
@@ -48,6 +53,9 @@ struct RateText {
 };
 RateText rate_text(const ReportEstimate& of);
 
+/// What has the capacity: "GPU 0", "the limit"; a share's label in fewer columns: "cache" of "PyTorch cache (unused)".
+std::string account_name(const ReportIncident& of);
+std::string short_share_label(const std::string& label);
 /// "Where the 23.69 GiB of GPU 0 were when 1.50 GiB more were asked for"; for an incident with an account.
 std::string account_title(const ReportIncident& of);
 /// Sizes are printed with two decimals: a remainder within their slack is rounding, not memory that hides.

@@ -14,7 +14,7 @@ namespace oomdoctor {
 
 const std::vector<Writer>& writers() {
   static const std::vector<Writer> table = {
-      {"terminal", "txt", "for people: details first, the verdict last", terminal_text, true},
+      {"terminal", "txt", "for people: details first, verdict last", terminal_text, true},
       {"json", "json", "for programs: see oomdoctor schema report",
        [](const Report& report, const TerminalView&) { return json_text(report); }, true},
       {"markdown", "md", "for issues, chats and job summaries",

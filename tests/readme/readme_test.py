@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the commands that README.md and docs/scale.md show and compares what they print with what they say they print.
+"""Runs the commands that README.md and the pages of docs/ show, and compares their output with the page.
 
 In each ```console block a line that begins with "$ " is a command (a backslash at its end joins the next line), and the
-lines below it are its output. Commands that run oomdoctor are run, in a copy of the repository's root made of links, so
-that a file they write lands nowhere; other commands are left alone. A line "..." in the output stands for any lines.
+lines below it are its output. The test runs the commands that call oomdoctor, in a copy of the repository's root made of
+links: a file that they write stays there. It skips other commands. A line "..." in the output matches any lines.
 
-docs/formats.md must be what `oomdoctor list formats --format markdown` prints, and the table of families in README.md, between
-<!-- families --> and <!-- end -->, the one of that page.
+docs/formats.md must be the output of `oomdoctor list formats --format markdown`. Links to files must lead to one.
 
-OOMDOCTOR_BINARY names the program. --accept writes what was printed into both instead; output with "..." stays.
+OOMDOCTOR_BINARY names the program. --accept writes the output into the pages. Output with "..." keeps its pieces: the
+first piece keeps its number of lines, every later one starts at the most similar line, and the last one goes to the end.
 """
 
 import os
@@ -16,14 +16,12 @@ import re
 import subprocess
 import sys
 import tempfile
-from difflib import unified_diff
-from itertools import dropwhile, takewhile
+from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
 FORMATS = ROOT / "docs" / "formats.md"
-SCALE = ROOT / "docs" / "scale.md"
+PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if page != FORMATS)]
 _PROGRAM = re.compile(r"(?<![\w./-])(?:(?:\./)?build/release/)?oomdoctor(?=\s|$)")
 _ELLIPSIS = {"...", "…"}
 
@@ -81,26 +79,43 @@ def matches(expected, printed):
     return re.fullmatch(pattern, "".join(line + "\n" for line in printed)) is not None
 
 
-def check(path, expected, printed):
-    """Prints how a part of a page differs from what it should be; True when it does not."""
-    if expected == printed:
-        return True
-    print("\n".join(list(unified_diff(expected, printed, path.name, "printed", lineterm=""))[:40]), end="\n\n")
-    return False
+def shortened(expected, printed):
+    """The printed lines, with "..." where the expected ones have it."""
+    if not any(line.strip() in _ELLIPSIS for line in expected):
+        return printed
+    pieces = [[]]
+    for line in expected:
+        pieces[-1].append(line)
+        if line.strip() in _ELLIPSIS:
+            pieces.append([])
+    rest, result = printed, []
+    for piece in pieces:
+        wanted = [line for line in piece if line.strip() not in _ELLIPSIS]
+        start = 0
+        if piece is not pieces[0] and wanted and rest:
+            start = max(range(len(rest)), key=lambda i: SequenceMatcher(None, wanted[0], rest[i]).ratio())
+        taken = len(rest) if piece is pieces[-1] and wanted else start + len(wanted)
+        result += rest[start:taken] + piece[len(wanted):]
+        rest = rest[taken:]
+    return result
 
 
-def check_formats(shell, lines, accept):
-    """The page of formats, and its families in README.md, whose lines are given; the number of stale parts."""
+def check_formats(shell, accept):
+    """The page of formats; the number of stale pages."""
     page = shell.run("oomdoctor list formats --format markdown")
-    table = takewhile(lambda row: row.startswith("|"), dropwhile(lambda row: not row.startswith("|"), page))
-    families = ["", *(row.replace("](#", "](docs/formats.md#") for row in table), ""]
-    first, last = lines.index("<!-- families -->") + 1, lines.index("<!-- end -->")
-    stale = [not check(FORMATS, FORMATS.read_text(encoding="utf-8").splitlines() if FORMATS.exists() else [], page),
-             not check(README, lines[first:last], families)]
+    shown = FORMATS.read_text(encoding="utf-8").splitlines() if FORMATS.exists() else []
     if accept:
-        lines[first:last] = families
         FORMATS.write_text("\n".join(page) + "\n", encoding="utf-8")
-    return sum(stale)
+    if shown == page:
+        return 0
+    print("\n".join(list(unified_diff(shown, page, FORMATS.name, "printed", lineterm=""))[:40]), end="\n\n")
+    return 1
+
+
+def dead_links(page, lines):
+    """Links of a page, whose lines are given, to files that are not there."""
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)|<img src=\"([^\"]+)", "\n".join(lines))
+    return [link for link in map("".join, links) if "://" not in link and not (page.parent / link).exists()]
 
 
 def check_commands(shell, page, lines, accept):
@@ -115,7 +130,7 @@ def check_commands(shell, page, lines, accept):
         if matches(expected, printed):
             continue
         failed += 1
-        accepted.append((first, last, printed if not _ELLIPSIS & set(expected) else expected))
+        accepted.append((first, last, shortened(expected, printed)))
         print(f"{page.name}:{first}: $ {command}")
         print("\n".join(unified_diff(expected, printed, page.name, "printed", lineterm="")), end="\n\n")
     if accept:
@@ -127,19 +142,22 @@ def check_commands(shell, page, lines, accept):
 def main():
     accept = "--accept" in sys.argv[1:]
     failed = ran = stale = 0
-    for page in (README, SCALE):
+    for page in PAGES:
         lines = page.read_text(encoding="utf-8").splitlines()
         with tempfile.TemporaryDirectory() as folder:
             shell = Shell(Path(os.environ["OOMDOCTOR_BINARY"]).resolve(), folder)
             more, wrong = check_commands(shell, page, lines, accept)
             ran, failed = ran + more, failed + wrong
-            if page == README:
-                stale = check_formats(shell, lines, accept)
+            for link in dead_links(page, lines):
+                print(f"{page.name}: no file: {link}")
+                stale += 1
+            if page == PAGES[0]:
+                stale += check_formats(shell, accept)
         if accept:
             page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     if accept:
         return 0
-    print(f"{ran - failed} passed, {failed} failed, {stale} parts of the pages are stale")
+    print(f"{ran - failed} passed, {failed} failed, {stale} pages or links are stale")
     return 0 if ran and not failed and not stale else 1
 
 

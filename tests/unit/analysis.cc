@@ -6,7 +6,7 @@
 
 namespace oomdoctor {
 
-TEST_CASE("requests that the allocator counted as refused are told once", "[analysis]") {
+TEST_CASE("requests that the allocator counted as refused are noted once", "[analysis]") {
   const auto notes_of = [](const std::string& failures) {
     Case story = testing::scan_text("|            CUDA OOMs: " + failures +
                                     "            |        cudaMalloc retries: 3         |\n");
@@ -15,8 +15,8 @@ TEST_CASE("requests that the allocator counted as refused are told once", "[anal
   const auto notes = notes_of("2");
   REQUIRE(notes.size() == 1);
   CHECK(notes[0].text ==
-        "PyTorch's allocator had refused 2 requests for want of memory when this was printed; the log does not tell "
-        "what became of them");
+        "PyTorch's allocator had refused 2 requests when this was printed; the log does not show "
+        "what happened to them");
   CHECK(notes[0].at->span.first_line == 1);
   CHECK(notes_of("0").empty());
 }

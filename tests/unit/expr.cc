@@ -173,6 +173,9 @@ TEST_CASE("phrases fill in numbers, or drop the sentence") {
   const Facts facts = some_facts();
   CHECK(Phrase::parse("only {oom.free} was free").fill(facts) == "only 343.81 MiB was free");
   CHECK(Phrase::parse("{account.frag_ratio} lay idle").fill(facts) == "9.0% lay idle");
+  CHECK(Phrase::parse("{account.frag_ratio} of {oom.capacity} after {run.steps} steps. {trend.rate}").with_letters() ==
+        "X% of X GiB after N steps.");
+  CHECK(Phrase::parse("grows by {trend.rate}, --mem={oom.free:G}G").with_letters() == "grows by …, --mem=NG");
   CHECK(Phrase::parse("{oom.free + oom.unallocated}").fill(facts) == "1.60 GiB");
   CHECK(Phrase::parse("--mem={oom.unallocated:G}G").fill(facts) == "--mem=2G");
   CHECK(Phrase::parse("{settings.batch_size / 3:.2}").fill(facts) == "2.67");

@@ -43,19 +43,12 @@ TEST_CASE("what is cut off shows", "[layout]") {
   CHECK(clip_front("abc", 4) == "abc");
 }
 
-TEST_CASE("a page leaves out the least important first, and never what must stay", "[layout]") {
+TEST_CASE("a page parts a heading from what is above it", "[layout]") {
   Page page(80, Paint{});
-  page.line("keep");
-  page.lines({"b", "b"}, 2);
-  page.line("a", 9);
-  page.line("c", 2);
-  CHECK(page.line_count() == 5);
-  CHECK(page.shorten(99) == 1);
-  CHECK(page.str() == "keep\nb\nb\nc\n");
-  CHECK(page.shorten(4) == 0);
-  CHECK(page.str() == "keep\nb\nb\nc\n");
-  CHECK(page.shorten(3) == 1);
-  CHECK(page.str() == "keep\nb\nb\n");
-  CHECK(page.shorten(0) == 2);
-  CHECK(page.str() == "keep\n");
+  CHECK(page.empty());
+  page.heading("first");
+  page.lines({"a", "b"});
+  page.heading("second");
+  page.text("- ", "c");
+  CHECK(page.str() == "first\na\nb\n\nsecond\n- c\n");
 }

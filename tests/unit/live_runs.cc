@@ -141,7 +141,7 @@ TEST_CASE("series that are zero throughout are not shown, few values are", "[liv
   CHECK(by_weight(zero).empty());
   const Report few =
       report_of(4, [](int i) { return fmt::format("step {} loss 1 gpu mem {}.50 GiB", i * 100, 6 + i); });
-  CHECK(few.series.front().trend.why == "rises by 40% over 4 values: too few to tell a leak from a warm-up");
+  CHECK(few.series.front().trend.why == "rises by 40% over 4 values: too few to distinguish a leak from a warm-up");
 }
 
 TEST_CASE("a dead run prints no forecast that its death contradicts", "[live]") {

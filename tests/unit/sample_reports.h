@@ -213,6 +213,7 @@ inline Report handled() {
   incident.handled = true;
   incident.rank = 1;
   incident.phase = "evaluation";
+  incident.numbers = "512.00 MiB requested";
   incident.requested_bytes = 512 * MiB;
   report.incidents = {incident};
   report.causes = {{"eval_accumulation",

@@ -249,7 +249,7 @@ TEST_CASE("form or regex, one of them") {
 TEST_CASE("an anchor that is too short") {
   CHECK(told(replaced(by_form, "\"gpu_resident=\"", "\"it=\"")) ==
         "my.toml:3: an anchor has at least four bytes\nanchor  = \"it=\"\n          ^\n"
-        "take a text that stands on every such line and no other");
+        "take a text that is on every such line and on no other");
 }
 
 TEST_CASE("an example that does not hold the anchor, is not read, or says too much") {

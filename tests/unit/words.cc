@@ -71,7 +71,10 @@ TEST_CASE("places are short where that leaves no doubt", "[words]") {
   CHECK(places({at(12), at(92), at(3, "b.log"), at(4)}, 3) == "train.log:12, 92, b.log:3 and 1 more");
   Report one;
   one.inputs = {{"runs/a/train.log", "log", 1, 1, "", false}};
-  CHECK(short_places(one, {at(12, "runs/a/train.log"), at(92, "runs/a/train.log")}, 2) == "line 12, 92");
+  CHECK(short_places(one, {at(12, "runs/a/train.log"), at(92, "runs/a/train.log")}, 2) == "lines 12 and 92");
+  CHECK(short_places(one, {at(12), at(92), at(95)}, 2) == "lines 12, 92 and 1 more");
+  CHECK(range_of_lines(one, at(12), at(92)) == "lines 12–92");
+  CHECK(range_of_lines(one, at(12), at(12)) == "line 12");
   Report two = one;
   two.inputs.push_back({"runs/a/err.log", "log", 1, 1, "", false});
   CHECK(short_places(two, {at(12, "runs/a/err.log")}, 2) == "err.log:12");

@@ -1,0 +1,255 @@
+// The short report: what failed and where, where the memory was, how it got there, why, and what will not help. Each
+// fact is printed once; the numbers behind it are in the verbose report.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "base/bytes.h"
+#include "report/advice_words.h"
+#include "report/chart.h"
+#include "report/rank_words.h"
+#include "report/series_words.h"
+#include "report/sink.h"
+#include "report/terminal_sections.h"
+#include "report/words.h"
+
+namespace oomdoctor::terminal {
+namespace {
+
+constexpr std::size_t max_runs = 4;       ///< the last ones
+constexpr std::size_t max_further = 2;    ///< failures beside the one that the verdict is about
+constexpr std::size_t max_reasons = 2;    ///< for the first cause
+constexpr std::size_t max_held_back = 2;  ///< the planner puts the advice that people try most in front
+constexpr std::size_t max_notes = 2;      ///< errors and warnings
+constexpr double least_candidate = 0.1;   ///< share of a second cause that is worth a reason
+
+std::string capitalised(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+/// Failures that followed from none before them.
+std::vector<const ReportIncident*> root_incidents(const Report& report) {
+  std::vector<const ReportIncident*> roots;
+  for (const ReportIncident& incident : report.incidents)
+    if (!incident.follows) roots.push_back(&incident);
+  return roots;
+}
+
+/// The one that the verdict is about, else the last.
+const ReportIncident& main_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
+  const auto named = std::find_if(roots.begin(), roots.end(), [&](const ReportIncident* of) {
+    return report.verdict.incident && of->id == *report.verdict.incident;
+  });
+  return named == roots.end() ? *roots.back() : **named;
+}
+
+/// "leak.log:186; rank 3, process 118402"
+std::string where_words(const Report& report, const ReportIncident& of) {
+  const std::string who = incident_circumstances(of);
+  return short_place(report, of.location) + (who.empty() ? "" : "; " + who);
+}
+
+/// The file with the folder that it is in.
+std::string short_file(const std::string& file) {
+  const auto name = file.rfind('/');
+  const auto folder = name == std::string::npos || name == 0 ? name : file.rfind('/', name - 1);
+  return folder == std::string::npos ? file : file.substr(folder + 1);
+}
+
+/// "project/model.py:74 in forward: return self.down(x)": the user's frame nearest to the failure, where a change can
+/// be made.
+std::string frame_text(const Page& page, const ReportFrame& frame) {
+  std::string text = fmt::format("{}:{}", clip_front(plain_line(short_file(frame.file)), page.width() / 2), frame.line);
+  if (!frame.function.empty()) text += " in " + plain_line(frame.function);
+  if (!frame.code.empty()) text += ": " + page.paint.bold(plain_line(frame.code));
+  return text;
+}
+
+/// What was requested, and where in the user's code.
+void add_request(Page& page, const ReportIncident& of) {
+  std::vector<std::string> parts;
+  if (of.account && of.requested_bytes)
+    parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
+  else if (!of.numbers.empty())
+    parts.push_back(plain_line(of.numbers));
+  if (of.frame) parts.push_back(frame_text(page, *of.frame));
+  if (!parts.empty()) page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
+}
+
+/// Failures beside the one that the verdict is about.
+void add_further(Page& page, const Report& report, const std::vector<const ReportIncident*>& roots,
+                 const ReportIncident& main) {
+  std::vector<Location> caught;
+  std::vector<const ReportIncident*> fatal;
+  for (const ReportIncident* of : roots) {
+    if (of == &main) continue;
+    if (of->handled)
+      caught.push_back(of->location);
+    else
+      fatal.push_back(of);
+  }
+  if (!caught.empty())
+    page.text("  ", fmt::format("The program caught {} ({}).",
+                                plural(static_cast<std::int64_t>(caught.size()), "other OOM", "other OOMs"),
+                                plain_line(short_places(report, caught, 2))));
+  const std::size_t shown = std::min(fatal.size(), max_further);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string title = incident_title(*fatal[i]), where = where_words(report, *fatal[i]);
+    page.text("  also: ", plain_line(title == incident_title(main) ? where : title + "  (" + where + ")"));
+  }
+  const auto more = static_cast<std::int64_t>(fatal.size() - shown) + report.more_incidents;
+  if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " in the Markdown and JSON reports");
+}
+
+/// "GPU 0, 79.15 GiB: tensors 78.27 (99%) | cache 0.17 | free 0.15"
+std::string account_line(const ReportIncident& of) {
+  constexpr double worth_a_percent = 0.1;
+  const ReportAccount& account = *of.account;
+  std::vector<std::int64_t> sizes;
+  for (const auto& share : account.shares) sizes.push_back(share.bytes);
+  sizes.push_back(account.unexplained_bytes);
+  const SharesText text = shares_text(sizes, account.capacity_bytes);
+  const auto trimmed = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < account.shares.size(); ++i) {
+    std::string part = plain_line(short_share_label(account.shares[i].label)) + " " + trimmed(text.numbers[i]);
+    if (static_cast<double>(sizes[i]) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
+      part += " (" + trimmed(text.percents[i]) + ")";
+    parts.push_back(std::move(part));
+  }
+  if (std::abs(account.unexplained_bytes) > account.slack_bytes)
+    parts.push_back(unexplained_label(account) + " " + trimmed(text.numbers.back()));
+  return fmt::format("{}, {} {}: {}", capitalised(account_name(of)), text.total, text.unit, fmt::join(parts, " | "));
+}
+
+void add_failures(Page& page, const Report& report) {
+  const auto roots = root_incidents(report);
+  if (roots.empty()) return;
+  const ReportIncident& main = main_incident(report, roots);
+  const std::string word = main.handled ? page.paint.warning("warning: ") : page.paint.error("error: ");
+  page.text(
+      "",
+      word + page.paint.bold(plain_line(incident_title(main))) + "  (" + plain_line(where_words(report, main)) + ")",
+      2);
+  add_request(page, main);
+  for (const std::string& words : following_words(report, main, 2)) page.text("  ", plain_line(words));
+  add_further(page, report, roots, main);
+  const ReportIncident* of = &main;
+  if (!main.account)
+    for (const ReportIncident* other : roots)
+      if (other->account) of = other;
+  if (of->account) page.text("", account_line(*of), 2);
+}
+
+/// "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)"; a level instead of two values where memory stays flat.
+std::string values_text(const Report& report, const ReportSeries& of) {
+  if (is_single(of))
+    return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_places(report, {of.first}, 1)));
+  const bool level = of.trend.shape == "flat";
+  std::string text = level ? plain_line(course_words(of).course) : range_words(of);
+  if (of.first_step && of.last_step)
+    text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
+  if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
+  return text;
+}
+
+/// One that grows, else the peaks of the device's memory, else the one with most values.
+const ReportSeries& series_of_note(const std::vector<const ReportSeries*>& order) {
+  const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
+    return of->metric == "max_allocated" && of->n == order.front()->n;
+  });
+  return is_growth(order.front()->trend) || peak == order.end() ? *order.front() : **peak;
+}
+
+/// In two lines: its values, then its rate or its course.
+void add_series_of_note(Page& page, const Report& report) {
+  const auto order = by_weight(report);
+  if (order.empty()) return;
+  const ReportSeries& series = series_of_note(order);
+  const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
+  const std::string line =
+      is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
+  page.text("", title + line + values_text(report, series), 2);
+  if (report.ranks.size() >= few_ranks) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
+  const bool says_nothing = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
+  if (is_single(series) || series.trend.shape == "flat" || says_nothing) return;
+  std::vector<std::string> parts = {plain_line(course_words(series).course)};
+  if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
+  for (const std::string& words :
+       {series.trend.increment, relation_words(report, series), forecast_words(report, series)})
+    if (!words.empty()) parts.push_back(plain_line(words));
+  page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
+}
+
+/// The numbers of a text, as they are printed.
+std::set<std::string> numbers_in(std::string_view text) {
+  std::set<std::string> numbers;
+  for (auto from = text.find_first_of("0123456789"); from != text.npos; from = text.find_first_of("0123456789", from)) {
+    auto end = std::min(text.find_first_not_of("0123456789.", from), text.size());
+    while (text[end - 1] == '.') --end;
+    numbers.emplace(text.substr(from, end - from));
+    from = end;
+  }
+  return numbers;
+}
+
+/// That there was a kill is in the failure's title. A reason with numbers that are all on the page already repeats it
+/// in other words.
+bool repeats(const Because& reason, const std::set<std::string>& printed) {
+  if (reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill") return true;
+  const auto numbers = numbers_in(reason.text);
+  return !numbers.empty() && std::includes(printed.begin(), printed.end(), numbers.begin(), numbers.end());
+}
+
+std::string reason_text(const Page& page, const Report& report, const Because& because) {
+  std::string text = plain_line(because.text);
+  if (!because.locations.empty())
+    text += page.paint.dim(" [" + plain_line(short_places(report, because.locations, 2)) + "]");
+  return text;
+}
+
+/// What speaks for the first cause; where the log does not decide, one reason for each of the two most probable.
+void add_why(Page& page, const Report& report) {
+  if (report.causes.empty() || report.verdict.cause.empty()) return;
+  const auto printed = numbers_in(page.str());
+  if (report.verdict.cause != "undetermined") {
+    std::size_t shown = 0;  // a reason that is on the page already counts
+    std::string_view label = "Why: ";
+    for (const Because& because : report.causes.front().because) {
+      if (shown++ == max_reasons) break;
+      if (repeats(because, printed)) continue;
+      page.text(label, reason_text(page, report, because));
+      label = "     ";
+    }
+    return;
+  }
+  std::set<std::string> shown;
+  for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 2); ++i) {
+    const ReportCause& cause = report.causes[i];
+    if (cause.probability < least_candidate) break;
+    // A reason that both share tells neither from the other.
+    const auto own = std::find_if(cause.because.begin(), cause.because.end(),
+                                  [&](const Because& because) { return shown.insert(because.text).second; });
+    if (own != cause.because.end())
+      page.text("", plain_line(short_cause_name(cause)) + ": " + reason_text(page, report, *own), 2);
+  }
+}
+
+}  // namespace
+
+void add_brief(Page& page, const Report& report) {
+  if (report.inputs.size() > 1) add_inputs(page, report);
+  add_runs(page, report, max_runs);
+  add_failures(page, report);
+  add_series_of_note(page, report);
+  if (!is_nothing_to_fix(report)) {
+    add_why(page, report);
+    add_held_back(page, report, max_held_back);
+  }
+  add_notes(page, report, max_notes);
+}
+
+}  // namespace oomdoctor::terminal

@@ -1,0 +1,71 @@
+// The short report of every sample: it fits a screen, says nothing twice, and ends with a command where it has one.
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "catch.h"
+#include "oomdoctor/diagnose.h"
+#include "report/terminal.h"
+#include "samples.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+/// Sentences of four words and more, without line breaks and the blanks in front of lines.
+std::vector<std::string> sentences_of(const std::string& text) {
+  std::string flat;
+  for (const char c : text)
+    if (c != '\n' && !(c == ' ' && flat.ends_with(' ')))
+      flat += c;
+    else if (!flat.ends_with(' '))
+      flat += ' ';
+  std::vector<std::string> sentences;
+  for (std::size_t from = 0; from < flat.size();) {
+    const auto end = std::min(flat.find(". ", from), flat.size());
+    const std::string sentence = flat.substr(from, end - from);
+    if (std::count(sentence.begin(), sentence.end(), ' ') >= 3) sentences.push_back(sentence);
+    from = end + 2;
+  }
+  return sentences;
+}
+
+template <class Text>
+std::vector<Text> printed_twice(const std::vector<Text>& all) {
+  std::set<Text> met;
+  std::vector<Text> twice;
+  for (const Text& text : all)
+    if (!met.insert(text).second) twice.push_back(text);
+  return twice;
+}
+
+}  // namespace
+
+TEST_CASE("the short report of a sample fits a screen and says nothing twice", "[laws]") {
+  constexpr std::size_t max_lines = 30;
+  constexpr std::size_t shortest = 20;  // bytes of a line that counts: others are rules and parts of commands
+  for (const auto& path : testing::sample_logs()) {
+    const std::string name = path.filename().string();
+    const Report report = diagnose({{name, testing::read_file(path)}});
+    const std::string text = terminal_text(report, {.width = 100});
+    auto lines = lines_of(text);
+    INFO(testing::sample_name(path) << "\n" << text);
+    CHECK(lines.size() <= max_lines);
+    std::erase_if(lines, [](const std::string& line) { return line.size() < shortest; });
+    CHECK(printed_twice(lines).empty());
+    CHECK(printed_twice(sentences_of(text)).empty());
+    if (!report.fixes.empty() && !report.fixes.front().settings.empty()) {
+      const std::string& command = report.fixes.front().settings.front().text;
+      const auto end =
+          std::min({command.find('\n'), command.find("   #"), std::size_t{40}});  // before a remark or a wrap
+      CHECK(text.find(command.substr(0, end)) != std::string::npos);
+    }
+  }
+}
