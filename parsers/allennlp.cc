@@ -4,7 +4,7 @@
 // divided by 1000. Since then both are peaks in bytes (torch's, reset at each read; ru_maxrss times 1024), printed with
 // a letter for 2^10 to 2^30, and divided by 2^20 in the table, which 2.x prints through its console logger.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -13,44 +13,46 @@ namespace {
 constexpr double mebibyte = static_cast<double>(MiB);
 constexpr double thousand_kib = 1024e3;
 
-constexpr Gauge gauges[] = {
-    checked(
-        Gauge{.name = "allennlp/gpu",
-              .anchor = "memory usage MB: ",
-              .form = "GPU {device} memory usage MB: {used}",
-              .unit = mebibyte,
-              .unit_name = "MB",
-              .current = SeriesKind::sampled_gauge,
-              .example = "2020-05-01 10:11:12,300 - INFO - allennlp.training.trainer - GPU 0 memory usage MB: 1411"}),
-    checked(Gauge{.name = "allennlp/cpu",
-                  .anchor = "memory usage MB: ",
-                  .form = "Peak CPU memory usage MB: {host_rss}",
-                  .unit = thousand_kib,
-                  .unit_name = "MB",
-                  .current = SeriesKind::running_maximum,
-                  .example = "2020-05-01 10:11:12,100 - INFO - allennlp.training.trainer - Peak CPU memory usage MB: "
-                             "2914.112"}),
-    checked(Gauge{.name = "allennlp/worker",
-                  .anchor = "memory usage MB: ",
-                  .form = "Worker {rank} memory usage MB: {host_rss}",
-                  .unit = thousand_kib,
-                  .unit_name = "MB",
-                  .current = SeriesKind::running_maximum,
-                  .example = "2020-07-01 10:11:12,100 - INFO - allennlp.training.trainer - Worker 0 memory usage MB: "
-                             "2914.112"}),
-    checked(Gauge{.name = "allennlp/table_cpu",
-                  .anchor = "cpu_memory_MB",
-                  .form = "cpu_memory_MB | {host_rss}",
-                  .unit = thousand_kib,
-                  .unit_name = "MB",
-                  .current = SeriesKind::running_maximum,
-                  .example =
-                      "2020-05-01 10:11:12,100 - INFO - allennlp.common.tensorboard_writer - cpu_memory_MB      |  "
-                      "2914.112  |       N/A",
-                  .label = "end of epoch"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{
+        .name = "allennlp/gpu",
+        .anchor = "memory usage MB: ",
+        .form = "GPU {device} memory usage MB: {used}",
+        .unit = mebibyte,
+        .unit_name = "MB",
+        .current = SeriesKind::sampled_gauge,
+        .example = "2020-05-01 10:11:12,300 - INFO - allennlp.training.trainer - GPU 0 memory usage MB: 1411"}),
+    checked(LineFormat{.name = "allennlp/cpu",
+                       .anchor = "memory usage MB: ",
+                       .form = "Peak CPU memory usage MB: {host_rss}",
+                       .unit = thousand_kib,
+                       .unit_name = "MB",
+                       .current = SeriesKind::running_maximum,
+                       .example =
+                           "2020-05-01 10:11:12,100 - INFO - allennlp.training.trainer - Peak CPU memory usage MB: "
+                           "2914.112"}),
+    checked(LineFormat{.name = "allennlp/worker",
+                       .anchor = "memory usage MB: ",
+                       .form = "Worker {rank} memory usage MB: {host_rss}",
+                       .unit = thousand_kib,
+                       .unit_name = "MB",
+                       .current = SeriesKind::running_maximum,
+                       .example =
+                           "2020-07-01 10:11:12,100 - INFO - allennlp.training.trainer - Worker 0 memory usage MB: "
+                           "2914.112"}),
+    checked(LineFormat{
+        .name = "allennlp/table_cpu",
+        .anchor = "cpu_memory_MB",
+        .form = "cpu_memory_MB | {host_rss}",
+        .unit = thousand_kib,
+        .unit_name = "MB",
+        .current = SeriesKind::running_maximum,
+        .example = "2020-05-01 10:11:12,100 - INFO - allennlp.common.tensorboard_writer - cpu_memory_MB      |  "
+                   "2914.112  |       N/A",
+        .label = "end of epoch"}),
 };
 
-void tell(std::string_view number, const Reading& form, std::string_view label, Sink& sink) {
+void emit(std::string_view number, const Reading& form, std::string_view label, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(number, at);
   if (!value) return;
@@ -75,23 +77,23 @@ Reading peak_of_card() {
   return r;
 }
 
-void place(std::string_view number, bool worker, Sink& sink) {
-  Where where;
+void place(std::string_view number, bool worker, EventSink& sink) {
+  Origin where;
   (worker ? where.rank : where.device) = static_cast<int>(leading_integer(number));
   sink.at(where);
 }
 
 /// "Worker 0 memory usage: 2.9G", "GPU 0 memory usage: 812M".
-void formatted(const Match& m, Sink& sink) {
+void formatted(const Match& m, EventSink& sink) {
   const bool worker = m[1] == "Worker";
   place(m[2], worker, sink);
   Reading r = worker ? peak_of_process() : peak_of_card();
   r.quantum = m[4] == "G" ? static_cast<double>(GiB) : m[4] == "M" ? mebibyte : m[4] == "K" ? 1024 : 1;
   r.unit = std::string(m[4]);
-  tell(m[3], r, "", sink);
+  emit(m[3], r, "", sink);
 }
 
-void table(const Match& m, Sink& sink) {
+void table(const Match& m, EventSink& sink) {
   const bool worker = m[2] == "worker";
   place(m[3], worker, sink);
   Reading r = worker ? peak_of_process() : peak_of_card();
@@ -101,7 +103,7 @@ void table(const Match& m, Sink& sink) {
   }
   r.quantum = mebibyte;
   r.unit = "MB";
-  tell(m[4], r, "end of epoch", sink);
+  emit(m[4], r, "end of epoch", sink);
 }
 
 constexpr Pattern patterns[] = {

@@ -47,7 +47,7 @@ bool is_number(std::string_view cell) {
   return !cell.empty() && cell.size() < 10 && cell.find_first_not_of("0123456789") == cell.npos;
 }
 
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   std::vector<std::string_view> cells, units;
   for (const auto word : blank_cells(line)) {
     if (is_unit(word) && !cells.empty()) {
@@ -67,8 +67,8 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
     if ((role == used || role == total) && is_number(cells[i]) && units[i] == "MB")
       (role == used ? in_use : whole) = leading_integer(cells[i]);
   }
-  if (in_use) tell_amount(sink, card, {.number = static_cast<double>(*in_use), .unit = "MB"});
-  if (whole) tell_capacity(sink, card, *whole, "MiB");
+  if (in_use) emit_amount(sink, card, {.number = static_cast<double>(*in_use), .unit = "MB"});
+  if (whole) emit_capacity(sink, card, *whole, "MiB");
   return true;
 }
 
@@ -86,16 +86,16 @@ std::optional<int> card_above(const Cursor& cursor, std::string_view key) {
   return card;
 }
 
-void text_form(const Match& m, Sink& sink) {
+void text_form(const Match& m, EventSink& sink) {
   const auto device = card_above(m.cursor, "GPU: ");
   if (!device) return;
   if (m[1] == "USED")
-    tell_amount(sink, {.device = device}, {.number = static_cast<double>(leading_integer(m[2])), .unit = "MB"});
+    emit_amount(sink, {.device = device}, {.number = static_cast<double>(leading_integer(m[2])), .unit = "MB"});
   else
-    tell_capacity(sink, {.device = device}, leading_integer(m[2]), "MiB");
+    emit_capacity(sink, {.device = device}, leading_integer(m[2]), "MiB");
 }
 
-void json_form(const Match& m, Sink& sink) {
+void json_form(const Match& m, EventSink& sink) {
   const auto device = card_above(m.cursor, "\"gpu\": ");
   std::optional<i64> value;
   m.cursor.forward(1, [&](const Line& line) {
@@ -107,9 +107,9 @@ void json_form(const Match& m, Sink& sink) {
   });
   if (!device || !value) return;
   if (m[1] == "used")
-    tell_amount(sink, {.device = device}, {.number = static_cast<double>(*value), .unit = "MB"});
+    emit_amount(sink, {.device = device}, {.number = static_cast<double>(*value), .unit = "MB"});
   else
-    tell_capacity(sink, {.device = device}, *value, "MiB");
+    emit_capacity(sink, {.device = device}, *value, "MiB");
 }
 
 constexpr Pattern patterns[] = {

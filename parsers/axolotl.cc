@@ -3,7 +3,7 @@
 // The named moments print what is allocated; "cache" comes on top of it and gives what is reserved, "misc" is what the
 // card holds besides. All are 2^30, whatever the letters say.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -11,12 +11,12 @@ namespace {
 
 constexpr double gibibyte = static_cast<double>(GiB);
 
-void moment(const Match& m, Sink& sink) {
+void moment(const Match& m, EventSink& sink) {
   constexpr Metric metrics[] = {Metric::allocated, Metric::reserved, Metric::used};
   double sum = 0;
   static constexpr std::string_view tag = "[RANK:";  // every rank prints
   if (const std::size_t at = m.before().find(tag); at != std::string_view::npos) {
-    Where where;
+    Origin where;
     where.rank = static_cast<int>(leading_integer(m.before().substr(at + tag.size())));
     sink.at(where);
   }

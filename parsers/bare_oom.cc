@@ -19,24 +19,24 @@ Oom torch_oom(std::string_view format, Agent agent = Agent::cuda_allocator) {
   return oom;
 }
 
-void class_name(const Match& m, Sink& sink) {
+void class_name(const Match& m, EventSink& sink) {
   if (!reported(m.cursor)) sink.oom(torch_oom("torch-class"));
 }
 
 /// "Allocation on device 0 would exceed …": PyTorch 2.2 and later print the index as a character, and device 0 ends the
 /// text.
-void malloc_async(const Match& m, Sink& sink) {
+void malloc_async(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 0, 2, {"would exceed"}))
     sink.oom(torch_oom("torch-cudaMallocAsync", Agent::cuda_malloc_async));
 }
 
 /// ComfyUI says so of every class that means it, below the message.
-void comfyui(const Match& m, Sink& sink) {
+void comfyui(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 40, 0, {"memory", "Memory", "Allocation on device"})) sink.oom(torch_oom("comfyui"));
 }
 
 /// The macro of many CUDA programs: cudaGetErrorString and the place.
-void error_at_line(const Match& m, Sink& sink) {
+void error_at_line(const Match& m, EventSink& sink) {
   const bool bitsandbytes = m[1].find("bitsandbytes") != std::string_view::npos;
   Oom oom = refusal(bitsandbytes ? "pytorch" : "");
   oom.message_format = "error-at-line";
@@ -50,7 +50,7 @@ constexpr Pattern patterns[] = {
              .example = "torch.cuda.OutOfMemoryError: no room for the batch",
              .emit = class_name,
              .fallback = true,
-             .takes =
+             .accepts =
                  [](std::string_view line) {
                    return line.find("Tried to allocate") == line.npos && line.find("would exceed") == line.npos;
                  },

@@ -15,7 +15,7 @@ namespace {
 
 /// The value as it stands, in `unit` where a number has none of its own.
 template <Literal key, Literal unit>
-void keep(const Match& m, Sink& sink) {
+void keep(const Match& m, EventSink& sink) {
   std::string value(m[1]);
   const bool bare = !value.empty() && value.back() >= '0' && value.back() <= '9';
   if (bare && !unit.view().empty()) value.append(" ").append(unit.view());
@@ -24,7 +24,7 @@ void keep(const Match& m, Sink& sink) {
 
 /// Slurm and the shells count in units of 1,024 and write "16G".
 template <Literal key>
-void keep_short(const Match& m, Sink& sink) {
+void keep_short(const Match& m, EventSink& sink) {
   std::string value(m[1]);
   const char last = value.back();
   if (last >= '0' && last <= '9')
@@ -36,58 +36,58 @@ void keep_short(const Match& m, Sink& sink) {
 }
 
 template <Literal name>
-void engine(const Match&, Sink& sink) {
+void engine(const Match&, EventSink& sink) {
   sink.setting("engine", name.view());
 }
 
 /// A control group by its path, and the unit of systemd that it is.
-void group(const Match& m, Sink& sink) {
+void group(const Match& m, EventSink& sink) {
   sink.setting("memory_group", m[1]);
   const std::string_view unit = m[1].substr(m[1].rfind('/') + 1);
   for (const std::string_view kind : {".slice", ".scope", ".service"})
     if (unit.ends_with(kind)) sink.setting("memory_unit", unit);
 }
 
-void group_under_pressure(const Match& m, Sink& sink) {
+void group_under_pressure(const Match& m, EventSink& sink) {
   group(m, sink);
   if (m.has(3)) sink.setting("memory_pressure", std::string(m[3]) + " in " + std::string(m[2]));
 }
 
-void no_segments(const Match&, Sink& sink) { sink.setting("segments_unsupported", "true"); }
+void no_segments(const Match&, EventSink& sink) { sink.setting("segments_unsupported", "true"); }
 
-void windows(const Match&, Sink& sink) { sink.setting("system", "Windows"); }
+void windows(const Match&, EventSink& sink) { sink.setting("system", "Windows"); }
 
-void sleep(const Match& m, Sink& sink) {
+void sleep(const Match& m, EventSink& sink) {
   sink.setting("sleep_freed", m[1]);
   sink.setting("sleep_kept", m[2]);
 }
 
-void machine_swap(const Match& m, Sink& sink) {
+void machine_swap(const Match& m, EventSink& sink) {
   sink.setting("machine_swap", m[1] == "0" ? "no" : std::to_string(leading_integer(m[1]) / 1024) + " MiB of");
 }
 
 /// Pages of 4 KiB, as x86 has them.
-void machine_memory(const Match& m, Sink& sink) {
+void machine_memory(const Match& m, EventSink& sink) {
   sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
 }
 
 /// "45 of 51" shards.
-void shards(const Match& m, Sink& sink) {
+void shards(const Match& m, EventSink& sink) {
   sink.setting("shards_loaded", m[1]);
   sink.setting("shards", m[2]);
 }
 
 /// The limit that the compiler aimed at, and what it came to.
-void remat_floor(const Match& m, Sink& sink) {
+void remat_floor(const Match& m, EventSink& sink) {
   sink.setting("remat_limit", m[1]);
   sink.setting("remat_floor", m[2]);
 }
 
 /// "27.50M" of a TPU's runtime is MiB.
-void largest_free(const Match& m, Sink& sink) { sink.setting("largest_free", std::string(m[1]) + "iB"); }
+void largest_free(const Match& m, EventSink& sink) { sink.setting("largest_free", std::string(m[1]) + "iB"); }
 
 /// The card as TensorFlow found it.
-void found_card(const Match& m, Sink& sink) {
+void found_card(const Match& m, EventSink& sink) {
   sink.setting("capacity", m[1]);
   if (m.has(2)) sink.setting("free_at_start", m[2]);
 }
@@ -100,7 +100,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "#SBATCH --mem=16G",
              .emit = keep_short<"job_memory">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "Slurm: sbatch(1)"}),
     checked({.name = "circumstances/snakemake_request",
              .anchor = "mem_mb=",
@@ -108,7 +108,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "    resources: mem_mb=4000, mem_mib=3815, disk_mb=1000",
              .emit = keep<"job_memory", "MB">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "Snakemake: snakemake/logging.py"}),
     checked({.name = "circumstances/pbs_request",
              .anchor = "#PBS",
@@ -116,7 +116,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "#PBS -l select=1:ncpus=8:mem=32gb",
              .emit = keep_short<"job_memory">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "PBS: qsub(1)"}),
     checked({.name = "circumstances/grid_engine_request",
              .anchor = "h_vmem=",
@@ -124,7 +124,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "#$ -l h_vmem=8G",
              .emit = keep_short<"job_memory">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "Grid Engine: queue_conf(5)"}),
     // The machine and the kernel's killer.
     checked({.name = "circumstances/map_count",
@@ -133,7 +133,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "vm.max_map_count = 65530",
              .emit = keep<"max_map_count", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: Documentation/admin-guide/sysctl/vm.rst"}),
     checked({.name = "circumstances/overcommit",
              .anchor = "overcommit_memory",
@@ -141,7 +141,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "vm.overcommit_memory = 2",
              .emit = keep<"overcommit_memory", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: Documentation/admin-guide/sysctl/vm.rst"}),
     checked({.name = "circumstances/commit_limit",
              .anchor = "CommitLimit:",
@@ -149,7 +149,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "CommitLimit:    66011172 kB",
              .emit = keep<"commit_limit", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: fs/proc/meminfo.c"}),
     checked({.name = "circumstances/committed",
              .anchor = "Committed_AS:",
@@ -157,7 +157,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Committed_AS:   47120112 kB",
              .emit = keep<"committed", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: fs/proc/meminfo.c"}),
     checked({.name = "circumstances/pages_of_machine",
              .anchor = " pages RAM",
@@ -165,7 +165,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "[41.5] 130972 pages RAM",
              .emit = machine_memory,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: lib/show_mem.c"}),
     checked({.name = "circumstances/swap_of_machine",
              .anchor = "Total swap",
@@ -173,7 +173,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "[41.5] Total swap = 0kB",
              .emit = machine_swap,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: mm/swap_state.c"}),
     checked({.name = "circumstances/free_swap",
              .anchor = "free_swap=",
@@ -181,7 +181,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = R"(msg="system memory" total="15.7 GiB" free="900.1 MiB" free_swap="612.4 MiB")",
              .emit = keep<"free_swap", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "ollama: llm/memory.go"}),
     checked({.name = "circumstances/killer_asker",
              .anchor = "invoked oom-killer",
@@ -189,7 +189,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "[41.5] mysqld invoked oom-killer: gfp_mask=0x201da, order=0, oom_score_adj=0",
              .emit = keep<"killer_asker", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: mm/oom_kill.c"}),
     checked({.name = "circumstances/group",
              .anchor = "oom_memcg=",
@@ -199,7 +199,7 @@ constexpr Pattern patterns[] = {
                  "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/jobs/7,"
                  "task_memcg=/jobs/7,task=python,pid=9,uid=0",
              .emit = group,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: mm/oom_kill.c"}),
     checked({.name = "circumstances/group_of_task",
              .anchor = "killed as a result of",
@@ -207,7 +207,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Task in /jobs/7/a killed as a result of limit of /jobs/7",
              .emit = group,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: mm/memcontrol.c"}),
     checked({.name = "circumstances/group_of_stats",
              .anchor = "Memory cgroup stats",
@@ -215,7 +215,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Memory cgroup stats for /jobs/7: cache:4KB rss:31648816KB",
              .emit = group,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: mm/memcontrol.c"}),
     checked(
         {.name = "circumstances/group_of_daemon",
@@ -227,7 +227,7 @@ constexpr Pattern patterns[] = {
          .example = "systemd-oomd[912]: Killed /user.slice/a.scope due to memory pressure for /user.slice being "
                     "71.24% > 50.00% for > 20s with reclaim activity",
          .emit = group_under_pressure,
-         .aside = true,
+         .non_exclusive = true,
          .source = "systemd: src/oom/oomd-manager.c"}),
     checked({.name = "circumstances/group_in_trace",
              .anchor = "mem_cgroup_o",
@@ -235,7 +235,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "[41.5]  [<ffffffff9e7d5edf>] mem_cgroup_oom_synchronize+0x546/0x570",
              .emit = keep<"group_in_trace", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "linux: mm/memcontrol.c"}),
     checked({.name = "circumstances/restart_count",
              .anchor = "Restart Count:",
@@ -243,21 +243,21 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "    Restart Count:  2",
              .emit = keep<"restarts", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "kubernetes: kubectl describe"}),
     checked({.name = "circumstances/windows_program",
              .anchor = ":\\Users\\",
              .regex = R"(\b[A-Z]:\\Users\\\w)",
              .example = R"(Loading C:\Users\user\models\m.gguf)",
              .emit = windows,
-             .aside = true}),
+             .non_exclusive = true}),
     checked({.name = "circumstances/llama_cpp_weights",
              .anchor = "file size   = ",
              .regex = R"(\bprint_info: file size   = ([\d.]{1,8} [MG]iB) \()",
              .captures = 1,
              .example = "print_info: file size   = 39.59 GiB (4.82 BPW)",
              .emit = keep<"weights_memory", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "llama.cpp: src/llama-model.cpp"}),
     checked({.name = "circumstances/dask_paused",
              .anchor = "Pausing worker",
@@ -266,7 +266,7 @@ constexpr Pattern patterns[] = {
              .example = "distributed.worker.memory - WARNING - Worker is at 89% memory usage. Pausing worker.  Process "
                         "memory: 2.77 GiB -- Worker memory limit: 3.11 GiB",
              .emit = keep<"worker_paused", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/dask_no_budget",
              .anchor = "exceeded 0% memory budget",
@@ -276,7 +276,7 @@ constexpr Pattern patterns[] = {
                  "distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:41157 (pid=2231) exceeded 0% memory "
                  "budget. Restarting...",
              .emit = keep<"worker_budget", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/context_exceeded",
              .anchor = "maximum context length is",
@@ -285,7 +285,7 @@ constexpr Pattern patterns[] = {
              .example =
                  "ValueError: This model's maximum context length is 8192 tokens. However, you requested 8193 tokens",
              .emit = keep<"context_exceeded", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/renderers/params.py"}),
     checked({.name = "circumstances/sleep",
              .anchor = "leep mode freed",
@@ -293,7 +293,7 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "Sleep mode freed 31.20 GiB memory, 1.40 GiB memory is still in use.",
              .emit = sleep,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/v1/worker/gpu_worker.py"}),
     checked({.name = "circumstances/pod_rejected",
              .anchor = "Pod was rejected: ",
@@ -301,7 +301,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Message:          Pod was rejected: Allocate failed due to no healthy devices present",
              .emit = keep<"pod_rejected", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "kubernetes: pkg/kubelet/lifecycle"}),
     checked({.name = "circumstances/dask_resumed",
              .anchor = "Resuming worker",
@@ -310,7 +310,7 @@ constexpr Pattern patterns[] = {
              .example = "distributed.worker.memory - WARNING - Worker is at 71% memory usage. Resuming worker. Process "
                         "memory: 2.21 GiB -- Worker memory limit: 3.11 GiB",
              .emit = keep<"worker_resumed", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/ray_threshold",
              .anchor = "memory usage threshold",
@@ -318,7 +318,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "was 20.48GB / 31.07GB (0.659157), which exceeds the memory usage threshold of 0.65.",
              .emit = keep<"kill_threshold", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "ray: src/ray/raylet/node_manager.cc"}),
     // The device before the work began.
     checked({.name = "circumstances/tensorflow_found",
@@ -327,7 +327,7 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "totalMemory: 5.93GiB freeMemory: 47.31MiB",
              .emit = found_card,
-             .aside = true,
+             .non_exclusive = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked(
         {.name = "circumstances/tensorflow_card",
@@ -336,7 +336,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "coreClock: 1.3285GHz coreCount: 56 deviceMemorySize: 15.90GiB deviceMemoryBandwidth: 681.88GiB/s",
          .emit = found_card,
-         .aside = true,
+         .non_exclusive = true,
          .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked({.name = "circumstances/tensorflow_given",
              .anchor = "Created TensorFlow device",
@@ -346,7 +346,7 @@ constexpr Pattern patterns[] = {
                  "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 104 MB memory) -> "
                  "physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:1e.0, compute capability: 7.5)",
              .emit = keep<"given_at_start", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked(
         {.name = "circumstances/llama_cpp_free",
@@ -355,7 +355,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3090) - 23892 MiB free",
          .emit = keep<"free_at_start", "">,
-         .aside = true,
+         .non_exclusive = true,
          .source = "llama.cpp: src/llama.cpp"}),
     checked({.name = "circumstances/block_limit",
              .anchor = "size larger than",
@@ -365,7 +365,7 @@ constexpr Pattern patterns[] = {
                  "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to "
                  "allocate 6.56 GiB",
              .emit = keep<"block_limit", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "intel-extension-for-pytorch: csrc/gpu/runtime/CachingDeviceAllocator.cpp"}),
     checked({.name = "circumstances/unified_memory",
              .anchor = "TF_FORCE_UNIFIED_MEMORY",
@@ -373,7 +373,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "+ export TF_FORCE_UNIFIED_MEMORY=1",
              .emit = keep<"unified_memory", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked({.name = "circumstances/xla_fraction",
              .anchor = "CLIENT_MEM_FRACTION",
@@ -381,7 +381,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "+ export XLA_PYTHON_CLIENT_MEM_FRACTION=2.0",
              .emit = keep<"client_fraction", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "jax: docs/gpu_memory_allocation.rst"}),
     checked(
         {.name = "circumstances/vllm_banner",
@@ -389,27 +389,27 @@ constexpr Pattern patterns[] = {
          .regex = R"(\bInitializing an? (?:V\d )?LLM engine \(v\d)",
          .example = "INFO 02-03 20:14:12 [core.py:93] Initializing a V1 LLM engine (v0.11.2) with config: model='m'",
          .emit = engine<"vLLM">,
-         .aside = true,
+         .non_exclusive = true,
          .source = "vllm: vllm/v1/engine/core.py"}),
     checked({.name = "circumstances/vllm_process",
              .anchor = "EngineCore",
              .regex = R"(\(EngineCore(?:_DP\d{1,3})? pid=\d{1,10}\))",
              .example = "(EngineCore_DP0 pid=771310) INFO 02-03 20:14:28 [gpu_model_runner.py:3659] Starting to load",
              .emit = engine<"vLLM">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/utils/system_utils.py"}),
     checked({.name = "circumstances/comfyui",
              .anchor = "/ComfyUI/",
              .regex = R"(/ComfyUI/(?:models|custom_nodes|comfy|output|execution\.py))",
              .example = "Downloading model to: /home/user/ComfyUI/models/checkpoints",
              .emit = engine<"ComfyUI">,
-             .aside = true}),
+             .non_exclusive = true}),
     checked({.name = "circumstances/sglang_banner",
              .anchor = "server_args=ServerArgs(",
              .regex = R"(\bserver_args=ServerArgs\()",
              .example = "[2025-08-14 09:10:02] server_args=ServerArgs(model_path='m', dtype='auto')",
              .emit = engine<"SGLang">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "sglang: python/sglang/srt/entrypoints/engine.py"}),
     checked({.name = "circumstances/sglang_share",
              .anchor = "mem_fraction_static=",
@@ -417,7 +417,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "max_total_tokens=None, mem_fraction_static=0.85, tp_size=1",
              .emit = keep<"engine_share", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "sglang: python/sglang/srt/server_args.py"}),
     checked({.name = "circumstances/estimated_length",
              .anchor = "estimated maximum model length is ",
@@ -425,7 +425,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "ValueError: Based on the available memory, the estimated maximum model length is 20480.",
              .emit = keep<"fitting_length", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/v1/core/kv_cache_utils.py"}),
     checked({.name = "circumstances/cached_length",
              .anchor = "can be stored in KV cache (",
@@ -433,7 +433,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "larger than the maximum number of tokens that can be stored in KV cache (6048).",
              .emit = keep<"fitting_length", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/worker/worker.py"}),
     checked({.name = "circumstances/lmdeploy_share",
              .anchor = "cache_max_entry_count=",
@@ -441,14 +441,14 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "TurbomindEngineConfig(tp=1, session_len=8192, cache_max_entry_count=0.1)",
              .emit = keep<"engine_share", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "lmdeploy: lmdeploy/messages.py"}),
     checked({.name = "circumstances/no_segments",
              .anchor = "expandable_segments not supported",
              .regex = R"(expandable_segments not supported on this platform)",
              .example = "UserWarning: expandable_segments not supported on this platform (Triggered internally",
              .emit = no_segments,
-             .aside = true,
+             .non_exclusive = true,
              .source = "torch: c10/cuda/CUDAAllocatorConfig.h"}),
     // What the program itself had learned.
     checked(
@@ -462,7 +462,7 @@ constexpr Pattern patterns[] = {
                     "rematerialization; only reduced to 39.85GiB (42791043072 bytes), down from 44.10GiB "
                     "(47356837888 bytes) originally",
          .emit = remat_floor,
-         .aside = true,
+         .non_exclusive = true,
          .source = "xla: xla/service/hlo_rematerialization.cc"}),
     checked({.name = "circumstances/vllm_weights",
              .anchor = "odel loading took",
@@ -470,7 +470,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Model loading took 14.2714 GiB memory and 5.102234 seconds",
              .emit = keep<"weights_memory", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/v1/worker/gpu_model_runner.py"}),
     checked({.name = "circumstances/vllm_weights_old",
              .anchor = "odel weights took",
@@ -478,7 +478,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Loading model weights took 14.2714 GB",
              .emit = keep<"weights_memory", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "vllm: vllm/worker/model_runner.py"}),
     checked(
         {.name = "circumstances/sglang_weights",
@@ -488,7 +488,7 @@ constexpr Pattern patterns[] = {
          .example =
              "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=21.90 GB, mem usage=166.40 GB.",
          .emit = keep<"weights_memory", "">,
-         .aside = true,
+         .non_exclusive = true,
          .source = "sglang: python/sglang/srt/model_executor/model_runner.py"}),
     checked({.name = "circumstances/load_type",
              .anchor = "torch_dtype",
@@ -496,7 +496,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=torch.bfloat16)",
              .emit = keep<"load_type", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "transformers: src/transformers/modeling_utils.py"}),
     checked(
         {.name = "circumstances/loading_shards",
@@ -506,7 +506,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .example = "Loading checkpoint shards:  44%|####      | 20/45 [00:31<00:40,  1.60s/it]",
          .emit = shards,
-         .aside = true,
+         .non_exclusive = true,
          .source = "transformers: src/transformers/modeling_utils.py"}),
     checked({.name = "circumstances/non_releasable",
              .anchor = "Non-releasable memory",
@@ -514,7 +514,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "| Non-releasable memory |    1278 MiB |    1278 MiB |   81340 MiB |   80062 MiB |",
              .emit = keep<"non_releasable", "">,
-             .aside = true,
+             .non_exclusive = true,
              .source = "torch: torch/cuda/memory.py (memory_summary)"}),
     checked({.name = "circumstances/largest_free",
              .anchor = "largest contiguous",
@@ -523,7 +523,7 @@ constexpr Pattern patterns[] = {
              .example = "There are 51.77M free. Due to fragmentation, the largest contiguous region of free memory is "
                         "27.50M.",
              .emit = largest_free,
-             .aside = true,
+             .non_exclusive = true,
              .source = "xla: tpu runtime"}),
 };
 

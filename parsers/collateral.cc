@@ -9,20 +9,20 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void timeout(const Match&, Sink& sink) { sink.remark("collateral/timeout"); }
-void terminated(const Match& m, Sink& sink) {
+void timeout(const Match&, EventSink& sink) { sink.remark("collateral/timeout"); }
+void terminated(const Match& m, EventSink& sink) {
   if (m.has(1))
     sink.remark("collateral/terminated", static_cast<double>(leading_integer(m[1])));
   else
     sink.remark("collateral/terminated");
 }
-void child_failed(const Match&, Sink& sink) { sink.remark("collateral/child_failed"); }
+void child_failed(const Match&, EventSink& sink) { sink.remark("collateral/child_failed"); }
 
 /// The rank that torchrun saw failing first.
-void root_cause(const Match& m, Sink& sink) {
+void root_cause(const Match& m, EventSink& sink) {
   const auto rank = find_ahead(m.cursor, 6, "(local_rank:");
   if (rank) {
-    Where where;
+    Origin where;
     const std::size_t colon = rank->text.find(':');
     if (rank->text.find("rank") < colon)
       where.rank = static_cast<int>(leading_integer(trimmed(std::string_view(rank->text).substr(colon + 1))));
@@ -32,7 +32,7 @@ void root_cause(const Match& m, Sink& sink) {
 }
 
 /// DeepSpeed's launcher: the command and its code.
-void return_code(const Match& m, Sink& sink) {
+void return_code(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});

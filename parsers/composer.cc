@@ -2,7 +2,7 @@
 //
 // Since 2023 they are divided by 10^9. Older ones printed bytes, and as allocated and active those ever allocated: a
 // sum that no card holds, which is passed over; what is reserved was the current number then, too.
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -16,7 +16,7 @@ double number_of(std::string_view text) {
   return number ? number->value : 0;
 }
 
-void heading(const Match& m, Sink& sink) {
+void heading(const Match& m, EventSink& sink) {
   const double total = number_of(m[3]);
   double step = number_of(m[2]);
   std::optional<double> epoch;
@@ -26,7 +26,7 @@ void heading(const Match& m, Sink& sink) {
   if (step < 1e15) sink.step({static_cast<i64>(step), {}, epoch});
 }
 
-void memory(const Match& m, Sink& sink) {
+void memory(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(m[4], at);
   if (!value) return;
@@ -53,11 +53,11 @@ void memory(const Match& m, Sink& sink) {
   sink.reading(r);
 }
 
-void retries(const Match& m, Sink& sink) { sink.remark("allocator/retries", number_of(m[1])); }
+void retries(const Match& m, EventSink& sink) { sink.remark("allocator/retries", number_of(m[1])); }
 
 /// Since 2023 the text names two reasons; on the other ranks it names only that a peer met one. The traceback is
 /// swallowed, so that this is the only report.
-void smaller_microbatch(const Match& m, Sink& sink) {
+void smaller_microbatch(const Match& m, EventSink& sink) {
   sink.remark("handled/smaller_batch", number_of(m[1]));
   Oom oom;
   oom.framework = "pytorch";

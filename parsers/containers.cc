@@ -10,7 +10,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void tell(std::string_view amount, std::string_view name, Sink& sink) {
+void emit(std::string_view amount, std::string_view name, EventSink& sink) {
   const auto size = read_size(amount);
   if (!size) return;
   Reading r;
@@ -36,7 +36,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
 
 /// The rows under a heading, as long as `read` takes their cells.
 template <typename Read>
-void read_rows(const Match& m, Sink& sink, const Read& read) {
+void read_rows(const Match& m, EventSink& sink, const Read& read) {
   constexpr int most_rows = 200;
   i64 last = m.cursor.line().number;
   m.cursor.forward(most_rows, [&](const Line& line) {
@@ -47,16 +47,16 @@ void read_rows(const Match& m, Sink& sink, const Read& read) {
 }
 
 /// Id, name, share of the processor, "2.214GiB / 7.5GiB", …
-void docker(const Match& m, Sink& sink) {
+void docker(const Match& m, EventSink& sink) {
   read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
     if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with("iB") || cells[4] != "/") return false;
-    tell(cells[3], cells[1], sink);
+    emit(cells[3], cells[1], sink);
     return true;
   });
 }
 
 /// The rows have the columns of the heading; each begins with names.
-void kubernetes(const Match& m, Sink& sink) {
+void kubernetes(const Match& m, EventSink& sink) {
   const std::vector<std::string_view> heads = cells_of(m.text);
   const auto column = [&](std::string_view head) {
     const auto found =
@@ -68,7 +68,7 @@ void kubernetes(const Match& m, Sink& sink) {
     if (cells.size() != heads.size() || memory >= cells.size() || !cells[memory].ends_with('i')) return false;
     std::string name;
     for (std::size_t i = 0; i < names; ++i) name += (i > 0 ? "/" : "") + std::string(cells[i]);
-    tell(cells[memory], name, sink);
+    emit(cells[memory], name, sink);
     return true;
   });
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "parse/gauge.h"
 #include "parse/label.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 #include "parse/tokens.h"
@@ -105,7 +105,7 @@ Reading reading_of(const std::string& name, const GaugeValue& number) {
   return r;
 }
 
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const std::vector<std::string_view> cells = cells_of(line);
   if (cells.size() != layout.columns.size()) return false;
   std::optional<double> at, time;

@@ -7,24 +7,24 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void tell(const Match& m, Sink& sink, std::string_view framework) {
+void emit(const Match& m, EventSink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
-void code(const Match& m, Sink& sink) {
+void code(const Match& m, EventSink& sink) {
   if (!is_near(
           m.cursor, 8, 4,
           {"Tried to allocate", "ailed to allocate", "ran out of memory", "RESOURCE_EXHAUSTED", "results in CUDA_"}))
-    tell(m, sink, "cuda");
+    emit(m, sink, "cuda");
 }
 
-void tell_number(const Match& m, Sink& sink) { tell(m, sink, "cuda"); }
-void tell_lmdeploy(const Match& m, Sink& sink) { tell(m, sink, "lmdeploy"); }
-void tell_miner(const Match& m, Sink& sink) { tell(m, sink, "cuda"); }
-void tell_cycles(const Match& m, Sink& sink) { tell(m, sink, "blender"); }
-void tell_optix(const Match& m, Sink& sink) { tell(m, sink, "optix"); }
-void tell_drjit(const Match& m, Sink& sink) { tell(m, sink, "drjit"); }
-void tell_matlab(const Match& m, Sink& sink) { tell(m, sink, "matlab"); }
+void emit_number(const Match& m, EventSink& sink) { emit(m, sink, "cuda"); }
+void emit_lmdeploy(const Match& m, EventSink& sink) { emit(m, sink, "lmdeploy"); }
+void emit_miner(const Match& m, EventSink& sink) { emit(m, sink, "cuda"); }
+void emit_cycles(const Match& m, EventSink& sink) { emit(m, sink, "blender"); }
+void emit_optix(const Match& m, EventSink& sink) { emit(m, sink, "optix"); }
+void emit_drjit(const Match& m, EventSink& sink) { emit(m, sink, "drjit"); }
+void emit_matlab(const Match& m, EventSink& sink) { emit(m, sink, "matlab"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "cuda_words/code",
@@ -34,58 +34,58 @@ constexpr Pattern patterns[] = {
              .example = "cupy.cuda.driver.CUDADriverError: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
              .emit = code,
              .fallback = true,
-             .takes = [](std::string_view line) { return line.find("failed to allocate") == line.npos; },
+             .accepts = [](std::string_view line) { return line.find("failed to allocate") == line.npos; },
              .source = "CUDA: cuGetErrorName, cuGetErrorString"}),
     checked({.name = "cuda_words/number",
              .anchor = "CUDA error 2: out",
              .regex = R"(: CUDA error 2: out of memory)",
              .example = "CatBoostError: catboost/cuda/cuda_lib/cuda_base.h:281: CUDA error 2: out of memory",
-             .emit = tell_number,
+             .emit = emit_number,
              .source = "catboost: catboost/cuda/cuda_lib/cuda_base.h"}),
     checked({.name = "cuda_words/lmdeploy",
              .anchor = "CUDA runtime error: ",
              .regex = R"(\[TM\]\[ERROR\] CUDA runtime error: out of memory )",
              .example = "RuntimeError: [TM][ERROR] CUDA runtime error: out of memory "
                         "/opt/lmdeploy/src/turbomind/core/allocator.cc:49",
-             .emit = tell_lmdeploy,
+             .emit = emit_lmdeploy,
              .source = "lmdeploy: src/turbomind/utils/cuda_utils.h"}),
     checked({.name = "cuda_words/miner",
              .anchor = "CUDA error in func",
              .regex = R"(CUDA error in func [^\r\n]{1,80}? at line \d{1,6} (?:: )?out of memory)",
              .example = "CUDA error in func 'ethash_cuda_miner::init' at line 240 : out of memory.",
-             .emit = tell_miner,
+             .emit = emit_miner,
              .source = "ethminer: libethash-cuda"}),
     checked({.name = "cuda_words/cycles_call",
              .anchor = "Out of memory in cu",
              .regex = R"(Out of memory in cu[A-Z]\w{2,40}\()",
              .example = "Out of memory in cuMemAlloc(&device_pointer, size) (/opt/blender/intern/cycles/device/cuda/"
                         "device_impl.cpp:702)",
-             .emit = tell_cycles,
+             .emit = emit_cycles,
              .source = "blender: intern/cycles/device/cuda/util.cpp"}),
     checked({.name = "cuda_words/cycles",
              .anchor = "System is out of GPU",
              .regex = R"(System is out of GPU (?:and shared host )?memory)",
              .example = "Error: System is out of GPU and shared host memory",
-             .emit = tell_cycles,
+             .emit = emit_cycles,
              .source = "blender: intern/cycles/device"}),
     checked({.name = "cuda_words/optix",
              .anchor = "OPTIX_ERROR_DEVICE_OUT",
              .regex = R"(OPTIX_ERROR_DEVICE_OUT_OF_MEMORY: )",
              .example = "[error] OPTIX_ERROR_DEVICE_OUT_OF_MEMORY: Device out of memory",
-             .emit = tell_optix,
+             .emit = emit_optix,
              .source = "OptiX: optix_types.h"}),
     checked({.name = "cuda_words/drjit",
              .anchor = "cuda_malloc(): out",
              .regex = R"(cuda_malloc\(\): out of memory)",
              .example = "Caught a critical exception: cuda_malloc(): out of memory!",
-             .emit = tell_drjit,
+             .emit = emit_drjit,
              .source = "enoki: src/cuda/common.cu"}),
     checked({.name = "cuda_words/matlab",
              .anchor = "Out of memory on device.",
              .regex = R"(^Out of memory on device\. )",
              .example = "Out of memory on device. To view more detail about available memory on the GPU, use "
                         "'gpuDevice()'.",
-             .emit = tell_matlab,
+             .emit = emit_matlab,
              .source = "MATLAB: Parallel Computing Toolbox"}),
 };
 

@@ -33,12 +33,12 @@ void set_machine(const Cursor& cursor, Oom& oom) {
   if (oom.capacity && oom.capacity->count == 0) oom.capacity.reset(), oom.free.reset();
 }
 
-void earlyoom(const Match& m, Sink& sink) {
+void earlyoom(const Match& m, EventSink& sink) {
   Oom oom = base("earlyoom");
   set_machine(m.cursor, oom);
   oom.process_name = std::string(m[2]);
   oom.process = Bytes{leading_integer(m[3]) * MiB, MiB / 2};
-  Where where;
+  Origin where;
   where.pid = leading_integer(m[1]);
   sink.at(where);
   sink.oom(std::move(oom));
@@ -64,7 +64,7 @@ std::optional<Bytes> candidate_usage(const Cursor& cursor, std::string_view grou
   return found;
 }
 
-void systemd_oomd(const Match& m, Sink& sink) {
+void systemd_oomd(const Match& m, EventSink& sink) {
   Oom oom = base("systemd-oomd");
   if (m.has(1)) {
     oom.process = candidate_usage(m.cursor, m[1]);
@@ -78,7 +78,7 @@ void systemd_oomd(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void unit(const Match&, Sink& sink) {
+void unit(const Match&, EventSink& sink) {
   Oom oom = base("systemd");
   oom.agent = Agent::kernel;
   sink.oom(std::move(oom));
@@ -122,7 +122,7 @@ constexpr Pattern patterns[] = {
          .emit = unit}),
 };
 
-constexpr Gauge gauges[] = {
+constexpr LineFormat gauges[] = {
     checked({.name = "daemons/earlyoom_state",
              .anchor = "mem avail:",
              .form = "mem avail: {host_available} of {skip} MiB (~), swap free: {skip} of {skip} MiB",

@@ -16,10 +16,10 @@ std::optional<i64> process_below(const Cursor& cursor) {
   return leading_integer(line->text.substr(line->text.find(label) + label.size()));
 }
 
-void nanny(const Match& m, Sink& sink) {
+void nanny(const Match& m, EventSink& sink) {
   // A share of 0 switches the limit off, as old versions do not know: nothing was full.
   if (m.text.find("exceeded 0% memory") != std::string_view::npos) return;
-  Where where;
+  Origin where;
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);
   Oom oom = host_failure(Agent::scheduler, "dask");

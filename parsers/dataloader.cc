@@ -19,34 +19,34 @@ Oom shared(std::string_view format, Agent agent = Agent::worker) {
   return oom;
 }
 
-void at_pid(Sink& sink, std::string_view pid) {
-  Where where;
+void at_pid(EventSink& sink, std::string_view pid) {
+  Origin where;
   where.pid = leading_integer(pid);
   sink.at(where);
 }
 
-void killed(const Match& m, Sink& sink) {
+void killed(const Match& m, EventSink& sink) {
   at_pid(sink, m[1]);
   Oom oom = shared("dataloader-killed");
   oom.kind = OomKind::host;
   sink.oom(std::move(oom));
 }
 
-void bus_error(const Match& m, Sink& sink) {
+void bus_error(const Match& m, EventSink& sink) {
   at_pid(sink, m[1]);
   sink.oom(shared("dataloader-bus-error"));
 }
 
 /// Printed by the dying worker itself, without its pid.
-void bus_hint(const Match&, Sink& sink) { sink.oom(shared("bus-error-hint", Agent::signal)); }
+void bus_hint(const Match&, EventSink& sink) { sink.oom(shared("bus-error-hint", Agent::signal)); }
 
-void tensor_file(const Match& m, Sink& sink) {
+void tensor_file(const Match& m, EventSink& sink) {
   at_pid(sink, m[1]);
   sink.oom(shared("torch-file"));
 }
 
 /// Without a path the frames tell: only these modules write to /dev/shm.
-void no_space(const Match& m, Sink& sink) {
+void no_space(const Match& m, EventSink& sink) {
   if (!m.has(1) && !is_near(m.cursor, 14, 0,
                             {"multiprocessing/shared_memory.py", "multiprocessing/heap.py",
                              "multiprocessing/synchronize.py", "torch/multiprocessing/reductions.py"})) {
@@ -56,7 +56,7 @@ void no_space(const Match& m, Sink& sink) {
   sink.oom(shared("errno-28"));
 }
 
-void nccl(const Match& m, Sink& sink) {
+void nccl(const Match& m, EventSink& sink) {
   Oom oom = shared("nccl-shm", Agent::library);
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
     if (m.has(i)) oom.request = read_size(m[i]);
@@ -64,10 +64,10 @@ void nccl(const Match& m, Sink& sink) {
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_nccl_fallocate(const Match&, Sink& sink) { sink.oom(shared("nccl-shm", Agent::library)); }
+void emit_nccl_fallocate(const Match&, EventSink& sink) { sink.oom(shared("nccl-shm", Agent::library)); }
 
 /// They printed nothing of their own.
-void vanished(const Match& m, Sink& sink) {
+void vanished(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.oom(host_failure(Agent::signal, "workers-gone", "pytorch"));
 }
@@ -135,7 +135,7 @@ constexpr Pattern patterns[] = {
              .anchor = "posix_fallocate",
              .regex = R"(NCCL WARN Call to posix_fallocate failed : No space left on device)",
              .example = "include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device",
-             .emit = tell_nccl_fallocate,
+             .emit = emit_nccl_fallocate,
              .source = "nccl: src/include/shm.h"}),
 };
 

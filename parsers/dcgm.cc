@@ -7,7 +7,7 @@
 
 #include "parse/context.h"
 #include "parse/device_export.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
@@ -55,23 +55,23 @@ std::optional<double> value_of(std::string_view text) {
   return number->value;
 }
 
-void tell(const Match& m, Sink& sink, Metric metric) {
+void emit(const Match& m, EventSink& sink, Metric metric) {
   const auto card = card_of(m[1]);
   const auto value = value_of(m[2]);
   if (!card || !value) return;
   std::optional<double> time;
   if (m.has(3)) time = static_cast<double>(leading_integer(m[3])) / 1000;
-  tell_amount(sink, card->card(), {.metric = metric, .number = *value}, time);
+  emit_amount(sink, card->card(), {.metric = metric, .number = *value}, time);
   if (const std::string_view model = label(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
 }
 
-void used(const Match& m, Sink& sink) { tell(m, sink, Metric::used); }
-void free_amount(const Match& m, Sink& sink) { tell(m, sink, Metric::free); }
+void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used); }
+void free_amount(const Match& m, EventSink& sink) { emit(m, sink, Metric::free); }
 
-void total(const Match& m, Sink& sink) {
+void total(const Match& m, EventSink& sink) {
   const auto card = card_of(m[1]);
   const auto value = value_of(m[2]);
-  if (card && value) tell_capacity(sink, card->card(), static_cast<i64>(*value), "MiB");
+  if (card && value) emit_capacity(sink, card->card(), static_cast<i64>(*value), "MiB");
 }
 
 enum Role : int { other, used_column, total_column };
@@ -90,7 +90,7 @@ bool header(std::string_view line, Layout& layout) {
 }
 
 /// "GPU 0     1812     46068", "GPU-I 3   1812   N/A".
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = blank_cells(line);
   if (cells.size() == 1) return cells[0] == "ID" || cells[0] == "Id";
   if (cells.size() != layout.roles.size() + 1 || (cells[0] != "GPU" && cells[0] != "GPU-I")) return false;
@@ -101,8 +101,8 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
   if (!part) card.device = static_cast<int>(leading_integer(cells[1]));
   for (std::size_t i = 1; i < layout.roles.size(); ++i) {
     const auto value = value_of(cells[i + 1]);
-    if (value && layout.roles[i] == used_column) tell_amount(sink, card, {.number = *value, .unit = "MB"});
-    if (value && layout.roles[i] == total_column) tell_capacity(sink, card, static_cast<i64>(*value), "MiB");
+    if (value && layout.roles[i] == used_column) emit_amount(sink, card, {.number = *value, .unit = "MB"});
+    if (value && layout.roles[i] == total_column) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
   }
   return true;
 }

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -78,7 +78,7 @@ Reading reading_of(Metric metric, SeriesKind kind, std::string_view text, std::s
   return r;
 }
 
-void device(const Match& m, Sink& sink) {
+void device(const Match& m, EventSink& sink) {
   const auto message = message_before(m.cursor);
   const std::string phase = message ? phase_of(*message) : "";
   const auto step = message ? step_in(*message) : std::nullopt;
@@ -88,7 +88,7 @@ void device(const Match& m, Sink& sink) {
   sink.reading(reading_of(Metric::reserved, SeriesKind::gauge, m[3], phase), step);
 }
 
-void host(const Match& m, Sink& sink) {
+void host(const Match& m, EventSink& sink) {
   Reading r = reading_of(Metric::host_used, SeriesKind::sampled_gauge, m[1], "");
   std::size_t at = 0;
   if (const auto percent = m.has(2) ? read_number(m[2], at) : std::nullopt; percent && percent->value > 0)
@@ -96,36 +96,37 @@ void host(const Match& m, Sink& sink) {
   sink.reading(r);
 }
 
-void flushes(const Match& m, Sink& sink) {
+void flushes(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto times = read_number(m[1], at);
   sink.remark("allocator/retries", times ? std::optional(times->value) : std::nullopt);
 }
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "deepspeed/timer",
-                  .anchor = "MaxMemAllocated=",
-                  .form = "<global_step={step},~><:stop] {skip}/{step},~>MemAllocated={allocated}GB, "
-                          "MaxMemAllocated={max_allocated}GB",
-                  .unit = gibibyte,
-                  .unit_name = "GB",
-                  .example = "[2024-05-11 10:00:01,221] [INFO] [timer.py:260:stop] "
-                             "epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=11.20, "
-                             "CurrSamplesPerSec=11.31, MemAllocated=5.12GB, MaxMemAllocated=18.77GB"}),
-    checked(Gauge{.name = "deepspeed/colossalai",
-                  .anchor = "GPU: allocated ",
-                  .form = "GPU: allocated {allocated} MB, max allocated {max_allocated} MB, cached: {reserved} MB, max "
-                          "cached: {max_reserved} MB<, CPU Virtual Memory: used = {host_used} MB>",
-                  .unit = static_cast<double>(MiB),
-                  .unit_name = "MB",
-                  .maxima = SeriesKind::reset_maximum,
-                  .example = "Epoch 0, after backward: GPU: allocated 1234.5 MB, max allocated 2345.63 MB, cached: "
-                             "3456.0 MB, max cached: 3456.0 MB",
-                  .source = "ColossalAI: colossalai/legacy/utils/memory.py (report_memory_usage)"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{.name = "deepspeed/timer",
+                       .anchor = "MaxMemAllocated=",
+                       .form = "<global_step={step},~><:stop] {skip}/{step},~>MemAllocated={allocated}GB, "
+                               "MaxMemAllocated={max_allocated}GB",
+                       .unit = gibibyte,
+                       .unit_name = "GB",
+                       .example = "[2024-05-11 10:00:01,221] [INFO] [timer.py:260:stop] "
+                                  "epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=11.20, "
+                                  "CurrSamplesPerSec=11.31, MemAllocated=5.12GB, MaxMemAllocated=18.77GB"}),
+    checked(LineFormat{
+        .name = "deepspeed/colossalai",
+        .anchor = "GPU: allocated ",
+        .form = "GPU: allocated {allocated} MB, max allocated {max_allocated} MB, cached: {reserved} MB, max "
+                "cached: {max_reserved} MB<, CPU Virtual Memory: used = {host_used} MB>",
+        .unit = static_cast<double>(MiB),
+        .unit_name = "MB",
+        .maxima = SeriesKind::reset_maximum,
+        .example = "Epoch 0, after backward: GPU: allocated 1234.5 MB, max allocated 2345.63 MB, cached: "
+                   "3456.0 MB, max cached: 3456.0 MB",
+        .source = "ColossalAI: colossalai/legacy/utils/memory.py (report_memory_usage)"}),
 };
 
 /// Weights and states are laid out before the first step.
-void initialising(const Match&, Sink& sink) { sink.remark("phase/load"); }
+void initialising(const Match&, EventSink& sink) { sink.remark("phase/load"); }
 
 constexpr Pattern patterns[] = {
     checked(
@@ -152,7 +153,7 @@ constexpr Pattern patterns[] = {
          .regex = R"(see_memory_usage\] (?:Before|After) (?:creating fp\d\d partitions|initializing optimizer states))",
          .example = "[2024-05-11 10:00:00,120] [INFO] [utils.py:803:see_memory_usage] Before creating fp16 partitions",
          .emit = initialising,
-         .aside = true,
+         .non_exclusive = true,
          .source = "DeepSpeed: deepspeed/runtime/zero/stage3.py"}),
     checked({.name = "deepspeed/cache_flushes",
              .anchor = "pytorch allocator cache flushes",

@@ -43,7 +43,7 @@ bool takes(std::string_view line) {
   return !exception_of(body).empty() && !is_echo(body);
 }
 
-void exception(const Match& m, Sink& sink) {
+void exception(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"})) sink.remark("end/exception");
 }
 
@@ -54,7 +54,7 @@ bool ends_a_name(std::string_view block, std::size_t at) {
   return end >= block.size() || block[end] == ':' || block[end] == '\n' || block[end] == '\r';
 }
 
-void crash(const Match& m, Sink& sink) {
+void crash(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("end/crash");
 }
 
@@ -66,30 +66,30 @@ constexpr Pattern patterns[] = {
      .more_anchors = names,
      .example = "Traceback (most recent call last):\nNotImplementedError: this attention has no mask",
      .emit = exception,
-     .takes = takes,
-     .near = ends_a_name,
-     .aside = true,
+     .accepts = takes,
+     .quick_reject = ends_a_name,
+     .non_exclusive = true,
      .source = "CPython: Lib/traceback.py"},
     checked({.name = "exceptions/segfault",
              .anchor = "Segmentation fault",
              .regex = R"(Segmentation fault(?: \(core dumped\))?|Fatal Python error: Segmentation fault)",
              .example = "Segmentation fault (core dumped)",
              .emit = crash,
-             .aside = true,
+             .non_exclusive = true,
              .source = "bash, CPython"}),
     checked({.name = "exceptions/panic",
              .anchor = "panic",
              .regex = R"(^(?:panic: |thread '[^'\r\n]{0,60}' panicked at ))",
              .example = "panic: runtime error: index out of range [5] with length 3",
              .emit = crash,
-             .aside = true,
+             .non_exclusive = true,
              .source = "Go: runtime/panic.go; Rust: library/std/src/panicking.rs"}),
     checked({.name = "exceptions/abort",
              .anchor = "core dumped",
              .regex = R"((?:Aborted|Illegal instruction|Floating point exception) \(core dumped\))",
              .example = "./train.sh: line 3:  8812 Aborted (core dumped) python train.py",
              .emit = crash,
-             .aside = true,
+             .non_exclusive = true,
              .source = "bash"}),
 };
 

@@ -2,7 +2,7 @@
 // llama-recipes, torchtune, LLaMA-Factory, modded-nanogpt.
 //
 // litgpt divides by 10^9, the others by 2^30 under the same letters.
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -10,75 +10,75 @@ namespace {
 
 constexpr double gibibyte = static_cast<double>(GiB), mebibyte = static_cast<double>(MiB);
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "finetuning/unsloth_peak",
-                  .anchor = "Peak reserved memory = ",
-                  .form = "Peak reserved memory = {max_reserved} GB",
-                  .unit = gibibyte,
-                  .unit_name = "GB",
-                  .example = "Peak reserved memory = 17.412 GB."}),
-    checked(Gauge{.name = "finetuning/litgpt_table",
-                  .anchor = "| - Memory Used",
-                  .form = "| - Memory Used : {max_allocated} GB",
-                  .unit = 1e9,
-                  .unit_name = "GB",
-                  .example = "| - Memory Used               : 7.42 GB"}),
-    checked(Gauge{.name = "finetuning/llama_recipes_allocated",
-                  .anchor = " memory allocated was ",
-                  .form = "Max <CUDA><XPU> memory allocated was {max_allocated} GB",
-                  .unit = gibibyte,
-                  .unit_name = "GB",
-                  .maxima = SeriesKind::reset_maximum,
-                  .example = "Max CUDA memory allocated was 27 GB"}),
-    checked(Gauge{.name = "finetuning/llama_recipes_reserved",
-                  .anchor = " memory reserved was ",
-                  .form = "Max <CUDA><XPU> memory reserved was {max_reserved} GB",
-                  .unit = gibibyte,
-                  .unit_name = "GB",
-                  .maxima = SeriesKind::reset_maximum,
-                  .example = "Max CUDA memory reserved was 33 GB"}),
-    checked(Gauge{.name = "finetuning/llama_recipes_active",
-                  .anchor = "Peak active ",
-                  .form = "Peak active <CUDA><XPU> memory was {active} GB",
-                  .unit = gibibyte,
-                  .unit_name = "GB",
-                  .current = SeriesKind::reset_maximum,
-                  .example = "Peak active CUDA memory was 29 GB"}),
-    checked(Gauge{.name = "finetuning/torchtune_disk",
-                  .anchor = "peak_memory_active:",
-                  .form = "Step {step} |~peak_memory_active:{active} peak_memory_alloc:{max_allocated} "
-                          "peak_memory_reserved:{max_reserved}",
-                  .unit = gibibyte,
-                  .unit_name = "",
-                  .maxima = SeriesKind::reset_maximum,
-                  .current = SeriesKind::reset_maximum,
-                  .example = "Step 7 | lr:2e-05 tokens_per_second_per_gpu:901.2 peak_memory_active:41.2207 "
-                             "peak_memory_alloc:40.9113 peak_memory_reserved:46.1250 "}),
-    checked(Gauge{.name = "finetuning/torchtune_active",
-                  .anchor = "GPU peak memory active: ",
-                  .form = "GPU peak memory active: {active} Gi",
-                  .unit = gibibyte,
-                  .unit_name = "GiB",
-                  .current = SeriesKind::reset_maximum,
-                  .example = "\tGPU peak memory active: 15.13 GiB",
-                  .label = "memory stats"}),
-    checked(Gauge{.name = "finetuning/torchtune_allocated",
-                  .anchor = "GPU peak memory alloc",
-                  .form = "GPU peak memory alloc<ation>: {max_allocated} Gi",
-                  .unit = gibibyte,
-                  .unit_name = "GiB",
-                  .maxima = SeriesKind::reset_maximum,
-                  .example = "\tGPU peak memory alloc: 15.11 GiB",
-                  .label = "memory stats"}),
-    checked(Gauge{.name = "finetuning/torchtune_reserved",
-                  .anchor = "GPU peak memory reserved: ",
-                  .form = "GPU peak memory reserved: {max_reserved} Gi",
-                  .unit = gibibyte,
-                  .unit_name = "GiB",
-                  .maxima = SeriesKind::reset_maximum,
-                  .example = "\tGPU peak memory reserved: 16.02 GiB",
-                  .label = "memory stats"}),
-    checked(Gauge{
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{.name = "finetuning/unsloth_peak",
+                       .anchor = "Peak reserved memory = ",
+                       .form = "Peak reserved memory = {max_reserved} GB",
+                       .unit = gibibyte,
+                       .unit_name = "GB",
+                       .example = "Peak reserved memory = 17.412 GB."}),
+    checked(LineFormat{.name = "finetuning/litgpt_table",
+                       .anchor = "| - Memory Used",
+                       .form = "| - Memory Used : {max_allocated} GB",
+                       .unit = 1e9,
+                       .unit_name = "GB",
+                       .example = "| - Memory Used               : 7.42 GB"}),
+    checked(LineFormat{.name = "finetuning/llama_recipes_allocated",
+                       .anchor = " memory allocated was ",
+                       .form = "Max <CUDA><XPU> memory allocated was {max_allocated} GB",
+                       .unit = gibibyte,
+                       .unit_name = "GB",
+                       .maxima = SeriesKind::reset_maximum,
+                       .example = "Max CUDA memory allocated was 27 GB"}),
+    checked(LineFormat{.name = "finetuning/llama_recipes_reserved",
+                       .anchor = " memory reserved was ",
+                       .form = "Max <CUDA><XPU> memory reserved was {max_reserved} GB",
+                       .unit = gibibyte,
+                       .unit_name = "GB",
+                       .maxima = SeriesKind::reset_maximum,
+                       .example = "Max CUDA memory reserved was 33 GB"}),
+    checked(LineFormat{.name = "finetuning/llama_recipes_active",
+                       .anchor = "Peak active ",
+                       .form = "Peak active <CUDA><XPU> memory was {active} GB",
+                       .unit = gibibyte,
+                       .unit_name = "GB",
+                       .current = SeriesKind::reset_maximum,
+                       .example = "Peak active CUDA memory was 29 GB"}),
+    checked(LineFormat{.name = "finetuning/torchtune_disk",
+                       .anchor = "peak_memory_active:",
+                       .form = "Step {step} |~peak_memory_active:{active} peak_memory_alloc:{max_allocated} "
+                               "peak_memory_reserved:{max_reserved}",
+                       .unit = gibibyte,
+                       .unit_name = "",
+                       .maxima = SeriesKind::reset_maximum,
+                       .current = SeriesKind::reset_maximum,
+                       .example = "Step 7 | lr:2e-05 tokens_per_second_per_gpu:901.2 peak_memory_active:41.2207 "
+                                  "peak_memory_alloc:40.9113 peak_memory_reserved:46.1250 "}),
+    checked(LineFormat{.name = "finetuning/torchtune_active",
+                       .anchor = "GPU peak memory active: ",
+                       .form = "GPU peak memory active: {active} Gi",
+                       .unit = gibibyte,
+                       .unit_name = "GiB",
+                       .current = SeriesKind::reset_maximum,
+                       .example = "\tGPU peak memory active: 15.13 GiB",
+                       .label = "memory stats"}),
+    checked(LineFormat{.name = "finetuning/torchtune_allocated",
+                       .anchor = "GPU peak memory alloc",
+                       .form = "GPU peak memory alloc<ation>: {max_allocated} Gi",
+                       .unit = gibibyte,
+                       .unit_name = "GiB",
+                       .maxima = SeriesKind::reset_maximum,
+                       .example = "\tGPU peak memory alloc: 15.11 GiB",
+                       .label = "memory stats"}),
+    checked(LineFormat{.name = "finetuning/torchtune_reserved",
+                       .anchor = "GPU peak memory reserved: ",
+                       .form = "GPU peak memory reserved: {max_reserved} Gi",
+                       .unit = gibibyte,
+                       .unit_name = "GiB",
+                       .maxima = SeriesKind::reset_maximum,
+                       .example = "\tGPU peak memory reserved: 16.02 GiB",
+                       .label = "memory stats"}),
+    checked(LineFormat{
         .name = "finetuning/llama_factory",
         .anchor = "\"vram_allocated\": ",
         .form = "\"current_steps\": {step},~\"vram_allocated\": {max_allocated}, \"vram_reserved\": {max_reserved}",
@@ -86,21 +86,21 @@ constexpr Gauge gauges[] = {
         .unit_name = "",
         .example = R"({"current_steps": 20, "total_steps": 300, "lr": 4e-05, "elapsed_time": "0:01:10", )"
                    R"("throughput": 2310.4, "vram_allocated": 18.21, "vram_reserved": 21.07})"}),
-    checked(Gauge{.name = "finetuning/nanogpt",
-                  .anchor = "peak memory allocated: ",
-                  .form = "peak memory allocated: {max_allocated} MiB reserved: {max_reserved} MiB",
-                  .unit = mebibyte,
-                  .unit_name = "MiB",
-                  .example = "peak memory allocated: 30211 MiB reserved: 41876 MiB"}),
-    checked(Gauge{.name = "finetuning/nanogpt_old",
-                  .anchor = "peak memory consumption: ",
-                  .form = "peak memory consumption: {max_allocated} MiB",
-                  .unit = mebibyte,
-                  .unit_name = "MiB",
-                  .example = "peak memory consumption: 30211 MiB"}),
+    checked(LineFormat{.name = "finetuning/nanogpt",
+                       .anchor = "peak memory allocated: ",
+                       .form = "peak memory allocated: {max_allocated} MiB reserved: {max_reserved} MiB",
+                       .unit = mebibyte,
+                       .unit_name = "MiB",
+                       .example = "peak memory allocated: 30211 MiB reserved: 41876 MiB"}),
+    checked(LineFormat{.name = "finetuning/nanogpt_old",
+                       .anchor = "peak memory consumption: ",
+                       .form = "peak memory consumption: {max_allocated} MiB",
+                       .unit = mebibyte,
+                       .unit_name = "MiB",
+                       .example = "peak memory consumption: 30211 MiB"}),
 };
 
-void tell(std::string_view number, Metric metric, double unit, Sink& sink) {
+void emit(std::string_view number, Metric metric, double unit, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(number, at);
   if (!value) return;
@@ -114,8 +114,8 @@ void tell(std::string_view number, Metric metric, double unit, Sink& sink) {
   sink.reading(r);
 }
 
-void litgpt(const Match& m, Sink& sink) { tell(m[1], Metric::max_allocated, 1e9, sink); }
-void unsloth(const Match& m, Sink& sink) { tell(m[1], Metric::max_reserved, gibibyte, sink); }
+void litgpt(const Match& m, EventSink& sink) { emit(m[1], Metric::max_allocated, 1e9, sink); }
+void unsloth(const Match& m, EventSink& sink) { emit(m[1], Metric::max_reserved, gibibyte, sink); }
 
 constexpr Pattern patterns[] = {
     // The whole line but a launcher's tag, with two decimals: users print the same words with a step in front, and

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 #include "parse/sizes.h"
@@ -51,7 +51,7 @@ Scale scale_of(double total, const Cursor& cursor) {
 bool has_letter(std::string_view cell) { return !cell.empty() && (cell.back() < '0' || cell.back() > '9'); }
 
 /// `cursor`: where the command may stand; null in a table, whose rows are read alone.
-void tell(std::string_view total, std::string_view printed, Metric metric, const Cursor* cursor, Sink& sink,
+void emit(std::string_view total, std::string_view printed, Metric metric, const Cursor* cursor, EventSink& sink,
           std::optional<double> time = {}) {
   std::string cell(printed);
   std::replace(cell.begin(), cell.end(), ',', '.');  // of the caller's language
@@ -82,23 +82,23 @@ void tell(std::string_view total, std::string_view printed, Metric metric, const
 }
 
 /// "-/+ buffers/cache:   29187660   36786236" below the line.
-void without_cache(const Match& m, Sink& sink) {
+void without_cache(const Match& m, EventSink& sink) {
   static constexpr std::string_view label = "-/+ buffers/cache:";
   const auto line = find_ahead(m.cursor, 1, label);
   if (!line) return;
   const std::string_view cells = trimmed(std::string_view(line->text).substr(line->text.find(label) + label.size()));
   const std::size_t blank = std::min(cells.find(' '), cells.size());
   sink.claim_through(line->number);
-  tell(m[1], cells.substr(0, blank), Metric::host_used, &m.cursor, sink);
-  tell(m[1], trimmed(cells.substr(blank)), Metric::host_available, &m.cursor, sink);
+  emit(m[1], cells.substr(0, blank), Metric::host_used, &m.cursor, sink);
+  emit(m[1], trimmed(cells.substr(blank)), Metric::host_available, &m.cursor, sink);
 }
 
-void memory(const Match& m, Sink& sink) {
+void memory(const Match& m, EventSink& sink) {
   const auto head = find_behind(m.cursor, 2, "total");
   if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
   if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
-  tell(m[1], m[2], Metric::host_used, &m.cursor, sink);
-  tell(m[1], m[3], Metric::host_available, &m.cursor, sink);
+  emit(m[1], m[2], Metric::host_used, &m.cursor, sink);
+  emit(m[1], m[3], Metric::host_available, &m.cursor, sink);
 }
 
 std::vector<std::string_view> cells_of(std::string_view line) {
@@ -123,15 +123,15 @@ bool timed_header(std::string_view line, Layout& layout) {
   return true;
 }
 
-bool timed_row(std::string_view line, const Layout& layout, Sink& sink) {
+bool timed_row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto time = read_time(line);
   if (!time) return false;
   const auto cells = cells_of(line.substr(time->length));
   if (cells.size() < layout.columns.size()) return false;
   const auto first = cells.end() - static_cast<std::ptrdiff_t>(layout.columns.size());
   if (std::any_of(first, cells.end(), [](std::string_view c) { return c[0] < '0' || c[0] > '9'; })) return false;
-  tell(first[0], first[1], Metric::host_used, nullptr, sink, time->seconds);
-  tell(first[0], cells.back(), Metric::host_available, nullptr, sink, time->seconds);
+  emit(first[0], first[1], Metric::host_used, nullptr, sink, time->seconds);
+  emit(first[0], cells.back(), Metric::host_available, nullptr, sink, time->seconds);
   return true;
 }
 

@@ -17,7 +17,7 @@ bool is_card(const Line& line) {
   return body.starts_with('[') && body.find(" MB") != body.npos && body.find('|') != body.npos;
 }
 
-void card(const Match& m, Sink& sink) {
+void card(const Match& m, EventSink& sink) {
   bool others = false;
   std::optional<double> time;
   m.cursor.backward(most_cards, [&](const Line& line) {
@@ -31,8 +31,8 @@ void card(const Match& m, Sink& sink) {
     return false;
   });
   const Card own{.device = static_cast<int>(leading_integer(m[1])), .alone = !others};
-  tell_amount(sink, own, {.number = static_cast<double>(leading_integer(m[3])), .unit = "MB"}, time);
-  tell_capacity(sink, own, leading_integer(m[4]), "MiB");
+  emit_amount(sink, own, {.number = static_cast<double>(leading_integer(m[3])), .unit = "MB"}, time);
+  emit_capacity(sink, own, leading_integer(m[4]), "MiB");
   sink.setting("gpu", trimmed(m[2]));
 }
 
@@ -48,7 +48,7 @@ std::optional<i64> number_behind(std::string_view line, std::string_view key) {
   return leading_integer(rest);
 }
 
-void json(const Match& m, Sink& sink) {
+void json(const Match& m, EventSink& sink) {
   std::optional<i64> index, total;
   std::optional<double> time;
   std::string name;
@@ -77,8 +77,8 @@ void json(const Match& m, Sink& sink) {
   });
   if (!index || *index > 1024) return;
   const Card own_card{.device = static_cast<int>(*index), .alone = !others};
-  tell_amount(sink, own_card, {.number = static_cast<double>(leading_integer(m[1])), .unit = "MB"}, time);
-  if (total) tell_capacity(sink, own_card, *total, "MiB");
+  emit_amount(sink, own_card, {.number = static_cast<double>(leading_integer(m[1])), .unit = "MB"}, time);
+  if (total) emit_capacity(sink, own_card, *total, "MiB");
   if (!name.empty()) sink.setting("gpu", name);
 }
 

@@ -9,7 +9,7 @@
 
 #include "parse/context.h"
 #include "parse/device_export.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers {
@@ -57,7 +57,7 @@ std::optional<double> number_of(std::string_view cell, std::string_view unit) {
   return number->value;
 }
 
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = bar_cells(line);
   if (cells.size() != layout.roles.size()) return false;
   Card card;
@@ -70,11 +70,11 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (layout.roles[i] == share)
       if (const auto value = number_of(cells[i], "%"))
-        tell_amount(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
+        emit_amount(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
     if (layout.roles[i] == used)
-      if (const auto value = number_of(cells[i], "MB")) tell_amount(sink, card, {.number = *value, .unit = "MB"});
+      if (const auto value = number_of(cells[i], "MB")) emit_amount(sink, card, {.number = *value, .unit = "MB"});
     if (layout.roles[i] == total)
-      if (const auto value = number_of(cells[i], "MB")) tell_capacity(sink, card, static_cast<i64>(*value), "MiB");
+      if (const auto value = number_of(cells[i], "MB")) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
     if (layout.roles[i] == name) sink.setting("gpu", cells[i]);
   }
   return true;
@@ -105,24 +105,24 @@ CardAmount megabytes(Metric metric, std::string_view text) {
       .metric = metric, .number = number ? number->value : 0, .unit = "MB", .decimals = number ? number->decimals : 0};
 }
 
-void block_used(const Match& m, Sink& sink) {
+void block_used(const Match& m, EventSink& sink) {
   const Block block = block_of(m.cursor);
-  tell_amount(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
+  emit_amount(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
   std::size_t at = 0;
   if (const auto whole = read_number(m[2], at); whole && block.load)
-    tell_capacity(sink, {.device = {}, .alone = true}, static_cast<i64>(whole->value), "MiB");
+    emit_capacity(sink, {.device = {}, .alone = true}, static_cast<i64>(whole->value), "MiB");
 }
 
-void block_torch(const Match& m, Sink& sink) {
+void block_torch(const Match& m, EventSink& sink) {
   const Block block = block_of(m.cursor);
-  tell_amount(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
-  tell_amount(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
+  emit_amount(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
+  emit_amount(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
 }
 
-void free_of_card(const Match& m, Sink& sink) {
+void free_of_card(const Match& m, EventSink& sink) {
   const Card card{.device = static_cast<int>(leading_integer(m[1]))};
-  tell_amount(sink, card, {.metric = Metric::free, .number = static_cast<double>(leading_integer(m[3]))});
-  tell_capacity(sink, card, leading_integer(m[2]), "MiB");
+  emit_amount(sink, card, {.metric = Metric::free, .number = static_cast<double>(leading_integer(m[3]))});
+  emit_capacity(sink, card, leading_integer(m[2]), "MiB");
 }
 
 constexpr Pattern patterns[] = {

@@ -15,7 +15,7 @@ std::optional<Bytes> labelled(std::string_view text, std::string_view label) {
   return at == text.npos ? std::nullopt : read_size(trimmed(text.substr(at + label.size())));
 }
 
-void xgboost(const Match& m, Sink& sink) {
+void xgboost(const Match& m, EventSink& sink) {
   Oom oom = refusal("xgboost");
   const auto read = [&](std::string_view text) {
     if (!oom.free) oom.free = labelled(text, "- Free memory:");
@@ -29,14 +29,14 @@ void xgboost(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void catboost(const Match& m, Sink& sink) {
+void catboost(const Match& m, EventSink& sink) {
   Oom oom = refusal("catboost");
   read_request(std::string(m[1]) + "MiB", oom);
   oom.free = read_bytes(m[2], "MiB");
   sink.oom(std::move(oom));
 }
 
-void lightgbm(const Match&, Sink& sink) { sink.oom(refusal("lightgbm")); }
+void lightgbm(const Match&, EventSink& sink) { sink.oom(refusal("lightgbm")); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "gradient_boosting/xgboost",

@@ -39,10 +39,10 @@ std::optional<Line> own_message(const Cursor& cursor) {
   return find_ahead(cursor, longest_traceback, "Tried to allocate");
 }
 
-void caught(const Match& m, Sink& sink, std::string_view format, std::string_view remark, std::string_view device = {},
-            std::optional<double> number = {}) {
+void caught(const Match& m, EventSink& sink, std::string_view format, std::string_view remark,
+            std::string_view device = {}, std::optional<double> number = {}) {
   if (is_program_text(m.cursor.line().body())) return;
-  Where where;
+  Origin where;
   if (!device.empty()) where.device = static_cast<int>(leading_integer(device));
   sink.at(where);
   const auto own = own_message(m.cursor);
@@ -56,30 +56,30 @@ void caught(const Match& m, Sink& sink, std::string_view format, std::string_vie
   sink.oom(std::move(oom));
 }
 
-void smaller(const Match& m, Sink& sink) {
+void smaller(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body()))
     sink.remark("handled/smaller_batch", static_cast<double>(leading_integer(m[1])));
 }
-void lightning(const Match& m, Sink& sink) {
+void lightning(const Match& m, EventSink& sink) {
   caught(m, sink, "lightning-batch-size", "handled/smaller_batch", {}, static_cast<double>(leading_integer(m[1])));
 }
-void skipped(const Match&, Sink& sink) { sink.remark("handled/skipped"); }
-void non_fatal(const Match&, Sink& sink) { sink.remark("handled/non_fatal"); }
+void skipped(const Match&, EventSink& sink) { sink.remark("handled/skipped"); }
+void non_fatal(const Match&, EventSink& sink) { sink.remark("handled/non_fatal"); }
 
-void reduced(const Match& m, Sink& sink) { caught(m, sink, "ultralytics-batch", "handled/smaller_batch"); }
-void assigner(const Match& m, Sink& sink) { caught(m, sink, "ultralytics-assigner", "handled/fallback"); }
-void fairseq(const Match& m, Sink& sink) {
+void reduced(const Match& m, EventSink& sink) { caught(m, sink, "ultralytics-batch", "handled/smaller_batch"); }
+void assigner(const Match& m, EventSink& sink) { caught(m, sink, "ultralytics-assigner", "handled/fallback"); }
+void fairseq(const Match& m, EventSink& sink) {
   caught(m, sink, "fairseq", "handled/skipped", m.has(1) ? m[1] : std::string_view{});
 }
-void composer(const Match& m, Sink& sink) { caught(m, sink, "composer", "handled/smaller_batch"); }
-void detectron(const Match& m, Sink& sink) { caught(m, sink, "detectron2", "handled/fallback"); }
-void comfyui(const Match& m, Sink& sink) { caught(m, sink, "comfyui", "handled/fallback"); }
-void skips(const Match& m, Sink& sink) { caught(m, sink, "skipped", "handled/skipped"); }
-void retries(const Match& m, Sink& sink) { caught(m, sink, "retried", "handled/retried"); }
+void composer(const Match& m, EventSink& sink) { caught(m, sink, "composer", "handled/smaller_batch"); }
+void detectron(const Match& m, EventSink& sink) { caught(m, sink, "detectron2", "handled/fallback"); }
+void comfyui(const Match& m, EventSink& sink) { caught(m, sink, "comfyui", "handled/fallback"); }
+void skips(const Match& m, EventSink& sink) { caught(m, sink, "skipped", "handled/skipped"); }
+void retries(const Match& m, EventSink& sink) { caught(m, sink, "retried", "handled/retried"); }
 
 /// fairseq prints the exception before it decides. It went on where it says so within the summaries that follow, one of
 /// 40 lines for each device.
-void fairseq_exception(const Match& m, Sink& sink) {
+void fairseq_exception(const Match& m, EventSink& sink) {
   static constexpr int summaries = 400;
   if (find_ahead(m.cursor, summaries, "attempting to recover from OOM") ||
       find_behind(m.cursor, 6, "attempting to recover from OOM") || find_ahead(m.cursor, summaries, "skipping batch") ||
@@ -88,12 +88,12 @@ void fairseq_exception(const Match& m, Sink& sink) {
 }
 
 /// It ends the text of the exception. A traceback behind it says that the process did not go on all the same.
-void fairseq_skipping(const Match& m, Sink& sink) {
+void fairseq_skipping(const Match& m, EventSink& sink) {
   if (find_behind(m.cursor, 2, "ran out of memory with exception") && !find_ahead(m.cursor, 2, "Traceback (most"))
     sink.remark("handled/skipped");
 }
 
-void preempted(const Match&, Sink& sink) {
+void preempted(const Match&, EventSink& sink) {
   Oom oom;
   oom.kind = OomKind::pool;
   oom.agent = Agent::serving;
@@ -103,7 +103,7 @@ void preempted(const Match&, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void retracted(const Match&, Sink& sink) {
+void retracted(const Match&, EventSink& sink) {
   Oom oom;
   oom.kind = OomKind::pool;
   oom.agent = Agent::serving;
@@ -114,7 +114,7 @@ void retracted(const Match&, Sink& sink) {
 }
 
 /// A search goes on to its next trial: what failed before it was one of its trials.
-void next_trial(const Match&, Sink& sink) { sink.remark("run/went_on"); }
+void next_trial(const Match&, EventSink& sink) { sink.remark("run/went_on"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "handled/accelerate",

@@ -15,7 +15,7 @@ Oom base(std::string_view format, std::string_view framework) {
   return host_failure(Agent::cpu_allocator, format, framework);
 }
 
-void java(const Match& m, Sink& sink) {
+void java(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   const std::string_view pool = m[1];
   sink.oom(base(pool.starts_with("Direct")                                     ? "java-direct"
@@ -25,14 +25,14 @@ void java(const Match& m, Sink& sink) {
 }
 
 /// Spark's share of the heap for execution.
-void spark(const Match& m, Sink& sink) {
+void spark(const Match& m, EventSink& sink) {
   Oom oom = base("java-heap", "jvm");
   oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }
 
 /// "Mark-Compact 2047.0 (2085.0) -> 2046.8 (2084.0) MB": what lived before and after the collection.
-void javascript(const Match& m, Sink& sink) {
+void javascript(const Match& m, EventSink& sink) {
   Oom oom = base("javascript-heap", "v8");
   m.cursor.backward(16, [&](const Line& line) {
     const std::size_t arrow = line.text.find(") -> ");
@@ -45,7 +45,7 @@ void javascript(const Match& m, Sink& sink) {
 }
 
 /// The runtime itself got no memory from the system.
-void java_native(const Match& m, Sink& sink) {
+void java_native(const Match& m, EventSink& sink) {
   Oom oom = base("java-native", "jvm");
   oom.request = read_size(m[1]);
   sink.oom(std::move(oom));

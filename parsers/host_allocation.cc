@@ -13,18 +13,18 @@ Oom base(std::string_view format, std::string_view framework = "") {
   return host_failure(Agent::cpu_allocator, format, framework);
 }
 
-void tell(const Match& m, Sink& sink, Oom oom) {
+void emit(const Match& m, EventSink& sink, Oom oom) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.oom(std::move(oom));
 }
 
-void torch(const Match& m, Sink& sink) {
+void torch(const Match& m, EventSink& sink) {
   Oom oom = base("torch-cpu", "pytorch");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-void numpy(const Match& m, Sink& sink) {
+void numpy(const Match& m, EventSink& sink) {
   Oom oom = base("numpy");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
@@ -33,25 +33,25 @@ void numpy(const Match& m, Sink& sink) {
 /// The word alone is believed at the front of a line or under a frame of a traceback.
 /// The name alone is also a word in lists and documentation: only a traceback above it makes it a failure.
 /// Paddle on Windows raises it for a device, too, and says so in its summary below.
-void python(const Match& m, Sink& sink) {
+void python(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 0, 14, {"Out of memory error on GPU"})) return;
-  if (is_near(m.cursor, 4, 0, {"File \"", "Traceback (most", "--> "})) tell(m, sink, base("memory-error"));
+  if (is_near(m.cursor, 4, 0, {"File \"", "Traceback (most", "--> "})) emit(m, sink, base("memory-error"));
 }
 
-void sized(const Match& m, Sink& sink, std::string_view format) {
+void sized(const Match& m, EventSink& sink, std::string_view format) {
   Oom oom = base(format);
   read_request(m[1], oom);
-  tell(m, sink, std::move(oom));
+  emit(m, sink, std::move(oom));
 }
 
-void errno_12(const Match& m, Sink& sink) {
+void errno_12(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.remark("host/overcommit");
   sink.oom(base("errno-12"));
 }
 
 /// The whole file is to be mapped at once: addresses and a promise of memory, not pages in use.
-void mapping(const Match& m, Sink& sink) {
+void mapping(const Match& m, EventSink& sink) {
   sink.remark("host/overcommit");
   Oom oom = base("mapping", "pytorch");
   oom.request = read_size(m[1]);
@@ -60,32 +60,32 @@ void mapping(const Match& m, Sink& sink) {
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 /// Before 1.4 the message names the error alone: 12 is ENOMEM.
-void tell_memalign(const Match&, Sink& sink) { sink.oom(base("torch-cpu", "pytorch")); }
-void tell_ggml(const Match& m, Sink& sink) {
+void emit_memalign(const Match&, EventSink& sink) { sink.oom(base("torch-cpu", "pytorch")); }
+void emit_ggml(const Match& m, EventSink& sink) {
   Oom oom = base("ggml", "llama.cpp");
   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
   sink.oom(std::move(oom));
 }
-void tell_ggml_buffer(const Match& m, Sink& sink) {
+void emit_ggml_buffer(const Match& m, EventSink& sink) {
   Oom oom = base("ggml", "llama.cpp");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
-void tell_paddle(const Match& m, Sink& sink) {
+void emit_paddle(const Match& m, EventSink& sink) {
   Oom oom = base("paddle", "paddle");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
-void tell_mxnet(const Match&, Sink& sink) { sink.oom(base("mxnet", "mxnet")); }
+void emit_mxnet(const Match&, EventSink& sink) { sink.oom(base("mxnet", "mxnet")); }
 /// Windows: the commit limit (memory and page file) is used up. The words are translated, the number is not.
-void tell_page_file(const Match& m, Sink& sink) { tell(m, sink, base("winerror-1455")); }
-void tell_numpy_shape(const Match& m, Sink& sink) { tell(m, sink, base("numpy")); }
-void tell_bad_alloc(const Match& m, Sink& sink) { tell(m, sink, base("bad-alloc")); }
-void tell_lightgbm(const Match&, Sink& sink) { sink.oom(base("bad-alloc", "lightgbm")); }
-void tell_arrow(const Match& m, Sink& sink) { sized(m, sink, "arrow"); }
-void tell_rust(const Match& m, Sink& sink) { sized(m, sink, "rust"); }
-void tell_opencv(const Match& m, Sink& sink) { sized(m, sink, "opencv"); }
-void tell_pandas(const Match& m, Sink& sink) { tell(m, sink, base("pandas")); }
+void emit_page_file(const Match& m, EventSink& sink) { emit(m, sink, base("winerror-1455")); }
+void emit_numpy_shape(const Match& m, EventSink& sink) { emit(m, sink, base("numpy")); }
+void emit_bad_alloc(const Match& m, EventSink& sink) { emit(m, sink, base("bad-alloc")); }
+void emit_lightgbm(const Match&, EventSink& sink) { sink.oom(base("bad-alloc", "lightgbm")); }
+void emit_arrow(const Match& m, EventSink& sink) { sized(m, sink, "arrow"); }
+void emit_rust(const Match& m, EventSink& sink) { sized(m, sink, "rust"); }
+void emit_opencv(const Match& m, EventSink& sink) { sized(m, sink, "opencv"); }
+void emit_pandas(const Match& m, EventSink& sink) { emit(m, sink, base("pandas")); }
 
 constexpr Pattern patterns[] = {
     checked(
@@ -109,7 +109,7 @@ constexpr Pattern patterns[] = {
              .example =
                  "RuntimeError: [enforce fail at CPUAllocator.cpp:64] posix_memalign(&data, gAlignment, nbytes) == "
                  "0. 12 vs 0",
-             .emit = tell_memalign,
+             .emit = emit_memalign,
              .source = "torch: c10/core/CPUAllocator.cpp"}),
     checked({.name = "host_allocation/numpy",
              .anchor = "Unable to allocate",
@@ -126,7 +126,7 @@ constexpr Pattern patterns[] = {
              .anchor = "allocate array",
              .regex = R"(MemoryError: Unable to allocate array with shape \([\d, ]{1,80}\) and data type \w{1,20})",
              .example = "MemoryError: Unable to allocate array with shape (4900, 4900) and data type float64",
-             .emit = tell_numpy_shape,
+             .emit = emit_numpy_shape,
              .source = "numpy: numpy/core/_exceptions.py"}),
     checked(
         {.name = "host_allocation/python",
@@ -142,13 +142,13 @@ constexpr Pattern patterns[] = {
          .regex =
              R"((?:what\(\): {1,3}|instance of '|Error: |error: |exception: )std::bad_alloc(?!:? ?(?:out_of_memory|cuda|CUDA|RMM|rmm)))",
          .example = "terminate called after throwing an instance of 'std::bad_alloc'",
-         .emit = tell_bad_alloc,
+         .emit = emit_bad_alloc,
          .source = "libstdc++: libsupc++/vterminate.cc"}),
     checked({.name = "host_allocation/lightgbm",
              .anchor = "bad allocation",
              .regex = R"((?:\[LightGBM\] \[(?:Warning|Fatal)\]|LightGBMError:) bad allocation)",
              .example = "[LightGBM] [Fatal] bad allocation",
-             .emit = tell_lightgbm,
+             .emit = emit_lightgbm,
              .source = "LightGBM: src/c_api.cpp; std::bad_alloc in the words of Windows"}),
     checked(
         {.name = "host_allocation/errno_12",
@@ -171,14 +171,14 @@ constexpr Pattern patterns[] = {
              .regex = R"(ArrowMemoryError: (?:m|re)alloc of size (\d{1,20}) failed)",
              .captures = 1,
              .example = "pyarrow.lib.ArrowMemoryError: malloc of size 1073741824 failed",
-             .emit = tell_arrow,
+             .emit = emit_arrow,
              .source = "arrow: cpp/src/arrow/memory_pool.cc"}),
     checked({.name = "host_allocation/rust",
              .anchor = "memory allocation of",
              .regex = R"(^memory allocation of (\d{1,20}) bytes failed)",
              .captures = 1,
              .example = "memory allocation of 8589934592 bytes failed",
-             .emit = tell_rust,
+             .emit = emit_rust,
              .source = "rust: library/std/src/alloc.rs"}),
     checked({.name = "host_allocation/opencv",
              .anchor = "Insufficient memory)",
@@ -187,27 +187,27 @@ constexpr Pattern patterns[] = {
              .example = "cv2.error: OpenCV(4.8.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate "
                         "6220800 bytes in "
                         "function 'OutOfMemoryError'",
-             .emit = tell_opencv,
+             .emit = emit_opencv,
              .source = "opencv: modules/core/src/alloc.cpp"}),
     checked({.name = "host_allocation/pandas",
              .anchor = "C error: out of memory",
              .regex = R"(Error tokenizing data\. C error: out of memory)",
              .example = "pandas.errors.ParserError: Error tokenizing data. C error: out of memory",
-             .emit = tell_pandas,
+             .emit = emit_pandas,
              .source = "pandas: pandas/_libs/parsers.pyx"}),
     checked({.name = "host_allocation/ggml",
              .anchor = "ggml_aligned_malloc",
              .regex = R"(ggml_aligned_malloc: insufficient memory \(attempted to allocate {1,4}([\d.]{1,12} ?MB)\))",
              .captures = 1,
              .example = "ggml_aligned_malloc: insufficient memory (attempted to allocate 4096.00 MB)",
-             .emit = tell_ggml,
+             .emit = emit_ggml,
              .source = "ggml: ggml/src/ggml.c"}),
     checked({.name = "host_allocation/ggml_buffer",
              .anchor = "ggml_backend_cpu_buffer",
              .regex = R"(ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size (\d{1,20}))",
              .captures = 1,
              .example = "ggml_backend_cpu_buffer_type_alloc_buffer: failed to allocate buffer of size 34359738368",
-             .emit = tell_ggml_buffer,
+             .emit = emit_ggml_buffer,
              .source = "ggml: ggml/src/ggml-backend.cpp"}),
     checked({.name = "host_allocation/paddle",
              .anchor = "Fail to alloc memory",
@@ -216,7 +216,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .reach = Reach::message,
              .example = "ResourceExhaustedError: Fail to alloc memory of 8589934592 size, error code is 12.",
-             .emit = tell_paddle,
+             .emit = emit_paddle,
              .source = "paddle: paddle/phi/core/memory/allocation/cpu_allocator.cc"}),
     checked({.name = "host_allocation/mxnet",
              .anchor = "cpu_device_storage",
@@ -224,14 +224,14 @@ constexpr Pattern patterns[] = {
              .example =
                  "mxnet.base.MXNetError: [10:21:03] src/storage/./cpu_device_storage.h:75: Failed to allocate CPU "
                  "Memory",
-             .emit = tell_mxnet,
+             .emit = emit_mxnet,
              .source = "mxnet: src/storage/cpu_device_storage.h"}),
     checked({.name = "host_allocation/page_file",
              .anchor = "[WinError 1455]",
              .regex = R"(Error: \[WinError 1455\] )",
              .example = "OSError: [WinError 1455] The paging file is too small for this operation to complete. Error "
                         "loading \"C:\\lib\\cufft64_10.dll\" or one of its dependencies.",
-             .emit = tell_page_file,
+             .emit = emit_page_file,
              .source = "Windows: error 1455 through CPython's OSError"}),
 };
 

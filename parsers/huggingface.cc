@@ -8,9 +8,9 @@
 #include <string>
 
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -38,15 +38,15 @@ std::optional<double> global_step_in(std::string_view line) {
   return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
 }
 
-bool any(const Printed&) { return true; }
+bool any(const FreeformLine&) { return true; }
 
-void log(const Match& m, Sink& sink) {
+void log(const Match& m, EventSink& sink) {
   const std::optional<double> step = m.printed->step ? m.printed->step : global_step_in(m.text);
   sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch_in(m.text)});
   // ms-swift's own callback prints the most that was reserved, in 2^30.
   const bool swift = m.text.find("'memory(GiB)': ") != std::string_view::npos;
   for (const PrintedValue& v : m.printed->values) {
-    Where where;
+    Origin where;
     where.device = v.device;
     sink.at(where);
     if (swift && v.reading.metric == Metric::memory) {
@@ -60,12 +60,12 @@ void log(const Match& m, Sink& sink) {
   }
 }
 
-void evaluated(const Match&, Sink& sink) { sink.remark("phase/evaluation"); }
-void finished(const Match&, Sink& sink) { sink.remark("run/completed"); }
+void evaluated(const Match&, EventSink& sink) { sink.remark("phase/evaluation"); }
+void finished(const Match&, EventSink& sink) { sink.remark("run/completed"); }
 
 /// "GPU Total Peak Memory consumed during the train (max): 9404": int(bytes / 2^20) in PEFT, whole GB with a unit in
 /// llama-recipes.
-void stage_peak(const Match& m, Sink& sink) {
+void stage_peak(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[3], at);
   if (!number) return;
@@ -81,7 +81,7 @@ void stage_peak(const Match& m, Sink& sink) {
 }
 
 /// "GPU Memory before entering the train : 3212": what the stage found, int(bytes / 2^20).
-void stage_begin(const Match& m, Sink& sink) {
+void stage_begin(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[3], at);
   if (!number) return;
@@ -111,7 +111,7 @@ std::optional<GaugeValue> metric_on(std::string_view line, std::string_view key,
 
 /// The peak of the first stage: what was there before, and the differences of start and stage. All four stand on one
 /// line (a dict) or on lines of their own, sorted, of which this one is the last.
-void stage_differences(const Match& m, Sink& sink) {
+void stage_differences(const Match& m, EventSink& sink) {
   constexpr int block = 40;
   const std::string stage(m[1]), kind(m[2]);
   const std::array<std::string, 4> names{"before_init_mem_" + kind, "init_mem_" + kind + "_alloc_delta",
@@ -152,7 +152,7 @@ void stage_differences(const Match& m, Sink& sink) {
   r.phase = stage;
   if (r.value >= 0) sink.reading(r);
 }
-void retries(const Match& m, Sink& sink) {
+void retries(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
   sink.remark("allocator/retries", number ? std::optional(number->value) : std::nullopt);
@@ -164,21 +164,21 @@ constexpr Pattern patterns[] = {
          .anchor = "'loss': ",
          .example = "{'loss': 2.4113, 'grad_norm': 1.9012, 'learning_rate': 4.1e-05, 'gpu_mem_gb': 11.204, 'step': 60}",
          .emit = log,
-         .takes = is_dict,
-         .reads = any,
+         .accepts = is_dict,
+         .accepts_parsed = any,
          .digits_are_numbers = true}),
     checked(
         {.name = "huggingface/evaluated",
          .anchor = "'eval_runtime': ",
          .example = "{'eval_loss': 1.9912, 'eval_runtime': 41.2201, 'eval_samples_per_second': 24.26, 'epoch': 1.0}",
          .emit = evaluated,
-         .takes = is_dict}),
+         .accepts = is_dict}),
     checked(
         {.name = "huggingface/finished",
          .anchor = "'train_runtime': ",
          .example = "{'train_runtime': 812.4401, 'train_samples_per_second': 3.69, 'train_loss': 2.0112, 'epoch': 3.0}",
          .emit = finished,
-         .takes = is_dict}),
+         .accepts = is_dict}),
     checked(
         {.name = "huggingface/stage_peak",
          .anchor = "Total Peak Memory consumed during the ",

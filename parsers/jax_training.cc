@@ -1,7 +1,7 @@
 // MaxText: bytes in use of each device at named moments, in units of 2^30. The heading names the moment, a step or
 // another; it may stand without the logger's prefix while its rows have one.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -22,13 +22,13 @@ void name_moment(const Cursor& cursor, Reading& reading, std::optional<double>& 
     reading.phase = moment.substr(0, moment.find(':'));
 }
 
-void using_memory(const Match& m, Sink& sink) {
+void using_memory(const Match& m, EventSink& sink) {
   std::size_t at = 0, device_at = 0;
   const auto used = read_number(m[1], at);
   const auto device = read_number(m[3], device_at);
   if (!used) return;
   constexpr double gibibyte = static_cast<double>(GiB);
-  Where where;
+  Origin where;
   if (device) where.device = static_cast<int>(device->value);
   sink.at(where);
   Reading r;
@@ -42,7 +42,7 @@ void using_memory(const Match& m, Sink& sink) {
   sink.setting("capacity", std::string(m[2]) + " GiB");
 }
 
-void step(const Match& m, Sink& sink) {
+void step(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   if (const auto number = read_number(m[1], at)) sink.step({static_cast<i64>(number->value), {}, {}});
 }

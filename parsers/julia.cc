@@ -22,7 +22,7 @@ void pool(std::string_view text, Oom& oom) {
   oom.reserved = allocated ? usage : size_before(text, "reserved)");
 }
 
-void refused(const Match& m, Sink& sink) {
+void refused(const Match& m, EventSink& sink) {
   Oom oom = refusal("julia");
   read_request(m[1], oom);
   std::optional<Bytes> used, held;
@@ -50,14 +50,14 @@ void refused(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void retried(const Match&, Sink& sink) {
+void retried(const Match&, EventSink& sink) {
   Oom oom = refusal("julia");
   oom.message_format = "julia-retry";
   oom.caught = true;
   sink.oom(std::move(oom));
 }
 
-void tell(std::string_view size, Metric metric, Sink& sink) {
+void emit(std::string_view size, Metric metric, EventSink& sink) {
   const auto bytes = read_size(dense(size));
   if (!bytes) return;
   Reading r;
@@ -72,16 +72,16 @@ void tell(std::string_view size, Metric metric, Sink& sink) {
 /// Below a message the status is part of it.
 bool is_told(const Cursor& cursor) { return find_behind(cursor, 3, "Out of GPU memory").has_value(); }
 
-void status(const Match& m, Sink& sink) {
+void status(const Match& m, EventSink& sink) {
   if (is_told(m.cursor)) return;
-  tell(m[1], Metric::used, sink);
+  emit(m[1], Metric::used, sink);
   sink.setting("capacity", m[2]);
 }
 
-void pool_status(const Match& m, Sink& sink) {
+void pool_status(const Match& m, EventSink& sink) {
   if (is_told(m.cursor)) return;
-  tell(m[1], Metric::allocated, sink);
-  tell(m[2], Metric::reserved, sink);
+  emit(m[1], Metric::allocated, sink);
+  emit(m[2], Metric::reserved, sink);
 }
 
 constexpr Pattern patterns[] = {

@@ -48,7 +48,7 @@ constexpr Manager managers[] = {{"kubepods", "kubernetes"}, {"/docker/", "docker
                                 {"/lsf/", "lsf"},           {"yarn", "yarn"},       {"user.slice", "systemd"},
                                 {"system.slice", "systemd"}};
 
-void tell_manager(std::string_view path, Sink& sink) {
+void emit_manager(std::string_view path, EventSink& sink) {
   for (const Manager& manager : managers)
     if (path.find(manager.mark) != path.npos) return sink.setting("memory_manager", manager.name);
 }
@@ -67,12 +67,12 @@ bool in_group(const Match& m) {
                  {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"});
 }
 
-void tell_victim(Sink& sink, Agent agent, std::string_view pid, std::string_view name, Oom oom = {}) {
+void emit_victim(EventSink& sink, Agent agent, std::string_view pid, std::string_view name, Oom oom = {}) {
   oom.kind = OomKind::host;
   oom.agent = agent;
   if (oom.message_format.empty()) oom.message_format = "oom-killer";
   oom.process_name = std::string(name);
-  Where where;
+  Origin where;
   where.pid = leading_integer(pid);
   sink.at(where);
   sink.oom(std::move(oom));
@@ -137,49 +137,49 @@ std::vector<OtherProcess> others_above(const Cursor& cursor, i64 victim, i64 vic
   return others;
 }
 
-void killed(const Match& m, Sink& sink) {
+void killed(const Match& m, EventSink& sink) {
   Oom oom;
   oom.process = held(m);
   const bool of_group = in_group(m);
   if (!of_group && on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
   if (of_group) oom.limit = group_limit(m.cursor);
   if (oom.limit) oom.others = others_above(m.cursor, leading_integer(m[1]), resident(m), oom.limit->count);
-  tell_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
+  emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
 }
 
 /// Kernels up to 4.x announce the victim on a line of its own.
-void announced(const Match& m, Sink& sink) {
+void announced(const Match& m, EventSink& sink) {
   const bool of_group = m.has(1) && !m[1].empty();
   Oom oom;
   if (of_group) oom.limit = group_limit(m.cursor);
-  tell_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
+  emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
 
 /// Where the numbers of the victim were cut off.
-void killed_short(const Match& m, Sink& sink) {
+void killed_short(const Match& m, EventSink& sink) {
   Oom oom;
   if (on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
   if (m[1].starts_with("Memory")) oom.limit = group_limit(m.cursor);
-  tell_victim(sink, m[1].starts_with("Memory") ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
+  emit_victim(sink, m[1].starts_with("Memory") ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
 
-void summary(const Match& m, Sink& sink) {
+void summary(const Match& m, EventSink& sink) {
   static constexpr std::string_view label = "oom_memcg=";
   Oom oom;
   if (m[1] == "CPUSET" || m[1] == "MEMORY") oom.message_format = "oom-killer-nodes";
   if (const std::size_t at = m[0].find(label); at != std::string_view::npos) {
     const std::string_view path = m[0].substr(at + label.size());
-    tell_manager(path.substr(0, path.find(',')), sink);
+    emit_manager(path.substr(0, path.find(',')), sink);
   }
-  tell_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
+  emit_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
 }
 
 /// Kernels up to 4.x name the group on lines of its own. The counters there are the group's, no process's.
-void group(const Match& m, Sink& sink) { tell_manager(m[1], sink); }
+void group(const Match& m, EventSink& sink) { emit_manager(m[1], sink); }
 
 /// Printed by the killer alone. Where the record was cut off before its call and its victim, the group's counters are
 /// all that is left of it.
-void group_counters(const Match& m, Sink& sink) {
+void group_counters(const Match& m, EventSink& sink) {
   group(m, sink);
   if (is_near(m.cursor, block_lines, block_lines,
               {"invoked oom-killer", "Killed process", "Kill process", "oom-kill:constraint="}))
@@ -189,7 +189,7 @@ void group_counters(const Match& m, Sink& sink) {
   if (oom.limit) sink.oom(std::move(oom));
 }
 
-void reaped(const Match& m, Sink& sink) { tell_victim(sink, Agent::kernel, m[1], m[2]); }
+void reaped(const Match& m, EventSink& sink) { emit_victim(sink, Agent::kernel, m[1], m[2]); }
 
 /// When the line was printed: "[81234.101200]", seconds since the machine started, or the time in front of it.
 std::optional<double> moment_of(const Line& line) {
@@ -202,7 +202,7 @@ std::optional<double> moment_of(const Line& line) {
 
 /// Speaks only where the block was cut off before its victim: a victim behind the next call is that one's, and so is
 /// one of much later.
-void invoked(const Match& m, Sink& sink) {
+void invoked(const Match& m, EventSink& sink) {
   const auto begin = moment_of(m.cursor.line());
   bool named = false, of_group = false;
   std::optional<Bytes> limit;
@@ -224,13 +224,13 @@ void invoked(const Match& m, Sink& sink) {
 }
 
 /// The counters of a group ("memory.events"), printed by people who look for the reason of a death.
-void group_events(const Match& m, Sink& sink) {
+void group_events(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 2, 0, {"oom "}) || !is_near(m.cursor, 4, 0, {"max ", "high "})) return;
   sink.oom(host_failure(Agent::cgroup, "memory.events"));
 }
 
 /// The memory of Jetson boards is the host's: the driver's ENOMEM says that the host had no pages.
-void nvmap(const Match&, Sink& sink) { sink.remark("host/overcommit"); }
+void nvmap(const Match&, EventSink& sink) { sink.remark("host/overcommit"); }
 
 constexpr Pattern patterns[] = {
     checked(
@@ -280,7 +280,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "Task in /slurm/uid_1004/job_5521/step_0 killed as a result of limit of /slurm/uid_1004/job_5521",
          .emit = group,
-         .aside = true,
+         .non_exclusive = true,
          .source = "linux: mm/memcontrol.c"}),
     checked({.name = "kernel/group_counters",
              .anchor = "Memory cgroup stats",

@@ -31,7 +31,7 @@ std::optional<Bytes> container_limit(const Cursor& cursor) {
 }
 
 /// With an exit code of 0 the main process ended by itself: another one in the container was killed.
-void reason(const Match& m, Sink& sink) {
+void reason(const Match& m, EventSink& sink) {
   const auto code = find_ahead(m.cursor, 2, "Exit Code:");
   const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
   Oom oom = base(ended_well ? "oomkilled-inside" : "oomkilled");
@@ -39,17 +39,17 @@ void reason(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void status(const Match&, Sink& sink) { sink.oom(base("oomkilled")); }
+void status(const Match&, EventSink& sink) { sink.oom(base("oomkilled")); }
 
-void inspect(const Match&, Sink& sink) {
+void inspect(const Match&, EventSink& sink) {
   Oom oom = base("docker-inspect");
   oom.agent = Agent::cgroup;
   sink.oom(std::move(oom));
 }
 
-void not_killed(const Match&, Sink& sink) { sink.remark("container/not_killed"); }
+void not_killed(const Match&, EventSink& sink) { sink.remark("container/not_killed"); }
 
-void evicted(const Match& m, Sink& sink) {
+void evicted(const Match& m, EventSink& sink) {
   Oom oom = base("evicted");
   if (m.has(1)) oom.free = quantity(m[1]);
   if (m.has(3)) {
@@ -60,18 +60,18 @@ void evicted(const Match& m, Sink& sink) {
 }
 
 /// A volume in memory, named for /dev/shm, that was filled beyond its limit.
-void shm_volume(const Match& m, Sink& sink) {
+void shm_volume(const Match& m, EventSink& sink) {
   Oom oom = base("shm-volume");
   oom.kind = OomKind::shared_memory;
   oom.limit = quantity(m[1]);
   sink.oom(std::move(oom));
 }
 
-void system_oom(const Match& m, Sink& sink) {
+void system_oom(const Match& m, EventSink& sink) {
   Oom oom = base("system-oom");
   oom.agent = Agent::kernel;
   oom.process_name = std::string(m[1]);
-  Where where;
+  Origin where;
   where.pid = leading_integer(m[2]);
   sink.at(where);
   sink.oom(std::move(oom));

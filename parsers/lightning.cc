@@ -8,7 +8,7 @@
 #include <cctype>
 #include <string>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 
@@ -48,7 +48,7 @@ Column column_of(std::string_view name) {
   return {name.substr(0, slash), name.substr(slash + 1, end - slash - 1)};
 }
 
-void tell(const Column& column, const GaugeValue& number, std::optional<double> step, Sink& sink) {
+void emit(const Column& column, const GaugeValue& number, std::optional<double> step, EventSink& sink) {
   if (number.value < 0) return;
   if (column.key == "num_alloc_retries" || column.key == "num_ooms") {
     if (number.value > 0)
@@ -107,7 +107,7 @@ bool header(std::string_view line, Layout& layout) {
 }
 
 /// A field is a number or empty: each row holds what was logged at once.
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto fields = fields_of(line);
   if (fields.size() != layout.columns.size()) return false;
   std::vector<std::optional<GaugeValue>> numbers(fields.size());
@@ -123,10 +123,10 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!numbers[i]) continue;
     const std::string_view name = layout.columns[i];
-    if (name.starts_with(monitor)) tell(column_of(name.substr(monitor.size())), *numbers[i], step, sink);
+    if (name.starts_with(monitor)) emit(column_of(name.substr(monitor.size())), *numbers[i], step, sink);
     const auto card = card_of(name);
     if (!card) continue;
-    Where where;
+    Origin where;
     where.device = card;
     sink.at(where);
     Reading r;
@@ -167,14 +167,14 @@ bool holds_pairs(std::string_view line) {
   return false;
 }
 
-void pairs(const Match& m, Sink& sink) {
+void pairs(const Match& m, EventSink& sink) {
   const std::string_view line = m.text;
   const auto step = step_in(line);
   for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
     const Column column = column_of(line.substr(at + monitor.size()));
     if (column.key.empty()) continue;
     if (const auto value = value_behind(line, static_cast<std::size_t>(column.key.end() - line.begin())))
-      tell(column, *value, step, sink);
+      emit(column, *value, step, sink);
   }
 }
 
@@ -184,7 +184,7 @@ constexpr Pattern patterns[] = {
              .example = "{'DeviceStatsMonitor.on_train_batch_end/allocated_bytes.all.current': 1310720000, "
                         "'DeviceStatsMonitor.on_train_batch_end/reserved_bytes.all.current': 2097152000}",
              .emit = pairs,
-             .takes = holds_pairs}),
+             .accepts = holds_pairs}),
 };
 
 constexpr Table tables[] = {

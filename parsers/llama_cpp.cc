@@ -12,22 +12,22 @@ namespace {
 
 std::string mebibytes(std::string_view number) { return std::string(number) + "MiB"; }
 
-void bare(const Match& m, Sink& sink, std::string_view framework) {
+void bare(const Match& m, EventSink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
-void requested(const Match& m, Sink& sink) {
+void requested(const Match& m, EventSink& sink) {
   Oom oom = refusal("llama.cpp");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// The same words come from mxnet, ggml and others; ggml says how much and where.
-void cuda_malloc(const Match& m, Sink& sink) {
+void cuda_malloc(const Match& m, EventSink& sink) {
   Oom oom = refusal(m.has(1) ? "llama.cpp" : "cuda");
   if (m.has(1)) {
     read_request(mebibytes(m[1]), oom);
-    Where where;
+    Origin where;
     where.device = static_cast<int>(leading_integer(m[2]));
     sink.at(where);
   }
@@ -35,29 +35,29 @@ void cuda_malloc(const Match& m, Sink& sink) {
 }
 
 /// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's devices; the reason follows in their words.
-void cann(const Match& m, Sink& sink) {
+void cann(const Match& m, EventSink& sink) {
   Oom oom = refusal("llama.cpp");
   read_request(mebibytes(m[1]), oom);
-  Where where;
+  Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
-void metal_size(const Match& m, Sink& sink) {
+void metal_size(const Match& m, EventSink& sink) {
   Oom oom = refusal("metal");
   read_request(mebibytes(m[1]), oom);
   sink.oom(std::move(oom));
 }
 
-void mlx_request(const Match& m, Sink& sink) {
+void mlx_request(const Match& m, EventSink& sink) {
   Oom oom = refusal("mlx");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// The loader's last word: it counts where the backend's own line, with the size, is not there.
-void no_buffer(const Match& m, Sink& sink) {
+void no_buffer(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 8, 0,
                {"cudaMalloc failed", "buffer of size", "memory allocation of size", "aclrtMalloc failed",
                 "Bytes of memory on device", "failed to allocate buffer, size"}))
@@ -66,7 +66,7 @@ void no_buffer(const Match& m, Sink& sink) {
 
 /// A context that did not fit is made a second time, without copies for pipeline parallelism; the words of a failure
 /// that come after this are the second one's.
-void retried(const Match& m, Sink& sink) {
+void retried(const Match& m, EventSink& sink) {
   static constexpr int reserve_lines = 60;  // what a second attempt prints: a line or two for each device
   for (const std::string_view word : {"failed to allocate compute", "failed to initialize the context"})
     if (find_ahead(m.cursor, reserve_lines, word)) return;
@@ -74,20 +74,20 @@ void retried(const Match& m, Sink& sink) {
 }
 
 /// ollama asks for one layout after the other until one fits; it says so when none did.
-void backs_off(const Match& m, Sink& sink) {
+void backs_off(const Match& m, EventSink& sink) {
   static constexpr int attempts = 100;
   if (!find_ahead(m.cursor, attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
 }
 
 /// Without pinned memory the buffer is made of ordinary memory.
-void pinned(const Match& m, Sink& sink) {
+void pinned(const Match& m, EventSink& sink) {
   Oom oom = host_failure(Agent::cpu_allocator, "pinned-host", "llama.cpp");
   read_request(mebibytes(m[1]), oom);
   oom.caught = true;
   sink.oom(std::move(oom));
 }
 
-void metal_buffer(const Match& m, Sink& sink) {
+void metal_buffer(const Match& m, EventSink& sink) {
   Oom oom = refusal("mlx");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
@@ -95,27 +95,27 @@ void metal_buffer(const Match& m, Sink& sink) {
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_metal(const Match& m, Sink& sink) { bare(m, sink, "metal"); }
-void tell_vulkan(const Match& m, Sink& sink) {
+void emit_metal(const Match& m, EventSink& sink) { bare(m, sink, "metal"); }
+void emit_vulkan(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 3, 0, {"memory allocation of size"})) bare(m, sink, "llama.cpp");
 }
-void tell_ggml_error(const Match& m, Sink& sink) { bare(m, sink, "cuda"); }
+void emit_ggml_error(const Match& m, EventSink& sink) { bare(m, sink, "cuda"); }
 
-void for_cache(const Match&, Sink& sink) { sink.remark("for/kv_cache"); }
+void for_cache(const Match&, EventSink& sink) { sink.remark("for/kv_cache"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "llama_cpp/kv_cache",
              .anchor = "failed to allocate buffer for kv cache",
              .example = "llama_kv_cache_init: failed to allocate buffer for kv cache",
              .emit = for_cache,
-             .aside = true}),
+             .non_exclusive = true}),
     checked({.name = "llama_cpp/metal",
              .anchor = "Insufficient Memory",
              .second_anchor = "kIOGPUCommandBuffer",
              .regex = R"(InsufficientMemory\(00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory\))",
              .reach = Reach::message,
              .example = "error: Insufficient Memory (00000008:kIOGPUCommandBufferCallbackErrorOutOfMemory)",
-             .emit = tell_metal}),
+             .emit = emit_metal}),
     checked(
         {.name = "llama_cpp/metal_buffer",
          .anchor = "[metal::malloc]",
@@ -147,7 +147,7 @@ constexpr Pattern patterns[] = {
              .anchor = "CUDA error 2",
              .regex = R"(CUDA error 2 (?:at [\w./\\:\-]{1,120}:\d{1,6}: out of memory|'out of memory' - ))",
              .example = "CUDA error 2 at ggml-cuda.cu:7036: out of memory",
-             .emit = tell_ggml_error}),
+             .emit = emit_ggml_error}),
     checked({.name = "llama_cpp/vulkan",
              .anchor = "ggml_vulkan",
              .regex = R"(ggml_vulkan: Device memory allocation of size (\d{1,20}) failed)",
@@ -158,7 +158,7 @@ constexpr Pattern patterns[] = {
              .anchor = "ErrorOutOfDeviceMemory",
              .regex = R"((?:ggml_vulkan|what\(\)): {1,3}vk::Device::allocateMemory: ErrorOutOfDeviceMemory)",
              .example = "ggml_vulkan: vk::Device::allocateMemory: ErrorOutOfDeviceMemory",
-             .emit = tell_vulkan}),
+             .emit = emit_vulkan}),
     checked(
         {.name = "llama_cpp/sycl",
          .anchor = "Bytes of memory on device",

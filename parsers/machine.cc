@@ -4,26 +4,26 @@
 // program prints. The allocator's settings count where they are assigned, not where a failure message recommends them.
 #include <string>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void gpu(const Match& m, Sink& sink) {
+void gpu(const Match& m, EventSink& sink) {
   std::string_view name = m[1];
   while (!name.empty() && (name.back() == ' ' || name.back() == '.')) name.remove_suffix(1);
   sink.setting("gpu", name);
 }
 
-void capacity(const Match& m, Sink& sink) { sink.setting("capacity", m[1]); }
+void capacity(const Match& m, EventSink& sink) { sink.setting("capacity", m[1]); }
 
-void gpu_and_capacity(const Match& m, Sink& sink) {
+void gpu_and_capacity(const Match& m, EventSink& sink) {
   gpu(m, sink);
   sink.setting("capacity", m[2]);
 }
 
-void torch(const Match& m, Sink& sink) { sink.setting("torch", m[1]); }
+void torch(const Match& m, EventSink& sink) { sink.setting("torch", m[1]); }
 
 bool is_hint(const Match& m) {
   if (m.after().starts_with(" to avoid")) return true;
@@ -31,7 +31,7 @@ bool is_hint(const Match& m) {
   return around.find("trysetting") != around.npos || around.find("toavoidfragmentation") != around.npos;
 }
 
-void allocator(const Match& m, Sink& sink) {
+void allocator(const Match& m, EventSink& sink) {
   if (is_hint(m)) return;
   static constexpr std::string_view expandable = "expandable_segments:", split = "max_split_size_mb:";
   if (const std::size_t at = m[1].find(expandable); at != std::string_view::npos) {
@@ -46,7 +46,7 @@ void allocator(const Match& m, Sink& sink) {
   }
 }
 
-void fraction(const Match& m, Sink& sink) { sink.setting("memory_fraction", m[1]); }
+void fraction(const Match& m, EventSink& sink) { sink.setting("memory_fraction", m[1]); }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 bool takes_total_memory_alone(std::string_view line) {
@@ -81,12 +81,12 @@ bool has_no_form_of_its_own(std::string_view line) {
 constexpr const char* named_device =
     R"(((?:NVIDIA|Tesla|GeForce|AMD Instinct) [A-Za-z0-9][A-Za-z0-9 +-]{1,38}[A-Za-z0-9])(?:[,:]? ?\(?(\d{1,6}(?:\.\d{1,3})? ?[MG]i?B)\b)?)";
 
-void gpu_and_printed_capacity(const Match& m, Sink& sink) {
+void gpu_and_printed_capacity(const Match& m, EventSink& sink) {
   gpu(m, sink);
   if (m.has(2)) sink.setting("capacity", m[2]);
 }
 
-void colab(const Match&, Sink& sink) { sink.setting("notebook", "Colab"); }
+void colab(const Match&, EventSink& sink) { sink.setting("notebook", "Colab"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "machine/colab",
@@ -94,7 +94,7 @@ constexpr Pattern patterns[] = {
              .regex = R"((?:^|["' =:(])/content/(?:drive|sample_data|[\w.-]{1,80}(?:["'/ )]|$)))",
              .example = "Mounted at /content/drive",
              .emit = colab,
-             .aside = true}),
+             .non_exclusive = true}),
     checked(
         {.name = "machine/total_memory",
          .anchor = "total memory",
@@ -103,7 +103,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .example = "GPU 0: NVIDIA L40S, total memory 44.53 GiB",
          .emit = gpu_and_capacity,
-         .aside = true}),
+         .non_exclusive = true}),
     checked(
         {.name = "machine/total_memory_alone",
          .anchor = "total memory",
@@ -112,8 +112,8 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "total memory 44.53 GiB",
          .emit = capacity,
-         .takes = takes_total_memory_alone,
-         .aside = true}),
+         .accepts = takes_total_memory_alone,
+         .non_exclusive = true}),
     checked(
         {.name = "machine/device_properties",
          .anchor = "total_memory=",
@@ -122,7 +122,7 @@ constexpr Pattern patterns[] = {
          .example =
              "_CudaDeviceProperties(name='Tesla T4', major=7, minor=5, total_memory=15109MB, multi_processor_count=40)",
          .emit = gpu_and_capacity,
-         .aside = true,
+         .non_exclusive = true,
          .source = "torch: torch/csrc/cuda/Module.cpp"}),
     checked({.name = "machine/max_memory",
              .anchor = ". Max memory = ",
@@ -130,7 +130,7 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "GPU = Tesla T4. Max memory = 14.741 GB.",
              .emit = gpu_and_capacity,
-             .aside = true,
+             .non_exclusive = true,
              .source = "unsloth: unsloth/models/llama.py"}),
     checked({.name = "machine/cuda_device",
              .anchor = "CUDA:",
@@ -138,7 +138,7 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "      CUDA:1 (Tesla T4, 15102MiB)",
              .emit = gpu_and_capacity,
-             .aside = true,
+             .non_exclusive = true,
              .source = "yolov5: utils/torch_utils.py"}),
     checked({.name = "machine/name_and_total",
              .anchor = "NVIDIA ",
@@ -147,8 +147,8 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "NVIDIA A40, 46068 MiB",
              .emit = gpu_and_capacity,
-             .near = begins_line,
-             .aside = true,
+             .quick_reject = begins_line,
+             .non_exclusive = true,
              .source = "nvidia-smi --query-gpu=name,memory.total --format=csv"}),
     checked(
         {.name = "machine/device",
@@ -158,7 +158,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "device: cuda:0 NVIDIA A40",
          .emit = gpu,
-         .aside = true}),
+         .non_exclusive = true}),
     checked({.name = "machine/named_device",
              .anchor = "NVIDIA ",
              .second_anchor = "Tesla ",
@@ -166,9 +166,9 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "device cuda:0 NVIDIA A100-SXM4-80GB, 79.15 GiB",
              .emit = gpu_and_printed_capacity,
-             .takes = has_no_form_of_its_own,
-             .near = speaks_of_device,
-             .aside = true}),
+             .accepts = has_no_form_of_its_own,
+             .quick_reject = speaks_of_device,
+             .non_exclusive = true}),
     checked({.name = "machine/named_card",
              .anchor = "GeForce ",
              .second_anchor = "AMD Instinct ",
@@ -176,16 +176,16 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "Using GPU: GeForce RTX 3090 (24268 MiB)",
              .emit = gpu_and_printed_capacity,
-             .takes = has_no_form_of_its_own,
-             .near = speaks_of_device,
-             .aside = true}),
+             .accepts = has_no_form_of_its_own,
+             .quick_reject = speaks_of_device,
+             .non_exclusive = true}),
     checked({.name = "machine/device_list",
              .anchor = "(UUID: GPU-",
              .regex = R"(GPU \d{1,3}: ([^(\r\n]{2,60}) \(UUID: GPU-)",
              .captures = 1,
              .example = "GPU 0: NVIDIA A40 (UUID: GPU-6e0b3c5a-0000-0000-0000-000000000001)",
              .emit = gpu,
-             .aside = true,
+             .non_exclusive = true,
              .source = "nvidia-smi -L"}),
     checked({.name = "machine/torch_label",
              .anchor = "orch: ",
@@ -193,7 +193,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "torch: 2.4.0",
              .emit = torch,
-             .aside = true}),
+             .non_exclusive = true}),
     checked(
         {.name = "machine/torch_version",
          .anchor = "orch version",
@@ -201,7 +201,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "PyTorch version: 2.1.0+cu121",
          .emit = torch,
-         .aside = true,
+         .non_exclusive = true,
          .source = "torch: torch/utils/collect_env.py"}),
     checked({.name = "machine/torch_requirement",
              .anchor = "torch==",
@@ -209,7 +209,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "[pip3] torch==2.3.1",
              .emit = torch,
-             .aside = true,
+             .non_exclusive = true,
              .source = "torch: torch/utils/collect_env.py"}),
     checked({.name = "machine/torch_dash",
              .anchor = "torch-",
@@ -217,7 +217,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "Python-3.9.7 torch-1.13.1+cpu CPU",
              .emit = torch,
-             .aside = true,
+             .non_exclusive = true,
              .source = "yolov5: utils/torch_utils.py"}),
     checked(
         {.name = "machine/allocator",
@@ -227,7 +227,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True,max_split_size_mb:256",
          .emit = allocator,
-         .aside = true,
+         .non_exclusive = true,
          .source = "shells, launchers and job scripts: real logs"}),
     checked({.name = "machine/memory_fraction",
              .anchor = "set_per_process_memory_fraction",
@@ -235,7 +235,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "torch.cuda.set_per_process_memory_fraction(0.45, 0)",
              .emit = fraction,
-             .aside = true}),
+             .non_exclusive = true}),
 };
 
 }  // namespace

@@ -40,14 +40,14 @@ std::optional<double> room(const Cursor& cursor) {
   return static_cast<double>(free) / static_cast<double>(total);
 }
 
-void status(const Match& m, Sink& sink) {
+void status(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
   if (const auto share = room(m.cursor)) return sink.remark("device/room", share);
   sink.oom(masked_by(m[1]));
 }
 
 /// JAX; the statuses themselves may stand above it.
-void jax_dnn(const Match& m, Sink& sink) {
+void jax_dnn(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 40, 0, {"CUDNN_STATUS_", "cudnn handle"})) status(m, sink);
 }
 
@@ -68,7 +68,7 @@ std::optional<Refusal> refusal_behind(const Match& m) {
 }
 
 /// "gpu-04:5120:5188 [3] NCCL WARN …": the device in brackets.
-void nccl(const Match& m, Sink& sink) {
+void nccl(const Match& m, EventSink& sink) {
   for (const std::string_view other : {"nvls", "NVLS", "ulticast"})
     if (m.text.find(other) != m.text.npos) return;
   if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
@@ -76,7 +76,7 @@ void nccl(const Match& m, Sink& sink) {
   oom.agent = Agent::library;
   oom.message_format = "nccl";
   if (m.has(1)) {
-    Where where;
+    Origin where;
     where.device = static_cast<int>(leading_integer(m[1]));
     sink.at(where);
     if (const auto refused = refusal_behind(m)) {
@@ -88,7 +88,7 @@ void nccl(const Match& m, Sink& sink) {
 }
 
 /// The end of the exception's text may be all that is printed. It does not say why the call failed.
-void nccl_calloc(const Match& m, Sink& sink) {
+void nccl_calloc(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
   if (is_near(m.cursor, 200, 0, {"Cuda failure"})) return;
   Oom oom = masked_by(m[1]);
@@ -96,7 +96,7 @@ void nccl_calloc(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void triton(const Match& m, Sink& sink) {
+void triton(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   Oom oom;
   oom.agent = Agent::driver;
@@ -105,14 +105,14 @@ void triton(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void kernel_shared_memory(const Match& m, Sink& sink) {
+void kernel_shared_memory(const Match& m, EventSink& sink) {
   sink.remark("kernel/shared_memory", static_cast<double>(leading_integer(m[1])));
 }
-void busy(const Match&, Sink& sink) { sink.remark("device/busy"); }
-void fault(const Match&, Sink& sink) { sink.remark("device/fault"); }
-void hardware(const Match&, Sink& sink) { sink.remark("device/hardware"); }
+void busy(const Match&, EventSink& sink) { sink.remark("device/busy"); }
+void fault(const Match&, EventSink& sink) { sink.remark("device/fault"); }
+void hardware(const Match&, EventSink& sink) { sink.remark("device/hardware"); }
 
-void xid(const Match& m, Sink& sink) {
+void xid(const Match& m, EventSink& sink) {
   static constexpr std::array<i64, 4> program{13, 31, 43, 45};
   static constexpr std::array<i64, 10> broken{48, 62, 63, 64, 74, 79, 94, 95, 119, 120};
   const i64 number = leading_integer(m[1]);

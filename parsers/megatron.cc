@@ -4,37 +4,38 @@
 // never reset. Every data-parallel rank 0 prints at the same moment, so that several reports stand on one line without
 // a break.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "megatron/memory",
-                  .anchor = "iterations) memory (MB)",
-                  .form = "<[Rank {rank}] >(after {step} iterations) memory (MB) | allocated: {allocated} | max "
-                          "allocated: {max_allocated} | "
-                          "reserved: {reserved} | max reserved: {max_reserved}< | total device memory used: {used}>",
-                  .unit = static_cast<double>(MiB),
-                  .unit_name = "MB",
-                  .example = "[Rank 3] (after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
-                             "23118.51 | reserved: 24810.0 | "
-                             "max reserved: 24810.0"}),
-    checked(Gauge{.name = "megatron/memory_bare",
-                  .anchor = "iterations memory (MB)",
-                  .form = "after {step} iterations memory (MB) | allocated: {allocated} | max allocated: "
-                          "{max_allocated} | reserved: {reserved} | "
-                          "max reserved: {max_reserved}",
-                  .unit = static_cast<double>(MiB),
-                  .unit_name = "MB",
-                  .example = "after 50 iterations memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | "
-                             "reserved: 24810.0 | max reserved: 24810.0"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{.name = "megatron/memory",
+                       .anchor = "iterations) memory (MB)",
+                       .form =
+                           "<[Rank {rank}] >(after {step} iterations) memory (MB) | allocated: {allocated} | max "
+                           "allocated: {max_allocated} | "
+                           "reserved: {reserved} | max reserved: {max_reserved}< | total device memory used: {used}>",
+                       .unit = static_cast<double>(MiB),
+                       .unit_name = "MB",
+                       .example = "[Rank 3] (after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
+                                  "23118.51 | reserved: 24810.0 | "
+                                  "max reserved: 24810.0"}),
+    checked(LineFormat{.name = "megatron/memory_bare",
+                       .anchor = "iterations memory (MB)",
+                       .form = "after {step} iterations memory (MB) | allocated: {allocated} | max allocated: "
+                               "{max_allocated} | reserved: {reserved} | "
+                               "max reserved: {max_reserved}",
+                       .unit = static_cast<double>(MiB),
+                       .unit_name = "MB",
+                       .example = "after 50 iterations memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | "
+                                  "reserved: 24810.0 | max reserved: 24810.0"}),
 };
 
 /// Scalars that the tests of Megatron keep: "mem-allocated-bytes": {…, "values": {"1": 684610560.0, "5": …}}. The first
 /// value of each run is lower than the others: the optimizer's states do not exist yet.
-void scalars(const Match& m, Sink& sink) {
+void scalars(const Match& m, EventSink& sink) {
   constexpr int most_lines = 4000;
   Reading r;
   const bool maximum = m[1] == "max-";
@@ -71,7 +72,7 @@ void scalars(const Match& m, Sink& sink) {
 }
 
 /// " iteration       50/  500000 | consumed samples: ..." is printed every interval and carries no memory.
-void iteration(const Match& m, Sink& sink) {
+void iteration(const Match& m, EventSink& sink) {
   Step step;
   for (std::size_t at = 0, i = 1; i <= 2; ++i, at = 0) {
     i64 value = 0;
@@ -82,7 +83,7 @@ void iteration(const Match& m, Sink& sink) {
 }
 
 /// NeMo prints the values that its strategy logs in bytes; the peak is never reset.
-void nemo(const Match& m, Sink& sink) {
+void nemo(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto step = read_number(m[1], at);
   if (step) sink.step({static_cast<i64>(step->value), {}, {}});
@@ -115,8 +116,8 @@ bool may_be_named(std::string_view block, std::size_t at) {
          block.substr(at, line_length).find("| cached:") != block.npos;
 }
 
-void named_report(const Match& m, Sink& sink) {
-  Where where;
+void named_report(const Match& m, EventSink& sink) {
+  Origin where;
   if (m.has(1)) where.rank = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   constexpr std::string_view after = "after ";
@@ -152,8 +153,8 @@ constexpr Pattern patterns[] = {
          .example = "[Rank 3] after load memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | reserved: "
                     "24810.0 | max reserved: 24810.0",
          .emit = named_report,
-         .takes = is_named_report,
-         .near = may_be_named,
+         .accepts = is_named_report,
+         .quick_reject = may_be_named,
          .source = "Megatron-LM: megatron/utils.py (report_memory)"}),
     checked(
         {.name = "megatron/nemo",

@@ -1,19 +1,19 @@
 // torch.cuda.memory_summary(): a table of one device's counters. Units are binary, spelled KiB today and KB in old
 // versions. Beside it memory_stats(), a dict of the same counters in bytes, and mem_get_info(), what the driver says of
 // the whole device: (free, total).
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
 /// The table's first line stands some twenty lines above its last.
-void at_device(const Match& m, Sink& sink) {
+void at_device(const Match& m, EventSink& sink) {
   constexpr int most_lines = 40;
   constexpr std::string_view label = "memory summary, device ID ";
-  Where where;
+  Origin where;
   const auto read = [&](const Line& line) {
     const std::size_t found = line.text.find(label);
     if (found == line.text.npos) return true;
@@ -26,14 +26,14 @@ void at_device(const Match& m, Sink& sink) {
   if (where.device) sink.at(where);
 }
 
-void counters(const Match& m, Sink& sink) {
+void counters(const Match& m, EventSink& sink) {
   const auto failures = read_size(m[1]), retries = read_size(m[2]);
   at_device(m, sink);
   if (failures) sink.remark("allocator/failures", static_cast<double>(failures->count));
   if (retries) sink.remark("allocator/retries", static_cast<double>(retries->count));
 }
 
-void amount(std::string_view number, std::string_view unit, Metric metric, std::string_view label, Sink& sink) {
+void amount(std::string_view number, std::string_view unit, Metric metric, std::string_view label, EventSink& sink) {
   const std::string joined = std::string(number) + std::string(unit);
   const auto size = read_size(joined), one = read_size("1" + std::string(unit));
   if (!size || !one) return;
@@ -48,18 +48,18 @@ void amount(std::string_view number, std::string_view unit, Metric metric, std::
   sink.reading(r);
 }
 
-void allocated(const Match& m, Sink& sink) {
+void allocated(const Match& m, EventSink& sink) {
   at_device(m, sink);
   amount(m[1], m[2], Metric::allocated, "", sink);
   amount(m[3], m[4], Metric::max_allocated, "", sink);
 }
 
-void active(const Match& m, Sink& sink) {
+void active(const Match& m, EventSink& sink) {
   at_device(m, sink);
   amount(m[1], m[2], Metric::active, "", sink);
 }
 
-void reserved(const Match& m, Sink& sink) {
+void reserved(const Match& m, EventSink& sink) {
   at_device(m, sink);
   amount(m[1], m[2], Metric::reserved, "", sink);
   amount(m[3], m[4], Metric::max_reserved, "", sink);
@@ -90,7 +90,7 @@ std::optional<double> number_behind(std::string_view text, std::string_view key)
   return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
 }
 
-void stats(const Match& m, Sink& sink) {
+void stats(const Match& m, EventSink& sink) {
   const std::optional<double> step = read_printed(m.text).step;
   for (const Key& key : keys) {
     const auto value = number_behind(m.text, key.text);
@@ -105,12 +105,12 @@ void stats(const Match& m, Sink& sink) {
   }
 }
 
-void stats_counters(const Match& m, Sink& sink) {
+void stats_counters(const Match& m, EventSink& sink) {
   if (const auto n = number_behind(m.text, "num_alloc_retries")) sink.remark("allocator/retries", *n);
   if (const auto n = number_behind(m.text, "num_ooms")) sink.remark("allocator/failures", *n);
 }
 
-void device_info(const Match& m, Sink& sink) {
+void device_info(const Match& m, EventSink& sink) {
   const auto free = read_size(m[1]), total = read_size(m[2]);
   if (!free || !total || free->count > total->count) return;
   Reading r;
@@ -131,7 +131,7 @@ constexpr Pattern patterns[] = {
              R"((?:^|[^/\w])(?:allocated|reserved|active)_bytes\.all\.(?:current|peak)['"]{0,1}(?: ?[:=,] {0,3}| {1,3})\d)",
          .example = "OrderedDict([('active_bytes.all.current', 104857600), ('allocated_bytes.all.peak', 204857600)])",
          .emit = stats,
-         .aside = true,
+         .non_exclusive = true,
          .source = "torch: torch/cuda/memory.py (memory_stats)"}),
     checked({.name = "memory_summary/stats_counters",
              .anchor = "num_alloc_retries",
@@ -139,7 +139,7 @@ constexpr Pattern patterns[] = {
              .regex = R"((?:^|[^/\w])num_(?:alloc_retries|ooms)['"]{0,1}(?: ?[:=,] {0,3}| {1,3})\d)",
              .example = "  \"num_alloc_retries\": 2,",
              .emit = stats_counters,
-             .aside = true,
+             .non_exclusive = true,
              .source = "torch: torch/cuda/memory.py (memory_stats)"}),
     checked({.name = "memory_summary/mem_get_info",
              .anchor = "mem_get_info",

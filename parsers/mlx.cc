@@ -5,15 +5,15 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "mlx/train",
-                  .anchor = "Peak mem ",
-                  .form = "Iter {step}: Train loss ~Trained Tokens~Peak mem {max_allocated} GB",
-                  .unit = 1e9,
-                  .unit_name = "GB",
-                  .example =
-                      "Iter 30: Train loss 1.412, Learning Rate 1.000e-05, It/sec 0.512, Tokens/sec 201.332, Trained "
-                      "Tokens 12044, Peak mem 17.204 GB"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{
+        .name = "mlx/train",
+        .anchor = "Peak mem ",
+        .form = "Iter {step}: Train loss ~Trained Tokens~Peak mem {max_allocated} GB",
+        .unit = 1e9,
+        .unit_name = "GB",
+        .example = "Iter 30: Train loss 1.412, Learning Rate 1.000e-05, It/sec 0.512, Tokens/sec 201.332, Trained "
+                   "Tokens 12044, Peak mem 17.204 GB"}),
 };
 
 }  // namespace

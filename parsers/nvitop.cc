@@ -3,18 +3,18 @@
 // behind "gpu:", "cuda:" counts only what the process sees.
 #include "parse/context.h"
 #include "parse/device_export.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void tell(const Match& m, Sink& sink, Metric metric, std::size_t unit, std::size_t value, const Card& card) {
+void emit(const Match& m, EventSink& sink, Metric metric, std::size_t unit, std::size_t value, const Card& card) {
   std::size_t at = 0;
   const auto number = read_number(m[value], at);
   const auto bytes = unit_bytes(m[unit]);
   if (!number || !bytes) return;
-  tell_amount(sink, card,
+  emit_amount(sink, card,
               {.metric = metric,
                .number = number->value,
                .unit_bytes = static_cast<double>(*bytes),
@@ -24,20 +24,20 @@ void tell(const Match& m, Sink& sink, Metric metric, std::size_t unit, std::size
 
 Card card_of(std::string_view digits) { return {.device = static_cast<int>(leading_integer(digits))}; }
 
-void used(const Match& m, Sink& sink) { tell(m, sink, Metric::used, 2, 3, card_of(m[1])); }
-void host(const Match& m, Sink& sink) { tell(m, sink, Metric::host_used, 1, 2, {}); }
+void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used, 2, 3, card_of(m[1])); }
+void host(const Match& m, EventSink& sink) { emit(m, sink, Metric::host_used, 1, 2, {}); }
 
-void total(const Match& m, Sink& sink) {
+void total(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[3], at);
-  if (number) tell_capacity(sink, card_of(m[1]), static_cast<i64>(number->value + 0.5), m[2]);
+  if (number) emit_capacity(sink, card_of(m[1]), static_cast<i64>(number->value + 0.5), m[2]);
 }
 
-void process(const Match& m, Sink& sink) {
-  Where where;
+void process(const Match& m, EventSink& sink) {
+  Origin where;
   where.pid = leading_integer(m[1]);
   sink.at(where);
-  tell(m, sink, Metric::host_rss, 2, 3, {});
+  emit(m, sink, Metric::host_rss, 2, 3, {});
 }
 
 constexpr Pattern patterns[] = {

@@ -9,7 +9,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void openvino(const Match& m, Sink& sink) {
+void openvino(const Match& m, EventSink& sink) {
   Oom oom = refusal("openvino");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
@@ -20,15 +20,15 @@ bool is_told(const Match& m) {
   return is_program_text(m.cursor.line().body()) || is_near(m.cursor, 6, 3, {"Tried to allocate", "buffer of size"});
 }
 
-void opencl(const Match& m, Sink& sink) {
+void opencl(const Match& m, EventSink& sink) {
   if (!is_told(m)) sink.oom(refusal("opencl"));
 }
 
-void level_zero(const Match& m, Sink& sink) {
+void level_zero(const Match& m, EventSink& sink) {
   if (!is_told(m)) sink.oom(refusal("level-zero"));
 }
 
-void out_of_resources(const Match& m, Sink& sink) {
+void out_of_resources(const Match& m, EventSink& sink) {
   if (is_told(m)) return;
   Oom oom;
   oom.kind = OomKind::masked;

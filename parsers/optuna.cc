@@ -5,7 +5,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void next_trial(const Match&, Sink& sink) { sink.remark("run/went_on"); }
+void next_trial(const Match&, EventSink& sink) { sink.remark("run/went_on"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "optuna/finished",

@@ -6,27 +6,27 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void lsf(const Match& m, Sink& sink) {
+void lsf(const Match& m, EventSink& sink) {
   sink.remark(m[1] == "THREAD" || m[1] == "PROCESS" ? "limit/threads" : "run/time_limit");
 }
 
-void no_thread(const Match& m, Sink& sink) {
+void no_thread(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("limit/threads");
 }
 
-void quota(const Match& m, Sink& sink) {
+void quota(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("disk/full");
 }
 
 /// Signals that ask a program to stop. The others may be anybody's, the kernel's too.
-void signal(const Match& m, Sink& sink) {
+void signal(const Match& m, EventSink& sink) {
   const i64 number = leading_integer(m[1]);
   if (number == 1 || number == 2 || number == 15) sink.remark("end/signal", static_cast<double>(number));
 }
 
-void engine_signal(const Match&, Sink& sink) { sink.remark("end/signal"); }
+void engine_signal(const Match&, EventSink& sink) { sink.remark("end/signal"); }
 
-void rejected(const Match&, Sink& sink) { sink.remark("end/rejected"); }
+void rejected(const Match&, EventSink& sink) { sink.remark("end/rejected"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "other_ends/lsf",

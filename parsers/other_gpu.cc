@@ -10,23 +10,23 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void at_device(Sink& sink, std::string_view digits) {
-  Where where;
+void at_device(EventSink& sink, std::string_view digits) {
+  Origin where;
   if (!digits.empty()) where.device = static_cast<int>(leading_integer(digits));
   sink.at(where);
 }
 
-void bare(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
+void bare(const Match& m, EventSink& sink, std::string_view framework, Agent agent = Agent::driver) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework, agent));
 }
 
-void requested(const Match& m, Sink& sink, std::string_view framework, Agent agent = Agent::driver) {
+void requested(const Match& m, EventSink& sink, std::string_view framework, Agent agent = Agent::driver) {
   Oom oom = refusal(framework, agent);
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-void paddle(const Match& m, Sink& sink) {
+void paddle(const Match& m, EventSink& sink) {
   Oom oom = refusal("paddle");
   read_request(m[2], oom);
   if (m.has(3)) oom.allocated = read_size(m[3]);
@@ -36,7 +36,7 @@ void paddle(const Match& m, Sink& sink) {
 }
 
 /// Up to 0.15 a check in front of the call spoke.
-void paddle_enforce(const Match& m, Sink& sink) {
+void paddle_enforce(const Match& m, EventSink& sink) {
   Oom oom = refusal("paddle");
   read_request(m[1], oom);
   oom.free = read_size(m[2]);
@@ -44,7 +44,7 @@ void paddle_enforce(const Match& m, Sink& sink) {
 }
 
 /// "Memory info: free:15M, used:11160M, total:11175M", and the pool's usage in bytes on the log line above.
-void kaldi(const Match& m, Sink& sink) {
+void kaldi(const Match& m, EventSink& sink) {
   Oom oom = refusal("kaldi");
   read_request(m[1], oom);
   const std::string_view rest = m.after().substr(0, 500);
@@ -59,7 +59,7 @@ void kaldi(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void cupy(const Match& m, Sink& sink) {
+void cupy(const Match& m, EventSink& sink) {
   Oom oom = refusal("cupy", Agent::library);
   read_request(m[1], oom);
   oom.allocated = read_size(m[2]);
@@ -67,7 +67,7 @@ void cupy(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void mindspore(const Match& m, Sink& sink) {
+void mindspore(const Match& m, EventSink& sink) {
   Oom oom = refusal("mindspore");
   oom.free = read_size(m[1]);
   read_request(m[2], oom);
@@ -76,7 +76,7 @@ void mindspore(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void mindspore_device(const Match& m, Sink& sink) {
+void mindspore_device(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
   Oom oom = refusal("mindspore");
   if (m.has(2)) read_request(m[2], oom);
@@ -85,11 +85,11 @@ void mindspore_device(const Match& m, Sink& sink) {
 }
 
 /// PhysX names the buffer on the line behind the driver's word.
-void physx_driver(const Match& m, Sink& sink) {
+void physx_driver(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 0, 3, {"Unable to allocate memory of size"})) sink.oom(refusal("physx"));
 }
 
-void warp(const Match& m, Sink& sink) {
+void warp(const Match& m, EventSink& sink) {
   Oom oom = refusal("warp");
   static constexpr std::string_view label = "Failed to allocate ";
   if (const auto line = find_ahead(m.cursor, 20, "bytes on device 'cuda");
@@ -98,22 +98,22 @@ void warp(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void tell_bare_cuda(const Match& m, Sink& sink) { bare(m, sink, "cuda"); }
+void emit_bare_cuda(const Match& m, EventSink& sink) { bare(m, sink, "cuda"); }
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_onnxruntime_call(const Match& m, Sink& sink) {
+void emit_onnxruntime_call(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 6, 6, {"for requested buffer of size"})) return;
   at_device(sink, m[1]);
   bare(m, sink, "onnxruntime", Agent::library);
 }
-void tell_faiss(const Match& m, Sink& sink) {
+void emit_faiss(const Match& m, EventSink& sink) {
   Oom oom = refusal("faiss", Agent::library);
   read_request(m.has(1) ? m[1] : m[2], oom);
   sink.oom(std::move(oom));
 }
-void tell_caffe(const Match& m, Sink& sink) { bare(m, sink, "caffe"); }
-void tell_ctranslate2(const Match& m, Sink& sink) { bare(m, sink, "ctranslate2"); }
+void emit_caffe(const Match& m, EventSink& sink) { bare(m, sink, "caffe"); }
+void emit_ctranslate2(const Match& m, EventSink& sink) { bare(m, sink, "ctranslate2"); }
 /// The arena is that of any provider. Nodes in blocks of channels are the CPU provider's own.
-void tell_onnxruntime(const Match& m, Sink& sink) {
+void emit_onnxruntime(const Match& m, EventSink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
   read_request(number_on_line(m.cursor.line().text, "requested buffer of size ", m[1]), oom);
   if (m.before().find("_nchwc'StatusMessage:") != std::string_view::npos) {
@@ -122,24 +122,24 @@ void tell_onnxruntime(const Match& m, Sink& sink) {
   }
   sink.oom(std::move(oom));
 }
-void tell_rmm(const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }
-void tell_rmm_thrown(const Match& m, Sink& sink) { bare(m, sink, "rapids", Agent::library); }
-void tell_numba(const Match& m, Sink& sink) { bare(m, sink, "numba"); }
-void tell_pycuda(const Match& m, Sink& sink) { bare(m, sink, "pycuda"); }
+void emit_rmm(const Match& m, EventSink& sink) { bare(m, sink, "rapids", Agent::library); }
+void emit_rmm_thrown(const Match& m, EventSink& sink) { bare(m, sink, "rapids", Agent::library); }
+void emit_numba(const Match& m, EventSink& sink) { bare(m, sink, "numba"); }
+void emit_pycuda(const Match& m, EventSink& sink) { bare(m, sink, "pycuda"); }
 /// The total is what the pool would hold with the request.
-void tell_cupy_old(const Match& m, Sink& sink) {
+void emit_cupy_old(const Match& m, EventSink& sink) {
   Oom oom = refusal("cupy", Agent::library);
   read_request(m[1], oom);
   if (const auto total = read_size(m[2]); total && oom.request && total->count >= oom.request->count)
     oom.allocated = *total - *oom.request;
   sink.oom(std::move(oom));
 }
-void tell_theano(const Match& m, Sink& sink) { requested(m, sink, "theano"); }
-void tell_physx(const Match& m, Sink& sink) { requested(m, sink, "physx"); }
-void tell_mindspore_static(const Match& m, Sink& sink) { requested(m, sink, "mindspore"); }
-void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
-void tell_habana(const Match& m, Sink& sink) { requested(m, sink, "habana"); }
-void tell_neuron(const Match& m, Sink& sink) { requested(m, sink, "neuron"); }
+void emit_theano(const Match& m, EventSink& sink) { requested(m, sink, "theano"); }
+void emit_physx(const Match& m, EventSink& sink) { requested(m, sink, "physx"); }
+void emit_mindspore_static(const Match& m, EventSink& sink) { requested(m, sink, "mindspore"); }
+void emit_darknet(const Match& m, EventSink& sink) { bare(m, sink, "darknet"); }
+void emit_habana(const Match& m, EventSink& sink) { requested(m, sink, "habana"); }
+void emit_neuron(const Match& m, EventSink& sink) { requested(m, sink, "neuron"); }
 
 constexpr Pattern patterns[] = {
     checked(
@@ -179,12 +179,12 @@ constexpr Pattern patterns[] = {
              R"((?:Check failed: [^\r\n]{1,40}== cudaSuccess[^\r\n]{0,80}?|error == cudaSuccess\. 2 vs 0\. Error at: [^\r\n]{1,160}: )out of memory)",
          .example = "F0202 10:18:19.439698  3173 syncedmem.cpp:58] Check failed: error == cudaSuccess (2 vs. 0)  out "
                     "of memory",
-         .emit = tell_caffe}),
+         .emit = emit_caffe}),
     checked({.name = "other_gpu/ctranslate2",
              .anchor = "CUDA failed with",
              .regex = R"(CUDA failed with error out of memory)",
              .example = "RuntimeError: CUDA failed with error out of memory",
-             .emit = tell_ctranslate2}),
+             .emit = emit_ctranslate2}),
     checked({.name = "other_gpu/onnxruntime",
              .anchor = "for requested buffer",
              .second_anchor = "Failed to allocate mem",
@@ -192,20 +192,20 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .reach = Reach::message,
              .example = "bfc_arena.cc:376 Failed to allocate memory for requested buffer of size 17179869184",
-             .emit = tell_onnxruntime}),
+             .emit = emit_onnxruntime}),
     checked({.name = "other_gpu/onnxruntime_call",
              .anchor = "CUDA failure 2",
              .regex = R"(CUDA failure 2: out of memory ; GPU=(\d{1,3}) ;)",
              .captures = 1,
              .example = "CUDA failure 2: out of memory ; GPU=0 ; hostname=node7 ; expr=cudaMalloc((void**)&p, size);",
-             .emit = tell_onnxruntime_call}),
+             .emit = emit_onnxruntime_call}),
     checked({.name = "other_gpu/rmm",
              .anchor = "out_of_memory",
              .regex = R"(std::bad_alloc: out_of_memory: (?:CUDA error|RMM failure))",
              .example = "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: "
                         "/rmm/include/rmm/mr/device/cuda_memory_resource.hpp:69: "
                         "cudaErrorMemoryAllocation out of memory",
-             .emit = tell_rmm}),
+             .emit = emit_rmm}),
     checked(
         {.name = "other_gpu/rmm_old",
          .anchor = "std::bad_alloc",
@@ -214,23 +214,23 @@ constexpr Pattern patterns[] = {
          .example = "MemoryError: std::bad_alloc: CUDA error at: "
                     "/opt/conda/include/rmm/mr/device/cuda_memory_resource.hpp:69: cudaErrorMemoryAllocation out of "
                     "memory",
-         .emit = tell_rmm}),
+         .emit = emit_rmm}),
     checked({.name = "other_gpu/rmm_thrown",
              .anchor = "instance of 'rmm::",
              .regex = R"(instance of 'rmm::(?:bad_alloc|out_of_memory)')",
              .example = "terminate called after throwing an instance of 'rmm::out_of_memory'",
-             .emit = tell_rmm_thrown}),
+             .emit = emit_rmm_thrown}),
     checked({.name = "other_gpu/numba",
              .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
              .regex = R"(Call to cuMem\w{1,24} results in (?:UNKNOWN_)?CUDA_ERROR_OUT_OF_MEMORY)",
              .example =
                  "numba.cuda.cudadrv.driver.CudaAPIError: [2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY",
-             .emit = tell_numba}),
+             .emit = emit_numba}),
     checked({.name = "other_gpu/pycuda",
              .anchor = "cuMem",
              .regex = R"(pycuda\._driver\.MemoryError: cuMem\w{1,20} failed: out of memory)",
              .example = "pycuda._driver.MemoryError: cuMemAlloc failed: out of memory",
-             .emit = tell_pycuda}),
+             .emit = emit_pycuda}),
     checked(
         {.name = "other_gpu/cupy",
          .anchor = "allocated so far",
@@ -250,7 +250,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .example =
              "cupy.cuda.memory.OutOfMemoryError: out of memory to allocate 1073741824 bytes (total 5368709120 bytes)",
-         .emit = tell_cupy_old}),
+         .emit = emit_cupy_old}),
     checked(
         {.name = "other_gpu/theano",
          .anchor = "bytes of device memory",
@@ -258,7 +258,7 @@ constexpr Pattern patterns[] = {
              R"(Error allocating (\d{1,20}) bytes of device memory \((?:out of memory|CNMEM_STATUS_OUT_OF_MEMORY)\))",
          .captures = 1,
          .example = "MemoryError: Error allocating 419430400 bytes of device memory (out of memory).",
-         .emit = tell_theano}),
+         .emit = emit_theano}),
     checked(
         {.name = "other_gpu/faiss",
          .anchor = "cudaMalloc",
@@ -267,7 +267,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .example = "alloc fail type FlatData dev 0 space Device stream 0x55d0 size 3072000000 bytes (cudaMalloc error "
                     "out of memory [2])",
-         .emit = tell_faiss}),
+         .emit = emit_faiss}),
     checked({.name = "other_gpu/warp",
              .anchor = "Warp CUDA error",
              .regex = R"(Warp CUDA error 2: out of memory)",
@@ -282,7 +282,7 @@ constexpr Pattern patterns[] = {
          .reach = Reach::message,
          .example =
              "[Error] [omni.physx.tensors.plugin] Unable to allocate memory of size 4294967296 for mGpuContactPairsDev",
-         .emit = tell_physx}),
+         .emit = emit_physx}),
     checked({.name = "other_gpu/physx_driver",
              .anchor = "[omni.physx",
              .regex = R"(\[omni\.physx[\w.]{0,40}\] CUDA error: out of memory: )",
@@ -311,31 +311,31 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "RuntimeError: Out of Memory!!! total[32212254720] (dynamic[0] memory pool[524288000]) "
                         "malloc[33611480064] failed!",
-             .emit = tell_mindspore_static}),
+             .emit = emit_mindspore_static}),
     checked({.name = "other_gpu/darknet",
              .anchor = "CUDA Error: ",
              .regex = R"(^(?:[\w./ ]{1,60}: )?CUDA Error: out of memory)",
              .example = "CUDA Error: out of memory",
-             .emit = tell_darknet}),
+             .emit = emit_darknet}),
     checked({.name = "other_gpu/habana",
              .anchor = "PT_DEVMEM",
              .regex = R"(MODULE:PT_DEVMEM Allocation failed for size::(\d{1,20}))",
              .captures = 1,
              .example = "RuntimeError: FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::1073741824 (1024)MB",
-             .emit = tell_habana}),
+             .emit = emit_habana}),
     checked({.name = "other_gpu/neuron",
              .anchor = "TDRV:dmem",
              .regex = R"(TDRV:dmem_alloc\w{0,24} {1,40}Failed to alloc DEVICE memory: (\d{1,20}))",
              .captures = 1,
              .example = "ERROR  TDRV:dmem_alloc_internal                     Failed to alloc DEVICE memory: 589824",
-             .emit = tell_neuron}),
+             .emit = emit_neuron}),
     checked(
         {.name = "other_gpu/runtime_status",
          .anchor = "cudaErrorMemoryAlloc",
          .regex =
              R"((?:failed: |what\(\): {1,2}|Error: |error: |std::bad_alloc: )cudaErrorMemoryAllocation: out of memory)",
          .example = "RuntimeError: parallel_for failed: cudaErrorMemoryAllocation: out of memory",
-         .emit = tell_bare_cuda,
+         .emit = emit_bare_cuda,
          .fallback = true}),
 };
 

@@ -3,28 +3,28 @@
 // numbers, in units of 2^30 and without a unit. Consoles wrap the long lines inside of numbers.
 #include <array>
 
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "paddle/nlp",
-                  .anchor = "current_memory_allocated: ",
-                  .form = "global_step: {step},~current_memory_allocated: {allocated}, current_memory_reserved: "
-                          "{reserved}, max_memory_allocated: {max_allocated}, max_memory_reserved: {max_reserved}",
-                  .unit = static_cast<double>(GiB),
-                  .unit_name = "",
-                  .example =
-                      "[2024-02-11 10:11:12,100] [    INFO] - loss: 1.21, learning_rate: 1e-05, global_step: 10, "
-                      "current_memory_allocated: 12.34204387664795, current_memory_reserved: 15.1015625, "
-                      "max_memory_allocated: 14.210937976837158, max_memory_reserved: 18.1171875, "
-                      "interval_runtime: 9.1",
-                  .source = "PaddleNLP: paddlenlp/trainer/trainer.py"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{.name = "paddle/nlp",
+                       .anchor = "current_memory_allocated: ",
+                       .form = "global_step: {step},~current_memory_allocated: {allocated}, current_memory_reserved: "
+                               "{reserved}, max_memory_allocated: {max_allocated}, max_memory_reserved: {max_reserved}",
+                       .unit = static_cast<double>(GiB),
+                       .unit_name = "",
+                       .example =
+                           "[2024-02-11 10:11:12,100] [    INFO] - loss: 1.21, learning_rate: 1e-05, global_step: 10, "
+                           "current_memory_allocated: 12.34204387664795, current_memory_reserved: 15.1015625, "
+                           "max_memory_allocated: 14.210937976837158, max_memory_reserved: 18.1171875, "
+                           "interval_runtime: 9.1",
+                       .source = "PaddleNLP: paddlenlp/trainer/trainer.py"}),
 };
 
 /// The step that stands before the values: "global_step:40" or "Epoch:[1][40/900]", in text without blanks.
@@ -51,7 +51,7 @@ std::optional<double> step_before(std::string_view text) {
   return numbers[0] * numbers[2] + numbers[1];
 }
 
-void paddle(const Match& m, Sink& sink) {
+void paddle(const Match& m, EventSink& sink) {
   const auto step = step_before(m.before());
   if (step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, {}});
   for (std::size_t i = 1; i <= 2; ++i) {
@@ -68,8 +68,8 @@ void paddle(const Match& m, Sink& sink) {
   }
 }
 
-void bytes(const Match& m, Sink& sink) {
-  const Printed printed = read_printed(m.text);
+void bytes(const Match& m, EventSink& sink) {
+  const FreeformLine printed = read_printed(m.text);
   for (std::size_t i = 1; i <= 2; ++i) {
     std::size_t at = 0;
     const auto value = read_number(m[i], at);

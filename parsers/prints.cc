@@ -1,14 +1,14 @@
 // Memory that users print themselves, in any form that src/parse/printed.h can read. Tried only where no known format
 // took the line. Letters such as GB leave open what they mean; such series are marked, and the capacity of the card
 // decides later.
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-bool holds_memory(const Printed& printed) { return !printed.values.empty(); }
+bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
 
 /// The line's own words tell that a bare "free" or "used" is not the device's: msg="system memory" free="900.1 MiB".
 Metric metric_on(std::string_view line, Metric printed) {
@@ -17,13 +17,13 @@ Metric metric_on(std::string_view line, Metric printed) {
   return printed == Metric::free ? Metric::host_available : printed == Metric::used ? Metric::host_used : printed;
 }
 
-void tell(const Match& m, Sink& sink) {
-  const Printed& printed = *m.printed;
+void emit(const Match& m, EventSink& sink) {
+  const FreeformLine& printed = *m.printed;
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   if (!printed.evaluation && (printed.step || printed.epoch))
     sink.step({whole(printed.step), whole(printed.total), printed.epoch});
   for (const PrintedValue& v : printed.values) {
-    Where where;
+    Origin where;
     where.device = v.device;
     sink.at(where);
     Reading reading = v.reading;
@@ -33,8 +33,8 @@ void tell(const Match& m, Sink& sink) {
 }
 
 /// The longest sequence of a batch stands behind all sorts of step lines, those of known formats, too.
-void longest(const Match& m, Sink& sink) {
-  const Printed printed = read_printed(m.text);
+void longest(const Match& m, EventSink& sink) {
+  const FreeformLine printed = read_printed(m.text);
   if (printed.step && !printed.evaluation) sink.step({whole_number(*printed.step), {}, {}});
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
@@ -52,11 +52,11 @@ consteval Pattern row(std::string_view name, std::string_view anchor, std::strin
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
-                         .emit = tell,
+                         .emit = emit,
                          .fallback = true,
                          .fold_case = true,
-                         .reads = holds_memory,
-                         .near = near});
+                         .accepts_parsed = holds_memory,
+                         .quick_reject = near});
 }
 
 constexpr Pattern patterns[] = {
@@ -86,7 +86,7 @@ constexpr Pattern patterns[] = {
                     .captures = 1,
                     .example = "longest sample: max seq in batch 4500",
                     .emit = longest,
-                    .aside = true}),
+                    .non_exclusive = true}),
     row("prints/sequence", " seq ", "step 40 | loss 2.811 | seq 913"),
     row("prints/sequence_length", "seq_len", "step 40 loss 2.811 seq_len=913"),
 };

@@ -2,7 +2,7 @@
 //
 // The out-of-memory killer is the usual sender, but a time limit, a cancellation or a launcher that tidies up send the
 // same signal. So a report counts only where none of these stands near, it is the least trusted of all reports of a
-// death, and a line of the kernel or of a scheduler near it takes its place (see CaseBuilder). Other ends are told as
+// death, and a line of the kernel or of a scheduler near it takes its place (see ResultBuilder). Other ends are told as
 // Exit.
 #include "parse/context.h"
 #include "parse/parser.h"
@@ -18,23 +18,23 @@ bool killed_on_purpose(const Cursor& cursor) {
                   "liveness probe, will be restarted", "startup probe, will be restarted"});
 }
 
-void tell(const Match& m, Sink& sink) {
+void emit(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_program_text(m.cursor.line().body()) || killed_on_purpose(m.cursor)) return;
   sink.oom(host_failure(Agent::signal, "sigkill"));
 }
 
 /// The shell names its child.
-void shell(const Match& m, Sink& sink) {
-  Where where;
+void shell(const Match& m, EventSink& sink) {
+  Origin where;
   where.pid = leading_integer(m[1]);
   sink.at(where);
-  tell(m, sink);
+  emit(m, sink);
 }
 
-void bare(const Match& m, Sink& sink) {
+void bare(const Match& m, EventSink& sink) {
   const std::string_view body = trimmed(m.cursor.line().body());
-  if (body == "Killed" || body == "Killed: 9") tell(m, sink);
+  if (body == "Killed" || body == "Killed: 9") emit(m, sink);
 }
 
 /// The code under "Root Cause (first observed failure)", read from the end of torchrun's table.
@@ -56,7 +56,7 @@ std::optional<i64> root_cause(const Cursor& cursor) {
 }
 
 /// A row of torchrun's table of failures: only the first failure counts, the others died of it.
-void table_row(const Match& m, Sink& sink) {
+void table_row(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});
@@ -66,18 +66,18 @@ void table_row(const Match& m, Sink& sink) {
   if (const auto first = root_cause(m.cursor); first && *first != -9) return;
   const auto rank = find_behind(m.cursor, 3, "rank  ");
   if (rank && find_behind(m.cursor, 6, "Root Cause")) {
-    Where where;
+    Origin where;
     const std::size_t colon = rank->text.find(':');
     if (colon != rank->text.npos)
       where.rank = static_cast<int>(leading_integer(trimmed(std::string_view(rank->text).substr(colon + 1))));
     sink.at(where);
   }
-  tell(m, sink);
+  emit(m, sink);
 }
 
-void elastic(const Match& m, Sink& sink) {
+void elastic(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
-  if (code == -9) return tell(m, sink);
+  if (code == -9) return emit(m, sink);
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});
   else
@@ -85,13 +85,13 @@ void elastic(const Match& m, Sink& sink) {
 }
 
 /// "exit code 137" in a sentence that explains what it means is no death.
-void code_137(const Match& m, Sink& sink) {
+void code_137(const Match& m, EventSink& sink) {
   static constexpr std::string_view explains[] = {" mean",    " usual", " indicat", " often", " is ",
                                                   " typical", " = ",    " signif",  " (OOM)"};
   const std::string_view after = m.after().substr(0, 24);
   for (const auto word : explains)
     if (after.starts_with(word)) return;
-  tell(m, sink);
+  emit(m, sink);
 }
 
 /// "code" is a word of programs, too: of a death its number follows.
@@ -123,14 +123,14 @@ constexpr Pattern patterns[] = {
              .anchor = "SIGKILL) received",
              .regex = R"(Signal 9 \(SIGKILL\) received by PID \d{1,10})",
              .example = "  traceback : Signal 9 (SIGKILL) received by PID 71127",
-             .emit = tell,
+             .emit = emit,
              .source = "torch: torch/distributed/elastic/multiprocessing/errors/__init__.py"}),
     checked(
         {.name = "process_exit/died_with",
          .anchor = "Signals.SIGKILL",
          .regex = R"(died with <Signals\.SIGKILL: 9>)",
          .example = "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
-         .emit = tell,
+         .emit = emit,
          .source = "CPython: Lib/subprocess.py"}),
     checked({.name = "process_exit/shell_line",
              .anchor = " Killed ",
@@ -143,7 +143,7 @@ constexpr Pattern patterns[] = {
              .anchor = "illed",
              .regex = R"((?:^\[\d{1,3}\][+\-]? {1,4}(?:\d{1,10} )? {0,4}[Kk]illed {2,60}\S|^zsh: killed {1,12}\S))",
              .example = "[1]+  Killed                  python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash: jobs.c"}),
     checked(
         {.name = "process_exit/bare",
@@ -157,55 +157,55 @@ constexpr Pattern patterns[] = {
              .anchor = "已杀死",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?已杀死(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: 行 7: 12345 已杀死               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_zh_tw",
              .anchor = "已砍掉",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?已砍掉(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: 列 7: 12345 已砍掉               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_ja",
              .anchor = "強制終了",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?強制終了(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: 行 7: 12345 強制終了               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_de",
              .anchor = "Getötet",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Getötet(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: Zeile 7: 12345 Getötet               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_fr",
              .anchor = "Processus arrêté",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Processus arrêté(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh : ligne 7 : 12345 Processus arrêté        python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_fr_old",
              .anchor = "Tué",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Tué(?: {2,60}\S|\s{0,4}$))",
              .example = "Tué",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_ru",
              .anchor = "Убито",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Убито(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: строка 7: 12345 Убито               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_it",
              .anchor = "Ucciso",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Ucciso(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: riga 7: 12345 Ucciso               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked({.name = "process_exit/killed_pl",
              .anchor = "Unicestwiony",
              .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Unicestwiony(?: {2,60}\S|\s{0,4}$))",
              .example = "train.sh: linia 7: 12345 Unicestwiony               python train.py",
-             .emit = tell,
+             .emit = emit,
              .source = "bash and glibc: po/"}),
     checked(
         {.name = "process_exit/status",
@@ -223,45 +223,45 @@ constexpr Pattern patterns[] = {
              R"(complete successfully:|[Ee]xited \() ?(?:an? )?(?:exit )?code:? ?\(?(?:137|-9)\b)",
          .example = "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
          .emit = code_137,
-         .near = is_numbered}),
+         .quick_reject = is_numbered}),
     checked(
         {.name = "process_exit/return_code",
          .anchor = "return code",
          .regex = R"([Ee]xit(?:ed|s) with return code (?:= -9\b|-9\b|Negsignal\.SIGKILL))",
          .example =
              "[2024-10-01 09:12:44,772] {local_task_job.py:208} INFO - Task exited with return code Negsignal.SIGKILL",
-         .emit = tell,
+         .emit = emit,
          .source = "airflow: airflow/jobs/local_task_job.py"}),
     checked({.name = "process_exit/make",
              .anchor = "make",
              .regex = R"(^make(?:\[\d{1,3}\])?: \*\*\* \[[^\r\n]{1,120}\] (?:Killed|Error 137)\b)",
              .example = "make: *** [Makefile:12: train] Killed",
-             .emit = tell,
+             .emit = emit,
              .source = "make: src/job.c"}),
     checked({.name = "process_exit/service",
              .anchor = "KILL",
              .regex = R"((?:Main process exited, code=killed, status=9/KILL|\(terminated by SIGKILL; not expected\)))",
              .example = "systemd[1]: train.service: Main process exited, code=killed, status=9/KILL",
-             .emit = tell,
+             .emit = emit,
              .source = "systemd: src/core/service.c"}),
     checked({.name = "process_exit/horovod",
              .anchor = "status code 137",
              .regex = R"(Process \d{1,6} exit with status code 137)",
              .example = "Process 3 exit with status code 137.",
-             .emit = tell,
+             .emit = emit,
              .source = "horovod: horovod/runner/gloo_run.py"}),
     checked({.name = "process_exit/yarn_container",
              .anchor = "Exit code is 137",
              .regex = R"(Container killed on request\. Exit code is 137)",
              .example = "Exit status: 137. Diagnostics: Container killed on request. Exit code is 137",
-             .emit = tell,
+             .emit = emit,
              .source = "hadoop: its container's diagnostics"}),
     checked({.name = "process_exit/container_code",
              .anchor = "Exit Code:",
              .second_anchor = "ode\": 137",
              .regex = R"(^\s{0,40}(?:Exit Code: {1,12}137|"[Ee]xitCode": 137,?)\s{0,4}$)",
              .example = "      Exit Code:    137",
-             .emit = tell,
+             .emit = emit,
              .source = "kubectl describe: pkg/describe/describe.go"}),
     checked(
         {.name = "process_exit/signal",
@@ -270,7 +270,7 @@ constexpr Pattern patterns[] = {
              R"((?:process \d{1,6} terminated with signal SIGKILL|was sent SIGKILL! Perhaps out of memory\?|exited with 'signal 9 \(SIGKILL\)'|)"
              R"(exit codes of the workers are \{[^\r\n]{0,60}SIGKILL\(-9\)))",
          .example = "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL",
-         .emit = tell,
+         .emit = emit,
          .source = "torch: torch/multiprocessing/spawn.py"}),
     checked(
         {.name = "process_exit/signal_nine",
@@ -278,7 +278,7 @@ constexpr Pattern patterns[] = {
          .regex =
              R"((?:^Command terminated by signal 9$|exited on signal 9 \(Killed\)|EXIT STRING: Killed \(signal 9\)))",
          .example = "mpirun noticed that process rank 3 with PID 5120 on node gpu-04 exited on signal 9 (Killed).",
-         .emit = tell,
+         .emit = emit,
          .source = "Open MPI: orterun"}),
 };
 

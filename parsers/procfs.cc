@@ -4,14 +4,14 @@
 // MemAvailable is what programs can still get; MemFree and Cached are no measure of that and stay unread. The number of
 // the process stands 16 lines above its VmRSS where the whole file was printed.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void tell(const Match& m, Metric metric, SeriesKind kind, std::string_view label, Sink& sink) {
+void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
   if (!number) return;
@@ -27,14 +27,14 @@ void tell(const Match& m, Metric metric, SeriesKind kind, std::string_view label
   sink.reading(r, read_printed(m.text).step);
 }
 
-void available(const Match& m, Sink& sink) {
-  tell(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
+void available(const Match& m, EventSink& sink) {
+  emit(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
 }
 
 /// The process that the file is of.
-void tell_process(const Match& m, Sink& sink) {
+void emit_process(const Match& m, EventSink& sink) {
   constexpr int rows = 17;
-  Where where;
+  Origin where;
   m.cursor.backward(rows, [&](const Line& line) {
     if (!line.text.starts_with("Pid:")) return true;
     where.pid = leading_integer(trimmed(line.text.substr(4)));
@@ -43,9 +43,9 @@ void tell_process(const Match& m, Sink& sink) {
   if (where.pid && *where.pid > 0) sink.at(where);
 }
 
-void resident(const Match& m, Sink& sink) {
-  tell_process(m, sink);
-  tell(m, Metric::host_rss, SeriesKind::sampled_gauge, "VmRSS", sink);
+void resident(const Match& m, EventSink& sink) {
+  emit_process(m, sink);
+  emit(m, Metric::host_rss, SeriesKind::sampled_gauge, "VmRSS", sink);
 }
 
 constexpr Pattern patterns[] = {

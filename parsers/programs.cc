@@ -10,17 +10,17 @@ namespace oomdoctor::parsers {
 namespace {
 
 template <Literal setting, Literal value>
-void tell(const Match&, Sink& sink) {
+void emit(const Match&, EventSink& sink) {
   sink.setting(setting.view(), value.view());
 }
 
 /// What a launcher was told to run.
-void script(const Match& m, Sink& sink) { sink.setting("script", m[1]); }
+void script(const Match& m, EventSink& sink) { sink.setting("script", m[1]); }
 
 template <Literal setting, Literal value>
 consteval Pattern word(std::string_view name, std::string_view anchor, std::string_view example) {
   return checked(
-      Pattern{.name = name, .anchor = anchor, .example = example, .emit = tell<setting, value>, .aside = true});
+      Pattern{.name = name, .anchor = anchor, .example = example, .emit = emit<setting, value>, .non_exclusive = true});
 }
 
 constexpr Pattern patterns[] = {
@@ -97,14 +97,14 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "+ torchrun --nproc_per_node 1 scripts/inference.py --batch-size 2",
              .emit = script,
-             .aside = true}),
+             .non_exclusive = true}),
     checked({.name = "programs/launched_script",
              .anchor = "accelerate launch ",
              .regex = R"(\baccelerate launch [^\r\n]{0,300}?([\w./-]{1,120}\.py)(?= |$))",
              .captures = 1,
              .example = "+ accelerate launch --num_processes 2 train_lora.py --config c.yaml",
              .emit = script,
-             .aside = true}),
+             .non_exclusive = true}),
     word<"vendor", "amd">("programs/rocm", "ROCm", "ggml_backend_cuda_buffer_type_alloc_buffer: allocating on ROCm0"),
     word<"vendor", "apple">("programs/metal_io", "kIOGPU",
                             "error: Insufficient Memory (kIOGPUCommandBufferCallbackErrorOutOfMemory)"),

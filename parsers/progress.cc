@@ -5,13 +5,13 @@
 // allocated 9.1 GiB"), so that the memory on it is read, too. A bar may count anything ("1.16batch/s"): it is told by
 // its blocks, or by the unit that most loops give it.
 #include "parse/context.h"
+#include "parse/freeform.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-bool is_progress(const Printed& printed) {
+bool is_progress(const FreeformLine& printed) {
   return printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch);
 }
 
@@ -20,20 +20,20 @@ consteval Pattern plain(std::string_view name, std::string_view anchor, std::str
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
-                         .emit = tell_step,
+                         .emit = emit_step,
                          .fallback = true,
                          .fold_case = true,
-                         .reads = is_progress,
-                         .near = near});
+                         .accepts_parsed = is_progress,
+                         .quick_reject = near});
 }
 
-void evaluation(const Match&, Sink& sink) { sink.remark("phase/evaluation"); }
-void training(const Match&, Sink& sink) { sink.remark("phase/training"); }
-void loading(const Match&, Sink& sink) { sink.remark("phase/load"); }
-void saving(const Match&, Sink& sink) { sink.remark("phase/checkpoint_save"); }
-void generating(const Match&, Sink& sink) { sink.remark("phase/generation"); }
-void completed(const Match&, Sink& sink) { sink.remark("run/completed"); }
-void resumed(const Match&, Sink& sink) {
+void evaluation(const Match&, EventSink& sink) { sink.remark("phase/evaluation"); }
+void training(const Match&, EventSink& sink) { sink.remark("phase/training"); }
+void loading(const Match&, EventSink& sink) { sink.remark("phase/load"); }
+void saving(const Match&, EventSink& sink) { sink.remark("phase/checkpoint_save"); }
+void generating(const Match&, EventSink& sink) { sink.remark("phase/generation"); }
+void completed(const Match&, EventSink& sink) { sink.remark("run/completed"); }
+void resumed(const Match&, EventSink& sink) {
   sink.remark("run/resumed");
   sink.remark("phase/checkpoint_load");
 }
@@ -48,17 +48,19 @@ bool loads_model(std::string_view block, std::size_t at) {
 }
 
 /// Of a launcher that starts the job again when it failed.
-void attempt(const Match& m, Sink& sink) { sink.remark("run/attempt", static_cast<double>(leading_integer(m[1]))); }
+void attempt(const Match& m, EventSink& sink) {
+  sink.remark("run/attempt", static_cast<double>(leading_integer(m[1])));
+}
 
-using Emit = void (*)(const Match&, Sink&);
+using Emit = void (*)(const Match&, EventSink&);
 consteval Pattern marker(std::string_view name, std::string_view anchor, std::string_view regex,
                          std::string_view example, Emit emit) {
   return checked(
-      Pattern{.name = name, .anchor = anchor, .regex = regex, .example = example, .emit = emit, .aside = true});
+      Pattern{.name = name, .anchor = anchor, .regex = regex, .example = example, .emit = emit, .non_exclusive = true});
 }
 
 /// A message is printed over the bar that stood on its line: what is left of it has no description.
-void behind_message(const Match& m, Sink& sink) { sink.step({leading_integer(m[1]), leading_integer(m[2]), {}}); }
+void behind_message(const Match& m, EventSink& sink) { sink.step({leading_integer(m[1]), leading_integer(m[2]), {}}); }
 
 consteval Pattern resuming(std::string_view name, std::string_view anchor, std::string_view example) {
   return marker(
@@ -81,7 +83,7 @@ constexpr Pattern patterns[] = {
                     .captures = 2,
                     .example = "WARNING: out of memory in loss                 | 5/2538 [00:01<31:32,  1.34batch/s]",
                     .emit = behind_message,
-                    .aside = true}),
+                    .non_exclusive = true}),
     plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04", may_name_place),
     plain("progress/iteration", "iter", "iteration 12/1000", may_name_place),
     plain("progress/epoch", "epoch", "Epoch 3/10", may_name_place),
@@ -108,7 +110,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "[launcher] attempt 2/5: python train.py",
          .emit = attempt,
-         .aside = true}),
+         .non_exclusive = true}),
     checked(
         {.name = "progress/loading",
          .anchor = "oading ",
@@ -116,8 +118,8 @@ constexpr Pattern patterns[] = {
              R"((?<!rror )(?<!iled )\b[Ll]oading (?:the |all )?(?:model|weights|tensors|safetensors|pretrained|pipeline|text encoder)\b(?! (?:config|card|info)))",
          .example = "load_tensors: loading model tensors, this can take a while",
          .emit = loading,
-         .near = loads_model,
-         .aside = true}),
+         .quick_reject = loads_model,
+         .non_exclusive = true}),
     marker("progress/saving", "Saving model checkpoint", R"(Saving model checkpoint to)",
            "Saving model checkpoint to out/checkpoint-500", saving),
     marker("progress/saved_shard", "aving checkpoint", R"([Ss]aving checkpoint(?: shard)? (?:to |at step \d))",

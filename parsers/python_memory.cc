@@ -7,9 +7,9 @@
 // would then say. In the worker table the unit is a letter, 2^10 each; rss counts shared pages in every process, pss
 // splits them.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 #include "parse/recorded_rows.h"
 #include "parse/sizes.h"
 
@@ -37,31 +37,31 @@ Reading host(double value, double quantum, std::string_view unit, std::string_vi
 }
 
 /// The greatest size while one statement ran: each call begins anew.
-void memit(const Match& m, Sink& sink) {
+void memit(const Match& m, EventSink& sink) {
   Reading r = host(number_of(m[1]) * mib, mib / 100, "MiB", "%memit peak");
   r.kind = SeriesKind::reset_maximum;
   sink.reading(r);
 }
 
-void recorded(const Match& m, Sink& sink) {
+void recorded(const Match& m, EventSink& sink) {
   sink.reading(host(number_of(m[1]) * mib, 1, "MiB", "mprof"), {}, number_of(m[2]));
 }
 
-void traced(const Match& m, Sink& sink) {
+void traced(const Match& m, EventSink& sink) {
   const double unit = m[2] == "MiB" ? mib : 1e6;
   Reading r = host(number_of(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
   r.ambiguous_unit = m[2] == "MB";
   sink.reading(r);
 }
 
-void largest(double value, std::optional<double> step, Sink& sink) {
+void largest(double value, std::optional<double> step, EventSink& sink) {
   const bool bytes = value >= 1024 * mib && value / mac_page == static_cast<double>(whole_number(value / mac_page));
   Reading r = host(bytes ? value : value * kib, bytes ? 1 : kib, bytes ? "bytes" : "kB", "ru_maxrss");
   r.kind = SeriesKind::running_maximum;
   if (value > 0) sink.reading(r, step);
 }
 
-void usage(const Match& m, Sink& sink) { largest(number_of(m[1]), read_printed(m.text).step, sink); }
+void usage(const Match& m, EventSink& sink) { largest(number_of(m[1]), read_printed(m.text).step, sink); }
 
 /// "{:.1f}" and a letter: "3.8G".
 std::optional<Reading> cell(std::string_view text, std::string_view label) {
@@ -91,12 +91,12 @@ bool worker_header(std::string_view line, Layout& layout) {
   return true;
 }
 
-bool worker_row(std::string_view line, const Layout& layout, Sink& sink) {
+bool worker_row(std::string_view line, const Layout& layout, EventSink& sink) {
   const std::vector<std::string_view> words = words_in(line);
   const auto is_cell = [](std::string_view w) { return w.size() > 3 && w[w.size() - 3] == '.'; };
   if (words.size() != layout.columns.size() || !is_cell(words[2]) || !is_cell(words[3]) || !is_cell(words[4]))
     return false;
-  Where where;
+  Origin where;
   where.pid = leading_integer(words[1]);
   if (*where.pid <= 0) return false;
   sink.at(where);

@@ -3,17 +3,17 @@
 // The report's "Used Memory" is the sum of the tensors that it found, the line below it what the allocator counts: only
 // that is a measurement. Letters are 2^10 each. Its line profiler has rows of source lines, no moments: no series.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void allocated(const Match& m, Sink& sink) {
+void allocated(const Match& m, EventSink& sink) {
   const auto size = read_size(m[2]);
   if (!size) return;
-  Where where;
+  Origin where;
   where.device = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   Reading r;

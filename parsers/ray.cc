@@ -50,7 +50,7 @@ std::string largest_user(const Cursor& cursor) {
 }
 
 /// "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
-void killed(const Match& m, Sink& sink) {
+void killed(const Match& m, EventSink& sink) {
   constexpr std::size_t longest_name = 64;
   Oom oom = base("ray");
   const std::string_view text = m.after().substr(0, 1200);
@@ -62,7 +62,7 @@ void killed(const Match& m, Sink& sink) {
     set_node(oom, read_size(node.substr(0, slash)), read_size(node.substr(slash + 1)));
   if (const std::string user = largest_user(m.cursor); !user.empty()) sink.setting("largest_user", user);
   if (const auto pid = leading_integer(between(text, "pid=", ",")); pid > 0) {
-    Where where;
+    Origin where;
     where.pid = pid;
     sink.at(where);
   }
@@ -70,25 +70,25 @@ void killed(const Match& m, Sink& sink) {
 }
 
 /// Before 2.0: "(61.02 / 64.0 GB)".
-void old_monitor(const Match& m, Sink& sink) {
+void old_monitor(const Match& m, EventSink& sink) {
   Oom oom = base("ray");
   set_node(oom, read_bytes(m[1], "GB"), read_bytes(m[2], "GB"));
   sink.oom(std::move(oom));
 }
 
-void raylet(const Match& m, Sink& sink) {
+void raylet(const Match& m, EventSink& sink) {
   Oom oom = base("ray");
   set_node(oom, read_size(m[1]), read_size(m[2]));
   oom.process_name = std::string(m[3]);
   sink.oom(std::move(oom));
 }
 
-void workers(const Match& m, Sink& sink) {
+void workers(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("ray"));
 }
 
 /// The store has its own bound: no limit of the host, and nothing was killed.
-void object_store(const Match& m, Sink& sink) {
+void object_store(const Match& m, EventSink& sink) {
   Oom oom = base("ray-object-store");
   oom.kind = OomKind::shared_memory;
   read_request(m[1], oom);
@@ -96,7 +96,7 @@ void object_store(const Match& m, Sink& sink) {
 }
 
 /// The worker is gone without a word. Ray itself names the kernel's killer among the possible reasons.
-void vanished(const Match& m, Sink& sink) {
+void vanished(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.oom(host_failure(Agent::signal, "ray-worker-died", "ray"));
 }

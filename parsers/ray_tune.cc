@@ -1,19 +1,19 @@
 // Ray Tune's status, printed every few seconds: what the whole node uses. GiB is 2^30.
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "ray_tune/node",
-                  .anchor = "Memory usage on this node: ",
-                  .form = "Memory usage on this node: {host_used}/{skip} GiB",
-                  .unit = static_cast<double>(GiB),
-                  .unit_name = "GiB",
-                  .current = SeriesKind::sampled_gauge,
-                  .example = "Memory usage on this node: 12.4/62.8 GiB",
-                  .label = "node"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{.name = "ray_tune/node",
+                       .anchor = "Memory usage on this node: ",
+                       .form = "Memory usage on this node: {host_used}/{skip} GiB",
+                       .unit = static_cast<double>(GiB),
+                       .unit_name = "GiB",
+                       .current = SeriesKind::sampled_gauge,
+                       .example = "Memory usage on this node: 12.4/62.8 GiB",
+                       .label = "node"}),
 };
 
 }  // namespace

@@ -55,25 +55,26 @@ bool lists_others(const Cursor& cursor, int device, int most, std::string_view o
   return others;
 }
 
-void tell_used(Sink& sink, int device, i64 bytes, bool) {
-  tell_amount(sink, {.device = device}, {.number = static_cast<double>(bytes), .unit_bytes = 1, .unit = "B"});
+void emit_used(EventSink& sink, int device, i64 bytes, bool) {
+  emit_amount(sink, {.device = device}, {.number = static_cast<double>(bytes), .unit_bytes = 1, .unit = "B"});
 }
 
-void tell_total(Sink& sink, int device, i64 bytes, bool alone) {
-  tell_capacity(sink, {.device = device, .alone = alone}, bytes, "B");
+void emit_total(EventSink& sink, int device, i64 bytes, bool alone) {
+  emit_capacity(sink, {.device = device, .alone = alone}, bytes, "B");
 }
 
-void text_used(const Match& m, Sink& sink) {
-  tell_used(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
+void text_used(const Match& m, EventSink& sink) {
+  emit_used(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
 }
 
-void text_total(const Match& m, Sink& sink) {
+void text_total(const Match& m, EventSink& sink) {
   const int device = static_cast<int>(leading_integer(m[1]));
-  tell_total(sink, device, leading_integer(m[2]), !lists_others(m.cursor, device, most_near, "GPU[", ']'));
+  emit_total(sink, device, leading_integer(m[2]), !lists_others(m.cursor, device, most_near, "GPU[", ']'));
 }
 
 /// Calls `tell` for every `key` of a line of JSON, with its card.
-void each_value(const Match& m, Sink& sink, std::string_view key, void (*tell)(Sink&, int, i64, bool), bool total) {
+void each_value(const Match& m, EventSink& sink, std::string_view key, void (*emit)(EventSink&, int, i64, bool),
+                bool total) {
   std::size_t seen = 0;
   for (std::size_t at = m.text.find(key); at != m.text.npos && seen < one_line_cards; at = m.text.find(key, at + 1)) {
     const std::string_view rest = m.text.substr(at + key.size());
@@ -82,27 +83,29 @@ void each_value(const Match& m, Sink& sink, std::string_view key, void (*tell)(S
     std::optional<int> card = last_card(m.text.substr(0, at));
     if (!card) card = card_above(m.cursor);
     if (card)
-      tell(sink, *card, leading_integer(rest), total && !lists_others(m.cursor, *card, most_keys, "\"card", '"'));
+      emit(sink, *card, leading_integer(rest), total && !lists_others(m.cursor, *card, most_keys, "\"card", '"'));
   }
 }
 
-void json_used(const Match& m, Sink& sink) {
-  each_value(m, sink, "\"VRAM Total Used Memory (B)\": \"", tell_used, false);
+void json_used(const Match& m, EventSink& sink) {
+  each_value(m, sink, "\"VRAM Total Used Memory (B)\": \"", emit_used, false);
 }
-void json_total(const Match& m, Sink& sink) { each_value(m, sink, "\"VRAM Total Memory (B)\": \"", tell_total, true); }
+void json_total(const Match& m, EventSink& sink) {
+  each_value(m, sink, "\"VRAM Total Memory (B)\": \"", emit_total, true);
+}
 
 /// "GPU Memory Allocated (VRAM%)" is a share of the card. "GPU memory use (%)" beside it is the share of the time in
 /// which the memory was busy.
-void tell_share(Sink& sink, int device, i64 share, bool) {
-  tell_amount(sink, {.device = device},
+void emit_share(EventSink& sink, int device, i64 share, bool) {
+  emit_amount(sink, {.device = device},
               {.metric = Metric::utilization, .number = static_cast<double>(share), .unit_bytes = 1, .unit = "%"});
 }
 
-void text_share(const Match& m, Sink& sink) {
-  tell_share(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
+void text_share(const Match& m, EventSink& sink) {
+  emit_share(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
 }
-void json_share(const Match& m, Sink& sink) {
-  each_value(m, sink, "\"GPU Memory Allocated (VRAM%)\": \"", tell_share, false);
+void json_share(const Match& m, EventSink& sink) {
+  each_value(m, sink, "\"GPU Memory Allocated (VRAM%)\": \"", emit_share, false);
 }
 
 /// Cells hold blanks, but from the right end of the line the columns count: "…  VRAM%  GPU%".
@@ -117,14 +120,14 @@ bool header(std::string_view line, Layout& layout) {
   return true;
 }
 
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = blank_cells(line);
   const auto from_end = static_cast<std::size_t>(layout.roles.at(0));
   if (cells.size() < from_end + 5) return false;
   const std::string_view index = cells[0], share = cells[cells.size() - from_end];
   if (index.size() > 4 || index.find_first_not_of("0123456789") != index.npos) return false;
   if (!cells.back().ends_with('%') || share.find_first_not_of("0123456789") + 1 != share.size()) return false;
-  tell_amount(sink, {.device = static_cast<int>(leading_integer(index))},
+  emit_amount(sink, {.device = static_cast<int>(leading_integer(index))},
               {.metric = Metric::utilization,
                .number = static_cast<double>(leading_integer(share)),
                .unit_bytes = 1,
@@ -148,7 +151,7 @@ bool csv_header(std::string_view line, Layout& layout) {
   return layout.columns[0] == "device";
 }
 
-bool csv_row(std::string_view line, const Layout& layout, Sink& sink) {
+bool csv_row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = comma_cells(line);
   if (cells.size() != layout.roles.size() || !cells[0].starts_with("card") || cells[0].size() > 8) return false;
   const std::string_view digits = cells[0].substr(4);
@@ -156,8 +159,8 @@ bool csv_row(std::string_view line, const Layout& layout, Sink& sink) {
   const int card = static_cast<int>(leading_integer(digits));
   for (std::size_t i = 1; i < cells.size(); ++i) {
     const bool number = !cells[i].empty() && cells[i].find_first_not_of("0123456789") == cells[i].npos;
-    if (number && layout.roles[i] == used_bytes) tell_used(sink, card, leading_integer(cells[i]), false);
-    if (number && layout.roles[i] == total_bytes) tell_total(sink, card, leading_integer(cells[i]), false);
+    if (number && layout.roles[i] == used_bytes) emit_used(sink, card, leading_integer(cells[i]), false);
+    if (number && layout.roles[i] == total_bytes) emit_total(sink, card, leading_integer(cells[i]), false);
   }
   return true;
 }

@@ -9,62 +9,62 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void bare(const Match& m, Sink& sink, std::string_view framework) {
+void bare(const Match& m, EventSink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
 /// Only an arena with a limit (gpu_mem_limit) says so: what is "available" is left of that limit, not of the device.
-void arena(const Match& m, Sink& sink) {
+void arena(const Match& m, EventSink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
   oom.message_format = "onnxruntime-arena";
   read_request(number_on_line(m.cursor.line().text, "requested bytes of ", m[1]), oom);
   sink.oom(std::move(oom));
 }
 
-void ascend(const Match& m, Sink& sink) {
+void ascend(const Match& m, EventSink& sink) {
   Oom oom = refusal("mindspore");
   read_request(m[1], oom);
   oom.capacity = read_size(m[3]);
   oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[4]));
-  Where where;
+  Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
 /// The driver's code below PyTorch's or MindSpore's own report, which has the numbers.
-void ascend_code(const Match& m, Sink& sink) {
+void ascend_code(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 30, 6,
                {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed", "Call rtMalloc fail"}))
     bare(m, sink, "ascend");
 }
 
 /// The runtime asks for pages of one size after the other; all but the first are attempts at the same.
-void ascend_malloc(const Match& m, Sink& sink) {
+void ascend_malloc(const Match& m, EventSink& sink) {
   static constexpr std::string_view call = "Call rtMalloc fail";
   if (is_near(m.cursor, 30, 6, {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed"})) return;
   if (const auto before = find_behind(m.cursor, 2, call); before && before->number < m.cursor.line().number) return;
   Oom oom = refusal("ascend");
   read_request(m[1], oom);
-  Where where;
+  Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
 /// Triton's own pool (cuda-memory-pool-byte-size) was full; pinned memory serves as well.
-void triton_pool(const Match& m, Sink& sink) {
+void triton_pool(const Match& m, EventSink& sink) {
   Oom oom = refusal("triton-server", Agent::library);
   read_request(m[1], oom);
   oom.caught = true;
-  Where where;
+  Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
 /// MindSpore's queue of batches is pinned memory of the host.
-void pinned_arena(const Match& m, Sink& sink) {
+void pinned_arena(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   Oom oom;
   oom.kind = OomKind::host;
@@ -75,15 +75,15 @@ void pinned_arena(const Match& m, Sink& sink) {
 }
 
 /// PyTorch's report, where it was printed, stands above in the same chain of exceptions.
-void warm_up(const Match& m, Sink& sink) {
+void warm_up(const Match& m, EventSink& sink) {
   if (!find_behind(m.cursor, 200, "Tried to allocate")) bare(m, sink, "vllm");
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_tensorrt_llm(const Match& m, Sink& sink) { bare(m, sink, "tensorrt-llm"); }
-void tell_paddle(const Match& m, Sink& sink) { bare(m, sink, "paddle"); }
-void tell_mxnet(const Match& m, Sink& sink) { bare(m, sink, "mxnet"); }
-void tell_darknet(const Match& m, Sink& sink) { bare(m, sink, "darknet"); }
+void emit_tensorrt_llm(const Match& m, EventSink& sink) { bare(m, sink, "tensorrt-llm"); }
+void emit_paddle(const Match& m, EventSink& sink) { bare(m, sink, "paddle"); }
+void emit_mxnet(const Match& m, EventSink& sink) { bare(m, sink, "mxnet"); }
+void emit_darknet(const Match& m, EventSink& sink) { bare(m, sink, "darknet"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "runtimes/onnxruntime_arena",
@@ -101,13 +101,13 @@ constexpr Pattern patterns[] = {
              .regex = R"(CUDA runtime error in [^\r\n]{1,160}?: out of memory)",
              .example = "RuntimeError: [TensorRT-LLM][ERROR] CUDA runtime error in ::cudaMallocAsync(ptr, n, "
                         "mCudaStream->get()): out of memory (/src/tllmBuffers.h:112)",
-             .emit = tell_tensorrt_llm,
+             .emit = emit_tensorrt_llm,
              .source = "TensorRT-LLM: cpp/include/tensorrt_llm/common/cudaUtils.h"}),
     checked({.name = "runtimes/paddle_call",
              .anchor = "CUDA error(2)",
              .regex = R"(\(External\) CUDA error\(2\), out of memory)",
              .example = "OSError: (External) CUDA error(2), out of memory.",
-             .emit = tell_paddle,
+             .emit = emit_paddle,
              .source = "Paddle: paddle/fluid/platform/enforce.h"}),
     checked({.name = "runtimes/mxnet",
              .anchor = "storage_manager.h",
@@ -115,13 +115,13 @@ constexpr Pattern patterns[] = {
              .example =
                  "mxnet.base.MXNetError: [10:21:03] src/storage/./pooled_storage_manager.h:93: Memory allocation "
                  "failed out of memory",
-             .emit = tell_mxnet,
+             .emit = emit_mxnet,
              .source = "mxnet: src/storage/pooled_storage_manager.h"}),
     checked({.name = "runtimes/darknet_indented",
              .anchor = "CUDA Error: out of",
              .regex = R"(^ {1,3}CUDA Error: out of memory)",
              .example = " CUDA Error: out of memory: File exists",
-             .emit = tell_darknet,
+             .emit = emit_darknet,
              .source = "darknet: src/cuda.c"}),
     checked(
         {.name = "runtimes/ascend",

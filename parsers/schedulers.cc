@@ -15,14 +15,14 @@ namespace {
 
 Oom base(std::string_view format) { return host_failure(Agent::scheduler, format); }
 
-void used_and_limit(Sink& sink, std::string_view format, std::string_view used, std::string_view limit) {
+void used_and_limit(EventSink& sink, std::string_view format, std::string_view used, std::string_view limit) {
   Oom oom = base(format);
   if (!used.empty()) oom.process = read_size(used);
   if (!limit.empty()) oom.limit = read_size(limit);
   sink.oom(std::move(oom));
 }
 
-void lsf(const Match& m, Sink& sink) {
+void lsf(const Match& m, EventSink& sink) {
   Oom oom = base("lsf");
   m.cursor.forward(30, [&](const Line& line) {
     const std::string text = dense(line.text);
@@ -33,7 +33,7 @@ void lsf(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void pbs(const Match& m, Sink& sink) {
+void pbs(const Match& m, EventSink& sink) {
   if (m[1] == "walltime" || m[1] == "cput") return sink.remark("run/time_limit");
   if (m[1].find("mem") == std::string_view::npos) return;
   const std::string used = dense(m[2]), limit = dense(m[3]);
@@ -44,7 +44,7 @@ void pbs(const Match& m, Sink& sink) {
 }
 
 /// Torque's mail: which of the resources went over stands in none of its lines, only what was used of each.
-void torque(const Match& m, Sink& sink) {
+void torque(const Match& m, EventSink& sink) {
   Oom oom = base("torque");
   m.cursor.forward(30, [&](const Line& line) {
     if (const auto used = size_after(line.text, "resources_used.mem=")) oom.process = used;
@@ -53,7 +53,7 @@ void torque(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void moab(const Match& m, Sink& sink) {
+void moab(const Match& m, EventSink& sink) {
   Oom oom = base("moab");
   oom.process = read_bytes(m[1], "MiB");
   oom.limit = read_bytes(m[2], "MiB");
@@ -61,34 +61,36 @@ void moab(const Match& m, Sink& sink) {
 }
 
 /// h_vmem and s_vmem count addresses.
-void grid_engine(const Match& m, Sink& sink) {
+void grid_engine(const Match& m, EventSink& sink) {
   used_and_limit(sink, m[1].ends_with("vmem") ? "grid-engine-virtual" : "grid-engine", m[2], m[3]);
 }
 
 /// The last usage that was measured is of some time before the limit was reached; only a peak is what was used.
-void condor(const Match& m, Sink& sink) {
+void condor(const Match& m, EventSink& sink) {
   Oom oom = base("htcondor");
   oom.limit = read_bytes(m[1], "MiB");
   if (m.has(2)) oom.process = read_bytes(m[2], "MiB");
   sink.oom(std::move(oom));
 }
 
-void condor_docker(const Match& m, Sink& sink) {
+void condor_docker(const Match& m, EventSink& sink) {
   Oom oom = base("htcondor");
   oom.limit = read_bytes(m[1], "MiB");
   sink.oom(std::move(oom));
 }
 
-void yarn(const Match& m, Sink& sink) { used_and_limit(sink, m[3] == "virtual" ? "yarn-virtual" : "yarn", m[1], m[2]); }
+void yarn(const Match& m, EventSink& sink) {
+  used_and_limit(sink, m[3] == "virtual" ? "yarn-virtual" : "yarn", m[1], m[2]);
+}
 
-void yarn_node(const Match& m, Sink& sink) { used_and_limit(sink, "yarn", m[1], m[2]); }
-void yarn_virtual(const Match& m, Sink& sink) { used_and_limit(sink, "yarn-virtual", m[1], m[2]); }
+void yarn_node(const Match& m, EventSink& sink) { used_and_limit(sink, "yarn", m[1], m[2]); }
+void yarn_virtual(const Match& m, EventSink& sink) { used_and_limit(sink, "yarn-virtual", m[1], m[2]); }
 
 /// A node's monitor, every three seconds and for each container; its processes are told apart by the first one's id.
-void yarn_monitor(const Match& m, Sink& sink) {
+void yarn_monitor(const Match& m, EventSink& sink) {
   const auto used = read_size(dense(m[2]));
   if (!used) return;
-  Where where;
+  Origin where;
   where.pid = leading_integer(m[1]);
   sink.at(where);
   Reading r;
@@ -102,23 +104,23 @@ void yarn_monitor(const Match& m, Sink& sink) {
 }
 
 /// The peak of the whole shell stands below the line.
-void flux(const Match& m, Sink& sink) {
+void flux(const Match& m, EventSink& sink) {
   Oom oom = base("flux");
   if (const auto line = find_ahead(m.cursor, 4, "memory.peak = "))
     oom.process = size_after(dense(line->text), "memory.peak=");
   sink.oom(std::move(oom));
 }
 
-void without_numbers(const Match& m, Sink& sink, std::string_view format) {
+void without_numbers(const Match& m, EventSink& sink, std::string_view format) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base(format));
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_notebook(const Match& m, Sink& sink) { without_numbers(m, sink, "notebook"); }
-void tell_aws_batch(const Match& m, Sink& sink) { without_numbers(m, sink, "aws-batch"); }
+void emit_notebook(const Match& m, EventSink& sink) { without_numbers(m, sink, "notebook"); }
+void emit_aws_batch(const Match& m, EventSink& sink) { without_numbers(m, sink, "aws-batch"); }
 
 /// The mail says what the job held at most some lines above.
-void tell_grid_engine_epilog(const Match& m, Sink& sink) {
+void emit_grid_engine_epilog(const Match& m, EventSink& sink) {
   Oom oom = host_failure(Agent::scheduler, "grid-engine-virtual");
   static constexpr std::string_view label = "Max vmem";
   if (const auto line = find_behind(m.cursor, 12, label)) {
@@ -148,7 +150,7 @@ constexpr Pattern patterns[] = {
              .anchor = "enforced h_vmem",
              .regex = R"(execd enforced h_(?:vmem|rss) limit)",
              .example = "failed execd enforced h_vmem limit because:",
-             .emit = tell_grid_engine_epilog,
+             .emit = emit_grid_engine_epilog,
              .source = "Grid Engine: its mail about a job"}),
     checked({.name = "schedulers/torque",
              .anchor = "memory resource limit",
@@ -251,13 +253,13 @@ constexpr Pattern patterns[] = {
          .regex =
              R"(Your (?:notebook tried to allocate more memory than is available\. It has restarted|session crashed after using all available RAM))",
          .example = "Your notebook tried to allocate more memory than is available. It has restarted.",
-         .emit = tell_notebook,
+         .emit = emit_notebook,
          .source = "Kaggle notebooks: real logs"}),
     checked({.name = "schedulers/aws_batch",
              .anchor = "due to memory usage",
              .regex = R"(OutOfMemoryError: Container killed due to memory usage)",
              .example = "OutOfMemoryError: Container killed due to memory usage",
-             .emit = tell_aws_batch,
+             .emit = emit_aws_batch,
              .source = "AWS Batch and ECS: the reason of a stopped task"}),
 };
 

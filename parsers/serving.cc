@@ -33,61 +33,61 @@ std::optional<Bytes> left_for_cache(const Cursor& cursor) {
   return out;
 }
 
-void no_blocks(const Match& m, Sink& sink) {
+void no_blocks(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   Oom oom = base("vllm", "vllm-no-blocks");
   oom.free = left_for_cache(m.cursor);
   sink.oom(std::move(oom));
 }
 
-void cache_needed(const Match& m, Sink& sink) {
+void cache_needed(const Match& m, EventSink& sink) {
   Oom oom = base("vllm", "vllm-kv-cache");
   oom.request = gib(m[1]);
   oom.limit = gib(m[2]);
   sink.oom(std::move(oom));
 }
 
-void max_length(const Match&, Sink& sink) { sink.oom(base("vllm", "vllm-max-length")); }
+void max_length(const Match&, EventSink& sink) { sink.oom(base("vllm", "vllm-max-length")); }
 
-void free_memory(const Match& m, Sink& sink) {
+void free_memory(const Match& m, EventSink& sink) {
   Oom oom = base("vllm", "vllm-free-memory");
   oom.free = gib(m[2]);
   oom.capacity = gib(m[3]);
   oom.limit = gib(m[4]);
-  Where where;
+  Origin where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
 /// One device has less left than the others: somebody else is on it. With the check switched off it is a warning.
-void unbalanced(const Match& m, Sink& sink) {
+void unbalanced(const Match& m, EventSink& sink) {
   Oom oom = base("sglang", "sglang-unbalanced");
   oom.caught = m[1].empty();
   oom.free = gib(m[2]);
   sink.oom(std::move(oom));
 }
 
-void sglang_static(const Match& m, Sink& sink) {
+void sglang_static(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-mem-fraction"));
 }
-void sglang_prefill(const Match& m, Sink& sink) {
+void sglang_prefill(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-prefill"));
 }
 /// Rows for requests that run at the same time: their number is fixed at start, whatever memory is free.
-void sglang_requests(const Match& m, Sink& sink) {
+void sglang_requests(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-request-rows"));
 }
 
 /// FlashInfer cuts its arrays from one workspace, whose size the engine chose.
-void workspace(const Match& m, Sink& sink) {
+void workspace(const Match& m, EventSink& sink) {
   Oom oom = base("flashinfer", "flashinfer-workspace");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// Its trial of the largest prompt failed before there was any cache.
-void tgi(const Match&, Sink& sink) {
+void tgi(const Match&, EventSink& sink) {
   Oom oom = base("text-generation-inference", "tgi-prefill");
   oom.kind = OomKind::device;
   sink.oom(std::move(oom));
@@ -95,7 +95,7 @@ void tgi(const Match&, Sink& sink) {
 
 /// TensorRT-LLM says on the lines that follow what was free for the part that it could not make. PyTorch's own report,
 /// where there is one, stands above.
-void executor(const Match& m, Sink& sink) {
+void executor(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 60, 0, {"Tried to allocate"})) return;
   Oom oom = base("tensorrt-llm", "trtllm-executor");
   oom.kind = OomKind::device;
@@ -112,7 +112,7 @@ void executor(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void ollama(const Match& m, Sink& sink) {
+void ollama(const Match& m, EventSink& sink) {
   Oom oom = base("ollama", "ollama-system");
   oom.kind = OomKind::host;
   oom.request = gib(m[1]);
@@ -121,7 +121,7 @@ void ollama(const Match& m, Sink& sink) {
 }
 
 /// It lives.
-void answers(const Match&, Sink& sink) { sink.remark("run/serving"); }
+void answers(const Match&, EventSink& sink) { sink.remark("run/serving"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "serving/answers",
@@ -129,7 +129,7 @@ constexpr Pattern patterns[] = {
              .regex = R"("(?:GET|POST) [^"\r\n]{1,200} HTTP/1\.1" 200)",
              .example = "INFO:     10.0.0.4:51922 - \"POST /v1/completions HTTP/1.1\" 200 OK",
              .emit = answers,
-             .aside = true,
+             .non_exclusive = true,
              .source = "uvicorn: uvicorn/protocols/http/h11_impl.py"}),
     checked({.name = "serving/no_blocks",
              .anchor = "No available memory",

@@ -146,7 +146,7 @@ struct Row {
   static constexpr Built title = name_of(key.view());
   static constexpr Built dash = dashed(key.view());
 
-  static void emit(const Match& m, Sink& sink) {
+  static void emit(const Match& m, EventSink& sink) {
     const std::string_view text = m[1];
     if constexpr (kind == Kind::truth || kind == Kind::flag) {
       const std::string t = lower(text);
@@ -178,14 +178,14 @@ consteval Pattern row(std::string_view example) {
                          .captures = 1,
                          .example = example,
                          .emit = R::emit,
-                         .takes = kind == Kind::type ? is_type_statement : is_configuration,
-                         .near = is_key<key.view().size()>,
+                         .accepts = kind == Kind::type ? is_type_statement : is_configuration,
+                         .quick_reject = is_key<key.view().size()>,
                          .before_anchor = 2,  // "--"
                          .digits_are_numbers = true,
-                         .aside = true});
+                         .non_exclusive = true});
 }
 
-void train_batch_size(const Match& m, Sink& sink) { sink.setting("batch_size", m[1]); }
+void train_batch_size(const Match& m, EventSink& sink) { sink.setting("batch_size", m[1]); }
 
 constexpr Pattern patterns[] = {
     row<"batch_size", "batch_size", Kind::count>("Namespace(batch_size=16, lr=0.0001)"),
@@ -197,8 +197,8 @@ constexpr Pattern patterns[] = {
                     .captures = 1,
                     .example = "+ accelerate launch train_dreambooth_lora.py --train_batch_size=2",
                     .emit = train_batch_size,
-                    .takes = is_configuration,
-                    .aside = true}),
+                    .accepts = is_configuration,
+                    .non_exclusive = true}),
     row<"per_device_train_batch_size", "batch_size", Kind::count>("per_device_train_batch_size=4,"),
     row<"micro_batch_size", "batch_size", Kind::count>("  micro_batch_size ................................ 2"),
     row<"local_batch_size", "batch_size", Kind::count>("local_batch_size = 8"),

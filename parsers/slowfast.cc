@@ -4,7 +4,7 @@
 // 2^30, too.
 #include <algorithm>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -26,8 +26,8 @@ std::pair<double, double> place_of(std::string_view text) {
   return total ? std::pair{n->value, total->value} : std::pair<double, double>{};
 }
 
-void tell(std::string_view number, Metric metric, SeriesKind kind, std::string_view phase, std::optional<double> step,
-          Sink& sink) {
+void emit(std::string_view number, Metric metric, SeriesKind kind, std::string_view phase, std::optional<double> step,
+          EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(number, at);
   if (!value) return;
@@ -42,7 +42,7 @@ void tell(std::string_view number, Metric metric, SeriesKind kind, std::string_v
   sink.reading(r, step);
 }
 
-void stats(const Match& m, Sink& sink) {
+void stats(const Match& m, EventSink& sink) {
   const std::string_view line = m.text;
   const bool training = text_of(line, "\"_type\": \"").starts_with("train");
   const auto [epoch, epochs] = place_of(text_of(line, "\"epoch\": \""));
@@ -52,8 +52,8 @@ void stats(const Match& m, Sink& sink) {
   if (training && step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, epoch});
   if (!training) sink.remark("phase/evaluation");
   const std::string_view phase = training ? "" : "evaluation";
-  tell(m[1], Metric::max_allocated, SeriesKind::running_maximum, phase, step, sink);
-  tell(text_of(line, "\"RAM\": \""), Metric::host_used, SeriesKind::sampled_gauge, phase, step, sink);
+  emit(m[1], Metric::max_allocated, SeriesKind::running_maximum, phase, step, sink);
+  emit(text_of(line, "\"RAM\": \""), Metric::host_used, SeriesKind::sampled_gauge, phase, step, sink);
 }
 
 constexpr Pattern patterns[] = {

@@ -14,8 +14,8 @@ namespace {
 
 Oom base(std::string_view format) { return host_failure(Agent::slurm, format); }
 
-void oom_event(const Match&, Sink& sink) { sink.oom(base("slurm-oom-kill")); }
-void task(const Match&, Sink& sink) { sink.oom(base("slurm-task")); }
+void oom_event(const Match&, EventSink& sink) { sink.oom(base("slurm-oom-kill")); }
+void task(const Match&, EventSink& sink) { sink.oom(base("slurm-task")); }
 
 /// The cell of a row of sacct under `name`: columns stand at the rules of dashes below the header, or between bars.
 std::string_view cell(const Line& header, std::string_view rules, std::string_view row, std::string_view name) {
@@ -38,7 +38,7 @@ std::string_view cell(const Line& header, std::string_view rules, std::string_vi
 }
 
 /// A state at full length is a word of other programs, too: an exit code behind it or the header above makes it a row.
-void row(const Match& m, Sink& sink) {
+void row(const Match& m, EventSink& sink) {
   constexpr int most_rows = 60;
   const auto header = find_behind(m.cursor, most_rows, "JobID");
   const bool cut = m[1].ends_with('+');
@@ -57,7 +57,7 @@ void row(const Match& m, Sink& sink) {
 
 /// "(8485688 > 8388608)": KiB; since 18.08 bytes. A limit is whole MiB, so that numbers from 2^30 on are bytes: as KiB
 /// they would be a terabyte and more.
-void over_limit(const Match& m, Sink& sink) {
+void over_limit(const Match& m, EventSink& sink) {
   Oom oom = base(m.has(1) ? "slurm-virtual" : "slurm-limit");
   const i64 used = leading_integer(m[2]), limit = leading_integer(m[3]);
   const i64 unit = limit >= GiB ? 1 : KiB;
@@ -67,7 +67,7 @@ void over_limit(const Match& m, Sink& sink) {
 }
 
 /// "at some point" is also said of jobs that ended well: page cache counts, too. It is a failure where something died.
-void exceeded(const Match& m, Sink& sink) {
+void exceeded(const Match& m, EventSink& sink) {
   const bool some_point = m.after().find("at some point") != std::string_view::npos;
   if (some_point &&
       !is_near(m.cursor, 40, 40, {"Killed", "killed", "oom", "OUT_OF_ME", "SIGKILL", "exit code 137", "MemoryError"}))
@@ -76,7 +76,7 @@ void exceeded(const Match& m, Sink& sink) {
 }
 
 /// srun's word for a task that got SIGKILL. Behind a cancellation it means nothing.
-void task_killed(const Match& m, Sink& sink) {
+void task_killed(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_near(m.cursor, 20, 10, {"CANCELLED AT", "TIME LIMIT", "forcing job termination", "Force Terminated"})) return;
   Oom oom = base("sigkill");
@@ -85,7 +85,7 @@ void task_killed(const Match& m, Sink& sink) {
 }
 
 /// Numbers of the report around the state line, each on a line of its own.
-void report(const Match& m, Sink& sink) {
+void report(const Match& m, EventSink& sink) {
   Oom oom = base("slurm-state");
   const auto read = [&](const Line& line) {
     const std::string_view text = line.text;
@@ -106,7 +106,7 @@ void report(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void cancelled(const Match& m, Sink& sink) {
+void cancelled(const Match& m, EventSink& sink) {
   if (m[1].find("TIME LIMIT") != std::string_view::npos) return sink.remark("run/time_limit");
   if (is_near(m.cursor, 6, 0, {"memory limit", "oom-kill", "oom_kill"}))
     return;  // the cancellation is Slurm's own answer to it
@@ -168,7 +168,7 @@ constexpr Pattern patterns[] = {
          .captures = 2,
          .example = "71422          train     normal      group          4 OUT_OF_ME+    0:125",
          .emit = row,
-         .near = is_state,
+         .quick_reject = is_state,
          .source = "slurm: src/sacct/print.c"}),
     checked(
         {.name = "slurm/report",
@@ -178,7 +178,7 @@ constexpr Pattern patterns[] = {
              R"(Run time [\d:\-]{1,20}, )OUT_OF_MEMORY)",
          .example = "State: OUT_OF_MEMORY (exit code 0)",
          .emit = report,
-         .near = is_state,
+         .quick_reject = is_state,
          .source = "seff and job scripts: real logs"}),
     checked(
         {.name = "slurm/cancelled",

@@ -18,7 +18,7 @@
 
 #include "parse/context.h"
 #include "parse/device_export.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 
 namespace oomdoctor::parsers {
 namespace {
@@ -100,7 +100,8 @@ bool header(std::string_view line, Layout& layout) {
   layout.kind = "smi_csv";
   if (query && !has(used) && !has(free_))
     layout.note =
-        "the nvidia-smi query did not contain memory.used; utilization.memory is the time in which the memory was busy, not "
+        "the nvidia-smi query did not contain memory.used; utilization.memory is the time in which the memory was "
+        "busy, not "
         "what "
         "is in use";
   return query ? has(time_stamp) || has(index) || has(name) || has(uuid) || has(used) || has(bus)
@@ -189,7 +190,7 @@ struct Named {
 struct KnownCard {
   std::string uuid, bus, name, label;
   std::optional<double> total;
-  Where where;
+  Origin origin;
   const KnownCard** told = nullptr;  ///< which card of its number was told last; null: it cannot be told from others
   std::map<std::pair<Metric, double>, Reading> readings;  ///< by unit: all but value and print step
 };
@@ -230,7 +231,7 @@ struct Row {
   Named card;
   std::optional<double> time, day;
   std::optional<Amount> used, total, free;
-  bool strange_time = false;
+  bool malformed_time = false;
 };
 
 /// One cell of a row; false where it does not fit its column: the line is no row.
@@ -246,7 +247,7 @@ bool read_cell(std::string_view cell, const Column& column, Row& row) {
     else if (const auto time = time_of(cell))
       row.time = time;
     else
-      row.strange_time = true;
+      row.malformed_time = true;
   } else if (plain == index && !is_absent(cell)) {
     std::size_t at = 0;
     const auto n = front_number(cell, at);
@@ -283,7 +284,7 @@ bool read_row(std::string_view line, std::span<Column> columns, Row& row) {
   if (!cut_cells(line, columns)) return false;
   for (const Column& column : columns)
     if (column.role != other && !read_cell(trimmed_cell(column.cell), column, row)) return false;
-  if (row.strange_time && !row.used && !row.free) return false;
+  if (row.malformed_time && !row.used && !row.free) return false;
   if (row.day && row.time && *row.time < 86400) *row.time += *row.day;
   if ((row.used && row.used->bare && row.used->number > most_mebibytes) ||
       (row.total && row.total->bare && row.total->number > most_mebibytes))
@@ -303,7 +304,7 @@ bool is_second_of_its_number(Seen& seen, const Named& card) {
 }
 
 /// Names the card of a row: its number, else what else tells it from others.
-std::string identify(Seen& seen, const Named& card, std::optional<double> time, Where& where) {
+std::string identify(Seen& seen, const Named& card, std::optional<double> time, Origin& where) {
   if (!card.tile.empty())
     return "GPU " + (card.index ? std::to_string(*card.index) : std::string()) + " tile " + std::string(card.tile);
   if (card.index) {
@@ -319,7 +320,7 @@ std::string identify(Seen& seen, const Named& card, std::optional<double> time, 
 }
 
 /// The total of the row's card, and of all cards as long as they are alike.
-void tell_total(Seen& seen, const Named& named, const std::string& card, Sink& sink) {
+void emit_total(Seen& seen, const Named& named, const std::string& card, EventSink& sink) {
   if (!named.total || *named.total <= 0) return;
   const i64 total = whole_number(*named.total / mebibyte);
   if (!seen.total) seen.total = total;
@@ -347,14 +348,14 @@ Seen::Known* known_card(Seen& seen, const Named& named) {
 }
 
 /// What the row says of its card.
-void tell_card(Seen& seen, const Named& named, std::optional<double> time, bool with_total, Seen::Known& card,
-               Sink& sink) {
-  card.where = {};
-  card.label = identify(seen, named, time, card.where);
-  sink.at(card.where);
+void emit_card(Seen& seen, const Named& named, std::optional<double> time, bool with_total, Seen::Known& card,
+               EventSink& sink) {
+  card.origin = {};
+  card.label = identify(seen, named, time, card.origin);
+  sink.at(card.origin);
   seen.name = named.name;
   if (!named.name.empty()) sink.setting("gpu", named.name);
-  if (with_total) tell_total(seen, named, card.where.device ? std::to_string(*card.where.device) : card.label, sink);
+  if (with_total) emit_total(seen, named, card.origin.device ? std::to_string(*card.origin.device) : card.label, sink);
 }
 
 Reading& reading_of(Seen::Known& card, Metric metric, double unit) {
@@ -401,14 +402,14 @@ class CsvRows final : public Rows {
     return true;
   }
 
-  void tell(std::size_t i, std::any& memory, Sink& sink) override {
+  void emit(std::size_t i, std::any& memory, EventSink& sink) override {
     const Kept& row = kept_[i];
-    if (row.kind == Kept::Kind::process) return tell_process(row, sink);
+    if (row.kind == Kept::Kind::process) return emit_process(row, sink);
     if (!memory.has_value()) memory.emplace<Seen>();
     Seen& seen = *std::any_cast<Seen>(&memory);
     if (row.kind == Kept::Kind::date) return begin_moment(seen, row.time, {});
     const std::optional<double> time = row.time ? row.time : seen.date;
-    Seen::Known& card = tell_card(seen, cards_[row.card], time, sink);
+    Seen::Known& card = emit_card(seen, cards_[row.card], time, sink);
     if (row.kind == Kept::Kind::card) return;
     Reading& reading = reading_of(card, row.kind == Kept::Kind::used ? Metric::used : Metric::free, row.unit);
     reading.value = row.number * row.unit;
@@ -455,9 +456,9 @@ class CsvRows final : public Rows {
     return true;
   }
 
-  static void tell_process(const Kept& row, Sink& sink) {
+  static void emit_process(const Kept& row, EventSink& sink) {
     if (row.pid <= 0 || row.unit <= 0) return;
-    tell_process_memory(sink, row.pid, row.number, row.unit, row.time);
+    emit_process_memory(sink, row.pid, row.number, row.unit, row.time);
   }
 
   /// Of a card in `cards_`. Cards come in turns.
@@ -472,14 +473,14 @@ class CsvRows final : public Rows {
   }
 
   /// Tells what a row says of its card only where it says something else than the last row of the card's number.
-  Seen::Known& tell_card(Seen& seen, Card& card, std::optional<double> time, Sink& sink) const {
+  Seen::Known& emit_card(Seen& seen, Card& card, std::optional<double> time, EventSink& sink) const {
     if (card.known == nullptr) card.known = known_card(seen, card.named);
     if (card.known != nullptr && *card.known->told == card.known && seen.name == card.known->name) {
-      sink.at(card.known->where);
+      sink.at(card.known->origin);
       return *card.known;
     }
     Seen::Known& told = card.known != nullptr ? *card.known : seen.other.emplace();
-    parsers::tell_card(seen, card.named, time, with_total_, told, sink);
+    parsers::emit_card(seen, card.named, time, with_total_, told, sink);
     if (told.told != nullptr) *told.told = &told;
     return told;
   }

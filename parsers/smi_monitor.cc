@@ -38,8 +38,7 @@ bool header(std::string_view line, Layout& layout) {
   if (has(pid))
     layout.kind = "smi_pmon";
   else if (!has(fb))
-    layout.note =
-        "nvidia-smi dmon ran without memory (-s m); its column mem is the time in which the memory was busy";
+    layout.note = "nvidia-smi dmon ran without memory (-s m); its column mem is the time in which the memory was busy";
   return has(gpu) && layout.columns.size() > 1;
 }
 
@@ -56,7 +55,7 @@ std::optional<double> moment(std::string_view day, std::string_view clock) {
   return stamp ? std::optional(stamp->seconds) : std::nullopt;
 }
 
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   if (trimmed(line).starts_with('#')) return true;  // the units: "# Idx     MB     MB"
   const auto cells = cells_of(line);
   const bool processes = layout.kind == "smi_pmon";
@@ -69,7 +68,7 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
       if (layout.roles[i] == pid) process = cells[i];
     }
     if (!used.empty() && used != "-" && process != "-" && !process.empty())
-      tell_process_memory(sink, leading_integer(process), static_cast<double>(leading_integer(used)),
+      emit_process_memory(sink, leading_integer(process), static_cast<double>(leading_integer(used)),
                           static_cast<double>(MiB), {});
     return true;
   }
@@ -84,7 +83,7 @@ bool row(std::string_view line, const Layout& layout, Sink& sink) {
     if (role == clock_time) clock = cells[i];
   }
   if (!used.empty() && used != "-")
-    tell_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"}, moment(day, clock));
+    emit_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"}, moment(day, clock));
   return true;
 }
 

@@ -125,20 +125,20 @@ Section xml_section(const Cursor& cursor) {
   return section;
 }
 
-void tell(Sink& sink, const Place& place, const Section& section) {
+void emit(EventSink& sink, const Place& place, const Section& section) {
   if (place.bus.empty()) return;
   const std::string name = place.alone ? "0" : place.bus;
   const bool part = !place.gpu_instance.empty();
   const std::string label = part ? instance_name(name, place.gpu_instance, place.compute_instance) : place.bus;
   Card card{.device = {}, .label = label};
   if (!part && place.alone) card.device = 0;
-  if (section.used) tell_amount(sink, card, {.number = static_cast<double>(*section.used)}, place.time);
+  if (section.used) emit_amount(sink, card, {.number = static_cast<double>(*section.used)}, place.time);
   card.alone = place.alone && !part && !place.divided;
-  if (section.total) tell_capacity(sink, card, *section.total, "MiB");
+  if (section.total) emit_capacity(sink, card, *section.total, "MiB");
 }
 
-void text_form(const Match& m, Sink& sink) { tell(sink, text_place(m.cursor), text_section(m.cursor)); }
-void xml_form(const Match& m, Sink& sink) { tell(sink, xml_place(m.cursor), xml_section(m.cursor)); }
+void text_form(const Match& m, EventSink& sink) { emit(sink, text_place(m.cursor), text_section(m.cursor)); }
+void xml_form(const Match& m, EventSink& sink) { emit(sink, xml_place(m.cursor), xml_section(m.cursor)); }
 
 bool is_heading(std::string_view line) { return trimmed(line).ends_with("FB Memory Usage"); }
 
@@ -151,7 +151,7 @@ constexpr Pattern patterns[] = {
                         "        Total                             : 46068 MiB\n"
                         "        Used                              : 1812 MiB\n",
              .emit = text_form,
-             .takes = is_heading}),
+             .accepts = is_heading}),
     checked({.name = "smi_query/xml",
              .anchor = "<fb_memory_usage>",
              .example = "<gpu id=\"00000000:31:00.0\">\n"

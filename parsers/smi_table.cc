@@ -104,12 +104,12 @@ bool is_divided(const Cursor& cursor) {
   return divided;
 }
 
-void amount(const Match& m, Sink& sink) {
+void amount(const Match& m, EventSink& sink) {
   const Above above = read_above(m.cursor);
   if (!above.own) return;
   const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor) && !is_divided(m.cursor)};
-  tell_amount(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
-  tell_capacity(sink, card, leading_integer(m[2]), "MiB");
+  emit_amount(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
+  emit_capacity(sink, card, leading_integer(m[2]), "MiB");
   if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
 }
 
@@ -133,7 +133,7 @@ bool is_only_instance(const Cursor& cursor) {
   return !others;
 }
 
-void instance(const Match& m, Sink& sink) {
+void instance(const Match& m, EventSink& sink) {
   std::optional<double> time;
   int gaps = 0;  // an empty line stands between the two tables
   m.cursor.backward(most_rows, [&](const Line& line) {
@@ -143,8 +143,8 @@ void instance(const Match& m, Sink& sink) {
   });
   const std::string name = instance_name(m[1], m[2], m[3]);
   const Card part{.device = {}, .label = name};
-  tell_amount(sink, part, {.number = static_cast<double>(leading_integer(m[4]))}, time);
-  tell_capacity(sink, {.device = {}, .label = name, .alone = is_only_instance(m.cursor)}, leading_integer(m[5]), "MiB");
+  emit_amount(sink, part, {.number = static_cast<double>(leading_integer(m[4]))}, time);
+  emit_capacity(sink, {.device = {}, .label = name, .alone = is_only_instance(m.cursor)}, leading_integer(m[5]), "MiB");
 }
 
 constexpr Pattern patterns[] = {

@@ -30,7 +30,7 @@ Agent agent_of(const Statement& statement, OomKind kind, std::string_view line) 
   return Agent::daemon;
 }
 
-void emit(const Match& m, Sink& sink) {
+void emit(const Match& m, EventSink& sink) {
   const std::string_view line = m.cursor.line().text;
   const Statement statement = read_statement(m.cursor);
   if (statement.voice == Voice::other) return;
@@ -59,7 +59,7 @@ void emit(const Match& m, Sink& sink) {
   oom.capacity = statement.total;
   oom.limit = statement.limit;
   oom.caught = statement.handled;
-  Where where;
+  Origin where;
   where.device = statement.device;
   where.pid = statement.pid;
   sink.at(where);
@@ -103,8 +103,8 @@ std::span<const Pattern> patterns() {
       .emit = emit,
       .fallback = true,
       .fold_case = true,
-      .takes = takes,
-      .near = names_memory};
+      .accepts = takes,
+      .quick_reject = names_memory};
   return {&pattern, 1};
 }
 

@@ -10,9 +10,9 @@
 #include <limits>
 
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
@@ -29,7 +29,7 @@ Oom base(Agent agent, std::string_view format) {
 }
 
 /// "GPU_0_bfc" is a device's pool; "gpu_host_bfc", "cuda_host_bfc", "mklcpu" and "cpu" are the host's memory.
-void place(std::string_view allocator, Oom& oom, Where& where) {
+void place(std::string_view allocator, Oom& oom, Origin& where) {
   allocator = allocator.substr(0, allocator.find(')'));
   const bool device =
       allocator.starts_with("GPU_") && allocator.size() > 4 && allocator[4] >= '0' && allocator[4] <= '9';
@@ -48,12 +48,12 @@ std::optional<Bytes> statistic(std::string_view text, std::string_view name) {
   return count > 0 ? std::optional(Bytes{count, 0}) : std::nullopt;
 }
 
-void allocator(const Match& m, Sink& sink) {
+void allocator(const Match& m, EventSink& sink) {
   if (m.after().starts_with("withfreed_by_count") ||
       m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
     return;
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
-  Where where;
+  Origin where;
   place(m[1], oom, where);
   read_request(m[2], oom);
   i64 last = 0;
@@ -118,10 +118,10 @@ std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) 
 
 /// Before 1.4 the shape stands alone: behind the dump of the allocator that refused, which is named in its head. Where
 /// that is not near, the next one's may be.
-void shape_alone(const Match& m, Sink& sink, Oom oom) {
+void shape_alone(const Match& m, EventSink& sink, Oom oom) {
   static constexpr std::string_view label = "Allocator (";
   static constexpr int short_dump = 100, end_of_dump = 12;
-  Where where;
+  Origin where;
   auto dump = find_behind(m.cursor, short_dump, label);
   if (!dump) dump = find_ahead(m.cursor, 3, label);
   if (dump) place(std::string_view(dump->text).substr(dump->text.find(label) + label.size()), oom, where);
@@ -134,10 +134,10 @@ void shape_alone(const Match& m, Sink& sink, Oom oom) {
   sink.oom(std::move(oom));
 }
 
-void tensor(const Match& m, Sink& sink) {
+void tensor(const Match& m, EventSink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
   if (!m.has(2)) return shape_alone(m, sink, std::move(oom));
-  Where where;
+  Origin where;
   if (m.has(4)) place(m[4], oom, where);
   if (m[3].find("device:CPU") != std::string_view::npos && oom.agent == Agent::tf_bfc) {
     oom.kind = OomKind::host;
@@ -154,9 +154,9 @@ void tensor(const Match& m, Sink& sink) {
 }
 
 /// The exception of an operation that ran at once: neither size nor allocator, only the device in the function's name.
-void operation(const Match& m, Sink& sink) {
+void operation(const Match& m, EventSink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
-  Where where;
+  Origin where;
   if (m[1] == "GPU") {
     where.device = static_cast<int>(leading_integer(m[2]));
   } else if (m.has(1)) {
@@ -168,9 +168,9 @@ void operation(const Match& m, Sink& sink) {
 }
 
 /// TF_GPU_ALLOCATOR=cuda_malloc_async: the driver's pool says what it had.
-void malloc_async(const Match& m, Sink& sink) {
+void malloc_async(const Match& m, EventSink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-malloc-async");
-  Where where;
+  Origin where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
   read_request(m[2], oom);
   const std::string_view rest = m.after().substr(0, 300);
@@ -190,13 +190,13 @@ void malloc_async(const Match& m, Sink& sink) {
 }
 
 /// A copy to the device found no room and says so only in this way.
-void destination(const Match&, Sink& sink) {
+void destination(const Match&, EventSink& sink) {
   Oom oom = base(Agent::library, "Dst tensor is not initialized");
   oom.kind = OomKind::masked;
   sink.oom(std::move(oom));
 }
 
-void device_memory(const Match& m, double now, double peak, double quantum, std::string_view unit, Sink& sink) {
+void device_memory(const Match& m, double now, double peak, double quantum, std::string_view unit, EventSink& sink) {
   const std::optional<double> step = read_printed(m.text).step;
   Reading r;
   r.metric = Metric::allocated;
@@ -219,10 +219,12 @@ double number_of(std::string_view text) {
 }
 
 /// The dict of tf.config.experimental.get_memory_info, as it is: bytes of one device.
-void memory_info(const Match& m, Sink& sink) { device_memory(m, number_of(m[1]), number_of(m[2]), 1, "bytes", sink); }
+void memory_info(const Match& m, EventSink& sink) {
+  device_memory(m, number_of(m[1]), number_of(m[2]), 1, "bytes", sink);
+}
 
 /// The same, divided by hand: the callback that everybody copies divides by 2^30.
-void memory_details(const Match& m, Sink& sink) {
+void memory_details(const Match& m, EventSink& sink) {
   constexpr double gib = static_cast<double>(GiB);
   device_memory(m, number_of(m[1]) * gib, number_of(m[2]) * gib, gib / 1e4, "gb", sink);
 }
@@ -264,7 +266,7 @@ Next behind_refusals(const Cursor& cursor) {
   return next;
 }
 
-void refusal(const Match& m, i64 bytes, Sink& sink, Oom oom) {
+void refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
   bool first = true;  // of a run that asks for less and less
   m.cursor.backward(1, [&](const Line& line) {
     if (is_refusal(line.text)) first = bytes > refused_bytes(line.text);
@@ -280,19 +282,19 @@ void refusal(const Match& m, i64 bytes, Sink& sink, Oom oom) {
 }
 
 /// TensorFlow before 1.0 names no allocator.
-void nameless(const Match& m, Sink& sink) {
+void nameless(const Match& m, EventSink& sink) {
   Oom oom = base(Agent::tf_bfc, "tf-bfc");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-void driver(const Match& m, Sink& sink) {
+void driver(const Match& m, EventSink& sink) {
   // The pool's attempt to grow for a trial that its caller can do without.
   if (is_near(m.cursor, 3, 0, {"caller indicates that this is not a failure"})) return;
   refusal(m, leading_integer(m[1]), sink, base(Agent::driver, "tf-driver"));
 }
 
-void pinned(const Match& m, Sink& sink) {
+void pinned(const Match& m, EventSink& sink) {
   Oom oom = base(Agent::cpu_allocator, "pinned-host");
   oom.kind = OomKind::host;
   refusal(m, refused_bytes(m.text), sink, std::move(oom));

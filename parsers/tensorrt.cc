@@ -4,14 +4,14 @@
 // speaks of its own managed allocation are both its own. The differences with a sign say the same twice. That a tactic
 // is skipped for want of memory is no failure, although the allocator calls it an error: the builder takes another.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void tell(std::string_view number, Metric metric, SeriesKind kind, std::string_view label, Sink& sink) {
+void emit(std::string_view number, Metric metric, SeriesKind kind, std::string_view label, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(number, at);
   if (!value) return;
@@ -25,27 +25,27 @@ void tell(std::string_view number, Metric metric, SeriesKind kind, std::string_v
   sink.reading(r);
 }
 
-void around(const Match& m, Sink& sink) {
-  if (m.has(1)) return tell(m[3], Metric::allocated, SeriesKind::gauge, "TensorRT-managed", sink);
-  tell(m[2], Metric::host_rss, SeriesKind::sampled_gauge, "", sink);
-  tell(m[3], Metric::used, SeriesKind::sampled_gauge, "", sink);
+void around(const Match& m, EventSink& sink) {
+  if (m.has(1)) return emit(m[3], Metric::allocated, SeriesKind::gauge, "TensorRT-managed", sink);
+  emit(m[2], Metric::host_rss, SeriesKind::sampled_gauge, "", sink);
+  emit(m[3], Metric::used, SeriesKind::sampled_gauge, "", sink);
 }
 
-void snapshot(const Match& m, Sink& sink) {
-  tell(m[1], Metric::host_rss, SeriesKind::sampled_gauge, "", sink);
-  tell(m[2], Metric::used, SeriesKind::sampled_gauge, "", sink);
+void snapshot(const Match& m, EventSink& sink) {
+  emit(m[1], Metric::host_rss, SeriesKind::sampled_gauge, "", sink);
+  emit(m[2], Metric::used, SeriesKind::sampled_gauge, "", sink);
 }
 
-void peak(const Match& m, Sink& sink) {
-  tell(m[1], Metric::max_allocated, SeriesKind::reset_maximum, "peak of TensorRT's allocators", sink);
+void peak(const Match& m, EventSink& sink) {
+  emit(m[1], Metric::max_allocated, SeriesKind::reset_maximum, "peak of TensorRT's allocators", sink);
 }
 
-void host_peak(const Match& m, Sink& sink) {
-  tell(m[1], Metric::host_rss, SeriesKind::reset_maximum, "peak of the build", sink);
+void host_peak(const Match& m, EventSink& sink) {
+  emit(m[1], Metric::host_rss, SeriesKind::reset_maximum, "peak of the build", sink);
 }
 
 /// TensorRT-LLM's pool for the keys and values, allocated once.
-void cache(const Match& m, Sink& sink) {
+void cache(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(m[1], at);
   if (!value) return;
@@ -61,14 +61,14 @@ void cache(const Match& m, Sink& sink) {
 
 constexpr std::string_view requested = "Requested amount of GPU memory";
 
-void refused(const Match& m, Sink& sink) {
+void refused(const Match& m, EventSink& sink) {
   Oom oom = refusal("tensorrt");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// The code of the call, once or more; the line that counts the bytes follows where the builder asked.
-void code(const Match& m, Sink& sink) {
+void code(const Match& m, EventSink& sink) {
   Oom oom = refusal("tensorrt");
   if (m.has(1))
     read_request(m[1], oom);
@@ -78,7 +78,7 @@ void code(const Match& m, Sink& sink) {
 }
 
 /// The builder goes on while it has another tactic for the node.
-void skipped(const Match& m, Sink& sink) {
+void skipped(const Match& m, EventSink& sink) {
   static constexpr int rest_of_node = 40;
   if (!find_ahead(m.cursor, rest_of_node, "Could not find any implementation for node"))
     sink.remark("handled/fallback");

@@ -71,7 +71,7 @@ constexpr i64 max_context = 3 * GiB / 2;  ///< context, kernels and communicatio
 
 /// In a container the driver lists this process under a pid of the host: the one whose size is what PyTorch holds plus
 /// a context, where no sentence speaks of "this process".
-void recognise_self(Oom& oom, Sink& sink) {
+void recognise_self(Oom& oom, EventSink& sink) {
   if (oom.process || !oom.allocated) return;
   const i64 held = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
   const auto is_self = [&](const OtherProcess& process) {
@@ -83,13 +83,13 @@ void recognise_self(Oom& oom, Sink& sink) {
   const auto self = std::find_if(oom.others.begin(), oom.others.end(), is_self);
   if (self == oom.others.end() || std::any_of(std::next(self), oom.others.end(), is_self)) return;
   oom.process = self->used;
-  Where where;
+  Origin where;
   where.pid = self->pid;
   sink.at(where);
   oom.others.erase(self);
 }
 
-void read_new_form(std::string_view text, Oom& oom, Sink& sink) {
+void read_new_form(std::string_view text, Oom& oom, EventSink& sink) {
   oom.capacity = size_after(text, "totalcapacityof");
   const bool misspelt = !oom.capacity;
   if (misspelt) oom.capacity = size_after(text, "totalcapactyof");
@@ -136,7 +136,7 @@ void read_old_form(std::string_view text, Oom& oom) {
   oom.message_format = text.find("max_split_size_mb") != text.npos ? "torch-1.11" : "torch-1.4";
 }
 
-void request(const Match& m, Sink& sink) {
+void request(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = agent_of(m[1]);
   oom.framework = "pytorch";
@@ -147,7 +147,7 @@ void request(const Match& m, Sink& sink) {
   } else {
     read_new_form(text, oom, sink);
   }
-  Where where;
+  Origin where;
   std::size_t gpu = text.npos;
   for (const std::string_view name : {"GPU", "NPU", "XPU", "MLU"}) gpu = std::min(gpu, text.find(name));
   if (gpu < 4 && gpu + 3 < text.size()) {
@@ -162,7 +162,7 @@ void request(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void beyond_exabyte(const Match& m, Sink& sink) {
+void beyond_exabyte(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = agent_of(m[1]);
   oom.framework = "pytorch";
@@ -171,7 +171,7 @@ void beyond_exabyte(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void malloc_async(const Match& m, Sink& sink) {
+void malloc_async(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = Agent::cuda_malloc_async;
   oom.framework = "pytorch";
@@ -182,13 +182,13 @@ void malloc_async(const Match& m, Sink& sink) {
   oom.capacity = size_after(text, "Devicelimit:");
   oom.free = size_after(text, "Free(accordingtoCUDA):");
   oom.limit = size_after(text, "memoryfraction):");
-  Where where;
+  Origin where;
   if (m.has(1) && !m[1].empty()) where.device = static_cast<int>(integer(m[1]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
-void mps(const Match& m, Sink& sink) {
+void mps(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = Agent::mps_allocator;
   oom.framework = "pytorch";
@@ -203,7 +203,7 @@ void mps(const Match& m, Sink& sink) {
 }
 
 /// The allocator was composing its report when the driver's library failed: out of memory without numbers.
-void nvml_assert(const Match&, Sink& sink) {
+void nvml_assert(const Match&, EventSink& sink) {
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = "torch-nvml-assert";
@@ -225,14 +225,14 @@ std::optional<int> device_named(std::string_view before) {
   return device;
 }
 
-void at_named_device(const Match& m, Sink& sink) {
-  Where where;
+void at_named_device(const Match& m, EventSink& sink) {
+  Origin where;
   where.device = device_named(m.before());
   if (where.device) sink.at(where);
 }
 
 /// PyTorch and ggml print the same words; ggml names the device on the next line: "  current device: 0, in function …".
-void bare(const Match& m, Sink& sink) {
+void bare(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = Agent::driver;
   oom.framework = "pytorch";
@@ -240,7 +240,7 @@ void bare(const Match& m, Sink& sink) {
   static constexpr std::string_view label = "current device: ";
   if (const auto next = find_ahead(m.cursor, 1, label); next && next->text.find(", in function ") != next->text.npos) {
     oom.framework = oom.message_format = "llama.cpp";
-    Where where;
+    Origin where;
     where.device =
         static_cast<int>(integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));
     sink.at(where);
@@ -251,7 +251,7 @@ void bare(const Match& m, Sink& sink) {
 }
 
 /// Metal refuses a single buffer above its limit, however much is free.
-void mps_buffer(const Match& m, Sink& sink) {
+void mps_buffer(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = Agent::mps_allocator;
   oom.framework = "pytorch";
@@ -261,7 +261,7 @@ void mps_buffer(const Match& m, Sink& sink) {
 }
 
 /// What loops print of a failure that they caught: "Step 1000: CUDA OOM". No numbers.
-void in_short(const Match& m, Sink& sink) {
+void in_short(const Match& m, EventSink& sink) {
   if (m.has(1)) sink.step({integer(m[1]), {}, {}});
   Oom oom;
   oom.framework = "pytorch";
@@ -269,7 +269,7 @@ void in_short(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void thc(const Match& m, Sink& sink) {
+void thc(const Match& m, EventSink& sink) {
   at_named_device(m, sink);
   Oom oom;
   oom.agent = Agent::driver;
@@ -349,7 +349,7 @@ constexpr Pattern patterns[] = {
          .example =
              "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
          .emit = thc,
-         .near = follows_colon}),
+         .quick_reject = follows_colon}),
     checked(
         {.name = "torch_oom/cuda_error",
          .anchor = "out of memory",
@@ -357,7 +357,7 @@ constexpr Pattern patterns[] = {
              R"((?:^|[:\]|>)%] {0,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
          .example = "torch.AcceleratorError: CUDA error: out of memory",
          .emit = bare,
-         .near = follows_colon}),
+         .quick_reject = follows_colon}),
     checked(
         {.name = "torch_oom/short",
          .anchor = "CUDA OOM",

@@ -3,13 +3,13 @@
 // Host numbers are psutil's divided by 2^20, those of a card are nvidia-smi's: "Megabytes" is 2^20 in both. Each line
 // carries its own time.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void metric(const Match& m, Sink& sink) {
+void metric(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(m[2], at);
   if (!value) return;
@@ -22,7 +22,7 @@ void metric(const Match& m, Sink& sink) {
   r.quantum = r.metric == Metric::used ? static_cast<double>(MiB) : 4096;  // psutil counts pages
   r.unit = "Megabytes";
   if (m.has(3)) {
-    Where where;
+    Origin where;
     where.device = static_cast<int>(leading_integer(m[3]));
     sink.at(where);
   }

@@ -7,18 +7,19 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr Gauge gauges[] = {
-    checked(Gauge{.name = "torchtitan/step",
-                  .anchor = "GiB(",
-                  .form = "step: {step} loss:~memory: {max_reserved}GiB({percent}%)",
-                  .unit = static_cast<double>(GiB),
-                  .unit_name = "GiB",
-                  .maxima = SeriesKind::reset_maximum,
-                  .example = "[titan] 2025-01-05 11:22:33,444 - root - INFO - step: 30  loss:  6.1022  grad_norm:  "
-                             "1.4410  memory: 41.27GiB(52.16%)  tps: 7,102"}),
+constexpr LineFormat gauges[] = {
+    checked(LineFormat{.name = "torchtitan/step",
+                       .anchor = "GiB(",
+                       .form = "step: {step} loss:~memory: {max_reserved}GiB({percent}%)",
+                       .unit = static_cast<double>(GiB),
+                       .unit_name = "GiB",
+                       .maxima = SeriesKind::reset_maximum,
+                       .example =
+                           "[titan] 2025-01-05 11:22:33,444 - root - INFO - step: 30  loss:  6.1022  grad_norm:  "
+                           "1.4410  memory: 41.27GiB(52.16%)  tps: 7,102"}),
 };
 
-void capacity(const Match& m, Sink& sink) {
+void capacity(const Match& m, EventSink& sink) {
   sink.setting("gpu", m[1]);
   sink.setting("capacity", m[2]);
 }

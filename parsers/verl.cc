@@ -2,13 +2,13 @@
 // a series of its own: side by side they rise and fall by design.
 #include <algorithm>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-void tell(std::string_view text, Metric metric, std::string_view phase, Sink& sink) {
+void emit(std::string_view text, Metric metric, std::string_view phase, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(text, at);
   if (!value) return;
@@ -23,17 +23,17 @@ void tell(std::string_view text, Metric metric, std::string_view phase, Sink& si
   sink.reading(r);
 }
 
-void of_card(const Match& m, Sink& sink) { tell(m[2], Metric::used, m[1], sink); }
+void of_card(const Match& m, EventSink& sink) { emit(m[2], Metric::used, m[1], sink); }
 
-void of_process(const Match& m, Sink& sink) {
-  tell(m[2], Metric::allocated, m[1], sink);
-  tell(m[3], Metric::reserved, m[1], sink);
-  if (m.has(4)) tell(m[4], Metric::used, m[1], sink);
+void of_process(const Match& m, EventSink& sink) {
+  emit(m[2], Metric::allocated, m[1], sink);
+  emit(m[3], Metric::reserved, m[1], sink);
+  if (m.has(4)) emit(m[4], Metric::used, m[1], sink);
 }
 
 /// The step's line of metrics: "step:40 - actor/entropy:0.4 - perf/max_memory_allocated_gb:41.21 - …", keys in any
 /// order. "gb" is 2^30; newer numpy prints its own type's name around the number.
-void metrics(const Match& m, Sink& sink) {
+void metrics(const Match& m, EventSink& sink) {
   struct Key {
     std::string_view name;
     Metric metric;

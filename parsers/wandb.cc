@@ -4,7 +4,7 @@
 // card. "memory" is the share of the time in which the memory was busy. The process's RSS is divided by 2^20.
 #include <string>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
@@ -29,10 +29,10 @@ bool holds_amount(std::string_view line) {
          (line.find(".memory.rssMB\"") != line.npos || line.find(".memoryAllocated") != line.npos);
 }
 
-void sample(const Match& m, Sink& sink) {
+void sample(const Match& m, EventSink& sink) {
   constexpr int most_devices = 64;
   const auto seconds = value_of(m.text, "\"_runtime\"");
-  const auto tell = [&](double value, double unit, std::string_view name, Metric metric) {
+  const auto emit = [&](double value, double unit, std::string_view name, Metric metric) {
     Reading r;
     r.metric = metric;
     r.kind = SeriesKind::sampled_gauge;
@@ -42,9 +42,9 @@ void sample(const Match& m, Sink& sink) {
     sink.reading(r, {}, seconds);
   };
   constexpr double mebibyte = static_cast<double>(MiB);
-  if (const auto rss = value_of(m.text, "\"system.proc.memory.rssMB\"")) tell(*rss, mebibyte, "MB", Metric::host_rss);
+  if (const auto rss = value_of(m.text, "\"system.proc.memory.rssMB\"")) emit(*rss, mebibyte, "MB", Metric::host_rss);
   if (const auto left = value_of(m.text, "\"system.proc.memory.availableMB\""))
-    tell(*left, mebibyte, "MB", Metric::host_available);
+    emit(*left, mebibyte, "MB", Metric::host_available);
   constexpr std::string_view gpu = "\"system.gpu.", bytes = ".memoryAllocatedBytes\"", share = ".memoryAllocated\"";
   int seen = 0;
   for (std::size_t at = m.text.find(gpu); at != m.text.npos && seen < most_devices; at = m.text.find(gpu, at)) {
@@ -58,10 +58,10 @@ void sample(const Match& m, Sink& sink) {
     at += amount ? bytes.size() : share.size();
     const auto value = value_at(m.text, at);
     if (!value) continue;
-    Where where;
+    Origin where;
     where.device = static_cast<int>(device->value);
     sink.at(where);
-    tell(*value, 1, amount ? "bytes" : "%", amount ? Metric::used : Metric::utilization);
+    emit(*value, 1, amount ? "bytes" : "%", amount ? Metric::used : Metric::utilization);
     ++seen;
   }
 }
@@ -73,7 +73,7 @@ constexpr Pattern patterns[] = {
                  R"({"system.gpu.0.memoryAllocated": 41.2, "system.gpu.0.memoryAllocatedBytes": 10251468800, )"
                  R"("system.proc.memory.rssMB": 3120.4, "_wandb": true, "_timestamp": 1690000031, "_runtime": 31})",
              .emit = sample,
-             .takes = holds_amount}),
+             .accepts = holds_amount}),
 };
 
 }  // namespace

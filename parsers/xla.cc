@@ -4,9 +4,9 @@
 // stands some lines above and is the only one that names the device. On a TPU the compiler itself refuses: used,
 // capacity and what is missing; "G" there is 2^30.
 #include "parse/context.h"
-#include "parse/gauge.h"
+#include "parse/freeform.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/printed.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers {
@@ -33,7 +33,7 @@ std::optional<int> device_above(const Cursor& cursor) {
 }
 
 /// The plan of the program that failed, its buffers and their places, printed below the message: one report.
-void claim_plan(const Cursor& cursor, Sink& sink) {
+void claim_plan(const Cursor& cursor, EventSink& sink) {
   const auto head = find_ahead(cursor, 6, "BufferAssignment");
   if (!head) return;
   i64 last = head->number;
@@ -51,10 +51,10 @@ void claim_plan(const Cursor& cursor, Sink& sink) {
   sink.claim_through(last);
 }
 
-void gpu(const Match& m, Sink& sink) {
+void gpu(const Match& m, EventSink& sink) {
   Oom oom = base("xla-gpu");
   read_request(m[1], oom);
-  Where where;
+  Origin where;
   where.device = device_above(m.cursor);
   if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
   claim_plan(m.cursor, sink);
@@ -62,7 +62,7 @@ void gpu(const Match& m, Sink& sink) {
   sink.oom(std::move(oom));
 }
 
-void hbm(const Match& m, Sink& sink) {
+void hbm(const Match& m, EventSink& sink) {
   Oom oom = base("xla-tpu");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
@@ -70,14 +70,14 @@ void hbm(const Match& m, Sink& sink) {
 }
 
 /// On-chip memory of one core, which the compiler plans: no batch is too large for it, but a kernel's block.
-void vmem(const Match& m, Sink& sink) {
+void vmem(const Match& m, EventSink& sink) {
   Oom oom = base("xla-vmem");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
   sink.oom(std::move(oom));
 }
 
-void tpu_runtime(const Match& m, Sink& sink) {
+void tpu_runtime(const Match& m, EventSink& sink) {
   Oom oom = base("xla-tpu");
   read_request(m[1], oom);
   oom.free = read_size(m[2]);
@@ -85,16 +85,16 @@ void tpu_runtime(const Match& m, Sink& sink) {
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void tell_constant(const Match& m, Sink& sink) {
+void emit_constant(const Match& m, EventSink& sink) {
   Oom oom = base("xla-gpu");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// device.memory_stats(): a dict in bytes. The peak counts since the process began.
-void memory_stats(const Match& m, Sink& sink) {
+void memory_stats(const Match& m, EventSink& sink) {
   const std::optional<double> step = read_printed(m.text).step;
-  const auto tell = [&](std::string_view key, Metric metric, SeriesKind kind) {
+  const auto emit = [&](std::string_view key, Metric metric, SeriesKind kind) {
     std::size_t at = m.text.find(key);
     if (at == m.text.npos) return;
     at += key.size();
@@ -109,8 +109,8 @@ void memory_stats(const Match& m, Sink& sink) {
     r.label = "memory_stats";
     sink.reading(r, step);
   };
-  tell("'bytes_in_use': ", Metric::allocated, SeriesKind::gauge);
-  tell("'peak_bytes_in_use': ", Metric::max_allocated, SeriesKind::running_maximum);
+  emit("'bytes_in_use': ", Metric::allocated, SeriesKind::gauge);
+  emit("'peak_bytes_in_use': ", Metric::max_allocated, SeriesKind::running_maximum);
 }
 
 constexpr Pattern patterns[] = {
@@ -120,7 +120,7 @@ constexpr Pattern patterns[] = {
              .example = "{'num_allocs': 120, 'bytes_in_use': 131072000, 'peak_bytes_in_use': 231072000, "
                         "'bytes_limit': 16000000000}",
              .emit = memory_stats,
-             .aside = true,
+             .non_exclusive = true,
              .source = "jaxlib: jaxlib/py_device.cc (memory_stats)"}),
     checked(
         {.name = "xla/gpu",
@@ -140,7 +140,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example =
                  "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to allocate 1073741824 bytes for new constant",
-             .emit = tell_constant}),
+             .emit = emit_constant}),
     checked(
         {.name = "xla/hbm",
          .anchor = "memory space hbm",

@@ -24,8 +24,8 @@ std::optional<int> device_above(const Cursor& cursor) {
   return device;
 }
 
-void used(const Match& m, Sink& sink) {
-  tell_amount(sink, {.device = device_above(m.cursor)}, {.number = static_cast<double>(leading_integer(m[1]))});
+void used(const Match& m, EventSink& sink) {
+  emit_amount(sink, {.device = device_above(m.cursor)}, {.number = static_cast<double>(leading_integer(m[1]))});
 }
 
 constexpr Pattern patterns[] = {

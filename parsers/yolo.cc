@@ -5,7 +5,7 @@
 // redrawn while an epoch goes on; each printed state counts, at its batch where the bar tells it.
 #include <algorithm>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 
@@ -71,7 +71,7 @@ std::optional<Place> place_at(std::string_view line, std::size_t at) {
 
 /// "      0/299      6.3G    0.1131 ...", with a tag or a time in front or without: the epoch from 0 (ultralytics: from
 /// 1), then the memory.
-bool row(std::string_view line, const Layout& layout, Sink& sink) {
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto is_digit = [&](std::size_t i) { return line[i] >= '0' && line[i] <= '9'; };
   std::optional<Place> place;
   for (std::size_t i = 0; i < std::min(line.size(), longest_head) && !place; ++i)

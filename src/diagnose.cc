@@ -12,7 +12,7 @@
 #include "judge/rule_pack.h"
 #include "oomdoctor/version.h"
 #include "parse/jobs.h"
-#include "parse/joined_case.h"
+#include "parse/result_merger.h"
 #include "parse/scanner.h"
 #include "parse/user_formats.h"
 #include "report/assemble.h"
@@ -48,19 +48,19 @@ class LogReader {
   }
 
   /// `threads`: for this one log.
-  Case read(const LogSource& log, std::size_t threads) const {
+  ScanResult read(const LogSource& log, std::size_t threads) const {
     // A descriptor is open while its log is read, and no longer: there may be more logs than descriptors.
     Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
-    Case story = scanner_->scan(source, {.jobs = threads});
+    ScanResult scan = scanner_->scan(source, {.jobs = threads});
     if (formats_)
       for (const Parser* parser : formats_->parsers())
-        if (parser->declared) story.notes.push_back({Severity::note, declared_text(*parser), {}});
-    limit_series(story.series);
-    if (story.notes.size() > CaseLimits::notes) {
-      story.more_notes += static_cast<i64>(story.notes.size() - CaseLimits::notes);
-      story.notes.resize(CaseLimits::notes);
+        if (parser->declared) scan.notes.push_back({Severity::note, declared_text(*parser), {}});
+    limit_series(scan.series);
+    if (scan.notes.size() > CaseLimits::notes) {
+      scan.more_notes += static_cast<i64>(scan.notes.size() - CaseLimits::notes);
+      scan.notes.resize(CaseLimits::notes);
     }
-    return story;
+    return scan;
   }
 
  private:
@@ -95,12 +95,12 @@ class Rules {
   std::optional<RulePack> extended_;
 };
 
-Report report_of(Case story, const Rules& rules, const Options& options, std::size_t threads) {
-  const Analysis analysis = analyse(story, {options.capacity_bytes, threads});
+Report report_of(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
+  const Analysis analysis = analyse(scan, {options.capacity_bytes, threads});
   // What a later run of the job got past needs no cure.
   const bool anything = (analysis.primary && !analysis.runs.overcome) || analysis.facts.is_true("run.at_risk");
   const Diagnosis diagnosis = anything ? judge(rules.pack(), analysis.facts) : Diagnosis{};
-  Report report = assemble(story, analysis, diagnosis, {options.why_not, options.trace});
+  Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;
   return report;
 }
@@ -108,7 +108,7 @@ Report report_of(Case story, const Rules& rules, const Options& options, std::si
 /// The logs of a diagnosis.
 struct Logs {
   std::size_t size = 0;
-  std::function<Case(std::size_t log)> read;
+  std::function<ScanResult(std::size_t log)> read;
   bool again = true;  ///< each can be read once more
 };
 
@@ -133,7 +133,7 @@ Report report_of_jobs(const std::vector<std::vector<std::size_t>>& jobs, const L
 Report report_of_all(const Logs& logs, const Rules& rules, const Options& options) {
   JoinedCase together;
   std::vector<LogIdentity> identities;
-  std::vector<std::optional<Case>> made(logs.size);
+  std::vector<std::optional<ScanResult>> made(logs.size);
   for_each_in_order(
       logs.size, threads_of(options), [&](std::size_t i) { made[i] = logs.read(i); },
       [&](std::size_t i) {
@@ -171,7 +171,7 @@ void read_parts(const std::vector<LogSource>& sources, const Options& options, c
       [&](std::size_t i) {
         const LogSource& log = sources[i];
         const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
-        Case file = logs.read(log, threads);
+        ScanResult file = logs.read(log, threads);
         if (!options.secrets_in_parts) remove_secrets(file);
         lines[i] = partial_line({without_secrets(log.path), digest}, file);
       },
@@ -186,7 +186,7 @@ Report merge(const std::vector<std::string>& part_files, const Options& options)
   const PartFiles parts(part_files);
   std::atomic<std::size_t> lost = 0;
   const auto read = [&](std::size_t i) {
-    Case file = parts.read(i);
+    ScanResult file = parts.read(i);
     if (file.inputs.front().unreadable == PartFiles::lost) ++lost;
     return file;
   };

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/readers.h"
+#include "parse/format_registry.h"
 
 namespace oomdoctor::testing {
 
-inline std::string words_of(const Found& found, const Findings& all) {
+inline std::string words_of(const LineMatch& found, const BlockMatches& all) {
   std::string out = std::string(found.reader) + " " + std::to_string(found.first_line) + "-" +
                     std::to_string(found.last_line) + " " + std::to_string(found.line.prefix.length) + " " +
                     std::to_string(found.line.prefix.rank.value_or(-1)) + " " +
@@ -20,7 +20,7 @@ inline std::string words_of(const Found& found, const Findings& all) {
   if (found.parts != nullptr)
     for (const auto& group : captures_of(found).group) out += "|" + std::string(group);
   if (found.printed != nullptr) {
-    const Printed& printed = all.printed_of(found);
+    const FreeformLine& printed = all.printed_of(found);
     out +=
         " step " + std::to_string(printed.step.value_or(-1)) + " epoch " + std::to_string(printed.epoch.value_or(-1));
     for (const PrintedValue& v : printed.values)
@@ -30,12 +30,12 @@ inline std::string words_of(const Found& found, const Findings& all) {
   return out;
 }
 
-inline std::vector<std::string> mapped(const ReaderTable& readers, std::string_view text, LineMemo& memo) {
+inline std::vector<std::string> mapped(const FormatRegistry& readers, std::string_view text, TemplateCache& memo) {
   const Window window(text);
-  Findings found;
+  BlockMatches found;
   readers.map(window, 0, text.size(), nullptr, memo, found);
   std::vector<std::string> out;
-  for (const Found& f : found.all)
+  for (const LineMatch& f : found.all)
     out.push_back(f.header != nullptr ? std::string((*f.header)->table->name) : words_of(f, found));
   return out;
 }

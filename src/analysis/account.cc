@@ -97,10 +97,10 @@ bool same_size(const Bytes& a, const Bytes& b) {
 }
 
 /// The rank of this job that is the named process: it reports that very size as its own, on a device of this number.
-const Incident* sibling_behind(const Case& story, const Incident& incident, const OtherProcess& process) {
-  const Where& here = incident.where;
-  for (const Incident& other : story.incidents) {
-    const Where& there = other.where;
+const Incident* sibling_behind(const ScanResult& scan, const Incident& incident, const OtherProcess& process) {
+  const Origin& here = incident.origin;
+  for (const Incident& other : scan.incidents) {
+    const Origin& there = other.origin;
     if (&other == &incident || !other.oom.process || !here.rank || !there.rank || here.rank == there.rank) continue;
     if (here.device != there.device || here.host != there.host || incident.run.number != other.run.number) continue;
     if (there.pid ? *there.pid == process.pid : same_size(*other.oom.process, process.used)) return &other;
@@ -109,14 +109,14 @@ const Incident* sibling_behind(const Case& story, const Incident& incident, cons
 }
 
 /// The line in which the job's launcher ends this process: it is one of the job's own.
-const Event* terminated_by_launcher(const Case& story, i64 pid) {
+const Event* terminated_by_launcher(const ScanResult& scan, i64 pid) {
   const auto ends_it = [&](const Event& event) {
     const auto* remark = std::get_if<Remark>(&event.what);
     return remark != nullptr && remark->id == "collateral/terminated" && pid != 0 &&
            remark->number == static_cast<double>(pid);
   };
-  const auto found = std::find_if(story.remarks.begin(), story.remarks.end(), ends_it);
-  return found == story.remarks.end() ? nullptr : &*found;
+  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), ends_it);
+  return found == scan.remarks.end() ? nullptr : &*found;
 }
 
 /// What a process takes of the device before it allocates anything, by the name of its runtime.
@@ -315,18 +315,18 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (missing.count > 0) facts.set("account.need", std::optional(missing + margin), here);
 }
 
-void sibling_facts(const Case& story, const Incident& incident, Facts& facts) {
+void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {
   for (const OtherProcess& process : incident.oom.others) {
-    const Event* told = terminated_by_launcher(story, process.pid);
+    const Event* told = terminated_by_launcher(scan, process.pid);
     if (told == nullptr) continue;
     facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, {told->evidence});
     facts.set("account.sibling", process.used, {incident.evidence, told->evidence});
   }
   for (const OtherProcess& process : incident.oom.others) {
-    const Incident* sibling = process.pid != 0 ? sibling_behind(story, incident, process) : nullptr;
+    const Incident* sibling = process.pid != 0 ? sibling_behind(scan, incident, process) : nullptr;
     if (sibling == nullptr) continue;
     const std::vector<Evidence> both{incident.evidence, sibling->evidence};
-    facts.set("account.sibling_rank", Value{Number{static_cast<double>(*sibling->where.rank), 0}}, both);
+    facts.set("account.sibling_rank", Value{Number{static_cast<double>(*sibling->origin.rank), 0}}, both);
     facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, both);
     facts.set("account.sibling", process.used, both);
     return;

@@ -13,31 +13,31 @@ namespace {
 constexpr double restart_share = 0.7;
 
 /// The first failure that ended the work; else the last one that the program survived.
-std::optional<std::size_t> primary_of(const Case& story) {
+std::optional<std::size_t> primary_of(const ScanResult& scan) {
   int run = 0;  // the last one that failed
-  if (story.inputs.size() == 1)
-    for (const Incident& incident : story.incidents)
+  if (scan.inputs.size() == 1)
+    for (const Incident& incident : scan.incidents)
       if (!incident.handled) run = std::max(run, incident.run.number);
   // What others follow from came first, also where it was read later.
-  for (const Incident& incident : story.incidents)
+  for (const Incident& incident : scan.incidents)
     if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
-  for (std::size_t i = 0; i < story.incidents.size(); ++i)
-    if (!story.incidents[i].handled && story.incidents[i].run.number >= run) return i;
-  if (story.incidents.empty()) return std::nullopt;
-  return story.incidents.size() - 1;
+  for (std::size_t i = 0; i < scan.incidents.size(); ++i)
+    if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
+  if (scan.incidents.empty()) return std::nullopt;
+  return scan.incidents.size() - 1;
 }
 
 /// Static memory: the last value of a gauge of live tensors, where it does not grow itself. And the interval between
 /// restarts that keeps a growing run clear of the wall.
-void series_advice(const Case& story, Analysis& analysis) {
+void series_advice(const ScanResult& scan, Analysis& analysis) {
   if (!analysis.main_series) return;
-  const Series& s = story.series[*analysis.main_series];
+  const Series& s = scan.series[*analysis.main_series];
   const Trend& t = analysis.trends[*analysis.main_series];
   const std::vector<Evidence> last{s.last_evidence};
   if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
     analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
   // The step at which it was full: that of the failure, else the earliest that the forecast allows.
-  const std::optional<i64> died = analysis.primary ? story.incidents[*analysis.primary].when.step : std::nullopt;
+  const std::optional<i64> died = analysis.primary ? scan.incidents[*analysis.primary].when.step : std::nullopt;
   if (t.leak && s.has_steps && (died || t.forecast)) {
     const double full = died ? static_cast<double>(*died) : t.forecast->step_low;
     const double every = std::floor(restart_share * (full - t.working.first_step));
@@ -46,7 +46,7 @@ void series_advice(const Case& story, Analysis& analysis) {
 }
 
 /// What a training step of so many parameters keeps, beside what was live: some of it may not have been made yet.
-void tell_states(Analysis& analysis) {
+void emit_states(Analysis& analysis) {
   const Fact* states = analysis.facts.find("model.states_least");
   const auto live = analysis.facts.number("oom.allocated");
   if (states == nullptr || !live) return;
@@ -62,10 +62,10 @@ void tell_states(Analysis& analysis) {
 
 /// Requests that PyTorch's allocator counted as refused and of which the log tells nothing else. PyTorch catches some
 /// of them itself, a program others.
-void tell_refusals(const Case& story, std::vector<Note>& notes) {
+void emit_refusals(const ScanResult& scan, std::vector<Note>& notes) {
   const Event* last = nullptr;
   double refused = 0;
-  for (const Event& event : story.remarks) {
+  for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
     if (remark == nullptr || remark->id != "allocator/failures" || remark->number.value_or(0) <= 0) continue;
     last = &event;
@@ -81,8 +81,8 @@ void tell_refusals(const Case& story, std::vector<Note>& notes) {
 }
 
 /// A library failed while most of the device was free.
-void tell_room(const Case& story, std::vector<Note>& notes) {
-  for (const Event& event : story.remarks) {
+void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
+  for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
     if (remark == nullptr || remark->id != "device/room" || !remark->number) continue;
     notes.push_back({Severity::note,
@@ -94,7 +94,7 @@ void tell_room(const Case& story, std::vector<Note>& notes) {
 }
 
 /// What reads like a want of memory, and is none.
-void tell_lookalikes(const Case& story, std::vector<Note>& notes) {
+void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
   };
@@ -106,14 +106,14 @@ void tell_lookalikes(const Case& story, std::vector<Note>& notes) {
         "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},
        {"context_exceeded", "a request was longer than the model's context of {} tokens; memory was not the reason"}}};
   for (const Lookalike& lookalike : lookalikes)
-    if (const auto found = story.settings.find(lookalike.setting); found != story.settings.end())
+    if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())
       notes.push_back(
           {Severity::note, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
 }
 
 /// A state that was copied while memory ran out, and saved all the same.
-void tell_damaged_state(const Case& story, std::vector<Note>& notes) {
-  for (const Incident& incident : story.incidents) {
+void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
+  for (const Incident& incident : scan.incidents) {
     if (incident.evidence.excerpt.find("point to invalid memory") == std::string::npos) continue;
     notes.push_back({Severity::warning,
                      "the checkpoint that was saved may be damaged: the message says that one of its entries may point "
@@ -124,17 +124,17 @@ void tell_damaged_state(const Case& story, std::vector<Note>& notes) {
 }
 
 /// Where the work was when the log ends, and nothing tells why it does.
-void tell_last_step(const Case& story, const Runs& runs, std::vector<Note>& notes) {
-  const bool ended = runs.last().ending || story.remark_counts.contains("run/completed");
-  if (ended || !story.last_step || !story.last_progress || story.inputs.size() != 1) return;
+void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
+  const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
+  if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
   notes.push_back({Severity::note,
-                   fmt::format("the log ends after step {}; it does not show how the run ended", *story.last_step),
-                   *story.last_progress});
+                   fmt::format("the log ends after step {}; it does not show how the run ended", *scan.last_step),
+                   *scan.last_progress});
 }
 
 /// A line that speaks of memory that ran out, where nothing shows that a program says it of itself.
-void tell_unclear(const Case& story, std::vector<Note>& notes) {
-  for (const Event& event : story.remarks) {
+void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
+  for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
     if (remark == nullptr) continue;
     const bool unclear = remark->id == "failure/unclear", quoted = remark->id == "text/quoted";
@@ -149,9 +149,9 @@ void tell_unclear(const Case& story, std::vector<Note>& notes) {
 }
 
 /// The batch of an earlier run that did not run out, where the one that did has another.
-void earlier_batch_fact(const Case& story, const Runs& runs, Facts& facts) {
-  const auto batch = story.settings.find("batch_size");
-  if (batch == story.settings.end() || batch->second.before.empty() || runs.all.size() < 2) return;
+void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) {
+  const auto batch = scan.settings.find("batch_size");
+  if (batch == scan.settings.end() || batch->second.before.empty() || runs.all.size() < 2) return;
   const RunSummary& failed = runs.all[runs.judged];
   for (const RunSummary& run : runs.all)
     if (&run != &failed && !run.failure && batch->second.before_line >= run.first_line &&
@@ -162,38 +162,38 @@ void earlier_batch_fact(const Case& story, const Runs& runs, Facts& facts) {
 
 }  // namespace
 
-Analysis analyse(Case& story, const AnalysisOptions& options) {
+Analysis analyse(ScanResult& scan, const AnalysisOptions& options) {
   Analysis out;
-  out.runs = runs_of(story);
-  out.primary = primary_of(story);
-  for (const Incident& incident : story.incidents) {
+  out.runs = runs_of(scan);
+  out.primary = primary_of(scan);
+  for (const Incident& incident : scan.incidents) {
     out.accounts.push_back(account_of(incident));
-    out.phases.push_back(phase_of(story, incident));
+    out.phases.push_back(phase_of(scan, incident));
   }
-  const Incident* primary = out.primary ? &story.incidents[*out.primary] : nullptr;
-  if (primary != nullptr && primary->oom.message_format == "torch-counted") tell_refusals(story, out.notes);
+  const Incident* primary = out.primary ? &scan.incidents[*out.primary] : nullptr;
+  if (primary != nullptr && primary->oom.message_format == "torch-counted") emit_refusals(scan, out.notes);
   if (primary != nullptr) {
-    message_facts(*primary, known_capacity(story, *primary, options), out.facts);
-    sibling_facts(story, *primary, out.facts);
-    phase_facts(story, *primary, out.phases[*out.primary], out.facts);
-    host_facts(story, *primary, out.facts);
+    message_facts(*primary, known_capacity(scan, *primary, options), out.facts);
+    sibling_facts(scan, *primary, out.facts);
+    phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
+    host_facts(scan, *primary, out.facts);
   } else {
     no_phase_facts(out.facts);
-    tell_abrupt_end(story, out.notes);
-    tell_refusals(story, out.notes);
-    tell_unclear(story, out.notes);
-    tell_room(story, out.notes);
-    tell_lookalikes(story, out.notes);
-    tell_last_step(story, out.runs, out.notes);
+    emit_abrupt_end(scan, out.notes);
+    emit_refusals(scan, out.notes);
+    emit_unclear(scan, out.notes);
+    emit_room(scan, out.notes);
+    emit_lookalikes(scan, out.notes);
+    emit_last_step(scan, out.runs, out.notes);
   }
-  tell_damaged_state(story, out.notes);
-  setting_facts(story, primary, out.facts);
-  earlier_batch_fact(story, out.runs, out.facts);
+  emit_damaged_state(scan, out.notes);
+  setting_facts(scan, primary, out.facts);
+  earlier_batch_fact(scan, out.runs, out.facts);
   model_facts(out.facts);
-  tell_states(out);
-  trend_facts(story, options, out);
-  compare_ranks(story, out);
-  series_advice(story, out);
+  emit_states(out);
+  trend_facts(scan, options, out);
+  compare_ranks(scan, out);
+  series_advice(scan, out);
   advice_facts(out.facts);
   return out;
 }

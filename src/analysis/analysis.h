@@ -10,7 +10,7 @@
 #include "analysis/facts.h"
 #include "analysis/growth.h"
 #include "analysis/runs.h"
-#include "model/case.h"
+#include "model/scan_result.h"
 
 namespace oomdoctor {
 
@@ -58,8 +58,8 @@ struct Analysis {
   Facts facts;
 };
 
-/// `story` is changed in one way only: series whose unit was ambiguous are rescaled to the reading that fits the card.
-Analysis analyse(Case& story, const AnalysisOptions& options);
+/// `scan` is changed in one way only: series whose unit was ambiguous are rescaled to the reading that fits the card.
+Analysis analyse(ScanResult& scan, const AnalysisOptions& options);
 
 // The parts, each in its own file; `facts` grows from one to the next in this order.
 std::optional<Account> account_of(const Incident& incident);
@@ -67,26 +67,26 @@ std::optional<Account> account_of(const Incident& incident);
 void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
 /// Another rank of this job among the processes that the message names.
-void sibling_facts(const Case& story, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
-Phase phase_of(const Case& story, const Incident& incident);                    // phases.cc
-void phase_facts(const Case& story, const Incident& incident, const Phase& phase,
+void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
+Phase phase_of(const ScanResult& scan, const Incident& incident);                    // phases.cc
+void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: nothing has failed, in no phase
-void setting_facts(const Case& story, const Incident* incident,
+void setting_facts(const ScanResult& scan, const Incident* incident,
                    Facts& facts);  // settings.cc: settings.*, platform.*
-void framework_facts(const Case& story, const Incident* incident,
+void framework_facts(const ScanResult& scan, const Incident* incident,
                      Facts& facts);  // frameworks.cc: framework.*, run.trains
-void host_facts(const Case& story, const Incident& primary,
+void host_facts(const ScanResult& scan, const Incident& primary,
                 Facts& facts);  // host.cc: host.*, masked.*, pool.*
 /// A notebook whose log stops at a progress line: host memory is suspected, with low confidence.
-void tell_abrupt_end(const Case& story, std::vector<Note>& notes);                  // host.cc
-void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
-void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity,
+void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);                  // host.cc
+void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
+void comparison_facts(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity,
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
-void compare_ranks(const Case& story, Analysis& analysis);  // comparisons.cc: RankRow, stragglers
-void model_facts(Facts& facts);                             // model_account.cc: model.*
-void increment_fact(Facts& facts);                          // increments.cc: trend.increment
-void advice_facts(Facts& facts);                            // advice.cc: advice.*
+void compare_ranks(const ScanResult& scan, Analysis& analysis);  // comparisons.cc: RankRow, stragglers
+void model_facts(Facts& facts);                                  // model_account.cc: model.*
+void increment_fact(Facts& facts);                               // increments.cc: trend.increment
+void advice_facts(Facts& facts);                                 // advice.cc: advice.*
 
 /// Does the series tell of the process that failed, before it failed? Every series does where nothing failed.
 bool belongs(const Series& series, const Incident* incident);
@@ -95,7 +95,7 @@ bool belongs(const Series& series, const Incident* incident);
 std::optional<i64> read_capacity(std::string_view text);
 
 /// Bytes of the GPU that the log speaks of: the user's word, the message's, a printed one, or that of the GPU's model.
-std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident,
+std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<Incident>& incident,
                                   const AnalysisOptions& options);
 
 }  // namespace oomdoctor

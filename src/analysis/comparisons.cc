@@ -22,16 +22,16 @@ constexpr std::size_t ranks_named = 4;      ///< of the stragglers
 constexpr double gap_over_allocated = 3;    ///< reserved must have grown this many times as much as allocated moved
 
 /// Reserved climbs while allocated stays: the cache grows, the tensors do not.
-void set_gap_facts(const Case& story, const std::vector<Trend>& trends, const Incident* incident,
+void set_gap_facts(const ScanResult& scan, const std::vector<Trend>& trends, const Incident* incident,
                    std::optional<i64> capacity, Facts& facts) {
-  for (std::size_t a = 0; a < story.series.size(); ++a) {
-    const Series& alloc = story.series[a];
+  for (std::size_t a = 0; a < scan.series.size(); ++a) {
+    const Series& alloc = scan.series[a];
     if (alloc.metric != Metric::allocated || alloc.n < few_points || !alloc.followed() || !belongs(alloc, incident))
       continue;
-    for (std::size_t r = 0; r < story.series.size(); ++r) {
-      const Series& res = story.series[r];
-      if (res.metric != Metric::reserved || !res.followed() || res.n != alloc.n || res.where.rank != alloc.where.rank ||
-          res.phase != alloc.phase)
+    for (std::size_t r = 0; r < scan.series.size(); ++r) {
+      const Series& res = scan.series[r];
+      if (res.metric != Metric::reserved || !res.followed() || res.n != alloc.n ||
+          res.origin.rank != alloc.origin.rank || res.phase != alloc.phase)
         continue;
       const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
       const double moved = std::abs(alloc.last_value - alloc.first_value);
@@ -49,17 +49,17 @@ bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metr
 
 /// The device fills without a bound while what the allocator of this process holds does not: a library, or another
 /// process. A rise alone says nothing, a device fills when a job starts.
-void set_outside_fact(const Case& story, const Incident* incident, Analysis& analysis) {
-  for (std::size_t d = 0; d < story.series.size(); ++d) {
-    const Series& device = story.series[d];
+void set_outside_fact(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
+  for (std::size_t d = 0; d < scan.series.size(); ++d) {
+    const Series& device = scan.series[d];
     if (device.metric != Metric::used || device.n < few_points || !device.followed() || !belongs(device, incident))
       continue;
-    for (std::size_t p = 0; p < story.series.size(); ++p) {
-      const Series& process = story.series[p];
+    for (std::size_t p = 0; p < scan.series.size(); ++p) {
+      const Series& process = scan.series[p];
       if (!is_torch_counter(process.metric) || process.n < few_points || !process.followed() ||
           !belongs(process, incident))
         continue;
-      if (process.where.device && device.where.device && process.where.device != device.where.device) continue;
+      if (process.origin.device && device.origin.device && process.origin.device != device.origin.device) continue;
       if (analysis.trends[p].leak) return;  // it grows in here
       analysis.facts.set("trend.external_grows", Value{analysis.trends[d].leak},
                          {device.first_evidence, device.last_evidence, process.last_evidence});
@@ -73,38 +73,38 @@ bool is_comparable(const Series& a, const Series& b) {
 }
 
 /// The main series of every rank: how many grow, and how far the fullest stands above the usual one.
-void set_rank_facts(const Case& story, Analysis& analysis) {
+void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
   if (!analysis.main_series) return;
-  const Series& main = story.series[*analysis.main_series];
+  const Series& main = scan.series[*analysis.main_series];
   std::vector<double> peaks;
   std::vector<std::size_t> growing;
   std::optional<std::size_t> fullest;
-  for (std::size_t i = 0; i < story.series.size(); ++i) {
-    const Series& s = story.series[i];
-    if (!is_comparable(s, main) || !s.where.rank || s.n < few_points) continue;
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
+    if (!is_comparable(s, main) || !s.origin.rank || s.n < few_points) continue;
     peaks.push_back(s.max_value);
     if (analysis.trends[i].leak) growing.push_back(i);
-    if (!fullest || s.max_value > story.series[*fullest].max_value) fullest = i;
+    if (!fullest || s.max_value > scan.series[*fullest].max_value) fullest = i;
   }
   if (peaks.size() < 2) return;
-  const Series& worst = story.series[*fullest];
+  const Series& worst = scan.series[*fullest];
   const double usual = median_of(peaks);
   const std::vector<Evidence> there{worst.last_evidence};
   const auto count = [](std::size_t n) { return Value{Number{static_cast<double>(n), 0}}; };
   analysis.facts.set("ranks.compared", count(peaks.size()), there);
   analysis.facts.set("ranks.growing", count(growing.size()), there);
-  analysis.facts.set("ranks.fullest", Value{Number{static_cast<double>(*worst.where.rank), 0}}, there);
+  analysis.facts.set("ranks.fullest", Value{Number{static_cast<double>(*worst.origin.rank), 0}}, there);
   if (usual > 0) analysis.facts.set("ranks.skew", Value{Number{worst.max_value / usual - 1, 0}}, there);
   if (growing.size() != 1) return;
-  const Series& alone = story.series[growing.front()];
+  const Series& alone = scan.series[growing.front()];
   analysis.notes.push_back({Severity::note,
                             fmt::format("only rank {} of {} grows: look for what it does and the others do not",
-                                        *alone.where.rank, peaks.size()),
+                                        *alone.origin.rank, peaks.size()),
                             alone.last_evidence});
 }
 
 /// A few ranks whose log ends many steps before the others' do: they died or hang, and the others wait for them.
-void tell_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes) {
+void emit_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes) {
   std::vector<double> ends;
   for (const RankRow& row : ranks)
     if (row.last_step) ends.push_back(static_cast<double>(*row.last_step));
@@ -129,13 +129,13 @@ void tell_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes
 
 /// The device's own clocked series at the moment of the failure: what it held beyond this process, where the message
 /// does not say.
-void set_join_facts(const Case& story, const Incident* incident, Analysis& analysis) {
+void set_join_facts(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
   constexpr double nearest = 90;  // seconds; monitors are usually asked every 1 to 60
   if (incident == nullptr || incident->when.time.value_or(0) < first_dated_time) return;
   const auto own = incident->oom.process    ? incident->oom.process
                    : incident->oom.reserved ? incident->oom.reserved
                                             : incident->oom.allocated;
-  for (const Series& device : story.series) {
+  for (const Series& device : scan.series) {
     if (device.metric != Metric::used || !belongs(device, incident)) continue;
     const Bucket* then = nullptr;
     for (const Bucket& bucket : device.buckets())
@@ -160,26 +160,27 @@ void set_join_facts(const Case& story, const Incident* incident, Analysis& analy
 
 }  // namespace
 
-void compare_ranks(const Case& story, Analysis& analysis) {
+void compare_ranks(const ScanResult& scan, Analysis& analysis) {
   std::map<int, RankRow> rows;
-  for (const auto& [rank, known] : story.ranks) rows[rank] = {rank, std::nullopt, known.last_step, known.failed};
-  for (std::size_t i = 0; i < story.series.size(); ++i) {
-    const Series& s = story.series[i];
-    if (!s.where.rank) continue;
-    RankRow& row = rows.try_emplace(*s.where.rank, RankRow{*s.where.rank, {}, {}, false}).first->second;
-    if (!analysis.main_series || !is_comparable(s, story.series[*analysis.main_series])) continue;
-    if (!row.series || s.max_value > story.series[*row.series].max_value) row.series = i;
+  for (const auto& [rank, known] : scan.ranks) rows[rank] = {rank, std::nullopt, known.last_step, known.failed};
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
+    if (!s.origin.rank) continue;
+    RankRow& row = rows.try_emplace(*s.origin.rank, RankRow{*s.origin.rank, {}, {}, false}).first->second;
+    if (!analysis.main_series || !is_comparable(s, scan.series[*analysis.main_series])) continue;
+    if (!row.series || s.max_value > scan.series[*row.series].max_value) row.series = i;
   }
   if (rows.size() < 2) return;
   for (const auto& [rank, row] : rows) analysis.ranks.push_back(row);
-  tell_stragglers(analysis.ranks, analysis.notes);
+  emit_stragglers(analysis.ranks, analysis.notes);
 }
 
-void comparison_facts(const Case& story, const Incident* incident, std::optional<i64> capacity, Analysis& analysis) {
-  set_gap_facts(story, analysis.trends, incident, capacity, analysis.facts);
-  set_outside_fact(story, incident, analysis);
-  set_rank_facts(story, analysis);
-  set_join_facts(story, incident, analysis);
+void comparison_facts(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity,
+                      Analysis& analysis) {
+  set_gap_facts(scan, analysis.trends, incident, capacity, analysis.facts);
+  set_outside_fact(scan, incident, analysis);
+  set_rank_facts(scan, analysis);
+  set_join_facts(scan, incident, analysis);
 }
 
 }  // namespace oomdoctor

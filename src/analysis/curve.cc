@@ -15,14 +15,14 @@ constexpr int jumping_places = 96;  // stairs look steep then
 
 bool jumps(Law law) { return has_levels(law) || has_teeth(law) || law == Law::step_line; }
 
-double last_place(const Scene& scene, const std::optional<Forecast>& forecast) {
+double last_place(const FittedSeries& scene, const std::optional<Forecast>& forecast) {
   if (!forecast) return scene.last();
   return std::clamp(forecast->step_high.value_or(forecast->step), scene.last(), scene.last() + scene.window());
 }
 
 }  // namespace
 
-std::vector<CurvePoint> curve_of(const Fit& fit, const Scene& scene, const std::optional<Forecast>& forecast) {
+std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& scene, const std::optional<Forecast>& forecast) {
   if (!scene.samples.as_printed()) return {};
   const int places = jumps(fit.law) ? jumping_places : smooth_places;
   const double first = scene.first(), width = last_place(scene, forecast) - first;

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "analysis/fit.h"
+#include "analysis/fitted_series.h"
 #include "analysis/growth.h"
-#include "analysis/scene.h"
 
 namespace oomdoctor {
 
 /// Over the window, and as far beyond it as the forecast's interval goes, but at most one window: what lies further
 /// ahead says more about the law than about the run. Empty where x is no printed step.
-std::vector<CurvePoint> curve_of(const Fit& fit, const Scene& scene, const std::optional<Forecast>& forecast);
+std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& scene, const std::optional<Forecast>& forecast);
 
 }  // namespace oomdoctor

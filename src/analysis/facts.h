@@ -17,7 +17,7 @@ enum class FactUnit { truth, bytes, ratio, count, text, steps, bytes_per_step, v
 struct FactSpec {
   std::string_view name;  ///< dotted: "oom.free"
   FactUnit unit;
-  std::string_view says;             ///< one line for `list facts`
+  std::string_view description;      ///< one line for `list facts`
   std::string_view how_to_get = {};  ///< the log line or command that would make it known; "" when nothing would
 };
 

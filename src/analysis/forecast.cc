@@ -149,7 +149,7 @@ std::vector<Rhythm> rhythms_of(const Fit& fit, const Points& points, double spac
 
 }  // namespace
 
-Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, double capacity) {
+Forecast forecast_of(const std::vector<WeightedModel>& beliefs, const Points& points, double capacity) {
   Forecast forecast;
   forecast.capacity = capacity;
   const double last = points.x.back(), window = last - points.x.front();
@@ -157,10 +157,10 @@ Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, d
   const double from = envelope(chosen, last) < capacity ? last : points.x.front();
   const double spacing = window / static_cast<double>(points.size() - 1);
   double total = 0;
-  for (const Belief& belief : beliefs) total += belief.weight;
+  for (const WeightedModel& belief : beliefs) total += belief.weight;
   Normal normal;
   std::vector<double> crossings;
-  for (const Belief& belief : beliefs) {
+  for (const WeightedModel& belief : beliefs) {
     const std::vector<double> root = covariance_root(belief.fit);
     const double unseen = inflation(belief.fit, points.floor).factor;
     const std::size_t count = root.empty() ? 0 : belief.fit.free_parameters();

@@ -9,12 +9,12 @@
 namespace oomdoctor {
 
 /// A law that may be the right one, with its share of belief. The first is the chosen one.
-struct Belief {
+struct WeightedModel {
   Fit fit;
   double weight = 1;
 };
 
 /// 90 % interval for the step at which the believed curves reach `capacity`; `points` is what they were fitted to.
-Forecast forecast_of(const std::vector<Belief>& beliefs, const Points& points, double capacity);
+Forecast forecast_of(const std::vector<WeightedModel>& beliefs, const Points& points, double capacity);
 
 }  // namespace oomdoctor

@@ -17,9 +17,9 @@ std::string with_slashes(std::string path) {
 }
 
 /// TensorFlow and JAX share an allocator and a compiler: whose files they were built from tells which it is.
-void settle_runtime(const Case& story, Facts& facts) {
-  const auto runtime = story.settings.find("runtime");
-  if (runtime == story.settings.end()) return;
+void settle_runtime(const ScanResult& scan, Facts& facts) {
+  const auto runtime = scan.settings.find("runtime");
+  if (runtime == scan.settings.end()) return;
   const std::vector<Evidence> here{runtime->second.evidence};
   facts.set("framework.jax", Value{runtime->second.value == "jax"}, here);
   facts.set("framework.tensorflow", Value{runtime->second.value == "tensorflow"}, here);
@@ -27,9 +27,9 @@ void settle_runtime(const Case& story, Facts& facts) {
 
 /// A loop of the user's own calls the model where the traceback leads from a script into it and through no trainer. The
 /// trainer's own names of settings are its own, too.
-void settle_trainer(const Case& story, const Incident* incident, Facts& facts) {
-  const auto batch = story.settings.find("batch_size");
-  if (batch != story.settings.end() && batch->second.evidence.reader.find("per_device_") != std::string::npos)
+void settle_trainer(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  const auto batch = scan.settings.find("batch_size");
+  if (batch != scan.settings.end() && batch->second.evidence.reader.find("per_device_") != std::string::npos)
     facts.set("framework.trainer", Value{true}, {batch->second.evidence});
   if (facts.find("framework.trainer") != nullptr || incident == nullptr) return;
   const auto& frames = incident->oom.frames;
@@ -38,7 +38,7 @@ void settle_trainer(const Case& story, const Incident* incident, Facts& facts) {
     facts.set("framework.trainer", Value{false}, {incident->evidence});
 }
 
-void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
+void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
   struct Mark {
     std::string_view fact, file;
   };
@@ -60,7 +60,7 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
         if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
     }
   const auto parsed = [&](std::string_view fact, std::string_view parser) {
-    if (story.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
+    if (scan.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
   };
   parsed("framework.deepspeed", "deepspeed");
   parsed("framework.megatron", "megatron");
@@ -71,9 +71,9 @@ void set_frameworks(const Case& story, const Incident* incident, Facts& facts) {
   parsed("framework.kubernetes", "kubernetes");
   parsed("framework.tensorflow", "tensorflow");
   parsed("framework.jax", "xla");
-  if (story.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
-  settle_trainer(story, incident, facts);
-  settle_runtime(story, facts);
+  if (scan.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
+  settle_trainer(scan, incident, facts);
+  settle_runtime(scan, facts);
 }
 
 constexpr auto training_words = std::to_array<std::string_view>(
@@ -113,20 +113,20 @@ const Program* program_of_name(std::string_view name) {
   return named == programs.end() ? nullptr : &*named;
 }
 
-const Program* program_named(const Case& story, std::string_view setting) {
-  const auto printed = story.settings.find(setting);
-  return printed == story.settings.end() ? nullptr : program_of_name(printed->second.value);
+const Program* program_named(const ScanResult& scan, std::string_view setting) {
+  const auto printed = scan.settings.find(setting);
+  return printed == scan.settings.end() ? nullptr : program_of_name(printed->second.value);
 }
 
-const Program* program_of_lines(const Case& story) {
+const Program* program_of_lines(const ScanResult& scan) {
   for (const ParserOfProgram& known : parsers_of_programs)
-    if (story.coverage.by_parser.contains(known.parser)) return program_of_name(known.program);
+    if (scan.coverage.by_parser.contains(known.parser)) return program_of_name(known.program);
   return nullptr;
 }
 
 /// By its own message, by its files in the traceback, or by words of its log: those of an engine where nothing shows
 /// that it only helps a training.
-const Program* program_of(const Case& story, const Incident& incident) {
+const Program* program_of(const ScanResult& scan, const Incident& incident) {
   const auto& frames = incident.oom.frames;
   for (const Program& program : programs) {
     const auto of_program = [&](const Frame& f) {
@@ -137,13 +137,13 @@ const Program* program_of(const Case& story, const Incident& incident) {
         std::any_of(frames.begin(), frames.end(), of_program))
       return &program;
   }
-  const Program* engine = program_named(story, "engine");
-  const bool steps = story.first_step && engine != nullptr && !has_own_steps(*engine);
+  const Program* engine = program_named(scan, "engine");
+  const bool steps = scan.first_step && engine != nullptr && !has_own_steps(*engine);
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
   if (engine != nullptr && !steps && !trains) return engine;
-  const Program* program = program_named(story, "program");
-  return program != nullptr ? program : program_of_lines(story);
+  const Program* program = program_named(scan, "program");
+  return program != nullptr ? program : program_of_lines(scan);
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -159,20 +159,19 @@ bool shows_pytorch(const Incident& incident) {
 
 /// A framework is known not to be in use only where the allocator of another failed and nothing in the log is of the
 /// one. XLA serves several.
-void settle_frameworks(const Case& story, const Incident* incident, Facts& facts) {
-  const auto is_read = [&](std::string_view parser) { return story.coverage.by_parser.contains(parser); };
-  if (story.settings.contains("torch") || is_read("torch_oom") || is_read("memory_summary") ||
+void settle_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  const auto is_read = [&](std::string_view parser) { return scan.coverage.by_parser.contains(parser); };
+  if (scan.settings.contains("torch") || is_read("torch_oom") || is_read("memory_summary") ||
       facts.is_true("framework.deepspeed") || facts.is_true("framework.megatron") ||
-      facts.is_true("framework.lightning") ||
-      std::any_of(story.incidents.begin(), story.incidents.end(), shows_pytorch))
+      facts.is_true("framework.lightning") || std::any_of(scan.incidents.begin(), scan.incidents.end(), shows_pytorch))
     facts.set("framework.pytorch", Value{true});
   if (incident == nullptr) return;
   const Oom& oom = incident->oom;
   if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
   if (oom.framework == "tensorflow" && facts.find("framework.tensorflow") == nullptr)
     facts.set("framework.tensorflow", Value{true});
-  if (facts.find("framework.pytorch") == nullptr && story.settings.contains("runtime"))
-    facts.set("framework.pytorch", Value{false}, {story.settings.find("runtime")->second.evidence});
+  if (facts.find("framework.pytorch") == nullptr && scan.settings.contains("runtime"))
+    facts.set("framework.pytorch", Value{false}, {scan.settings.find("runtime")->second.evidence});
   if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
   for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
@@ -185,15 +184,15 @@ constexpr auto without_steps = std::to_array<std::string_view>(
      "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
 
 /// The frames of the failure, and the script that a launcher was told to run.
-std::vector<Frame> named_places(const Case& story, const Incident& incident) {
+std::vector<Frame> named_places(const ScanResult& scan, const Incident& incident) {
   std::vector<Frame> places = incident.oom.frames;
-  if (const auto script = story.settings.find("script"); script != story.settings.end())
+  if (const auto script = scan.settings.find("script"); script != scan.settings.end())
     places.push_back({script->second.value, 0, "", "", false});
   return places;
 }
 
-bool names_training(const Case& story, const Incident& incident) {
-  const std::vector<Frame> places = named_places(story, incident);
+bool names_training(const ScanResult& scan, const Incident& incident) {
+  const std::vector<Frame> places = named_places(scan, incident);
   return std::any_of(places.begin(), places.end(), [](const Frame& f) { return names_work(f, training_words); });
 }
 
@@ -202,8 +201,8 @@ constexpr auto servers = std::to_array<std::string_view>(
     {"/flask/", "/gunicorn/", "/uvicorn/", "/starlette/", "/fastapi/", "/gradio/", "/streamlit/", "/aiohttp/",
      "/tornado/", "/django/", "/celery/", "/bentoml/", "/litserve/"});
 
-bool answers_requests(const Case& story, const Incident& incident) {
-  return story.settings.contains("web_server") ||
+bool answers_requests(const ScanResult& scan, const Incident& incident) {
+  return scan.settings.contains("web_server") ||
          std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), [](const Frame& f) {
            const std::string file = with_slashes(f.file);
            return std::any_of(servers.begin(), servers.end(),
@@ -212,11 +211,11 @@ bool answers_requests(const Case& story, const Incident& incident) {
 }
 
 /// The program's own files and functions say that it uses a model, and none that it trains one.
-bool only_uses_model(const Case& story, const Incident& incident) {
-  const std::vector<Frame> places = named_places(story, incident);
+bool only_uses_model(const ScanResult& scan, const Incident& incident) {
+  const std::vector<Frame> places = named_places(scan, incident);
   // What the user's code calls of a library tells as much: model.encode(…).
   bool called = true;
-  return !names_training(story, incident) && std::any_of(places.begin(), places.end(), [&](const Frame& f) {
+  return !names_training(scan, incident) && std::any_of(places.begin(), places.end(), [&](const Frame& f) {
     const bool counts = !f.library || (called && !f.function.starts_with('_'));
     called = !f.library;
     return counts && names_work(f, using_words);
@@ -224,21 +223,20 @@ bool only_uses_model(const Case& story, const Incident& incident) {
 }
 
 /// Settings that only a training has.
-bool is_set_to_train(const Case& story) {
+bool is_set_to_train(const ScanResult& scan) {
   return std::any_of(training_settings.begin(), training_settings.end(),
-                     [&](std::string_view name) { return story.settings.contains(name); });
+                     [&](std::string_view name) { return scan.settings.contains(name); });
 }
 
 /// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
 /// steps, too: those of the sampler.
-void set_training(const Case& story, const Incident* incident, const Program* by, Facts& facts) {
-  const bool steps = story.first_step && (by == nullptr || !has_own_steps(*by));
-  const bool uses =
-      facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
-      facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
-      (incident != nullptr && (only_uses_model(story, *incident) || answers_requests(story, *incident))) ||
-      (incident != nullptr &&
-       std::find(without_steps.begin(), without_steps.end(), incident->oom.framework) != without_steps.end());
+void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
+  const bool steps = scan.first_step && (by == nullptr || !has_own_steps(*by));
+  const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
+                    facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
+                    (incident != nullptr && (only_uses_model(scan, *incident) || answers_requests(scan, *incident))) ||
+                    (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
+                                                      incident->oom.framework) != without_steps.end());
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
     facts.set("run.trains", Value{false});  // the engine was preparing itself: no step of a training
   else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
@@ -246,19 +244,19 @@ void set_training(const Case& story, const Incident* incident, const Program* by
     facts.set("run.trains", Value{true});
   else if (uses)
     facts.set("run.trains", Value{false});
-  else if (is_set_to_train(story) || (incident != nullptr && names_training(story, *incident)))
+  else if (is_set_to_train(scan) || (incident != nullptr && names_training(scan, *incident)))
     facts.set("run.trains", Value{true});
 }
 
 /// What the samples are, by the program, by libraries and layers in the traceback, and by the settings.
-bool works_on_images(const Case& story, const Incident* incident, const Program* program) {
+bool works_on_images(const ScanResult& scan, const Incident* incident, const Program* program) {
   static constexpr auto files = std::to_array<std::string_view>(
       {"/torchvision/", "/timm/", "/kornia/", "/monai/", "/diffusers/", "/segmentation_models", "resnet", "unet",
        "yolo", "/mmseg/", "/mmdet", "/ultralytics/", "/torch_fidelity/", "/lpips/"});
   static constexpr auto calls =
       std::to_array<std::string_view>({"conv2d(", "conv3d(", "max_pool2d(", "grid_sample(", "roi_align(", "Conv2D"});
   if (program != nullptr && (program->work == Program::Work::paints || program->sees)) return true;
-  if (story.settings.contains("image_size")) return true;
+  if (scan.settings.contains("image_size")) return true;
   if (incident == nullptr) return false;
   const auto any = [](std::string_view text, const auto& words) {
     return std::any_of(words.begin(), words.end(),
@@ -271,9 +269,9 @@ bool works_on_images(const Case& story, const Incident* incident, const Program*
 
 }  // namespace
 
-void framework_facts(const Case& story, const Incident* incident, Facts& facts) {
-  set_frameworks(story, incident, facts);
-  const Program* program = incident != nullptr ? program_of(story, *incident) : nullptr;
+void framework_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  set_frameworks(scan, incident, facts);
+  const Program* program = incident != nullptr ? program_of(scan, *incident) : nullptr;
   if (program != nullptr) {
     const std::vector<Evidence> here{incident->evidence};
     facts.set("framework.program", Value{std::string(program->name)}, here);
@@ -281,9 +279,9 @@ void framework_facts(const Case& story, const Incident* incident, Facts& facts) 
     if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
-  if (works_on_images(story, incident, program)) facts.set("framework.images", Value{true});
-  settle_frameworks(story, incident, facts);
-  set_training(story, incident, program, facts);
+  if (works_on_images(scan, incident, program)) facts.set("framework.images", Value{true});
+  settle_frameworks(scan, incident, facts);
+  set_training(scan, incident, program, facts);
 }
 
 }  // namespace oomdoctor

@@ -15,10 +15,10 @@
 #include <numeric>
 
 #include "analysis/curve.h"
+#include "analysis/fitted_series.h"
 #include "analysis/forecast.h"
 #include "analysis/growth_limits.h"
 #include "analysis/growth_words.h"
-#include "analysis/scene.h"
 #include "analysis/shapes.h"
 #include "analysis/statistics.h"
 
@@ -29,7 +29,7 @@ namespace {
 namespace limits = growth_limits;
 
 /// Equal jumps at equal distances are a rhythm; the longest sample so far does not come in a rhythm.
-bool equal_jumps(const Scene& scene, const Records& records) {
+bool equal_jumps(const FittedSeries& scene, const Records& records) {
   if (records.at.size() < 4) return false;
   const std::vector<double>& y = scene.samples.points.y;
   std::vector<double> heights, gaps;
@@ -46,7 +46,7 @@ bool equal_jumps(const Scene& scene, const Records& records) {
   return equal(heights, scene.points.quantum) && equal(gaps, 1) && rest < 2 * median_of(gaps);
 }
 
-bool records_allow(const Scene& scene) {
+bool records_allow(const FittedSeries& scene) {
   if (!scene.maximum) return true;
   const Records records = records_of(scene.samples.points.y, scene.points.quantum);
   return records.second_half >= limits::records_for_growth || records.odds >= limits::record_odds ||
@@ -54,11 +54,13 @@ bool records_allow(const Scene& scene) {
 }
 
 /// Is the growth that of earlier runs, which have shown that it matters?
-bool seen_in_other_runs(const Fit& fit, const Scene& scene) { return scene.slope_shared && fit.law == Law::linear; }
+bool seen_in_other_runs(const Fit& fit, const FittedSeries& scene) {
+  return scene.slope_shared && fit.law == Law::linear;
+}
 
 /// Beyond the noise: three standard deviations of a value, of a mean where there are many; and p, with the
 /// autocorrelation.
-bool significant(const Fit& fit, const Scene& scene) {
+bool significant(const Fit& fit, const FittedSeries& scene) {
   if (seen_in_other_runs(fit, scene)) return true;
   const auto n = static_cast<double>(scene.points.size());
   const Rise rise = rise_of(fit, scene);
@@ -70,7 +72,7 @@ bool significant(const Fit& fit, const Scene& scene) {
 }
 
 /// Robust slope of a part of the window, after jumps and teeth are taken out.
-double slope_between(const Scene& scene, const Fit& fit, double from, double to) {
+double slope_between(const FittedSeries& scene, const Fit& fit, double from, double to) {
   const Points& points = scene.points;
   std::vector<double> x, y;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -84,14 +86,14 @@ double slope_between(const Scene& scene, const Fit& fit, double from, double to)
 }
 
 /// Where steps are missing, a third of the window may hold no values to speak of.
-std::ptrdiff_t values_between(const Scene& scene, double from, double to) {
+std::ptrdiff_t values_between(const FittedSeries& scene, double from, double to) {
   return std::count_if(scene.points.x.begin(), scene.points.x.end(), [&](double x) {
     const double share = (x - scene.first()) / scene.window();
     return share >= from && share <= to;
   });
 }
 
-bool still_growing(const Scene& scene, const Fit& fit) {
+bool still_growing(const FittedSeries& scene, const Fit& fit) {
   if (fit.law == Law::stairs || scene.points.size() < 9) return true;
   if (values_between(scene, 1 / 3.0, 2 / 3.0) < 3 || values_between(scene, 2 / 3.0, 1) < 3) return true;
   const double middle = slope_between(scene, fit, 1 / 3.0, 2 / 3.0), end = slope_between(scene, fit, 2 / 3.0, 1);
@@ -101,7 +103,7 @@ bool still_growing(const Scene& scene, const Fit& fit) {
 }
 
 /// The lowest value of each period, where there are enough periods to order them.
-bool floors_rise(const Scene& scene, const Fit& fit) {
+bool floors_rise(const FittedSeries& scene, const Fit& fit) {
   if (!has_teeth(fit.law)) return true;
   std::vector<double> floors;
   double turn = -1e300;
@@ -119,7 +121,7 @@ bool floors_rise(const Scene& scene, const Fit& fit) {
 
 /// How many values at the end might be a spike that has not come back yet: one (the batch that the run died of), or as
 /// many as came back before.
-std::size_t open_end(const Scene& scene) {
+std::size_t open_end(const FittedSeries& scene) {
   std::size_t longest = 1, length = 1;
   for (std::size_t i = 1; i < scene.spikes.size(); ++i) {
     length = scene.spikes[i] == scene.spikes[i - 1] + 1 ? length + 1 : 1;
@@ -129,7 +131,7 @@ std::size_t open_end(const Scene& scene) {
 }
 
 /// Is there no growth without the values at the end, neither by this law nor by a line?
-bool rests_on_end(const Scene& scene, const Fit& fit) {
+bool rests_on_end(const FittedSeries& scene, const Fit& fit) {
   const std::size_t n = scene.points.size(), open = open_end(scene);
   if (has_teeth(fit.law) || has_levels(fit.law) || n < limits::least_without_end + open) return false;
   std::vector<std::size_t> end(open);
@@ -150,7 +152,7 @@ bool rests_on_end(const Scene& scene, const Fit& fit) {
   return !still_grows(fit.law) && !still_grows(Law::linear);
 }
 
-GrowthDoubt doubt_about(const Scene& scene, const Fit& growing) {
+GrowthDoubt doubt_about(const FittedSeries& scene, const Fit& growing) {
   if (!seen_in_other_runs(growing, scene) && rise_of(growing, scene).value < least_growth(scene))
     return GrowthDoubt::small;
   if (!significant(growing, scene) || !floors_rise(scene, growing)) return GrowthDoubt::noise;
@@ -169,7 +171,7 @@ double burden_of_proof(const Fit& growing, const Fit& bounded) {
   return growing.parameters < bounded.parameters ? -limits::weak_evidence : 0;
 }
 
-GrowthVerdict judge(const Scene& scene) {
+GrowthVerdict judge(const FittedSeries& scene) {
   GrowthVerdict verdict;
   for (const Fit& fit : scene.fits) {
     const Fit*& place = grows(fit, scene) ? verdict.growing : verdict.bounded;
@@ -208,7 +210,7 @@ GrowthVerdict judge(const Scene& scene) {
 bool bends_up(const Fit& fit) { return fit.law == Law::quadratic || fit.law == Law::exponential; }
 
 /// An accelerating curve beats every steady one, the straight line clearly, and is clearly faster at its end.
-bool accelerates(const Scene& scene, const Fit& fit) {
+bool accelerates(const FittedSeries& scene, const Fit& fit) {
   if (!bends_up(fit)) return false;
   for (const Fit& other : scene.fits)
     if (!bends_up(other) && grows(other, scene) && other.score < fit.score + limits::weak_evidence) return false;
@@ -218,14 +220,14 @@ bool accelerates(const Scene& scene, const Fit& fit) {
 }
 
 /// Teeth shorter than the blocks that a long series is read in: a stretch of it, value by value, still has them.
-bool has_short_teeth(const Scene& scene) {
+bool has_short_teeth(const FittedSeries& scene) {
   Points stretch = scene.samples.points;
   if (stretch.size() <= limits::most_points) return false;
   stretch = without(stretch, scene.spikes);
   for (std::vector<double>* column : {&stretch.x, &stretch.y, &stretch.weight})
     column->resize(std::min(column->size(), limits::most_points));
   stretch.floor = scene.points.floor;
-  const Teeth teeth = find_teeth(stretch, {}, false);
+  const Periodicity teeth = find_teeth(stretch, {}, false);
   if (!teeth.level || teeth.level->score > fit_at(Law::constant, {}, stretch).score - limits::good_evidence)
     return false;
   const auto [least, most] = std::minmax_element(teeth.level->beta.begin() + 1, teeth.level->beta.end());
@@ -233,7 +235,7 @@ bool has_short_teeth(const Scene& scene) {
   return height > std::max(visible_change(scene), teeth.level->sigma);
 }
 
-Shape quiet_shape(const Scene& scene) {
+Shape quiet_shape(const FittedSeries& scene) {
   if (has_short_teeth(scene)) return Shape::sawtooth;
   const Fit& fit = *fit_of(scene, Law::constant);
   const std::vector<double>& y = scene.samples.points.y;
@@ -249,14 +251,14 @@ Shape quiet_shape(const Scene& scene) {
   return lag_one(fit.residuals) > limits::wandering && deviation > limits::wandering_level ? Shape::noisy : Shape::flat;
 }
 
-struct Course {
+struct CurveSummary {
   double low, high;  ///< of the curve
   double done;       ///< share of the window by which 95 % of the way from first to last are gone
 };
 
-Course course_of(const Scene& scene, const Fit& fit) {
+CurveSummary course_of(const FittedSeries& scene, const Fit& fit) {
   const double start = fit.at(scene.first()), way = fit.at(scene.last()) - start;
-  Course course{start, start, 1};
+  CurveSummary course{start, start, 1};
   for (int i = 200; i >= 0; --i) {
     const double share = i / 200.0, y = fit.at(scene.first() + share * scene.window());
     course.low = std::min(course.low, y), course.high = std::max(course.high, y);
@@ -265,9 +267,9 @@ Course course_of(const Scene& scene, const Fit& fit) {
   return course;
 }
 
-Shape bounded_shape(const Scene& scene, const Fit& fit) {
+Shape bounded_shape(const FittedSeries& scene, const Fit& fit) {
   if (fit.score > fit_of(scene, Law::constant)->score - limits::good_evidence) return quiet_shape(scene);
-  const Course course = course_of(scene, fit);
+  const CurveSummary course = course_of(scene, fit);
   if (course.high - course.low < std::max(visible_change(scene), fit.sigma)) return quiet_shape(scene);
   // Two log intervals are as early as a short series can show.
   const double early = std::max(limits::early, 2.01 / static_cast<double>(scene.points.size() - 1));
@@ -295,7 +297,7 @@ Shape bounded_shape(const Scene& scene, const Fit& fit) {
 }
 
 /// A level that holds is described by how the run came to it.
-Shape shape_with_approach(const Scene& scene, Shape own) {
+Shape shape_with_approach(const FittedSeries& scene, Shape own) {
   if (!scene.approach || own == Shape::noisy || own == Shape::sawtooth || own == Shape::step) return own;
   const Approach& approach = *scene.approach;
   if (!approach.decides) return own;
@@ -308,7 +310,7 @@ Shape shape_with_approach(const Scene& scene, Shape own) {
   return approach.way > 0 ? Shape::saturating : own;
 }
 
-std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
+std::vector<WeightedModel> beliefs_of(const FittedSeries& scene, const Fit& chosen) {
   // Stairs end with the window and a parabola may turn round: the best other growing law is drawn out in their place.
   const auto closed = [](const Fit& fit) {
     return fit.law == Law::stairs || (fit.law == Law::quadratic && fit.beta[2] < 0);
@@ -317,7 +319,7 @@ std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
   for (const Fit& fit : scene.fits)
     if (closed(*main) && !closed(fit) && grows(fit, scene)) main = &fit;
   if (closed(*main)) main = fit_of(scene, Law::linear);
-  std::vector<Belief> beliefs{{*main, 1}};
+  std::vector<WeightedModel> beliefs{{*main, 1}};
   for (const Fit& fit : scene.fits) {
     const double behind = fit.score - chosen.score;
     if (&fit == main || closed(fit) || !grows(fit, scene) || behind >= limits::weak_evidence) continue;
@@ -328,7 +330,7 @@ std::vector<Belief> beliefs_of(const Scene& scene, const Fit& chosen) {
 
 /// The rise per window at the pace of the stretch that the series ended in: behind a knot, and of the line beside a
 /// jump.
-Rise speed_of(const Fit& fit, const Scene& scene) {
+Rise speed_of(const Fit& fit, const FittedSeries& scene) {
   if (fit.law == Law::bend || fit.law == Law::late) {
     const double knot = fit.origin + fit.theta[0] * fit.width, share = (scene.last() - knot) / scene.window();
     return {(fit.at(scene.last()) - fit.at(knot)) / share, fit.error_of_rise(knot, scene.last()) / share};
@@ -338,7 +340,7 @@ Rise speed_of(const Fit& fit, const Scene& scene) {
   return rise_of(fit, scene);
 }
 
-void describe_speed(Trend& trend, const Scene& scene, const Fit& fit) {
+void describe_speed(Trend& trend, const FittedSeries& scene, const Fit& fit) {
   const double window = scene.window();
   // A level law has no slope of its own: how much the best line may rise nevertheless is the answer then.
   const bool level = fit.law == Law::constant || fit.law == Law::sawtooth || fit.law == Law::cycle;
@@ -358,7 +360,7 @@ void describe_speed(Trend& trend, const Scene& scene, const Fit& fit) {
   }
 }
 
-void describe_places(Trend& trend, const Scene& scene, const Fit& fit) {
+void describe_places(Trend& trend, const FittedSeries& scene, const Fit& fit) {
   const auto printed = [&](double u) { return place_of(scene.samples, fit.origin + u * fit.width).step; };
   if (fit.law == Law::late) trend.onset_step = printed(fit.theta[0]);
   if (has_levels(fit.law) || fit.law == Law::step_line || fit.law == Law::bend || fit.law == Law::late ||
@@ -367,7 +369,7 @@ void describe_places(Trend& trend, const Scene& scene, const Fit& fit) {
   if (has_teeth(fit.law)) trend.period = fit.width * period_of(fit.theta);
 }
 
-double confidence_in(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
+double confidence_in(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const double gap = verdict.growing ? std::abs(verdict.gap) : limits::good_evidence * 2;
   double confidence = limits::most_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
   confidence *= std::min(1.0, static_cast<double>(scene.samples.points.size()) / 8);
@@ -389,7 +391,7 @@ void shift(Forecast& forecast, double by) {
 }
 
 /// Values that say what is left were negated on the way in: growth is that of use, figures are of what was printed.
-void turn_over(Trend& trend) {
+void negate_remaining(Trend& trend) {
   const auto turn = [](Estimate& e) { e = {-e.value, -e.high, -e.low}; };
   turn(trend.slope);
   turn(trend.acceleration);
@@ -397,7 +399,7 @@ void turn_over(Trend& trend) {
 }
 
 /// Slope per step of the line through a run, its error as wide as few values and their autocorrelation make it.
-Rise slope_of_line(const Fit& line, const Scene& run) {
+Rise slope_of_line(const Fit& line, const FittedSeries& run) {
   const Rise rise = rise_of(line, run);
   const Inflation wider = inflation(line, run.points.floor);
   const double few = student_quantile(0.975, wider.freedom) / normal_quantile(0.975);
@@ -405,7 +407,7 @@ Rise slope_of_line(const Fit& line, const Scene& run) {
 }
 
 /// Of a run that leaks, where a line describes it.
-std::optional<Rise> steady_growth_of(const Scene& run) {
+std::optional<Rise> steady_growth_of(const FittedSeries& run) {
   if (run.fits.empty() || fit_of(run, Law::linear) == nullptr) return std::nullopt;
   const GrowthVerdict verdict = judge(run);
   const Fit& line = *fit_of(run, Law::linear);
@@ -416,7 +418,7 @@ std::optional<Rise> steady_growth_of(const Scene& run) {
 
 /// A program that leaked at one pace in the runs before leaks at that pace in this one, unless its values say
 /// otherwise: the line through them takes the slope that all runs have in common.
-void share_slope(Scene& scene, const std::vector<Scene>& earlier) {
+void share_slope(FittedSeries& scene, const std::vector<FittedSeries>& earlier) {
   const auto line =
       std::find_if(scene.fits.begin(), scene.fits.end(), [](const Fit& f) { return f.law == Law::linear; });
   const Rise own = slope_of_line(*line, scene);
@@ -434,7 +436,7 @@ void share_slope(Scene& scene, const std::vector<Scene>& earlier) {
   std::stable_sort(scene.fits.begin(), scene.fits.end(), [](const Fit& a, const Fit& b) { return a.score < b.score; });
 }
 
-Stage working_stage_of(const Scene& scene) {
+Stage working_stage_of(const FittedSeries& scene) {
   const Samples& samples = scene.samples;
   const double sign = samples.counts_down ? -1 : 1;
   return {StageKind::working,
@@ -446,9 +448,9 @@ Stage working_stage_of(const Scene& scene) {
 }
 
 /// Of all runs in order, with a restart between each two.
-std::vector<Stage> stages_of(const std::vector<Scene>& earlier, const Scene& last) {
+std::vector<Stage> stages_of(const std::vector<FittedSeries>& earlier, const FittedSeries& last) {
   std::vector<Stage> stages;
-  for (const Scene& run : earlier) {
+  for (const FittedSeries& run : earlier) {
     if (run.samples.points.size() == 0) continue;
     if (run.stages.empty())
       stages.push_back(working_stage_of(run));
@@ -491,13 +493,13 @@ std::string_view to_string(Shape shape) {
 
 Trend growth_of(const Series& series, const GrowthOptions& options) {
   Trend trend;
-  Scene scene = scene_of(series, options);
+  FittedSeries scene = fit_series(series, options);
   if (scene.fits.empty() || fit_of(scene, Law::linear) == nullptr) {  // values at the edge of what a double holds
     trend.why = words_for_short(scene);
     return trend;
   }
-  std::vector<Scene> earlier;
-  for (const Samples& run : scene.samples.earlier_runs) earlier.push_back(scene_of(series, options, run));
+  std::vector<FittedSeries> earlier;
+  for (const Samples& run : scene.samples.earlier_runs) earlier.push_back(fit_series(series, options, run));
   if (!earlier.empty()) share_slope(scene, earlier);
   trend.stages = stages_of(earlier, scene);
   trend.working = working_stage_of(scene);
@@ -511,7 +513,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     trend.shape = accelerates(scene, *verdict.chosen) ? Shape::accelerating : Shape::linear;
     // What counts down hits the wall at zero.
     const std::optional<double> wall = scene.samples.counts_down ? std::optional<double>(0) : options.capacity;
-    const std::vector<Belief> beliefs = beliefs_of(scene, *verdict.chosen);
+    const std::vector<WeightedModel> beliefs = beliefs_of(scene, *verdict.chosen);
     if (wall)
       trend.forecast = forecast_of(beliefs, scene.points, *wall - (scene.samples.counts_down ? 0 : options.kept_back));
     if (trend.forecast) trend.forecast->capacity = *wall;
@@ -527,7 +529,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
   }
   trend.confidence = confidence_in(scene, verdict, trend);
   trend.why = words_for(scene, verdict, trend);
-  if (scene.samples.counts_down) turn_over(trend);
+  if (scene.samples.counts_down) negate_remaining(trend);
   return trend;
 }
 

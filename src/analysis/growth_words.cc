@@ -22,20 +22,20 @@ std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes
 std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
 
 /// What the positions of the series count.
-std::string_view unit_of(const Scene& scene) {
+std::string_view unit_of(const FittedSeries& scene) {
   if (scene.samples.by_order) return "value";
   return scene.series.has_times ? "second" : scene.series.has_steps ? "step" : "value";
 }
 
 /// "step 120" as the log prints it; where the log counts anew or not at all, which value it is.
-std::string place_text(const Scene& scene, double x) {
+std::string place_text(const FittedSeries& scene, double x) {
   const Place place = place_of(scene.samples, x);
   if (scene.samples.as_printed()) return fmt::format("{} {}", unit_of(scene), step_text(place.step));
   const std::string value = fmt::format("value {}", place.value);
   return scene.samples.by_order ? value : fmt::format("{}, {} {}", value, unit_of(scene), step_text(place.step));
 }
 
-std::string growth_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
+std::string growth_words(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double from = fit.law == Law::late ? fit.origin + fit.theta[0] * fit.width : scene.first();
   std::string text = fmt::format("{} by {} per {} since {}", scene.samples.counts_down ? "shrinks" : "grows",
@@ -54,12 +54,12 @@ std::string growth_words(const Scene& scene, const GrowthVerdict& verdict, const
 std::string level_text(double value) { return size(std::abs(value)); }
 
 /// "rises by 2 GiB", in the direction of the printed values.
-std::string movement(const Scene& scene, double way) {
+std::string movement(const FittedSeries& scene, double way) {
   return fmt::format("{} by {}", (way > 0) != scene.samples.counts_down ? "rises" : "falls", size(std::abs(way)));
 }
 
 /// The jumps of the law that was chosen for the working stage.
-std::string step_words(const Scene& scene, const Fit& fit) {
+std::string step_words(const FittedSeries& scene, const Fit& fit) {
   const std::string last = level_text(fit.at(scene.last()));
   if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
   const std::string place = place_text(scene, fit.origin + fit.theta.front() * fit.width);
@@ -71,7 +71,7 @@ std::string step_words(const Scene& scene, const Fit& fit) {
 }
 
 /// Where the chosen law has gone 95 % of its way, if it is nearly level at its end.
-std::optional<double> settled_at(const Scene& scene, const GrowthVerdict& verdict) {
+std::optional<double> settled_at(const FittedSeries& scene, const GrowthVerdict& verdict) {
   if (verdict.doubt == GrowthDoubt::noise || verdict.doubt == GrowthDoubt::records ||
       verdict.doubt == GrowthDoubt::undecided)
     return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<double> settled_at(const Scene& scene, const GrowthVerdict& verdic
 }
 
 /// How the run came to the level of its working stage.
-std::string approach_words(const Scene& scene, const GrowthVerdict& verdict, Shape shape) {
+std::string approach_words(const FittedSeries& scene, const GrowthVerdict& verdict, Shape shape) {
   const Approach& approach = *scene.approach;
   const std::string level = level_text(verdict.chosen->at(scene.last()));
   const std::string place = fmt::format("{} {}", unit_of(scene), step_text(approach.done_step));
@@ -101,7 +101,7 @@ std::string approach_words(const Scene& scene, const GrowthVerdict& verdict, Sha
 
 /// All values lie within a fiftieth of their level: whatever law fits them best, nobody would call it anything but
 /// flat.
-std::optional<double> narrow_range(const Scene& scene) {
+std::optional<double> narrow_range(const FittedSeries& scene) {
   constexpr double narrow = 0.02;
   const auto& values = scene.samples.points.y;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -109,7 +109,7 @@ std::optional<double> narrow_range(const Scene& scene) {
   return range > 0 && range < narrow * std::abs(level_of(scene)) ? std::optional(range) : std::nullopt;
 }
 
-std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
+std::string shape_words(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(scene.last()) - fit.at(scene.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
@@ -144,7 +144,7 @@ std::string shape_words(const Scene& scene, const GrowthVerdict& verdict, const 
   return movement(scene, way) + ", ever more slowly";
 }
 
-std::string doubt_words(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
+std::string doubt_words(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend) {
   switch (verdict.doubt) {
     case GrowthDoubt::undecided:
       return "; too little evidence to exclude growth";
@@ -162,12 +162,12 @@ std::string doubt_words(const Scene& scene, const GrowthVerdict& verdict, const 
 
 }  // namespace
 
-std::string words_for(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend) {
+std::string words_for(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend) {
   if (verdict.leak) return growth_words(scene, verdict, trend);
   return shape_words(scene, verdict, trend) + doubt_words(scene, verdict, trend);
 }
 
-std::string words_for_short(const Scene& scene) {
+std::string words_for_short(const FittedSeries& scene) {
   const Points& points = scene.samples.points;
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analysis/scene.h"
+#include "analysis/fitted_series.h"
 
 namespace oomdoctor {
 
@@ -20,7 +20,7 @@ struct GrowthVerdict {
   GrowthDoubt doubt = GrowthDoubt::none;
 };
 
-std::string words_for(const Scene& scene, const GrowthVerdict& verdict, const Trend& trend);
-std::string words_for_short(const Scene& scene);
+std::string words_for(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend);
+std::string words_for_short(const FittedSeries& scene);
 
 }  // namespace oomdoctor

@@ -35,15 +35,15 @@ constexpr Manager managers[] = {{"slurm", "slurm"},
                                 {"flux", "flux"}};
 
 /// Who sets the limit: the message says it, else the path of the control group, else whoever speaks in the log.
-std::string_view manager_of(const Case& story, const Oom& oom) {
+std::string_view manager_of(const ScanResult& scan, const Oom& oom) {
   for (const Manager& manager : managers)
     if (oom.message_format.starts_with(manager.form)) return manager.name;
-  if (const auto group = story.settings.find("memory_manager");
-      group != story.settings.end() && oom.agent == Agent::cgroup)
+  if (const auto group = scan.settings.find("memory_manager");
+      group != scan.settings.end() && oom.agent == Agent::cgroup)
     return group->second.value;
-  if (story.remark_counts.contains("container/not_killed")) return "docker";  // it was asked
+  if (scan.remark_counts.contains("container/not_killed")) return "docker";  // it was asked
   for (const std::string_view parser : {"slurm", "kubernetes"})
-    if (story.coverage.by_parser.contains(parser)) return parser;
+    if (scan.coverage.by_parser.contains(parser)) return parser;
   return {};
 }
 
@@ -60,9 +60,9 @@ bool is_python(std::string_view process) {
 }
 
 /// Data loader workers: they are counted, one of them died, or one of their frames stands in the traceback.
-bool uses_loader(const Case& story, const Incident& incident) {
-  if (incident.oom.agent == Agent::worker || story.coverage.by_parser.contains("dataloader")) return true;
-  if (const auto workers = story.settings.find("num_workers"); workers != story.settings.end())
+bool uses_loader(const ScanResult& scan, const Incident& incident) {
+  if (incident.oom.agent == Agent::worker || scan.coverage.by_parser.contains("dataloader")) return true;
+  if (const auto workers = scan.settings.find("num_workers"); workers != scan.settings.end())
     return workers->second.value != "0";
   const auto loads = [](const Frame& f) {
     return f.file.find("utils/data/") != std::string::npos || f.function.find("DataLoader") != std::string::npos ||
@@ -99,16 +99,16 @@ bool is_most_of(const std::optional<Bytes>& part, const std::optional<Bytes>& wh
 }
 
 /// What the job asked for is the limit at which a scheduler kills.
-std::optional<i64> asked_by_job(const Case& story, const Oom& oom) {
+std::optional<i64> asked_by_job(const ScanResult& scan, const Oom& oom) {
   const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
-  const auto asked = story.settings.find("job_memory");
-  if (oom.limit || !by_scheduler || asked == story.settings.end()) return std::nullopt;
+  const auto asked = scan.settings.find("job_memory");
+  if (oom.limit || !by_scheduler || asked == scan.settings.end()) return std::nullopt;
   return read_capacity(asked->second.value);
 }
 
 }  // namespace
 
-void host_facts(const Case& story, const Incident& primary, Facts& facts) {
+void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const Oom& oom = primary.oom;
   const std::vector<Evidence> here{primary.evidence};
   const auto set_true = [&](std::string_view name, bool yes) { facts.set(name, Value{yes}, here); };
@@ -130,7 +130,7 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.vanished",
            by({Agent::signal}) && (oom.message_format == "ray-worker-died" || oom.message_format == "workers-gone" ||
                                    oom.message_format == "launcher-kill"));
-  set_true("host.denied", by({Agent::signal}) && story.remark_counts.contains("container/not_killed"));
+  set_true("host.denied", by({Agent::signal}) && scan.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);
   const bool pinned = host && oom.message_format.starts_with("pinned");
@@ -141,7 +141,7 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   set_true("host.tiny_request", by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 &&
                                     oom.request->count <= some_pages &&
                                     primary.evidence.excerpt.find("mmap") != std::string::npos);
-  set_true("host.loader", uses_loader(story, primary));
+  set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
   const std::size_t victims = host ? victims_of(primary) : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
@@ -153,16 +153,16 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
   constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
   if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
-  if (const std::string_view manager = host ? manager_of(story, oom) : ""; !manager.empty())
+  if (const std::string_view manager = host ? manager_of(scan, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
   if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
-    set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(story, primary)));
+    set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(scan, primary)));
   if (host) {
     if (!one_of_many) facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
-    if (const auto asked = asked_by_job(story, oom))
-      facts.set("host.limit", Bytes{*asked, 0}, {story.settings.find("job_memory")->second.evidence});
+    if (const auto asked = asked_by_job(scan, oom))
+      facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
@@ -171,25 +171,25 @@ void host_facts(const Case& story, const Incident& primary, Facts& facts) {
                             oom.message_format.find("unbalanced") != std::string::npos;
   const bool other = std::find(other_pools.begin(), other_pools.end(), oom.message_format) != other_pools.end();
   set_true("pool.kv_cache", pool && !below_target && !other);
-  set_true("pool.no_blocks", std::any_of(story.incidents.begin(), story.incidents.end(), [](const Incident& incident) {
+  set_true("pool.no_blocks", std::any_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& incident) {
              return incident.oom.message_format == "vllm-no-blocks";
            }));
   set_true("pool.below_target", pool && below_target);
   set_true("pool.fixed", pool && other);
 }
 
-void tell_abrupt_end(const Case& story, std::vector<Note>& notes) {
+void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes) {
   constexpr i64 last_lines = 3;  // a cell's output ends with the bar that was being drawn
-  const auto notebook = story.settings.find("notebook");
-  if (notebook == story.settings.end() || !story.incidents.empty() || !story.last_progress) return;
-  if (story.remark_counts.contains("run/completed") || story.remark_counts.contains("exit")) return;
-  const Span& end = story.last_progress->span;
-  if (end.last_line + last_lines <= story.inputs[static_cast<std::size_t>(end.source)].lines) return;
+  const auto notebook = scan.settings.find("notebook");
+  if (notebook == scan.settings.end() || !scan.incidents.empty() || !scan.last_progress) return;
+  if (scan.remark_counts.contains("run/completed") || scan.remark_counts.contains("exit")) return;
+  const Span& end = scan.last_progress->span;
+  if (end.last_line + last_lines <= scan.inputs[static_cast<std::size_t>(end.source)].lines) return;
   notes.push_back({Severity::note,
                    "the log ends in the middle of the work without a word. So ends a " + notebook->second.value +
                        " session whose host memory ran out; but nothing proves it. To know: print(step, "
                        "psutil.virtual_memory().percent) once a step",
-                   *story.last_progress});
+                   *scan.last_progress});
 }
 
 }  // namespace oomdoctor

@@ -15,7 +15,7 @@ constexpr double tolerance = 0.02;  ///< blocks are rounded up to 512 bytes or 2
 constexpr std::array<int, 7> intervals = {1, 2, 5, 10, 50, 100, 1000};
 
 struct Thing {
-  std::string says;
+  std::string description;
   double size = 0;
   std::vector<std::string_view> from;
 };
@@ -57,7 +57,7 @@ void increment_fact(Facts& facts) {
       for (const auto name : thing.from)
         because.insert(because.end(), facts.find(name)->because.begin(), facts.find(name)->because.end());
       const std::string often = every == 1 ? "each step keeps " : fmt::format("every {} steps it keeps ", every);
-      facts.set("trend.increment", Value{often + thing.says}, std::move(because));
+      facts.set("trend.increment", Value{often + thing.description}, std::move(because));
       return;
     }
 }

@@ -29,11 +29,11 @@ Optimizer optimizer_of(const Facts& facts) {
   std::string lower = *name;
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const auto says = [&](std::string_view word) { return lower.find(word) != lower.npos; };
-  if (says("8bit") || says("paged")) return says("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
-  if (says("factor")) return Optimizer::adafactor;
-  if (says("adam")) return Optimizer::adam;
-  return says("lion") ? Optimizer::lion : Optimizer::sgd;
+  const auto description = [&](std::string_view word) { return lower.find(word) != lower.npos; };
+  if (description("8bit") || description("paged")) return description("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
+  if (description("factor")) return Optimizer::adafactor;
+  if (description("adam")) return Optimizer::adam;
+  return description("lion") ? Optimizer::lion : Optimizer::sgd;
 }
 
 }  // namespace

@@ -169,55 +169,55 @@ std::string_view phase_in_words(const Frame& f) {
 }
 
 /// The last phase marker in front of the incident, of its rank or of none.
-const Event* last_marker(const Case& story, const Incident& incident) {
+const Event* last_marker(const ScanResult& scan, const Incident& incident) {
   const Event* found = nullptr;
-  for (const Event& e : story.remarks) {
+  for (const Event& e : scan.remarks) {
     const auto* r = std::get_if<Remark>(&e.what);
     if (r == nullptr || !r->id.starts_with("phase/") || e.when.order > incident.when.order) continue;
     const bool same_line = e.when.order == incident.when.order;
     if (same_line && e.evidence.span.column >= incident.evidence.span.column) continue;
-    if (e.where.rank && incident.where.rank && e.where.rank != incident.where.rank) continue;
+    if (e.origin.rank && incident.origin.rank && e.origin.rank != incident.origin.rank) continue;
     if (found == nullptr || e.when.order > found->when.order) found = &e;
   }
   return found;
 }
 
 /// Lines that tell a step, of the run that failed.
-i64 progress_of(const Case& story, const Incident& incident) {
-  return incident.run.number > 0 ? incident.run.progress_lines : story.progress_lines;
+i64 progress_of(const ScanResult& scan, const Incident& incident) {
+  return incident.run.number > 0 ? incident.run.progress_lines : scan.progress_lines;
 }
 
-bool log_begins_with_run(const Case& story) { return story.settings.size() >= 2 || story.progress_lines > 0; }
+bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
 
 /// The first step that the log shows of this run is none of its first ones.
-bool starts_late(const Case& story, const Incident& incident) {
+bool starts_late(const ScanResult& scan, const Incident& incident) {
   constexpr i64 early_steps = 100;  // some programs print every hundredth step only
-  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
+  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
   return first.value_or(0) > early_steps;
 }
 
 /// Between the first step that the log shows of this run and its last one lie more than a few: it got on.
-bool got_on(const Case& story, const Incident& incident) {
-  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
-  const std::optional<i64> last = incident.when.step ? incident.when.step : story.last_step;
+bool got_on(const ScanResult& scan, const Incident& incident) {
+  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
+  const std::optional<i64> last = incident.when.step ? incident.when.step : scan.last_step;
   return first && last && *last - *first > few_steps;
 }
 
-bool was_resumed(const Case& story) { return story.remark_counts.contains("run/resumed"); }
+bool was_resumed(const ScanResult& scan) { return scan.remark_counts.contains("run/resumed"); }
 
 /// Its own traceback; where the log begins too late for that, the one of another rank that failed over the same
 /// request.
-const std::vector<Frame>& frames_of(const Case& story, const Incident& incident) {
+const std::vector<Frame>& frames_of(const ScanResult& scan, const Incident& incident) {
   if (!incident.oom.frames.empty() || !incident.oom.request) return incident.oom.frames;
-  for (const Incident& other : story.incidents)
-    if (other.follows && &story.incidents[*other.follows] == &incident && other.oom.request == incident.oom.request &&
+  for (const Incident& other : scan.incidents)
+    if (other.follows && &scan.incidents[*other.follows] == &incident && other.oom.request == incident.oom.request &&
         !other.oom.frames.empty())
       return other.oom.frames;
   return incident.oom.frames;
 }
 
-std::string phase_in_frames(const Case& story, const Incident& incident) {
-  const auto& frames = frames_of(story, incident);
+std::string phase_in_frames(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = frames_of(scan, incident);
   if (frames.empty()) return "";
   for (const Word& w : functions)
     for (const Frame& f : frames)
@@ -232,8 +232,8 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
         !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
-  const bool early = progress_of(story, incident) <= few_steps && log_begins_with_run(story) &&
-                     (!starts_late(story, incident) || was_resumed(story)) && !got_on(story, incident);
+  const bool early = progress_of(scan, incident) <= few_steps && log_begins_with_run(scan) &&
+                     (!starts_late(scan, incident) || was_resumed(scan)) && !got_on(scan, incident);
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
@@ -244,10 +244,10 @@ std::string phase_in_frames(const Case& story, const Incident& incident) {
 }
 
 /// The program says behind the refusal that the memory was for its key-value cache.
-bool was_for_cache(const Case& story, const Incident& incident) {
+bool was_for_cache(const ScanResult& scan, const Incident& incident) {
   constexpr i64 near = 8;  // lines: the allocator, its caller and the cache speak in turn, for each device
   const Span& refused = incident.evidence.span;
-  return std::any_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) {
+  return std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
     const auto* remark = std::get_if<Remark>(&e.what);
     const Span& said = e.evidence.span;
     return remark != nullptr && remark->id == "for/kv_cache" && said.source == refused.source &&
@@ -255,8 +255,8 @@ bool was_for_cache(const Case& story, const Incident& incident) {
   });
 }
 
-std::string moment_of(const Case& story, const Incident& incident) {
-  const auto& frames = frames_of(story, incident);
+std::string moment_of(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = frames_of(scan, incident);
   for (const Word& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
@@ -264,9 +264,9 @@ std::string moment_of(const Case& story, const Incident& incident) {
     return contains(f.file, "graph_runner") && contains(f.function, "capture");
   });
   if (captures || contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
-  if (was_for_cache(story, incident)) return "for_cache";
-  const bool first = phase_in_frames(story, incident) == "first_step";
-  return first && was_resumed(story) && starts_late(story, incident) ? "resumed_step" : "";
+  if (was_for_cache(scan, incident)) return "for_cache";
+  const bool first = phase_in_frames(scan, incident) == "first_step";
+  return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
 }
 
 const Frame* user_frame(const std::vector<Frame>& frames) {
@@ -276,26 +276,26 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
 }
 
 /// How many ranks the job has, as far as the log shows them.
-i64 ranks_of(const Case& story) {
+i64 ranks_of(const ScanResult& scan) {
   std::set<int> seen;
-  for (const auto& [rank, known] : story.ranks) seen.insert(rank);
-  for (const Incident& incident : story.incidents)
-    if (incident.where.rank) seen.insert(*incident.where.rank);
+  for (const auto& [rank, known] : scan.ranks) seen.insert(rank);
+  for (const Incident& incident : scan.incidents)
+    if (incident.origin.rank) seen.insert(*incident.origin.rank);
   i64 printed = 0;
-  if (const auto size = story.settings.find("world_size"); size != story.settings.end())
+  if (const auto size = scan.settings.find("world_size"); size != scan.settings.end())
     std::from_chars(size->second.value.data(), size->second.value.data() + size->second.value.size(), printed);
   return std::max<i64>(printed, static_cast<i64>(seen.size()));
 }
 
 }  // namespace
 
-Phase phase_of(const Case& story, const Incident& incident) {
+Phase phase_of(const ScanResult& scan, const Incident& incident) {
   Phase phase;
-  phase.moment = moment_of(story, incident);
+  phase.moment = moment_of(scan, incident);
   phase.by = incident.evidence;
   if (!phase.moment.empty() && phase.moment != "resumed_step") return phase;
   phase.by.reset();
-  phase.id = phase_in_frames(story, incident);
+  phase.id = phase_in_frames(scan, incident);
   if (phase.id.empty() && contains(incident.evidence.excerpt, "state_dict() call")) phase.id = "checkpoint_save";
   if (!phase.id.empty()) {
     phase.by = incident.evidence;
@@ -303,19 +303,19 @@ Phase phase_of(const Case& story, const Incident& incident) {
   }
   const bool of_killer = incident.oom.agent == Agent::kernel || incident.oom.agent == Agent::cgroup;
   if (incident.oom.kind == OomKind::shared_memory || of_killer) return phase;  // it may have been anybody
-  const Event* marker = last_marker(story, incident);
+  const Event* marker = last_marker(scan, incident);
   if (marker == nullptr) return phase;
   const std::string id = std::get<Remark>(marker->what).id.substr(6);
   if (id == "training") return phase;  // true of nearly everything: says nothing
-  const bool served = std::any_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) {
+  const bool served = std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
     const auto* remark = std::get_if<Remark>(&e.what);
     return remark != nullptr && remark->id == "run/serving" && e.when.order > marker->when.order &&
            e.when.order < incident.when.order;
   });
   if (served && id == "load") return phase;
-  const bool progress_since = story.last_progress && story.last_progress->span.source == marker->evidence.span.source &&
-                              story.last_progress->span.first_line > marker->evidence.span.first_line &&
-                              story.last_progress->span.first_line < incident.evidence.span.first_line;
+  const bool progress_since = scan.last_progress && scan.last_progress->span.source == marker->evidence.span.source &&
+                              scan.last_progress->span.first_line > marker->evidence.span.first_line &&
+                              scan.last_progress->span.first_line < incident.evidence.span.first_line;
   if (progress_since && (id == "load" || id == "checkpoint_load" || id == "checkpoint_save")) return phase;
   phase.id = id;
   phase.by = marker->evidence;
@@ -326,7 +326,7 @@ void no_phase_facts(Facts& facts) {
   for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{false});
 }
 
-void phase_facts(const Case& story, const Incident& incident, const Phase& phase, Facts& facts) {
+void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase, Facts& facts) {
   const std::vector<Evidence> here{incident.evidence};
   const std::vector<Evidence> by = phase.by ? std::vector<Evidence>{*phase.by} : here;
   facts.set("phase.known", Value{!phase.id.empty() || !phase.moment.empty()}, by);
@@ -335,7 +335,7 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
   if (!phase.id.empty())
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 
-  const auto& frames = frames_of(story, incident);
+  const auto& frames = frames_of(scan, incident);
   facts.set("trace.known", Value{!frames.empty()}, here);
   if (!frames.empty()) {
     // Only what asked for the memory counts: the innermost frames.
@@ -343,21 +343,21 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     std::string near;
     for (std::size_t i = first; i < frames.size(); ++i)
       near += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
-    const auto says = [&](std::initializer_list<std::string_view> words) {
+    const auto description = [&](std::initializer_list<std::string_view> words) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(near, w); });
     };
     facts.set("trace.loss",
-              Value{says({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
-                          "logits =", "_convert_to_fp32"})},
+              Value{description({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss",
+                                 "compute_logits", "logits =", "_convert_to_fp32"})},
               here);
     facts.set("trace.attention",
-              Value{says({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
-                          "attn_output_weights"})},
+              Value{description({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
+                                 "attn_output_weights"})},
               here);
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_forward)}, here);
     facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
-    facts.set("trace.foreach", Value{says({"_foreach_", "_multi_tensor_"})}, here);
+    facts.set("trace.foreach", Value{description({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
               Value{std::any_of(frames.begin(), frames.end(), loads) &&
                     std::none_of(frames.begin(), frames.end(), in_forward)},
@@ -365,20 +365,20 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
     const Frame* user = user_frame(frames);
     facts.set("trace.growing",
               Value{(user != nullptr && joins(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
-                    says({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
+                    description({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
               here);
     facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
   }
 
-  const std::vector<Evidence> progress = story.last_progress ? std::vector<Evidence>{*story.last_progress} : here;
-  if (log_begins_with_run(story)) {
-    const i64 count = progress_of(story, incident);
+  const std::vector<Evidence> progress = scan.last_progress ? std::vector<Evidence>{*scan.last_progress} : here;
+  if (log_begins_with_run(scan)) {
+    const i64 count = progress_of(scan, incident);
     const double lines = static_cast<double>(count);
-    const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : story.first_step;
-    const double printed = first && story.last_step && count > 0
-                               ? std::max(static_cast<double>(*story.last_step) - static_cast<double>(*first), 0.0) + 1
+    const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
+    const double printed = first && scan.last_step && count > 0
+                               ? std::max(static_cast<double>(*scan.last_step) - static_cast<double>(*first), 0.0) + 1
                                : 0;
     facts.set("run.started", Value{count > 0}, progress);
     facts.set("run.steps", Value{Number{count <= few_steps ? lines : std::max(printed, lines), 0}}, progress);
@@ -386,18 +386,18 @@ void phase_facts(const Case& story, const Incident& incident, const Phase& phase
       facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
-  facts.set("run.resumed", Value{was_resumed(story)}, here);
+  facts.set("run.resumed", Value{was_resumed(scan)}, here);
   facts.set("run.survived", Value{incident.handled}, here);
   i64 handled = 0, ranks = 0;
-  for (const Incident& i : story.incidents) {
+  for (const Incident& i : scan.incidents) {
     handled += i.handled && i.when.order < incident.when.order;
-    ranks += i.where.rank.has_value() && !i.handled;
+    ranks += i.origin.rank.has_value() && !i.handled;
   }
-  if (story.more_incidents > 0)  // then there are ranks whose failures are counted alone
-    ranks = std::max(ranks, i64{std::count_if(story.ranks.begin(), story.ranks.end(),
+  if (scan.more_incidents > 0)  // then there are ranks whose failures are counted alone
+    ranks = std::max(ranks, i64{std::count_if(scan.ranks.begin(), scan.ranks.end(),
                                               [](const auto& rank) { return rank.second.failed; })});
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
-  if (const auto all = ranks_of(story); all > 1)
+  if (const auto all = ranks_of(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);
   facts.set("run.ranks_failed", Value{Number{static_cast<double>(std::max<i64>(ranks, 1)), 0}}, here);
 }

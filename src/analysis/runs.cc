@@ -40,28 +40,28 @@ const EndSpec* spec_of(const Event& event) {
 }
 
 /// The exception's own line belongs to what was read of it.
-bool is_of_incident(const Case& story, const Span& span) {
+bool is_of_incident(const ScanResult& scan, const Span& span) {
   const auto covers = [&](const Evidence& e) {
     return e.span.source == span.source && span.first_line >= e.span.first_line && span.first_line <= e.span.last_line;
   };
-  return std::any_of(story.incidents.begin(), story.incidents.end(), [&](const Incident& incident) {
+  return std::any_of(scan.incidents.begin(), scan.incidents.end(), [&](const Incident& incident) {
     return covers(incident.evidence) || std::any_of(incident.occurrences.begin(), incident.occurrences.end(), covers);
   });
 }
 
 /// Ends on the lines [first, last].
-std::optional<Ending> ending_between(const Case& story, i64 first, i64 last) {
-  const i64 progress = story.last_progress ? story.last_progress->span.first_line : 0;
+std::optional<Ending> ending_between(const ScanResult& scan, i64 first, i64 last) {
+  const i64 progress = scan.last_progress ? scan.last_progress->span.first_line : 0;
   i64 served = 0;  // an exception of one request ends no server
-  for (const Event& event : story.remarks)
+  for (const Event& event : scan.remarks)
     if (const auto* remark = std::get_if<Remark>(&event.what); remark != nullptr && remark->id == "run/serving")
       served = std::max(served, event.evidence.span.first_line);
   const Event* best = nullptr;
   const EndSpec* of_best = nullptr;
-  for (const Event& event : story.remarks) {
+  for (const Event& event : scan.remarks) {
     const EndSpec* spec = spec_of(event);
     const i64 line = event.evidence.span.first_line;
-    if (spec == nullptr || line < first || line > last || is_of_incident(story, event.evidence.span)) continue;
+    if (spec == nullptr || line < first || line > last || is_of_incident(scan, event.evidence.span)) continue;
     if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program went on
     if (of_best == nullptr || spec->weight > of_best->weight ||
         (spec->weight == of_best->weight && line > best->evidence.span.first_line))
@@ -86,19 +86,19 @@ bool follows_exception(const Incident& killed, const std::optional<Ending>& endi
   return end.source == kill.source && end.first_line < kill.first_line && kill.first_line - end.first_line <= soon;
 }
 
-RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
+RunSummary summary_of(const ScanResult& scan, int run, i64 first, i64 last) {
   RunSummary summary{first, last, "no_oom", std::nullopt, std::nullopt};
   bool handled = false, silent = true;
-  for (std::size_t i = 0; i < story.incidents.size(); ++i) {
-    const Incident& incident = story.incidents[i];
-    if (story.inputs.size() == 1 && incident.run.number != run) continue;
+  for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
+    const Incident& incident = scan.incidents[i];
+    if (scan.inputs.size() == 1 && incident.run.number != run) continue;
     handled |= incident.handled;
     if (incident.handled) continue;
     silent &= is_silent(incident);
     if (!summary.failure) summary.failure = i;
   }
-  if (story.inputs.size() == 1) summary.ending = ending_between(story, first, last);
-  if (summary.failure && silent && follows_exception(story.incidents[*summary.failure], summary.ending))
+  if (scan.inputs.size() == 1) summary.ending = ending_between(scan, first, last);
+  if (summary.failure && silent && follows_exception(scan.incidents[*summary.failure], summary.ending))
     summary.failure.reset();
   summary.outcome = summary.failure                             ? silent ? "possible_oom" : "oom"
                     : summary.ending && summary.ending->decides ? "ended_otherwise"
@@ -108,28 +108,28 @@ RunSummary summary_of(const Case& story, int run, i64 first, i64 last) {
 }
 
 /// Did the last run get further than this failure?
-bool was_overcome(const Case& story, const Incident& incident) {
+bool was_overcome(const ScanResult& scan, const Incident& incident) {
   const bool progressed =
-      story.last_progress && story.last_progress->span.first_line > story.later_runs.back().span.first_line;
-  return progressed && story.last_step.value_or(0) > incident.when.step.value_or(0);
+      scan.last_progress && scan.last_progress->span.first_line > scan.later_runs.back().span.first_line;
+  return progressed && scan.last_step.value_or(0) > incident.when.step.value_or(0);
 }
 
 }  // namespace
 
-Runs runs_of(const Case& story) {
+Runs runs_of(const ScanResult& scan) {
   Runs runs;
-  const std::size_t later = story.inputs.size() == 1 ? story.later_runs.size() : 0;
+  const std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
   for (std::size_t k = 0; k <= later; ++k) {
-    const i64 first = k == 0 ? 1 : story.later_runs[k - 1].span.first_line;
-    const i64 last = k < later                  ? story.later_runs[k].span.first_line - 1
-                     : story.inputs.size() == 1 ? std::max(first, story.inputs.front().lines)
-                                                : std::numeric_limits<i64>::max();
-    runs.all.push_back(summary_of(story, static_cast<int>(k), first, last));
+    const i64 first = k == 0 ? 1 : scan.later_runs[k - 1].span.first_line;
+    const i64 last = k < later                 ? scan.later_runs[k].span.first_line - 1
+                     : scan.inputs.size() == 1 ? std::max(first, scan.inputs.front().lines)
+                                               : std::numeric_limits<i64>::max();
+    runs.all.push_back(summary_of(scan, static_cast<int>(k), first, last));
   }
   runs.judged = later;
   runs.outcome = runs.last().outcome;
-  if (!story.inputs.empty() && std::all_of(story.inputs.begin(), story.inputs.end(),
-                                           [](const Input& input) { return !input.unreadable.empty(); })) {
+  if (!scan.inputs.empty() && std::all_of(scan.inputs.begin(), scan.inputs.end(),
+                                          [](const Input& input) { return !input.unreadable.empty(); })) {
     runs.outcome = "unrecognised";
     return runs;
   }
@@ -138,7 +138,7 @@ Runs runs_of(const Case& story) {
   for (std::size_t k = 0; k < later; ++k)
     if (runs.all[k].failure) failed = k;
   if (!failed) return runs;
-  runs.overcome = was_overcome(story, story.incidents[*runs.all[*failed].failure]);
+  runs.overcome = was_overcome(scan, scan.incidents[*runs.all[*failed].failure]);
   const std::optional<Ending>& ending = runs.last().ending;
   if (ending && ending->decides) return runs;
   if (runs.overcome || (ending && ending->kind == "finished")) {

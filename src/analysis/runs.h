@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/case.h"
+#include "model/scan_result.h"
 
 namespace oomdoctor {
 
@@ -34,6 +34,6 @@ struct Runs {
 };
 
 /// Many logs are one run: their ends are not told apart.
-Runs runs_of(const Case& story);
+Runs runs_of(const ScanResult& scan);
 
 }  // namespace oomdoctor

@@ -62,7 +62,7 @@ std::optional<double> version_of_words(std::string_view message_format) {
 }
 
 /// Who made the device: by what refused, else by words of the log; "" where nothing tells.
-std::string_view vendor_of(const Case& story, const Incident& incident) {
+std::string_view vendor_of(const ScanResult& scan, const Incident& incident) {
   const Oom& oom = incident.oom;
   switch (oom.agent) {
     case Agent::cuda_allocator:
@@ -83,8 +83,8 @@ std::string_view vendor_of(const Case& story, const Incident& incident) {
   if (oom.framework == "ascend") return "huawei";
   if (oom.framework == "level-zero") return "intel";
   if (oom.message_format.starts_with("xla-tpu") || oom.message_format == "xla-vmem") return "google";
-  const auto word = story.settings.find("vendor");
-  return word == story.settings.end() ? std::string_view{} : std::string_view(word->second.value);
+  const auto word = scan.settings.find("vendor");
+  return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
 }
 
 /// The variable that PyTorch's allocator for this device reads. 2.9 has one name for all devices, but for CUDA it reads
@@ -115,20 +115,20 @@ std::optional<i64> read_capacity(std::string_view text) {
   return size && size->count > 0 ? std::optional(size->count) : std::nullopt;
 }
 
-std::optional<i64> known_capacity(const Case& story, const std::optional<Incident>& incident,
+std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<Incident>& incident,
                                   const AnalysisOptions& options) {
   if (options.capacity) return options.capacity;
   if (incident && incident->oom.kind == OomKind::device && incident->oom.capacity) return incident->oom.capacity->count;
-  if (const auto printed = story.settings.find("capacity"); printed != story.settings.end())
+  if (const auto printed = scan.settings.find("capacity"); printed != scan.settings.end())
     return read_capacity(printed->second.value);
-  const auto gpu = story.settings.find("gpu");
-  if (gpu == story.settings.end()) return std::nullopt;
+  const auto gpu = scan.settings.find("gpu");
+  if (gpu == scan.settings.end()) return std::nullopt;
   const auto model = find_gpu_model(gpu->second.value);
   return model ? std::optional(model->bytes()) : std::nullopt;
 }
 
-void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
-  for (const auto& [name, setting] : story.settings) {
+void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  for (const auto& [name, setting] : scan.settings) {
     const FactSpec* spec = find_fact_spec("settings." + name);
     if (spec == nullptr) continue;
     const std::vector<Evidence> here{setting.evidence};
@@ -151,7 +151,7 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
     if (device) {
-      const std::string_view vendor = vendor_of(story, *incident);
+      const std::string_view vendor = vendor_of(scan, *incident);
       if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);
@@ -160,8 +160,8 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
     }
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
-    const auto system = story.settings.find("system");
-    if (incident->oom.sizes_not_available || (system != story.settings.end() && system->second.value == "Windows"))
+    const auto system = scan.settings.find("system");
+    if (incident->oom.sizes_not_available || (system != scan.settings.end() && system->second.value == "Windows"))
       facts.set("platform.windows", Value{true}, here);
     const auto& frames = incident->oom.frames;
     if (std::any_of(frames.begin(), frames.end(),
@@ -174,9 +174,9 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
                     [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
       facts.set("settings.checkpointing", Value{true}, here);
     // DeepSpeed keeps the code of its third stage apart.
-    if (facts.find("settings.zero_stage") == nullptr &&
-        std::any_of(frames.begin(), frames.end(),
-                    [](const Frame& f) { return f.file.find("zero/stage3.py") != std::string::npos; }))
+    if (facts.find("settings.zero_stage") == nullptr && std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+          return f.file.find("zero/stage3.py") != std::string::npos;
+        }))
       facts.set("settings.zero_stage", Value{Number{3, 0}}, here);
     if (incident->evidence.excerpt.find("rocm_driver") != std::string::npos)
       facts.set("platform.rocm", Value{true}, here);
@@ -186,7 +186,7 @@ void setting_facts(const Case& story, const Incident* incident, Facts& facts) {
       facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }
   set_alloc_conf(incident, facts);
-  framework_facts(story, incident, facts);
+  framework_facts(scan, incident, facts);
 }
 
 }  // namespace oomdoctor

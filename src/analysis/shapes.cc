@@ -374,8 +374,8 @@ std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_
   return fit_at(law, std::move(theta), points, false);
 }
 
-Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
-  Teeth teeth;
+Periodicity find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
+  Periodicity teeth;
   if (points.size() < 8) return teeth;
   const auto consider = [&](Law law, const std::vector<double>& theta, std::optional<Fit>& best) {
     if (&best == &teeth.sloping && !sloping) return;

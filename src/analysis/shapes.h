@@ -23,13 +23,13 @@ double noise_of(const Points& points);
 std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_t>& changes);
 
 /// The best repeating law with a level floor and with a sloping one, where anything like a period shows.
-struct Teeth {
+struct Periodicity {
   std::optional<Fit> level, sloping;
 };
 
 /// `changes`: of level, as a hint where stairs may have a rhythm (a staircase is a line less a sawtooth). `sloping`: is
 /// the second one wanted?
-Teeth find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
+Periodicity find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
 
 /// The best equal stairs at equal distances, `changes` as a hint where the series is long; nothing for a series that
 /// has fewer than three.

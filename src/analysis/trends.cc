@@ -42,12 +42,13 @@ std::size_t rank_of(Metric m) {
   return static_cast<std::size_t>(std::find(order.begin(), order.end(), m) - order.begin());
 }
 
-std::optional<std::size_t> choose_main(const Case& story, const std::vector<Trend>& trends, const Incident* incident) {
+std::optional<std::size_t> choose_main(const ScanResult& scan, const std::vector<Trend>& trends,
+                                       const Incident* incident) {
   const bool host = incident != nullptr && incident->oom.kind != OomKind::device &&
                     incident->oom.kind != OomKind::masked && incident->oom.kind != OomKind::pool;
   std::optional<std::size_t> best;
   const auto better = [&](std::size_t a, std::size_t b) {
-    const Series &sa = story.series[a], &sb = story.series[b];
+    const Series &sa = scan.series[a], &sb = scan.series[b];
     const bool enough_a = sa.n >= 4, enough_b = sb.n >= 4;
     if (enough_a != enough_b) return enough_a;
     // Growth is news wherever it shows; among the rest the better metric speaks, then the longer series.
@@ -55,8 +56,8 @@ std::optional<std::size_t> choose_main(const Case& story, const std::vector<Tren
     if (rank_of(sa.metric) != rank_of(sb.metric)) return rank_of(sa.metric) < rank_of(sb.metric);
     return sa.n > sb.n;
   };
-  for (std::size_t i = 0; i < story.series.size(); ++i) {
-    const Series& s = story.series[i];
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
     if (rank_of(s.metric) >= order.size() || !s.followed() || !belongs(s, incident)) continue;
     if (incident != nullptr && is_device_metric(s.metric) == host) continue;
     if (!best || better(i, *best)) best = i;
@@ -65,10 +66,10 @@ std::optional<std::size_t> choose_main(const Case& story, const std::vector<Tren
 }
 
 /// What the log says of this GPU, or of this part of one ("MIG 0/2/0"), or prints beside the values.
-std::optional<i64> own_capacity(const Case& story, const Series& s) {
+std::optional<i64> own_capacity(const ScanResult& scan, const Series& s) {
   if (s.capacity > 0) return whole_number(s.capacity);
-  for (const std::string& name : {s.label, s.where.device ? std::to_string(*s.where.device) : std::string()})
-    if (const auto found = story.settings.find("capacity/" + name); found != story.settings.end())
+  for (const std::string& name : {s.label, s.origin.device ? std::to_string(*s.origin.device) : std::string()})
+    if (const auto found = scan.settings.find("capacity/" + name); found != scan.settings.end())
       return read_capacity(found->second.value);
   return std::nullopt;
 }
@@ -80,8 +81,8 @@ int binary_power(std::string_view unit) {
 }
 
 /// A program has one way to print "GB": where 2^30 would not fit the card and 10^9 does, all its values are 10^9.
-void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
-  for (const Series& probe : story.series) {
+void settle_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
+  for (const Series& probe : scan.series) {
     if (!probe.ambiguous_unit || !is_device_metric(probe.metric)) continue;
     const int power = binary_power(probe.unit);
     const double factor = std::pow(1000.0 / 1024, power);
@@ -94,7 +95,7 @@ void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
                             bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(capacity));
     note.at = probe.last_evidence;
     const std::string unit = probe.unit;
-    for (Series& s : story.series)
+    for (Series& s : scan.series)
       if (s.ambiguous_unit && s.unit == unit) s.rescale(factor), s.ambiguous_unit = false;
     notes.push_back(std::move(note));
     return;
@@ -102,9 +103,9 @@ void settle_units(Case& story, i64 capacity, std::vector<Note>& notes) {
 }
 
 /// What an ambiguous unit that nothing decided would mean the other way; once for each unit.
-void tell_units(const Case& story, std::vector<Note>& notes) {
+void emit_units(const ScanResult& scan, std::vector<Note>& notes) {
   std::set<std::string> told;
-  for (const Series& s : story.series) {
+  for (const Series& s : scan.series) {
     if (!s.ambiguous_unit || s.n < 2 || !told.insert(s.unit).second) continue;
     const int power = binary_power(s.unit);
     const double less = 100 * (1 - std::pow(1000.0 / 1024, power));
@@ -119,13 +120,13 @@ void tell_units(const Case& story, std::vector<Note>& notes) {
 /// How full a memory became, where that alone is news: the largest value at or above one of the marks.
 constexpr auto full_marks = std::to_array<double>({0.99, 0.95, 0.90});
 
-void tell_full(const Case& story, std::optional<i64> capacity, std::vector<Note>& notes) {
-  for (const Series& s : story.series) {
+void emit_full(const ScanResult& scan, std::optional<i64> capacity, std::vector<Note>& notes) {
+  for (const Series& s : scan.series) {
     if ((s.metric != Metric::used && s.metric != Metric::reserved && s.metric != Metric::memory &&
          s.metric != Metric::host_used) ||
         s.n == 0)
       continue;
-    const auto own = own_capacity(story, s);
+    const auto own = own_capacity(scan, s);
     const auto whole = own ? own : is_device_metric(s.metric) ? capacity : std::nullopt;
     if (!whole || s.max_value > static_cast<double>(*whole)) continue;
     const double share = s.max_value / static_cast<double>(*whole);
@@ -134,7 +135,7 @@ void tell_full(const Case& story, std::optional<i64> capacity, std::vector<Note>
     const std::string place = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
                               : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
                                             : "";
-    const std::string of = s.where.device                  ? fmt::format("GPU {}", *s.where.device)
+    const std::string of = s.origin.device                 ? fmt::format("GPU {}", *s.origin.device)
                            : s.metric == Metric::host_used ? "host RAM"
                                                            : "the GPU";
     notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
@@ -146,9 +147,9 @@ void tell_full(const Case& story, std::optional<i64> capacity, std::vector<Note>
 }
 
 /// How close live tensors came to the end of the device in a run that went well. Caches may take it all and do no harm.
-void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
+void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
   const Series* tightest = nullptr;
-  for (const Series& s : story.series)
+  for (const Series& s : scan.series)
     if ((s.metric == Metric::allocated || s.metric == Metric::active || s.metric == Metric::max_allocated) &&
         s.n >= few_points && (tightest == nullptr || s.max_value > tightest->max_value))
       tightest = &s;
@@ -169,14 +170,14 @@ void tell_headroom(const Case& story, i64 capacity, Analysis& analysis) {
 /// What the log shows of the device that a counter of PyTorch can never reach: memory outside of its allocator
 /// (contexts, other processes), as device series and reserved memory differ; and how far a step's own peak stands above
 /// the value that is printed at its end.
-double kept_back(const Case& story, const Series& s) {
+double kept_back(const ScanResult& scan, const Series& s) {
   if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
   const auto beside = [&](const Series& other) {
-    return other.n >= few_points && (!other.where.rank || !s.where.rank || other.where.rank == s.where.rank) &&
-           (!other.where.device || !s.where.device || other.where.device == s.where.device);
+    return other.n >= few_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
+           (!other.origin.device || !s.origin.device || other.origin.device == s.origin.device);
   };
   const Series *device = nullptr, *reserved = nullptr, *peak = nullptr;
-  for (const Series& other : story.series) {
+  for (const Series& other : scan.series) {
     if (!beside(other)) continue;
     if (other.metric == Metric::used) device = &other;
     if (other.metric == Metric::reserved) reserved = &other;
@@ -190,12 +191,12 @@ double kept_back(const Case& story, const Series& s) {
 }
 
 /// A forecast that the failure itself contradicts says nothing true any more.
-void drop_contradicted(const Case& story, const Incident& incident, std::vector<Trend>& trends) {
+void drop_contradicted(const ScanResult& scan, const Incident& incident, std::vector<Trend>& trends) {
   if (!incident.when.step || incident.handled) return;
   const auto died = static_cast<double>(*incident.when.step);
   for (std::size_t i = 0; i < trends.size(); ++i) {
     const auto& forecast = trends[i].forecast;
-    if (!forecast || !story.series[i].has_steps || !belongs(story.series[i], &incident)) continue;
+    if (!forecast || !scan.series[i].has_steps || !belongs(scan.series[i], &incident)) continue;
     if (died < forecast->step_low || (forecast->step_high && died > *forecast->step_high)) trends[i].forecast.reset();
   }
 }
@@ -205,9 +206,9 @@ double window_of(const Trend& t) { return std::max(1.0, t.working.last_step - t.
 
 /// No failure yet, but a series that will fill its memory: the one that will be full first, before those of which the
 /// log does not say how much there is.
-std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<Trend>& trends) {
+std::optional<std::size_t> series_at_risk(const ScanResult& scan, const std::vector<Trend>& trends) {
   const auto at_risk = [&](std::size_t i) {
-    const Series& s = story.series[i];
+    const Series& s = scan.series[i];
     const Trend& t = trends[i];
     if (!t.leak || t.confidence < growth_limits::risk_confidence || s.kind == SeriesKind::running_maximum) return false;
     if (!s.has_steps && !s.has_times && s.n < few_unplaced) return false;
@@ -215,26 +216,26 @@ std::optional<std::size_t> series_at_risk(const Case& story, const std::vector<T
     return t.forecast->step_low - s.last_x <= risk_windows * window_of(t);
   };
   const auto before = [&](std::size_t a, std::size_t b) {
-    const Series &sa = story.series[a], &sb = story.series[b];
+    const Series &sa = scan.series[a], &sb = scan.series[b];
     if (trends[a].forecast.has_value() != trends[b].forecast.has_value()) return trends[a].forecast.has_value();
     if (sa.metric != sb.metric) return rank_of(sa.metric) < rank_of(sb.metric);
     const auto left = [&](std::size_t k) {
-      return trends[k].forecast ? (trends[k].forecast->step - story.series[k].last_x) / window_of(trends[k]) : 0;
+      return trends[k].forecast ? (trends[k].forecast->step - scan.series[k].last_x) / window_of(trends[k]) : 0;
     };
     return left(a) < left(b);
   };
   std::optional<std::size_t> worst;
-  for (std::size_t i = 0; i < story.series.size(); ++i)
+  for (std::size_t i = 0; i < scan.series.size(); ++i)
     if (at_risk(i) && (!worst || before(i, *worst))) worst = i;
   return worst;
 }
 
 /// Too few values for a trend, but each is far above the one before, and one more such rise fills the device.
-std::optional<std::size_t> steep_series(const Case& story, std::optional<i64> capacity) {
+std::optional<std::size_t> steep_series(const ScanResult& scan, std::optional<i64> capacity) {
   constexpr i64 least = 4;
   constexpr double far = 0.1;  // of the device, each rise
-  for (std::size_t i = 0; i < story.series.size() && capacity; ++i) {
-    const Series& s = story.series[i];
+  for (std::size_t i = 0; i < scan.series.size() && capacity; ++i) {
+    const Series& s = scan.series[i];
     if (!is_device_metric(s.metric) || s.n < least || s.n >= few_points || !s.has_steps) continue;
     const auto& buckets = s.buckets();
     double least_rise = std::numeric_limits<double>::max(), last_rise = 0;
@@ -297,38 +298,38 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
 }
 
 /// Nothing that a program says of itself stands in front of this line.
-bool is_before_program(const Case& story, const Span& at) {
+bool is_before_program(const ScanResult& scan, const Span& at) {
   const auto before = [&](const Evidence& e) {
     return e.span.source == at.source && e.span.first_line < at.first_line;
   };
-  return story.progress_lines == 0 &&
-         std::none_of(story.remarks.begin(), story.remarks.end(), [&](const Event& e) { return before(e.evidence); }) &&
-         std::none_of(story.settings.begin(), story.settings.end(), [&](const auto& setting) {
+  return scan.progress_lines == 0 &&
+         std::none_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) { return before(e.evidence); }) &&
+         std::none_of(scan.settings.begin(), scan.settings.end(), [&](const auto& setting) {
            return !setting.first.starts_with("capacity") && before(setting.second.evidence);
          });
 }
 
 /// A look at the devices that was printed once, before the program began: one of them was nearly full.
-void set_full_before(const Case& story, const Incident& incident, Facts& facts) {
+void set_full_before(const ScanResult& scan, const Incident& incident, Facts& facts) {
   constexpr double nearly_full = 0.9;
-  for (const Series& s : story.series) {
-    const auto capacity = own_capacity(story, s);
+  for (const Series& s : scan.series) {
+    const auto capacity = own_capacity(scan, s);
     const Span& at = s.first_evidence.span;
-    const bool other = s.where.device && incident.where.device && s.where.device != incident.where.device;
+    const bool other = s.origin.device && incident.origin.device && s.origin.device != incident.origin.device;
     if (s.metric != Metric::used || s.n != 1 || other || !capacity || at.source != incident.evidence.span.source)
       continue;
-    if (at.first_line >= incident.evidence.span.first_line || !is_before_program(story, at)) continue;
+    if (at.first_line >= incident.evidence.span.first_line || !is_before_program(scan, at)) continue;
     if (s.last_value < nearly_full * static_cast<double>(*capacity)) continue;
     facts.set("device.full_before", Bytes{whole_number(s.last_value), 0}, {s.first_evidence});
     facts.set("device.total_before", Bytes{*capacity, 0}, {s.first_evidence});
-    if (s.where.device)
-      facts.set("device.which", Value{Number{static_cast<double>(*s.where.device), 0}}, {s.first_evidence});
+    if (s.origin.device)
+      facts.set("device.which", Value{Number{static_cast<double>(*s.origin.device), 0}}, {s.first_evidence});
     return;
   }
 }
 
-void set_shape_facts(const Case& story, const Incident* incident, Facts& facts) {
-  for (const Series& s : story.series) {
+void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  for (const Series& s : scan.series) {
     if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
     const auto& buckets = s.buckets();
     double before = 0, least = s.min_value;
@@ -351,41 +352,41 @@ bool belongs(const Series& s, const Incident* incident) {
     return false;  // it began after the failure
   if (first.source == failure.source && s.last_evidence.span.first_line < incident->run.first_line)
     return false;  // it is of an earlier run
-  if (s.where.rank && incident->where.rank && s.where.rank != incident->where.rank) return false;
-  return !s.where.device || !incident->where.device || s.where.device == incident->where.device;
+  if (s.origin.rank && incident->origin.rank && s.origin.rank != incident->origin.rank) return false;
+  return !s.origin.device || !incident->origin.device || s.origin.device == incident->origin.device;
 }
 
-void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis) {
-  const Incident* incident = analysis.primary ? &story.incidents[*analysis.primary] : nullptr;
-  const auto capacity = known_capacity(story, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
-  if (capacity) settle_units(story, *capacity, analysis.notes);
-  tell_units(story, analysis.notes);
-  analysis.trends.resize(story.series.size());
-  for_each_index(story.series.size(), options.jobs, [&](std::size_t i) {
-    const Series& s = story.series[i];
+void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
+  const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
+  const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
+  if (capacity) settle_units(scan, *capacity, analysis.notes);
+  emit_units(scan, analysis.notes);
+  analysis.trends.resize(scan.series.size());
+  for_each_index(scan.series.size(), options.jobs, [&](std::size_t i) {
+    const Series& s = scan.series[i];
     GrowthOptions growth;
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
-    if (const auto own = own_capacity(story, s); own && (s.metric == Metric::used || s.capacity > 0))
+    if (const auto own = own_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
-    growth.kept_back = kept_back(story, s);
+    growth.kept_back = kept_back(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
     if (fills && s.followed()) analysis.trends[i] = growth_of(s, growth);
   });
   Facts& facts = analysis.facts;
-  if (incident == nullptr && capacity) tell_headroom(story, *capacity, analysis);
-  if (incident == nullptr) tell_full(story, capacity, analysis.notes);
-  const auto at_risk = incident == nullptr ? series_at_risk(story, analysis.trends) : std::nullopt;
-  const auto steep = incident == nullptr && !at_risk ? steep_series(story, capacity) : std::nullopt;
+  if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
+  if (incident == nullptr) emit_full(scan, capacity, analysis.notes);
+  const auto at_risk = incident == nullptr ? series_at_risk(scan, analysis.trends) : std::nullopt;
+  const auto steep = incident == nullptr && !at_risk ? steep_series(scan, capacity) : std::nullopt;
   if (incident == nullptr) {
     const auto& risk = at_risk ? at_risk : steep;
     const std::vector<Evidence> because =
-        risk ? std::vector{story.series[*risk].first_evidence, story.series[*risk].last_evidence}
+        risk ? std::vector{scan.series[*risk].first_evidence, scan.series[*risk].last_evidence}
              : std::vector<Evidence>{};
     facts.set("run.at_risk", Value{risk.has_value()}, because);
     if (steep) {
-      const Series& s = story.series[*steep];
+      const Series& s = scan.series[*steep];
       facts.set("run.steep",
                 Value{fmt::format("{} rose from {} to {} of {} in {} values; one more such rise fills it",
                                   to_string(s.metric), bytes_text(whole_number(s.first_value)),
@@ -393,19 +394,19 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
                 because);
     }
   }
-  analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(story, analysis.trends, incident);
+  analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(scan, analysis.trends, incident);
   if (analysis.main_series) {
-    const Series& main = story.series[*analysis.main_series];
-    const auto own = own_capacity(story, main);
+    const Series& main = scan.series[*analysis.main_series];
+    const auto own = own_capacity(scan, main);
     set_main_facts(main, analysis.trends[*analysis.main_series], incident,
                    own || !is_device_metric(main.metric) ? own : capacity, facts);
   }
-  if (incident != nullptr && incident->oom.kind == OomKind::device) set_full_before(story, *incident, facts);
-  comparison_facts(story, incident, capacity, analysis);
+  if (incident != nullptr && incident->oom.kind == OomKind::device) set_full_before(scan, *incident, facts);
+  comparison_facts(scan, incident, capacity, analysis);
   increment_fact(facts);
-  set_shape_facts(story, incident, facts);
-  for (std::size_t i = 0; i < story.series.size(); ++i) {
-    const Series& s = story.series[i];
+  set_shape_facts(scan, incident, facts);
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
     if (s.metric == Metric::host_rss || s.metric == Metric::host_used)
       if (analysis.trends[i].shape != Shape::too_short)
         if (!facts.is_true("host.grows"))  // one that grows is enough
@@ -415,7 +416,7 @@ void trend_facts(Case& story, const AnalysisOptions& options, Analysis& analysis
         facts.is_true("phase.evaluation"))
       facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
   }
-  if (incident != nullptr) drop_contradicted(story, *incident, analysis.trends);
+  if (incident != nullptr) drop_contradicted(scan, *incident, analysis.trends);
 }
 
 }  // namespace oomdoctor

@@ -6,7 +6,7 @@
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
-#include "report/sink.h"
+#include "report/escape.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "cli/log_search.h"
 #include "cli/output_file.h"
 #include "cli/shared_report.h"
-#include "report/sink.h"
+#include "report/escape.h"
 #include "report/writer.h"
 
 extern char** environ;
@@ -60,7 +60,7 @@ std::vector<LogSource> logs_of(const Arguments& arguments) {
   return inputs_of(found);
 }
 
-void write_reports(SharedReport& report, TerminalView view) {
+void write_reports(SharedReport& report, RenderOptions view) {
   make_folder(folder);
   view.color = view.quiet = false;
   view.verbose = true;
@@ -91,7 +91,7 @@ void set_outputs(const Report& report, const std::string& path) {
   append_to_file(path, text);
 }
 
-void tell_github(SharedReport& report, const TerminalView& view) {
+void emit_github(SharedReport& report, const RenderOptions& view) {
   if (const std::string path = environment("GITHUB_STEP_SUMMARY"); !path.empty())
     append_to_file(path, summary_of(report));
   const Writer& writer = *find_writer("github");
@@ -101,7 +101,7 @@ void tell_github(SharedReport& report, const TerminalView& view) {
 
 /// An annotation of the build, by the agent's own program; without it there is none. The same context replaces what an
 /// earlier attempt said.
-void tell_buildkite(SharedReport& report, const Report& whole) {
+void emit_buildkite(SharedReport& report, const Report& whole) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> text(std::tmpfile(), std::fclose);
   const std::string summary = summary_of(report);
   if (!text || std::fwrite(summary.data(), 1, summary.size(), text.get()) != summary.size() || std::fflush(text.get()))
@@ -134,15 +134,15 @@ void tell_buildkite(SharedReport& report, const Report& whole) {
 }  // namespace
 
 int run_ci(const Arguments& arguments) {
-  TerminalView view = view_of(arguments);
+  RenderOptions view = view_of(arguments);
   const CiSystem system = ci_system();
   if (arguments.value_or("color", "auto") == "auto" && shows_colour(system))
     view.color = environment("NO_COLOR").empty();
   const Report whole = diagnose(logs_of(arguments), diagnose_options(arguments));
   SharedReport report(whole, arguments, true);
   write_reports(report, view);
-  if (system == CiSystem::github) tell_github(report, view);
-  if (system == CiSystem::buildkite) tell_buildkite(report, whole);
+  if (system == CiSystem::github) emit_github(report, view);
+  if (system == CiSystem::buildkite) emit_buildkite(report, whole);
   const Writer& terminal = *find_writer("terminal");
   print(terminal.write(report.of(terminal), view));
   return exit_status(whole, arguments.value_or("fail-on", "never"));

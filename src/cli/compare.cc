@@ -25,7 +25,7 @@ std::vector<GrowthLimit> limits_of(const Arguments& arguments) {
   return limits;
 }
 
-std::string text_of(const Comparison& comparison, const std::string& format, const TerminalView& view) {
+std::string text_of(const Comparison& comparison, const std::string& format, const RenderOptions& view) {
   if (format == "json") return comparison_json(comparison);
   return format == "markdown" ? comparison_markdown(comparison) : comparison_screen(comparison, view);
 }
@@ -39,7 +39,7 @@ Report shared_run(const std::vector<LogSource>& logs, const Arguments& arguments
 }  // namespace
 
 int run_compare(const Arguments& arguments) {
-  const TerminalView view = view_of(arguments);
+  const RenderOptions view = view_of(arguments);
   const auto limits = limits_of(arguments);
   if (arguments.words.size() != 2)
     throw Error(fmt::format("compare takes two runs, and {} {} named", arguments.words.size(),

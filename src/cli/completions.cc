@@ -137,8 +137,8 @@ std::string zsh_quoted(std::string_view text) {
 
 /// One spec of _arguments.
 std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
-  const std::string says = replaced(option.says, "[]:\\", "\\");
-  std::string spec = fmt::format("*--{}{}[{}]", option.name, option.argument.empty() ? "" : "=", says);
+  const std::string description = replaced(option.description, "[]:\\", "\\");
+  std::string spec = fmt::format("*--{}{}[{}]", option.name, option.argument.empty() ? "" : "=", description);
   const std::string message = option.argument.empty() ? "" : fmt::format(":{}", option.argument);
   spec += message;
   switch (kind_of(command, option)) {
@@ -158,7 +158,7 @@ std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
       spec += option.argument.empty() ? "" : ": ";
   }
   if (!option.letter) return zsh_quoted(spec);
-  return fmt::format("{} {}", zsh_quoted(spec), zsh_quoted(fmt::format("*-{}[{}]", option.letter, says)));
+  return fmt::format("{} {}", zsh_quoted(spec), zsh_quoted(fmt::format("*-{}[{}]", option.letter, description)));
 }
 
 std::string zsh_script() {
@@ -169,8 +169,8 @@ std::string zsh_script() {
       "_oomdoctor() {{\n  local -a commands=(\n",
       list_ids, report_words());
   for (const CommandSpec& command : command_table())
-    text +=
-        fmt::format("    {}\n", zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.says, ":\\", "\\"))));
+    text += fmt::format("    {}\n",
+                        zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.description, ":\\", "\\"))));
   text +=
       "    'help:explain a command'\n  )\n"
       "  if ((CURRENT == 2)); then\n"
@@ -215,7 +215,7 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
     case Kind::anything:
       line += option.argument.empty() ? "" : " -x";
   }
-  return fmt::format("{} -d {}\n", line, fish_quoted(option.says));
+  return fmt::format("{} -d {}\n", line, fish_quoted(option.description));
 }
 
 std::string fish_script() {
@@ -228,7 +228,8 @@ std::string fish_script() {
       fish_quoted(list_ids));
   for (const CommandSpec& command : command_table()) {
     for (const char* place : {"__fish_use_subcommand", "'__fish_seen_subcommand_from help'"})
-      text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", place, command.name, fish_quoted(command.says));
+      text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", place, command.name,
+                          fish_quoted(command.description));
     const std::string here = fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}'", command.name);
     if (takes_files(command)) text += here + " -F\n";
     if (takes_ids(command)) text += here + " -a '(__oomdoctor_ids)'\n";

@@ -15,8 +15,8 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "cli/ci_system.h"
+#include "report/escape.h"
 #include "report/redact.h"
-#include "report/sink.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -95,7 +95,7 @@ void print_note(std::string_view note) {
   if (printed.emplace(note).second) print_error(fmt::format("oomdoctor: {}\n", plain_line(note)));
 }
 
-TerminalView view_of(const Arguments& arguments) {
+RenderOptions view_of(const Arguments& arguments) {
   std::error_code unknown;
   return {width_of(arguments), colour_of(arguments), arguments.has("verbose"), arguments.has("quiet"),
           std::filesystem::current_path(unknown).string()};

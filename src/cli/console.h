@@ -29,6 +29,6 @@ std::string environment(const char* name);  ///< "" when unset
 
 /// Width and colour as options, environment and terminal say, in this order; verbose and quiet. Throws Error for a bad
 /// --width.
-TerminalView view_of(const Arguments& arguments);
+RenderOptions view_of(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

@@ -17,7 +17,7 @@ const Term* optimizer_of(const Budget& budget) {
 }
 
 /// Adam all in 16 bits is half of what most trainers run: what theirs takes is worth a line.
-void tell_of_mixed_precision(const EstimateRequest& request, MemoryEstimate& estimate) {
+void emit_mixed_precision(const EstimateRequest& request, MemoryEstimate& estimate) {
   if (request.run.precision != Precision::pure_16bit || request.run.optimizer != Optimizer::adam) return;
   RunShape usual = request.run;
   usual.precision = Precision::mixed;
@@ -33,7 +33,7 @@ void tell_of_mixed_precision(const EstimateRequest& request, MemoryEstimate& est
 MemoryEstimate estimate_of(const EstimateRequest& request) {
   MemoryEstimate estimate = request.said;
   estimate.budget = budget_of(request.model, request.run);
-  tell_of_mixed_precision(request, estimate);
+  emit_mixed_precision(request, estimate);
   if (!estimate.capacity) {
     for (const GpuModel& model : gpu_models())
       if (model.common && fits(estimate.budget, model.bytes())) estimate.cards_that_hold.emplace_back(model.name);
@@ -51,7 +51,7 @@ MemoryEstimate estimate_of(const EstimateRequest& request) {
 }  // namespace
 
 int run_estimate(const Arguments& arguments) {
-  const TerminalView view = view_of(arguments);
+  const RenderOptions view = view_of(arguments);
   const bool json = arguments.value("format") == "json";
   const MemoryEstimate estimate = estimate_of(estimate_request_of(arguments));
   print(json ? estimate_json(estimate) : estimate_screen(estimate, view));

@@ -15,9 +15,9 @@
 #include "cli/knowledge.h"
 #include "cli/shared_report.h"
 #include "judge/rule_pack.h"
+#include "report/escape.h"
 #include "report/grades.h"
 #include "report/layout.h"
-#include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -169,7 +169,7 @@ void explain_myth(Page& page, const MythRule& myth, bool trace) {
 }
 
 void explain_fact(Page& page, const FactSpec& fact) {
-  add_title(page, "fact", std::string(fact.name), std::string(fact.says));
+  add_title(page, "fact", std::string(fact.name), std::string(fact.description));
   page.blank();
   add_part(page, "unit", std::string(unit_words(fact.unit)));
   add_part(page, "computed", std::string(formula_of(fact.name)));
@@ -255,7 +255,7 @@ int run_explain(const Arguments& arguments) {
   if (arguments.words.empty())
     throw Error("explain needs an id, and optionally a log: oomdoctor explain leak train.log", "",
                 "oomdoctor list causes shows ids");
-  const TerminalView view = view_of(arguments);
+  const RenderOptions view = view_of(arguments);
   const RulePack rules = rules_of(arguments);
   const std::vector<FormatInfo> formats = formats_of(arguments);
   const std::string& id = arguments.words.front();

@@ -12,10 +12,10 @@ namespace {
 constexpr int width = 80, option_column = 28, command_column = 34;
 
 /// Two columns; what is too long for the left one has the text below.
-void add_row(Page& page, const std::string& left, std::string_view says, int column) {
+void add_row(Page& page, const std::string& left, std::string_view description, int column) {
   const bool fits = static_cast<int>(left.size()) < column;
   if (!fits) page.line(left);
-  page.text(pad(fits ? left : "", column), says);
+  page.text(pad(fits ? left : "", column), description);
 }
 
 std::string spelling_of(const OptionSpec& option) {
@@ -44,10 +44,10 @@ void add_options(Page& page, const CommandSpec& command) {
 }  // namespace
 
 std::string says_of(const CommandSpec& command, const OptionSpec& option) {
-  if (option.name != "format") return std::string(option.says);
+  if (option.name != "format") return std::string(option.description);
   std::vector<std::string> formats = choices_of(command, option);
   formats.front() += " (default)";
-  return fmt::format("{}: {}", option.says, fmt::join(formats, ", "));
+  return fmt::format("{}: {}", option.description, fmt::join(formats, ", "));
 }
 
 std::vector<const OptionSpec*> options_of(const CommandSpec& command) {
@@ -63,7 +63,7 @@ std::string general_help() {
   page.text("", "oomdoctor finds out why a training job ran out of memory, and what to do.");
   page.blank();
   for (const auto& command : command_table())
-    add_row(page, fmt::format("  oomdoctor {} {}", command.name, command.usage), command.says, command_column);
+    add_row(page, fmt::format("  oomdoctor {} {}", command.name, command.usage), command.description, command_column);
   page.blank();
   page.text("", "Each command has its own --help. oomdoctor --version prints the version.");
   page.blank();
@@ -74,13 +74,13 @@ std::string general_help() {
 }
 
 std::string command_help(const CommandSpec& command) {
-  std::string says(command.says);
-  says.front() =
-      static_cast<char>(says.front() >= 'a' && says.front() <= 'z' ? says.front() - 'a' + 'A' : says.front());
+  std::string description(command.description);
+  description.front() = static_cast<char>(
+      description.front() >= 'a' && description.front() <= 'z' ? description.front() - 'a' + 'A' : description.front());
   Page page(width, {});
   page.text("", fmt::format("oomdoctor {} {}", command.name, command.usage));
   page.blank();
-  page.text("", says + ".");
+  page.text("", description + ".");
   if (!command.more.empty()) page.text("", command.more);
   page.blank();
   add_options(page, command);

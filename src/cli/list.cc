@@ -9,17 +9,17 @@
 #include "cli/knowledge.h"
 #include "parse/user_formats.h"
 #include "report/comparison.h"
+#include "report/escape.h"
 #include "report/layout.h"
 #include "report/partial.h"
 #include "report/schema.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 
 namespace oomdoctor::cli {
 namespace {
 
 struct Row {
-  std::string id, says;
+  std::string id, description;
 };
 
 std::vector<Row> rows_of(const auto& rules) {
@@ -31,7 +31,8 @@ std::vector<Row> rows_of(const auto& rules) {
 std::vector<Row> fact_rows() {
   std::vector<Row> rows;
   for (const auto& spec : fact_specs())
-    rows.push_back({std::string(spec.name), std::string(spec.says) + " (" + std::string(unit_words(spec.unit)) + ")"});
+    rows.push_back(
+        {std::string(spec.name), std::string(spec.description) + " (" + std::string(unit_words(spec.unit)) + ")"});
   return rows;
 }
 
@@ -45,7 +46,7 @@ std::vector<Row> rows_for(const Arguments& arguments) {
 
 std::string markdown_of(const std::vector<Row>& rows) {
   std::string text = "| id | says |\n|---|---|\n";
-  for (const auto& row : rows) text += "| " + markdown_code(row.id) + " | " + markdown_inline(row.says) + " |\n";
+  for (const auto& row : rows) text += "| " + markdown_code(row.id) + " | " + markdown_inline(row.description) + " |\n";
   return text;
 }
 
@@ -54,7 +55,7 @@ void add_rows(Page& page, const std::vector<Row>& rows) {
   for (const auto& row : rows) widest = std::max(widest, columns_of(row.id));
   for (const auto& row : rows)
     page.text(page.paint.bold(pad(plain_line(row.id), std::min(widest, page.width() / 2))) + "  ",
-              plain_line(row.says));
+              plain_line(row.description));
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ std::vector<FormatInfo> formats_of(const Arguments& arguments) {
 }
 
 int run_list(const Arguments& arguments) {
-  const TerminalView view = view_of(arguments);
+  const RenderOptions view = view_of(arguments);
   const bool markdown = arguments.value("format") == "markdown";
   Page page(view.width, Paint{view.color});
   if (arguments.words.front() == "formats") {

@@ -13,7 +13,7 @@
 #include "cli/options.h"
 #include "oomdoctor/report.h"
 #include "oomdoctor/version.h"
-#include "report/sink.h"
+#include "report/escape.h"
 
 namespace oomdoctor::cli {
 namespace {

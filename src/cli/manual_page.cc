@@ -40,8 +40,8 @@ std::string paragraph(std::string_view text) {
 }
 
 /// What a table says of a command stands behind its name there, and so begins in lower case.
-std::string sentence(std::string_view says) {
-  std::string text(says);
+std::string sentence(std::string_view description) {
+  std::string text(description);
   if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text + '.';
 }
@@ -57,12 +57,12 @@ std::string quoted(std::string text) {
 }
 
 struct Entry {
-  std::string_view term, says;
+  std::string_view term, description;
 };
 
 void add_entries(std::string& page, std::string_view title, const std::vector<Entry>& entries) {
   page += fmt::format(".SH {}\n", quoted(std::string(title)));
-  for (const Entry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.says));
+  for (const Entry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
 }
 
 std::string spelling_of(const OptionSpec& option) {
@@ -80,7 +80,7 @@ std::string usage_of(const CommandSpec& command) {
 void add_commands(std::string& page) {
   page += ".SH COMMANDS\n";
   for (const CommandSpec& command : command_table()) {
-    page += fmt::format(".SS {}\n{}", quoted(roff(usage_of(command))), paragraph(sentence(command.says)));
+    page += fmt::format(".SS {}\n{}", quoted(roff(usage_of(command))), paragraph(sentence(command.description)));
     if (!command.more.empty()) page += ".PP\n" + paragraph(command.more);
     std::vector<std::string> names;
     for (const OptionSpec* option : options_of(command)) names.push_back(fmt::format("--{}", option->name));
@@ -97,7 +97,7 @@ void add_options(std::string& page) {
     // The choices of all others are in what they say.
     const std::string choices =
         option.name == "format" ? fmt::format(": {}", fmt::join(option.choices, ", ")) : std::string();
-    page += fmt::format(".TP\n{}\n{}", spelling_of(option), paragraph(std::string(option.says) + choices));
+    page += fmt::format(".TP\n{}\n{}", spelling_of(option), paragraph(std::string(option.description) + choices));
   }
 }
 
@@ -119,7 +119,7 @@ std::string manual_page() {
   add_commands(page);
   add_options(page);
   std::vector<Entry> formats;
-  for (const OutputFormat& format : output_formats()) formats.push_back({format.name, format.says});
+  for (const OutputFormat& format : output_formats()) formats.push_back({format.name, format.description});
   add_entries(page, "OUTPUT FORMATS", formats);
   add_entries(page, "EXIT STATUS",
               {{"0", "Success: nothing at the level of --fail-on or --fail-if."},

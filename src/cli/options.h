@@ -14,7 +14,7 @@ struct OptionSpec {
   std::string_view name;
   char letter = 0;            ///< short form, 0 for none
   std::string_view argument;  ///< "PATH"; empty for a switch
-  std::string_view says;
+  std::string_view description;
   std::vector<std::string> choices = {};  ///< all that the argument may be, in any letter case; empty: anything
   std::string_view group = {};            ///< its heading in --help: "What to read"
   bool rare = false;                      ///< --help gives its name alone; the manual page tells the rest
@@ -45,7 +45,7 @@ class Arguments {
 struct CommandSpec {
   std::string_view name;
   std::string_view usage;  ///< what stands behind the name: "[PATH...|-]"
-  std::string_view says;
+  std::string_view description;
   std::string_view more;                  ///< a paragraph for --help of the command
   std::vector<std::string_view> options;  ///< names in option_table()
   std::vector<std::string> words = {};    ///< all that its first word may be; empty: anything
@@ -58,7 +58,7 @@ const std::vector<CommandSpec>& command_table();
 
 /// What --format may be, in the table's order.
 struct OutputFormat {
-  std::string_view name, says;
+  std::string_view name, description;
 };
 std::vector<OutputFormat> output_formats();
 

@@ -10,7 +10,7 @@
 #include "cli/console.h"
 #include "cli/output_file.h"
 #include "cli/shared_report.h"
-#include "report/sink.h"
+#include "report/escape.h"
 
 namespace oomdoctor::cli {
 

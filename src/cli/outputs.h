@@ -32,7 +32,7 @@ class Outputs {
   static Output output_of(const std::string& text, const std::vector<std::string>& inputs);
 
   Arguments arguments_;
-  TerminalView view_, plain_;
+  RenderOptions view_, plain_;
   std::vector<Output> outputs_;
   const Writer* printed_ = nullptr;  ///< on standard output; null where an --output takes its place
 };

@@ -72,7 +72,7 @@ std::vector<std::string_view> estimate_options() {
 
 std::vector<OutputFormat> output_formats() {
   std::vector<OutputFormat> formats;
-  for (const auto& writer : writers()) formats.push_back({writer.name, writer.says});
+  for (const auto& writer : writers()) formats.push_back({writer.name, writer.description});
   formats.push_back({"partial", "each log separately, for oomdoctor merge; not for --output"});
   return formats;
 }

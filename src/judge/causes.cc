@@ -10,7 +10,7 @@ namespace oomdoctor {
 
 namespace {
 
-struct Weighing {
+struct CauseWeights {
   // Below 1, log-odds shrink because signs of one log overlap. scripts/calibrate, on 89 labelled logs in two halves,
   // found the first cause right far more often than its probability said (by 0.38 at 0.7, 0.29 at 1, in both halves
   // alike), and still more would fit; but the people who wrote the weights had read those logs, so it stays at 1.
@@ -22,14 +22,14 @@ struct Weighing {
   double strong_sign = 2;      // an unknown sign of this weight is worth a question
   std::size_t doubted = 3;     // of the first causes only
 };
-constexpr Weighing weighing;
+constexpr CauseWeights weighing;
 
 struct Weighed {
   RankedCause ranked;
   double logit = 0;
   double cap = weighing.cap;
   bool possible = true;
-  std::vector<Doubt> doubts;
+  std::vector<MissingFact> doubts;
 };
 
 void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {

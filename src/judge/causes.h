@@ -12,7 +12,7 @@
 namespace oomdoctor {
 
 /// A fact that is not known, and by how much knowing it could change the judgement.
-struct Doubt {
+struct MissingFact {
   std::string fact;
   double gain = 0;
   std::string about;  ///< title of the cause or fix that waits for it
@@ -21,7 +21,7 @@ struct Doubt {
 struct WeighedCauses {
   std::vector<RankedCause> causes;  ///< all of the pack, most probable first; ruled out ones have probability 0
   std::string verdict;              ///< the first one's id, or "undetermined"
-  std::vector<Doubt> doubts;
+  std::vector<MissingFact> doubts;
 };
 
 WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts);

@@ -13,7 +13,7 @@ namespace oomdoctor {
 
 namespace {
 
-struct Planning {
+struct PlannerLimits {
   double unknown_evidence = 0.5;  // the condition of the fix is not known to hold
   double maybe_in_force = 0.9;    // switches are off by default: most logs that do not print one have it off
   double unknown_effect = 0.5;    // neither saving nor need can be put in bytes
@@ -24,7 +24,7 @@ struct Planning {
   std::size_t most_held_back = 2;
   double expected_probability = 0.1;  // of a cause: its users would expect to hear why a usual fix is not offered
 };
-constexpr Planning planning;
+constexpr PlannerLimits planning;
 
 /// What the failed step was short of.
 struct Need {

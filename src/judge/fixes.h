@@ -13,7 +13,7 @@ struct Prescription {
   std::vector<RankedFix> fixes;  ///< in the order to try
   std::vector<HeldBackFix> held_back;
   std::optional<FixPlan> plan;  ///< absent where the log does not tell what was needed
-  std::vector<Doubt> doubts;
+  std::vector<MissingFact> doubts;
 };
 
 /// How a fix stands to what a log shows.

@@ -62,7 +62,7 @@ struct Open {
 };
 
 // Open facts that one command settles are one question; the greatest of them speaks.
-std::vector<Open> open_questions(const std::vector<Doubt>& doubts, const Facts& facts) {
+std::vector<Open> open_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::map<std::string_view, Open> by_command;
   const bool failed = facts.find("oom.kind") != nullptr;
   for (const auto& doubt : doubts) {
@@ -116,15 +116,15 @@ std::string command_here(std::string_view command, const Facts& facts) {
   return std::string(command);
 }
 
-std::vector<OpenQuestion> questions_of(const std::vector<Doubt>& doubts, const Facts& facts) {
+std::vector<OpenQuestion> questions_of(const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::vector<OpenQuestion> questions;
   for (const auto& open : open_questions(doubts, facts)) {
     if (questions.size() == most_questions || open.gain < least_gain) break;
     // Settings are printed one by one; what is computed from a series or a traceback is missing with it.
     const FactSpec& lacking = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;
     const std::string missing = open.fact->unit == FactUnit::truth
-                                    ? "The log does not show whether " + std::string(open.fact->says)
-                                    : "Not in the log: " + std::string(lacking.says);
+                                    ? "The log does not show whether " + std::string(open.fact->description)
+                                    : "Not in the log: " + std::string(lacking.description);
     const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
     questions.push_back({std::string(lacking.name), missing + " (matters for: " + about + ")",
                          command_here(open.source->how_to_get, facts)});
@@ -144,7 +144,7 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   diagnosis.held_back = myths_of(pack, facts);
   for (auto& fix : prescription.held_back) diagnosis.held_back.push_back(std::move(fix));
   if (diagnosis.held_back.size() > most_held_back) diagnosis.held_back.resize(most_held_back);
-  std::vector<Doubt> doubts = std::move(causes.doubts);
+  std::vector<MissingFact> doubts = std::move(causes.doubts);
   doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
   if (!is_over) diagnosis.questions = questions_of(doubts, facts);
   diagnosis.causes = std::move(causes.causes);

@@ -141,7 +141,7 @@ struct Remark {
 
 struct Event {
   Evidence evidence;
-  Where where;
+  Origin origin;
   When when;
   std::variant<Oom, Reading, Step, Setting, Exit, Remark> what;
 };

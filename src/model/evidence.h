@@ -31,13 +31,13 @@ struct Evidence {
 };
 
 /// Who said it. Unknown is unknown: a log of one process carries no tags.
-struct Where {
+struct Origin {
   std::optional<int> rank;
   std::optional<int> device;
   std::optional<i64> pid;
   std::string host;
 
-  friend bool operator==(const Where&, const Where&) = default;
+  friend bool operator==(const Origin&, const Origin&) = default;
 };
 
 /// A time below this one tells the time of the day alone, or the seconds since a start.

@@ -7,7 +7,7 @@
 namespace oomdoctor {
 
 struct RemarkSpec {
-  std::string_view id, says;
+  std::string_view id, description;
 };
 
 inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({

@@ -58,7 +58,7 @@ class Series {
 
   Metric metric = Metric::memory;
   SeriesKind kind = SeriesKind::gauge;
-  Where where;
+  Origin origin;
   std::string label, phase, unit;
   bool ambiguous_unit = false;
   double quantum = 0;   ///< bytes; the print step q

@@ -201,7 +201,7 @@ struct FixSetting {
   std::string from, to;  ///< "" when it is no change of one value
 };
 
-struct Grade {
+struct CostClass {
   int level = 0;
   std::string text;
 };
@@ -211,7 +211,7 @@ struct ReportFix {
   std::vector<std::string> causes;
   std::optional<std::int64_t> saves_low_bytes, saves_high_bytes;
   std::string saves_formula;
-  Grade cost, risk;
+  CostClass cost, risk;
   bool enough = false;          ///< alone it frees what is needed, with the margin
   bool if_not_already = false;  ///< the log does not tell whether it is set already
   std::string why;              ///< the numbers of this log that speak for it

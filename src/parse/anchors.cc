@@ -19,7 +19,7 @@ Anchors anchors_of(std::span<const Parser* const> parsers) {
       add(pattern.second_anchor, pattern.fold_case);
       for (const std::string_view anchor : pattern.more_anchors) add(anchor, pattern.fold_case);
     }
-    for (const Gauge& gauge : parser->gauges) add(gauge.anchor, false);
+    for (const LineFormat& gauge : parser->gauges) add(gauge.anchor, false);
     for (const Table& table : parser->tables) add(table.anchor, false);
   }
   return out;

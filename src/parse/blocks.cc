@@ -6,13 +6,13 @@ namespace oomdoctor {
 
 bool BlockReader::read(Block& block) {
   block.text.bytes.assign(carried_.bytes);  // and no swap: the block keeps its room from source to source
-  block.text.folds.assign(carried_.folds.begin(), carried_.folds.end());
+  block.text.removed_breaks.assign(carried_.removed_breaks.begin(), carried_.removed_breaks.end());
   block.begin = begin_;
   block.offset = offset_;
   const std::string& bytes = block.text.bytes;
   for (std::size_t size = size_;; size += size_) {
     while (more_ && bytes.size() < block.begin + size + Window::margin) more_ = text_.read(block.text, size_);
-    block.window.emplace(bytes, block.text.folds, block.offset);
+    block.window.emplace(bytes, block.text.removed_breaks, block.offset);
     block.end = bytes.size();
     if (block.end <= block.begin + size) break;
     if (const auto end = block.window->cut(block.begin, block.begin + size)) {
@@ -23,9 +23,9 @@ bool BlockReader::read(Block& block) {
   if (block.begin == block.end) return false;
   const std::size_t kept = block.end > Window::margin ? block.end - Window::margin : 0;
   carried_.bytes.assign(bytes, kept);
-  carried_.folds.clear();
-  for (const std::size_t fold : block.text.folds)
-    if (fold >= kept) carried_.folds.push_back(fold - kept);
+  carried_.removed_breaks.clear();
+  for (const std::size_t fold : block.text.removed_breaks)
+    if (fold >= kept) carried_.removed_breaks.push_back(fold - kept);
   begin_ = block.end - kept;
   offset_ += kept;
   block.number = number_++;

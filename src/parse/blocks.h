@@ -6,21 +6,21 @@
 #include <string>
 #include <vector>
 
-#include "parse/readers.h"
+#include "parse/format_registry.h"
 #include "parse/window.h"
-#include "text/console_text.h"
+#include "text/line_unwrapper.h"
 
 namespace oomdoctor {
 
 /// One block and what is found in it. Its window looks into its text: it stays where it is.
 struct Block {
-  FoldedText text;
+  UnwrappedText text;
   std::size_t begin = 0, end = 0;  ///< of the block proper in the text; the rest are margins
   std::size_t offset = 0;          ///< of the text in the text of the source
   i64 number = 0;                  ///< in their order, from 0
   std::optional<Window> window;
-  Findings found;     ///< its lines counted from 1
-  i64 line_ends = 0;  ///< in the block proper
+  BlockMatches found;  ///< its lines counted from 1
+  i64 line_ends = 0;   ///< in the block proper
 };
 
 class BlockReader {
@@ -38,10 +38,10 @@ class BlockReader {
   std::size_t console_width() const { return text_.width(); }
 
  private:
-  ConsoleText text_;
+  LineUnwrapper text_;
   std::size_t size_;
   bool more_ = true;
-  FoldedText carried_;      ///< the end of the last block's text: the margin of the next, and what it begins with
+  UnwrappedText carried_;   ///< the end of the last block's text: the margin of the next, and what it begins with
   std::size_t begin_ = 0;   ///< of the next block in `carried_`
   std::size_t offset_ = 0;  ///< of `carried_` in the text of the source
   i64 number_ = 0;

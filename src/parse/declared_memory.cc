@@ -7,9 +7,9 @@ bool of_host(Metric m) { return m == Metric::host_rss || m == Metric::host_used 
 
 }  // namespace
 
-void DeclaredMemory::begin_block(const Findings& found) {
+void DeclaredMemory::begin_block(const BlockMatches& found) {
   lines_.clear();
-  for (const Found& f : found.all) {
+  for (const LineMatch& f : found.all) {
     if (f.by == nullptr || !f.by->parser->declared) continue;
     Memory& memory = lines_[f.first_line];
     for (const GaugeValue& value : found.values_of(f)) {
@@ -20,7 +20,7 @@ void DeclaredMemory::begin_block(const Findings& found) {
   }
 }
 
-Sink& DeclaredMemory::beside(i64 line, Sink& to) {
+EventSink& DeclaredMemory::beside(i64 line, EventSink& to) {
   const auto found = lines_.find(line);
   if (found == lines_.end()) return to;
   here_ = found->second;

@@ -4,19 +4,19 @@
 
 #include <map>
 
-#include "parse/readers.h"
+#include "parse/format_registry.h"
 
 namespace oomdoctor {
 
-class DeclaredMemory final : public Sink {
+class DeclaredMemory final : public EventSink {
  public:
   /// The lines that users' formats took, before any reader of the same block tells what it found.
-  void begin_block(const Findings& found);
+  void begin_block(const BlockMatches& found);
   /// What a shipped reader of this line tells: `to`, or this in front of it.
-  Sink& beside(i64 line, Sink& to);
+  EventSink& beside(i64 line, EventSink& to);
 
   void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override;
-  void at(const Where& where) override { to_->at(where); }
+  void at(const Origin& where) override { to_->at(where); }
   void oom(Oom oom) override { to_->oom(std::move(oom)); }
   void step(const Step& step) override { to_->step(step); }
   void setting(std::string_view name, std::string_view value) override { to_->setting(name, value); }
@@ -30,7 +30,7 @@ class DeclaredMemory final : public Sink {
   };
   std::map<i64, Memory> lines_;
   Memory here_;
-  Sink* to_ = nullptr;
+  EventSink* to_ = nullptr;
 };
 
 }  // namespace oomdoctor

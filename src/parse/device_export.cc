@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 
 namespace oomdoctor {
 namespace {
@@ -340,8 +340,8 @@ std::string instance_name(std::string_view card, std::string_view gpu_instance, 
   return compute_instance.empty() ? out : out + '/' + std::string(compute_instance);
 }
 
-void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::optional<double> time) {
-  Where where;
+void emit_amount(EventSink& sink, const Card& card, const CardAmount& amount, std::optional<double> time) {
+  Origin where;
   where.device = card.device;
   sink.at(where);
   Reading reading;
@@ -356,8 +356,8 @@ void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::op
   sink.reading(reading, {}, time);
 }
 
-void tell_process_memory(Sink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time) {
-  Where where;
+void emit_process_memory(EventSink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time) {
+  Origin where;
   where.pid = pid;
   sink.at(where);
   Reading reading;
@@ -370,7 +370,7 @@ void tell_process_memory(Sink& sink, i64 pid, double number, double unit_bytes, 
   sink.reading(reading, {}, time);
 }
 
-void tell_capacity(Sink& sink, const Card& card, i64 number, std::string_view unit) {
+void emit_capacity(EventSink& sink, const Card& card, i64 number, std::string_view unit) {
   if (number <= 0) return;
   const std::string text = std::to_string(number) + ' ' + std::string(unit);
   if (card.alone) sink.setting("capacity", text);

@@ -55,15 +55,15 @@ struct CardAmount {
   std::string_view unit = "MiB";
   int decimals = 0;
 };
-void tell_amount(Sink& sink, const Card& card, const CardAmount& amount, std::optional<double> time = {});
+void emit_amount(EventSink& sink, const Card& card, const CardAmount& amount, std::optional<double> time = {});
 
 /// GPU memory of one process, as a series of its own.
-void tell_process_memory(Sink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time);
+void emit_process_memory(EventSink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time);
 
 /// What tells a part of a card, a MIG instance, from the card: "MIG 0/2/0", the numbers of card and instances.
 std::string instance_name(std::string_view card, std::string_view gpu_instance, std::string_view compute_instance);
 
 /// The total of a card: `capacity/<card>`, and `capacity` where it is the only one.
-void tell_capacity(Sink& sink, const Card& card, i64 number, std::string_view unit);
+void emit_capacity(EventSink& sink, const Card& card, i64 number, std::string_view unit);
 
 }  // namespace oomdoctor

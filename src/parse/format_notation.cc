@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/edit_distance.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "text/pattern.h"
 
 namespace oomdoctor {
@@ -181,7 +181,7 @@ std::string nearest_or_all(std::string_view word, std::span<const std::string> n
   return all;
 }
 
-void check_notation(const TomlTable& table, const Gauge& gauge) {
+void check_notation(const TomlTable& table, const LineFormat& gauge) {
   const bool form = gauge.regex.empty();
   form ? check_form(table, gauge.form) : check_regex(table, gauge.regex);
   if (names_of(gauge).empty())

@@ -12,7 +12,7 @@
 namespace oomdoctor {
 
 /// Throws Error where the notation does not parse, names no number or an unknown one, or may cost more than a line.
-void check_notation(const TomlTable& table, const Gauge& gauge);
+void check_notation(const TomlTable& table, const LineFormat& gauge);
 
 /// Help for a word that is none of the names: the nearest, or all of them.
 std::string nearest_or_all(std::string_view word, std::span<const std::string> names);

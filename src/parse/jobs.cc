@@ -201,7 +201,7 @@ void order(std::vector<Job>& jobs) {
 
 }  // namespace
 
-LogIdentity identity_of(const Case& file) {
+LogIdentity identity_of(const ScanResult& file) {
   LogIdentity log;
   const Input input = file.inputs.empty() ? Input{} : file.inputs.front();
   log.program = program_in_path(input.path);

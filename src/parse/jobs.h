@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "model/case.h"
+#include "model/scan_result.h"
 
 namespace oomdoctor {
 
@@ -28,7 +28,7 @@ struct LogIdentity {
 };
 
 /// `file`: one log, as Scanner::scan(Source&) made it.
-LogIdentity identity_of(const Case& file);
+LogIdentity identity_of(const ScanResult& file);
 
 /// The inputs of each job: one job with all of them, unless something tells two apart. Of several jobs, a log that
 /// nothing joins to another one is by itself. They stand in the order of their ends, or of their first inputs where

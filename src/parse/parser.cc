@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/scanner.h"
 
 namespace oomdoctor {
@@ -37,7 +37,7 @@ std::string kind_words(SeriesKind kind) {
 }
 
 /// "gauge", "running maximum", or both where a form has current values and maxima; "step" without memory.
-std::string kind_text(const Gauge& gauge) {
+std::string kind_text(const LineFormat& gauge) {
   bool maxima = false, current = false;
   for (const std::string_view name : names_of(gauge))
     if (metric_of(name)) (name.starts_with("max_") ? maxima : current) = true;
@@ -95,7 +95,7 @@ Said said_by(const Scanner& scanner, const std::string& example) {
   return said;
 }
 
-bool reads_memory(const Gauge& gauge) {
+bool reads_memory(const LineFormat& gauge) {
   const auto names = names_of(gauge);
   return std::any_of(names.begin(), names.end(), [](std::string_view name) { return metric_of(name).has_value(); });
 }
@@ -111,7 +111,7 @@ std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers) {
       out.push_back({std::string(name), std::string(parser->name), std::string(parser->title), std::move(kind),
                      std::move(unit), std::move(example), std::string(source.empty() ? parser->source : source)});
     };
-    for (const Gauge& g : parser->gauges)
+    for (const LineFormat& g : parser->gauges)
       add(g.name, kind_text(g), reads_memory(g) ? unit_text(g.unit_name, g.unit) : "", std::string(g.example),
           g.source);
     for (const Pattern& p : parser->patterns) {

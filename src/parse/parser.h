@@ -23,11 +23,11 @@ namespace oomdoctor {
 
 /// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `where`
 /// overrides.
-class Sink {
+class EventSink {
  public:
-  virtual ~Sink() = default;
+  virtual ~EventSink() = default;
   /// The next things said belong to this rank or device (until the end of this emit).
-  virtual void at(const Where& where) = 0;
+  virtual void at(const Origin& where) = 0;
   virtual void oom(Oom oom) = 0;
   /// `step`: the step that the line itself names; otherwise the stream's current step counts.
   virtual void reading(const Reading& reading, std::optional<double> step = {}, std::optional<double> time = {}) = 0;
@@ -46,14 +46,14 @@ enum class Reach {
   message,  ///< the line and its neighbours joined without any blank: survives wrapping at any column
 };
 
-struct Printed;
+struct FreeformLine;
 
 /// One match of a pattern.
 struct Match {
   std::string_view text;     ///< the cleaned line, or the joined text
   const Captures& captures;  ///< into `text`
   const Cursor& cursor;
-  const Printed* printed = nullptr;  ///< of a pattern with `reads`
+  const FreeformLine* printed = nullptr;  ///< of a pattern with `accepts_parsed`
 
   std::string_view operator[](std::size_t i) const { return captures.group[i]; }
   bool has(std::size_t i) const { return captures.has(i); }
@@ -71,20 +71,21 @@ struct Pattern {
   std::size_t captures = 0;     ///< groups that emit reads
   Reach reach = Reach::line;
   std::string_view example;
-  void (*emit)(const Match&, Sink&) = nullptr;
-  bool fallback = false;                           ///< tried only where no other pattern took the line
-  bool fold_case = false;                          ///< the anchor is meant in any letter case
-  bool (*takes)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
-  bool (*reads)(const Printed&) = nullptr;  ///< a further test of the line as people print it, which emit gets, too
+  void (*emit)(const Match&, EventSink&) = nullptr;
+  bool fallback = false;                             ///< tried only where no other pattern took the line
+  bool fold_case = false;                            ///< the anchor is meant in any letter case
+  bool (*accepts)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
+  bool (*accepts_parsed)(const FreeformLine&) =
+      nullptr;  ///< a further test of the line as people print it, which emit gets, too
   /// A cheap test of the bytes around the anchor at `at` of a block, made before anything else is done with the line:
   /// false only where the pattern cannot take the line because of this place. Not asked where colours or holes are
   /// near.
-  bool (*near)(std::string_view block, std::size_t at) = nullptr;
+  bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
   /// How many bytes of a match may stand in front of the anchor that it begins with: its regex need not look further
   /// left. Else the whole line is searched.
   std::optional<std::size_t> before_anchor = {};
-  bool digits_are_numbers = false;  ///< `takes` takes all digits alike
-  bool aside = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
+  bool digits_are_numbers = false;  ///< `accepts` takes all digits alike
+  bool non_exclusive = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
   std::string_view source = {};  ///< where this form is printed, when not where the parser says
 };
 
@@ -95,7 +96,7 @@ struct Pattern {
 /// Metric. With {total} and {epoch} (counted from 1; {epoch0}: from 0) on the line, {step} counts inside the epoch and
 /// is made to go on over epochs. A user's format may have a regex instead, whose named groups are the numbers:
 ///   "it=(?<step>\d{1,9}) .{0,80}resident=(?<allocated>[\d.]{1,12})"
-struct Gauge {
+struct LineFormat {
   std::string_view name;
   std::string_view anchor;
   std::string_view form;
@@ -127,7 +128,7 @@ class Rows {
   virtual bool read(std::string_view line) = 0;
   /// Tells the row that was read as number `i`, from 0; the rows before it were told. `memory`: what they left there,
   /// nothing when the table was opened.
-  virtual void tell(std::size_t i, std::any& memory, Sink& sink) = 0;
+  virtual void emit(std::size_t i, std::any& memory, EventSink& sink) = 0;
 };
 
 struct Table {
@@ -148,7 +149,7 @@ struct Parser {
   std::string_view title;        ///< what a person calls the format
   std::string_view source = {};  ///< what prints it: "torch: c10/cuda/CUDACachingAllocator.cpp", "real logs"
   std::span<const Pattern> patterns;
-  std::span<const Gauge> gauges = {};
+  std::span<const LineFormat> gauges = {};
   std::span<const Table> tables = {};
   bool declared = false;  ///< by the user: what it says about a line's memory counts, and nothing else does
 };
@@ -225,7 +226,7 @@ consteval Pattern checked(Pattern p) {
   if (p.emit == nullptr) throw "a pattern without emit says nothing";
   return p;
 }
-consteval Gauge checked(Gauge g) {
+consteval LineFormat checked(LineFormat g) {
   if (g.anchor.size() < 4) throw "an anchor has at least four bytes";
   if (!holds(g.example, g.anchor)) throw "the example does not hold the anchor";
   return g;

@@ -12,9 +12,9 @@ bool RecordedRows::read(std::string_view line) {
   return taken;
 }
 
-void RecordedRows::tell(std::size_t i, std::any&, Sink& sink) {
+void RecordedRows::emit(std::size_t i, std::any&, EventSink& sink) {
   for (std::size_t k = i == 0 ? 0 : ends_[i - 1]; k < ends_[i]; ++k) {
-    if (const auto* where = std::get_if<Where>(&said_[k])) sink.at(*where);
+    if (const auto* where = std::get_if<Origin>(&said_[k])) sink.at(*where);
     if (const auto* value = std::get_if<Value>(&said_[k])) sink.reading(value->reading, value->step, value->time);
     if (const auto* step = std::get_if<Step>(&said_[k])) sink.step(*step);
     if (const auto* setting = std::get_if<Setting>(&said_[k])) sink.setting(setting->name, setting->value);

@@ -11,24 +11,24 @@
 
 namespace oomdoctor {
 
-class RecordedRows final : public Rows, private Sink {
+class RecordedRows final : public Rows, private EventSink {
  public:
   /// Reads a row and says at once what it holds; false when the line is none.
-  using Row = bool (*)(std::string_view line, const Layout& layout, Sink& sink);
+  using Row = bool (*)(std::string_view line, const Layout& layout, EventSink& sink);
 
   RecordedRows(Row row, const Layout& layout) : row_(row), layout_(layout) {}
 
   bool read(std::string_view line) override;
-  void tell(std::size_t i, std::any& memory, Sink& sink) override;
+  void emit(std::size_t i, std::any& memory, EventSink& sink) override;
 
  private:
   struct Value {
     Reading reading;
     std::optional<double> step, time;
   };
-  using Said = std::variant<Where, Value, Step, Setting>;
+  using Said = std::variant<Origin, Value, Step, Setting>;
 
-  void at(const Where& where) override { said_.emplace_back(where); }
+  void at(const Origin& where) override { said_.emplace_back(where); }
   void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override {
     said_.emplace_back(Value{reading, step, time});
   }

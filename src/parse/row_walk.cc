@@ -4,7 +4,7 @@
 
 namespace oomdoctor {
 
-RowWalk::RowWalk(const Window& window, std::size_t begin, std::size_t end, Findings& out)
+RowWalk::RowWalk(const Window& window, std::size_t begin, std::size_t end, BlockMatches& out)
     : window_(window), end_(end), out_(out) {
   stand_at(begin, 1);
 }
@@ -47,7 +47,7 @@ void RowWalk::pass() {
 
 void RowWalk::begin_run() {
   run_ = &out_.row_runs.emplace_back(RowRun{table_, rows_, read_, out_.places.size()});
-  Found& found = out_.all.emplace_back();
+  LineMatch& found = out_.all.emplace_back();
   found.rows = run_;
   found.reader = table_->name;
   found.line = line_;

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "parse/readers.h"
+#include "parse/format_registry.h"
 
 namespace oomdoctor {
 
@@ -11,7 +11,7 @@ namespace oomdoctor {
 class RowWalk {
  public:
   /// Over the lines that begin in [begin, end); the rows go to `out`.
-  RowWalk(const Window& window, std::size_t begin, std::size_t end, Findings& out);
+  RowWalk(const Window& window, std::size_t begin, std::size_t end, BlockMatches& out);
 
   /// The lines from here on may be rows of this table.
   void open(const OpenTable& table);
@@ -36,7 +36,7 @@ class RowWalk {
 
   const Window& window_;
   std::size_t end_;
-  Findings& out_;
+  BlockMatches& out_;
   const Table* table_ = nullptr;
   Rows* rows_ = nullptr;
   RowRun* run_ = nullptr;

@@ -9,42 +9,42 @@
 
 #include "base/parallel.h"
 #include "parse/blocks.h"
-#include "parse/fold.h"
-#include "parse/joined_case.h"
+#include "parse/event_dispatcher.h"
+#include "parse/result_merger.h"
 
 namespace oomdoctor {
 namespace {
 
 /// What a thread works with. It is kept for the next source: a short one takes less time than the room for it.
-struct Desk {
-  LineMemo memo;
+struct WorkerScratch {
+  TemplateCache memo;
   Block block;
-  Findings front;  ///< of the block's lines up to its first header, where they had to be mapped again
+  BlockMatches front;  ///< of the block's lines up to its first header, where they had to be mapped again
 };
 
-class Desks {
+class ScratchPool {
  public:
   /// A desk that nobody sits at; given back when the pointer goes.
   auto take() {
-    const auto give = [this](Desk* desk) {
+    const auto give = [this](WorkerScratch* desk) {
       const std::lock_guard lock(mutex_);
       free_.push_back(desk);  // there is room
     };
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
-      all_.push_back(std::make_unique<Desk>());
+      all_.push_back(std::make_unique<WorkerScratch>());
       free_.reserve(all_.size());
       free_.push_back(all_.back().get());
     }
-    std::unique_ptr<Desk, decltype(give)> desk(free_.back(), give);
+    std::unique_ptr<WorkerScratch, decltype(give)> desk(free_.back(), give);
     free_.pop_back();
     return desk;
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Desk>> all_;
-  std::vector<Desk*> free_;
+  std::vector<std::unique_ptr<WorkerScratch>> all_;
+  std::vector<WorkerScratch*> free_;
 };
 
 bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<const OpenTable>& b) {
@@ -55,9 +55,9 @@ bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<cons
 /// all before it are folded. Which table is open where a block begins is known for sure only then: where another was
 /// taken to be, its lines up to the first header are mapped once more. One of them is the thread that waits for the
 /// result.
-class Work {
+class ScanPipeline {
  public:
-  Work(const ReaderTable& readers, Desks& desks, BlockReader& blocks, Fold& fold)
+  ScanPipeline(const FormatRegistry& readers, ScratchPool& desks, BlockReader& blocks, EventDispatcher& fold)
       : readers_(readers), desks_(desks), blocks_(blocks), fold_(fold) {}
 
   /// Throws what reading throws.
@@ -79,7 +79,7 @@ class Work {
     while (step(*desk)) continue;
   }
 
-  bool step(Desk& desk) {
+  bool step(WorkerScratch& desk) {
     Block& block = desk.block;
     try {
       std::shared_ptr<const OpenTable> open;
@@ -111,16 +111,16 @@ class Work {
     }
   }
 
-  i64 map(Desk& desk, std::shared_ptr<const OpenTable> open, std::size_t end, Findings& out) {
+  i64 map(WorkerScratch& desk, std::shared_ptr<const OpenTable> open, std::size_t end, BlockMatches& out) {
     return readers_.map(*desk.block.window, desk.block.begin, end, std::move(open), desk.memo, out);
   }
 
-  void fold(Desk& desk) {
+  void fold(WorkerScratch& desk) {
     Block& block = desk.block;
     if (block.number == 0 && block.found.open) fold_.open_table(block.found.open);
     std::size_t first = 0;
     if (!alike(block.found.open, fold_.open())) {
-      const std::vector<Found>& all = block.found.all;
+      const std::vector<LineMatch>& all = block.found.all;
       while (first < all.size() && all[first].header == nullptr) ++first;
       map(desk, fold_.open(), first < all.size() ? all[first].line.begin : block.end, desk.front);
       fold_.add(*block.window, desk.front);
@@ -129,10 +129,10 @@ class Work {
     fold_.end_block(block);
   }
 
-  const ReaderTable& readers_;
-  Desks& desks_;
+  const FormatRegistry& readers_;
+  ScratchPool& desks_;
   BlockReader& blocks_;
-  Fold& fold_;
+  EventDispatcher& fold_;
   std::mutex reading_, folding_;
   std::condition_variable folded_;
   i64 next_ = 0;  ///< number of the block to be folded next
@@ -146,21 +146,21 @@ class Work {
 struct Scanner::Impl {
   Impl(std::span<const Parser* const> parsers, PrefilterPlan plan) : readers(parsers, plan) {}
 
-  ReaderTable readers;
-  Desks desks;
+  FormatRegistry readers;
+  ScratchPool desks;
 };
 
 Scanner::Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan)
     : impl_(std::make_unique<Impl>(parsers, plan)) {}
 Scanner::~Scanner() = default;
 
-Case Scanner::scan(Source& source, const ScanOptions& options) const {
-  Case out;
+ScanResult Scanner::scan(Source& source, const ScanOptions& options) const {
+  ScanResult out;
   Input& input = out.inputs.emplace_back();
   input.path = source.name();
-  Fold fold(out);
+  EventDispatcher fold(out);
   BlockReader blocks(source, options.block_bytes);
-  Work(impl_->readers, impl_->desks, blocks, fold).run(options.jobs);
+  ScanPipeline(impl_->readers, impl_->desks, blocks, fold).run(options.jobs);
   input.lines = out.coverage.lines = fold.finish();
   input.bytes = source.bytes();
   input.compression = source.compression();
@@ -184,7 +184,7 @@ Case Scanner::scan(Source& source, const ScanOptions& options) const {
   return out;
 }
 
-Case Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) const {
+ScanResult Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) const {
   JoinedCase joined;
   for (Source& source : sources) joined.add(scan(source, options));
   return joined.take();
@@ -193,10 +193,10 @@ Case Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) con
 std::vector<std::string> Scanner::takers(std::string_view text) const {
   const Window window(text);
   std::set<std::string> names;
-  LineMemo memo;
-  Findings findings;
+  TemplateCache memo;
+  BlockMatches findings;
   impl_->readers.map(window, 0, text.size(), nullptr, memo, findings);
-  for (const Found& f : findings.all)
+  for (const LineMatch& f : findings.all)
     names.insert(std::string(f.header != nullptr ? (*f.header)->table->name : f.reader));
   return {names.begin(), names.end()};
 }

@@ -1,11 +1,11 @@
 // Reads sources and makes the Case. Map: the anchors of all parsers are looked up in a block of bytes, and the patterns
 // and gauges behind them are tried on that line; a pure function of the block. Fold: what was found is told to the
-// CaseBuilder in the order of the input.
+// ResultBuilder in the order of the input.
 #pragma once
 
 #include <vector>
 
-#include "model/case.h"
+#include "model/scan_result.h"
 #include "parse/parser.h"
 #include "text/prefilter_plan.h"
 #include "text/source.h"
@@ -24,11 +24,11 @@ class Scanner {
   explicit Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
   ~Scanner();
 
-  /// Reads one source to its end: a case to be joined, alone or with others (joined_case.h). Input is never an error:
+  /// Reads one source to its end: a case to be joined, alone or with others (result_merger.h). Input is never an error:
   /// damage becomes notes. Throws Error when reading itself fails.
-  Case scan(Source& source, const ScanOptions& options = {}) const;
+  ScanResult scan(Source& source, const ScanOptions& options = {}) const;
   /// The same for each source in turn, joined.
-  Case scan(std::vector<Source>& sources, const ScanOptions& options = {}) const;
+  ScanResult scan(std::vector<Source>& sources, const ScanOptions& options = {}) const;
 
   /// Names of all patterns and gauges that take `line` (a law: each example is taken by exactly one).
   std::vector<std::string> takers(std::string_view text) const;

@@ -1,6 +1,6 @@
 // What the steps behind a failure, and the words in which it was logged, tell: that the program survived it. A program
 // that died makes no step.
-#include "parse/case_builder.h"
+#include "parse/result_builder.h"
 
 namespace oomdoctor {
 namespace {
@@ -17,7 +17,7 @@ std::string_view front_of(const Evidence& evidence) {
 }  // namespace
 
 /// The step went forward behind the failure.
-bool CaseBuilder::stepped_on(const Incident& incident, const Trail& trail) const {
+bool ResultBuilder::stepped_on(const Incident& incident, const IncidentContext& trail) const {
   const auto found = progress_.find({trail.run, trail.stream});
   if (found == progress_.end() || incident.oom.kind == OomKind::host) return false;
   const Progress& progress = found->second;
@@ -26,7 +26,7 @@ bool CaseBuilder::stepped_on(const Incident& incident, const Trail& trail) const
 }
 
 /// A program that logs a failure as a warning and goes on does so the last time, too.
-void CaseBuilder::handle_alike() {
+void ResultBuilder::handle_alike() {
   for (std::size_t i = 1; i < case_.incidents.size(); ++i) {
     Incident& incident = case_.incidents[i];
     const Incident& before = case_.incidents[i - 1];

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "text/digit_runs.h"
 #include "text/lines.h"
+#include "text/number_spans.h"
 
 namespace oomdoctor {
 namespace {
@@ -83,13 +83,13 @@ bool tells_place(std::string_view inside) {
 LogHead log_head(std::string_view line) {
   constexpr std::size_t window = 80, longest_time = 40;
   const LinePrefix prefix = peel_prefix(line);
-  LogHead head{.length = std::min(prefix.length, line.size()), .looked_at = prefix.looked_at};
+  LogHead head{.length = std::min(prefix.length, line.size()), .bytes_examined = prefix.bytes_examined};
   std::string_view rest = line.substr(head.length);
   const auto pass = [&](std::size_t size) {
     rest.remove_prefix(std::min(size, rest.size()));
     head.length = line.size() - rest.size();
   };
-  const auto look = [&](std::size_t most) { head.looked_at = std::max(head.looked_at, head.length + most); };
+  const auto look = [&](std::size_t most) { head.bytes_examined = std::max(head.bytes_examined, head.length + most); };
   const auto skip = [&] { pass(rest.find_first_not_of(" \t-:|,")); };
   for (int i = 0; i < 6; ++i) {
     skip();

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 
 namespace oomdoctor {
 
@@ -46,10 +46,10 @@ std::optional<Unit> unit_of(std::string_view word, bool glued);
 
 /// What loggers put in front of a line: "[titan] 2025-01-01 10:00:00,000 - root - INFO - ", "[…] [INFO] [x.py:3:f] ".
 struct LogHead {
-  std::size_t length = 0;     ///< bytes
-  bool by_time = false;       ///< a time stamp in the middle of it was told from other numbers by its digits
-  std::size_t looked_at = 0;  ///< bytes; whatever stands behind them changes nothing
-  std::string_view tag = {};  ///< what the last brackets hold
+  std::size_t length = 0;          ///< bytes
+  bool by_time = false;            ///< a time stamp in the middle of it was told from other numbers by its digits
+  std::size_t bytes_examined = 0;  ///< bytes; whatever stands behind them changes nothing
+  std::string_view tag = {};       ///< what the last brackets hold
 };
 LogHead log_head(std::string_view line);
 

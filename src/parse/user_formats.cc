@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/small_file.h"
 #include "parse/format_notation.h"
-#include "parse/gauge.h"
+#include "parse/line_format.h"
 #include "parse/scanner.h"
 #include "text/toml_table.h"
 
@@ -16,7 +16,7 @@ namespace oomdoctor {
 
 struct UserFormats::File {
   std::deque<std::string> texts;  ///< what the gauges and the parser look at; its elements never move
-  std::vector<Gauge> gauges;
+  std::vector<LineFormat> gauges;
   Parser parser{};
 
   std::string_view keep(std::string text) { return texts.emplace_back(std::move(text)); }
@@ -68,7 +68,7 @@ bool is_maximum(SeriesKind kind) { return kind == SeriesKind::running_maximum ||
 
 /// A maximum is what the max_… numbers are, or all of them where none is called so; another kind is what the others
 /// are.
-void set_kind(Gauge& gauge, SeriesKind kind) {
+void set_kind(LineFormat& gauge, SeriesKind kind) {
   if (!is_maximum(kind)) {
     gauge.current = kind;
     return;
@@ -80,11 +80,11 @@ void set_kind(Gauge& gauge, SeriesKind kind) {
 }
 
 /// The example goes the way of a log: what is not read there would not be read in one.
-void check_example(const TomlTable& table, const Gauge& gauge) {
+void check_example(const TomlTable& table, const LineFormat& gauge) {
   if (gauge.example.find(gauge.anchor) == std::string_view::npos)
     table.fail("example", "the example does not hold the anchor", "the anchor is " + std::string(gauge.anchor));
   std::vector<GaugeValue> values;
-  const GaugeForm form(gauge);
+  const CompiledLineFormat form(gauge);
   const FormEnd read = form.read(gauge.example, 0, values);
   if (read.search == Search::too_costly)
     table.fail("regex", "the regex takes too many steps on the example", "limit its repetitions");
@@ -97,24 +97,23 @@ void check_example(const TomlTable& table, const Gauge& gauge) {
   const Parser* const parsers[] = {&alone};
   std::vector<Source> sources;
   sources.push_back(Source::of_text("example", std::string(gauge.example)));
-  const Case story = Scanner(parsers).scan(sources);
-  if (story.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
+  const ScanResult scan = Scanner(parsers).scan(sources);
+  if (scan.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
         return form.numbers()[v.number].kind == GaugeNumber::Kind::memory;
       }))
     table.fail("example", "no machine has the memory that the example says",
                "one is " + std::string(gauge.unit_name) + ": is that the unit?");
 }
 
-Gauge read_format(TomlTable& table, const TomlText& file, const auto& keep) {
-  Gauge gauge;
+LineFormat read_format(TomlTable& table, const TomlText& file, const auto& keep) {
+  LineFormat gauge;
   gauge.name = keep(table.need_text("name"));
   if (!is_family_and_name(gauge.name))
     table.fail("name", "a name is two words of letters, digits, _, - and . with a slash between them",
                "as in \"trainer/step\"");
   gauge.anchor = keep(table.need_text("anchor"));
   if (gauge.anchor.size() < shortest_anchor)
-    table.fail("anchor", "an anchor has at least four bytes",
-               "take a text that is on every such line and on no other");
+    table.fail("anchor", "an anchor has at least four bytes", "take a text that is on every such line and on no other");
   gauge.form = keep(table.text("form"));
   gauge.regex = keep(table.text("regex"));
   if (gauge.form.empty() == gauge.regex.empty())
@@ -134,12 +133,13 @@ Gauge read_format(TomlTable& table, const TomlText& file, const auto& keep) {
 }
 
 /// Where a name is taken already, "" when it is free.
-std::string owner_of(std::string_view name, const std::vector<Gauge>& here, std::span<const Parser* const> parsers) {
-  for (const Gauge& gauge : here)
+std::string owner_of(std::string_view name, const std::vector<LineFormat>& here,
+                     std::span<const Parser* const> parsers) {
+  for (const LineFormat& gauge : here)
     if (gauge.name == name) return std::string(gauge.source);
   for (const Parser* parser : parsers) {
     const auto has = [&](const auto& row) { return row.name == name; };
-    for (const Gauge& gauge : parser->gauges)
+    for (const LineFormat& gauge : parser->gauges)
       if (has(gauge)) return parser->declared ? std::string(gauge.source) : "a shipped one";
     if (std::any_of(parser->patterns.begin(), parser->patterns.end(), has) ||
         std::any_of(parser->tables.begin(), parser->tables.end(), has))
@@ -164,7 +164,7 @@ void UserFormats::add(std::string_view path, std::string_view text) {
   TomlTable top(toml, tree);
   auto file = std::make_unique<File>();
   for (TomlTable& table : top.tables("format")) {
-    Gauge gauge = read_format(table, toml, [&](std::string kept) { return file->keep(std::move(kept)); });
+    LineFormat gauge = read_format(table, toml, [&](std::string kept) { return file->keep(std::move(kept)); });
     if (const std::string owner = owner_of(gauge.name, file->gauges, parsers_); !owner.empty())
       table.fail("name", "there are two formats \"" + std::string(gauge.name) + '"', "the other is " + owner);
     file->gauges.push_back(gauge);

@@ -25,13 +25,14 @@ const LineIndex& Window::lines() const {
   return *lines_;
 }
 
-i64 Window::folds(std::size_t begin, std::size_t end) const {
-  if (folds_.empty()) return 0;
-  return std::lower_bound(folds_.begin(), folds_.end(), end) - std::lower_bound(folds_.begin(), folds_.end(), begin);
+i64 Window::removed_breaks(std::size_t begin, std::size_t end) const {
+  if (removed_breaks_.empty()) return 0;
+  return std::lower_bound(removed_breaks_.begin(), removed_breaks_.end(), end) -
+         std::lower_bound(removed_breaks_.begin(), removed_breaks_.end(), begin);
 }
 
 i64 Window::line_ends(std::size_t begin, std::size_t end) const {
-  return lines().feeds(begin, end) + folds(begin, end);
+  return lines().feeds(begin, end) + removed_breaks(begin, end);
 }
 
 bool Window::ends_long_line(std::size_t at) const {
@@ -90,8 +91,8 @@ bool Window::clean_around(std::size_t at) const {
 Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
   Line line;
   std::tie(line.begin, line.end) = bounds;
-  line.number = number - folds(line.begin, at);
-  line.last = line.number + folds(line.begin, line.end);
+  line.number = number - removed_breaks(line.begin, at);
+  line.last = line.number + removed_breaks(line.begin, line.end);
   line.text = buffer_.substr(line.begin, line.end - line.begin);
   if (!lines().clean() && !is_clean(line.text)) line.text = cleaned_.emplace_back(clean_line(line.text));
   return line;

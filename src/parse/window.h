@@ -54,8 +54,8 @@ class Window {
 
   /// `folds`: offsets in the buffer where a line end of the file was taken out, ascending. `offset`: of the buffer in
   /// the text of its source.
-  explicit Window(std::string_view buffer, std::span<const std::size_t> folds = {}, std::size_t offset = 0)
-      : buffer_(buffer), folds_(folds), offset_(offset) {}
+  explicit Window(std::string_view buffer, std::span<const std::size_t> removed_breaks = {}, std::size_t offset = 0)
+      : buffer_(buffer), removed_breaks_(removed_breaks), offset_(offset) {}
   Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
@@ -86,7 +86,7 @@ class Window {
   static constexpr std::size_t margin = 64 << 10;
 
  private:
-  i64 folds(std::size_t begin, std::size_t end) const;
+  i64 removed_breaks(std::size_t begin, std::size_t end) const;
   /// True where the line around `at` is so long that it ends there. No line end is near, whatever block is read.
   bool ends_long_line(std::size_t at) const;
   /// The first multiple of long_line in the text at or behind `at`, as an offset in the buffer.
@@ -95,7 +95,7 @@ class Window {
   const LineIndex& lines() const;
 
   std::string_view buffer_;
-  std::span<const std::size_t> folds_;
+  std::span<const std::size_t> removed_breaks_;
   std::size_t offset_;
   mutable std::optional<LineIndex> lines_;  ///< made by the first question
   mutable std::deque<std::string> cleaned_;

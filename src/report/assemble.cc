@@ -23,31 +23,31 @@ constexpr std::size_t max_locations = 4;  ///< under one reason
 
 class Assembler {
  public:
-  Assembler(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis)
-      : story_(story), analysis_(analysis), diagnosis_(diagnosis) {}
+  Assembler(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis)
+      : scan_(scan), analysis_(analysis), diagnosis_(diagnosis) {}
 
   Report report() {
     Report r;
-    for (const Input& i : story_.inputs)
+    for (const Input& i : scan_.inputs)
       r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
-    for (const auto& [name, setting] : story_.settings)
+    for (const auto& [name, setting] : scan_.settings)
       r.settings.push_back({name, setting.value, location(setting.evidence)});
-    for (std::size_t i = 0; i < story_.incidents.size(); ++i) r.incidents.push_back(incident(i));
-    r.more_incidents = story_.more_incidents;
-    for (std::size_t i = 0; i < story_.series.size(); ++i) {
-      if (story_.series[i].metric == Metric::input_length)
+    for (std::size_t i = 0; i < scan_.incidents.size(); ++i) r.incidents.push_back(incident(i));
+    r.more_incidents = scan_.more_incidents;
+    for (std::size_t i = 0; i < scan_.series.size(); ++i) {
+      if (scan_.series[i].metric == Metric::input_length)
         r.input_lengths.push_back(series(i));
-      else if (story_.series[i].followed())
+      else if (scan_.series[i].followed())
         r.series.push_back(series(i));
       else
         ++r.more_series;
     }
-    r.more_series += story_.more_series;
+    r.more_series += scan_.more_series;
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
     if (has_something_to_explain()) add_diagnosis(r);
-    const Coverage& coverage = story_.coverage;
+    const Coverage& coverage = scan_.coverage;
     r.coverage = {coverage.lines, coverage.claimed, {coverage.by_parser.begin(), coverage.by_parser.end()}};
-    for (const auto* notes : {&story_.notes, &analysis_.notes})
+    for (const auto* notes : {&scan_.notes, &analysis_.notes})
       for (const Note& n : *notes)
         r.notes.push_back({n.severity == Severity::error     ? "error"
                            : n.severity == Severity::warning ? "warning"
@@ -107,7 +107,7 @@ class Assembler {
  private:
   Location location(const Evidence& e) const {
     Location at;
-    at.path = story_.inputs.at(static_cast<std::size_t>(e.span.source)).path;
+    at.path = scan_.inputs.at(static_cast<std::size_t>(e.span.source)).path;
     at.line = e.span.first_line;
     at.end_line = std::max(e.span.first_line, e.span.last_line);
     at.excerpt = e.excerpt;
@@ -138,21 +138,21 @@ class Assembler {
 
   /// A rank that asked for memory of its own and was refused ran out by itself: that is no consequence of another's.
   std::vector<int> ranks_alike(std::size_t index) const {
-    const Incident& first = story_.incidents[index];
+    const Incident& first = scan_.incidents[index];
     std::set<int> ranks;
-    for (const Incident& other : story_.incidents)
-      if (other.follows == index && first.where.rank && other.where.rank && other.oom.kind == first.oom.kind &&
+    for (const Incident& other : scan_.incidents)
+      if (other.follows == index && first.origin.rank && other.origin.rank && other.oom.kind == first.oom.kind &&
           other.oom.request)
-        ranks.insert(*other.where.rank);
+        ranks.insert(*other.origin.rank);
     if (ranks.empty()) return {};
-    ranks.insert(*first.where.rank);
+    ranks.insert(*first.origin.rank);
     return {ranks.begin(), ranks.end()};
   }
 
   static std::string incident_id(std::size_t i) { return "incident-" + std::to_string(i + 1); }
 
   ReportIncident incident(std::size_t index) const {
-    const Incident& in = story_.incidents[index];
+    const Incident& in = scan_.incidents[index];
     const Oom& oom = in.oom;
     const auto count = [](const std::optional<Bytes>& b) {
       return b ? std::optional<std::int64_t>(b->count) : std::nullopt;
@@ -169,10 +169,10 @@ class Assembler {
     r.handled = in.handled;
     if (in.follows) r.follows = incident_id(*in.follows);
     r.ranks = ranks_alike(index);
-    r.device = in.where.device;
-    r.rank = in.where.rank;
-    r.pid = in.where.pid;
-    r.host = in.where.host;
+    r.device = in.origin.device;
+    r.rank = in.origin.rank;
+    r.pid = in.origin.pid;
+    r.host = in.origin.host;
     r.step = in.when.step;
     if (in.when.time && *in.when.time >= first_dated_time) r.time = in.when.time;
     r.epoch = in.when.epoch;
@@ -208,7 +208,7 @@ class Assembler {
   /// First, last, least and greatest of every run of buckets: what a drawing at this width would show.
   std::vector<ReportPoint> thinned(const Series& s) const {
     const std::size_t max_points =
-        std::clamp(points_of_all / std::max<std::size_t>(story_.series.size(), 1), least_points, most_points);
+        std::clamp(points_of_all / std::max<std::size_t>(scan_.series.size(), 1), least_points, most_points);
     std::vector<ReportPoint> out;
     const auto& buckets = s.buckets();
     const std::size_t run = std::max<std::size_t>(1, (buckets.size() * 4 + max_points - 1) / max_points);
@@ -239,15 +239,15 @@ class Assembler {
   static std::int64_t whole(double v) { return whole_number(std::round(v)); }
 
   ReportSeries series(std::size_t index) const {
-    const Series& s = story_.series[index];
+    const Series& s = scan_.series[index];
     const Trend& t = analysis_.trends[index];
     ReportSeries r;
     r.id = "series-" + std::to_string(index + 1);
     r.metric = to_string(s.metric);
     r.kind = to_string(s.kind);
     r.label = s.phase.empty() ? s.label : s.label.empty() ? s.phase : s.label + ", " + s.phase;
-    r.rank = s.where.rank;
-    r.device = s.where.device;
+    r.rank = s.origin.rank;
+    r.device = s.origin.device;
     r.unit = s.unit;
     r.x_unit = s.has_times ? "second" : s.has_steps ? "step" : "value";
     r.n = s.n;
@@ -295,7 +295,7 @@ class Assembler {
     r.failed = row.failed;
     r.last_step = row.last_step;
     if (!row.series) return r;
-    const Series& s = story_.series[*row.series];
+    const Series& s = scan_.series[*row.series];
     r.metric = to_string(s.metric);
     r.first_value = s.first_value;
     r.last_value = s.last_value;
@@ -360,7 +360,7 @@ class Assembler {
 
   std::string growth_sentence() const {
     if (!analysis_.main_series) return "";
-    const Series& s = story_.series[*analysis_.main_series];
+    const Series& s = scan_.series[*analysis_.main_series];
     const Trend& t = analysis_.trends[*analysis_.main_series];
     if (!t.leak) return "";
     const Location at = location(s.last_evidence);
@@ -385,12 +385,12 @@ class Assembler {
     const std::size_t runs = analysis_.runs.all.size();
     const std::string earlier = earlier_failures();
     if (v.outcome == "unrecognised") {
-      const Input& first = story_.inputs.front();
-      if (story_.inputs.size() > 1) return fmt::format("none of the {} files is text", story_.inputs.size());
+      const Input& first = scan_.inputs.front();
+      if (scan_.inputs.size() > 1) return fmt::format("none of the {} files is text", scan_.inputs.size());
       return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);
     }
     if (v.outcome == "ended_otherwise") {
-      const std::string step = story_.last_step ? fmt::format(" at step {}", *story_.last_step) : "";
+      const std::string step = scan_.last_step ? fmt::format(" at step {}", *scan_.last_step) : "";
       if (runs == 1) return fmt::format("the run ended with {}{}", end_words(*v.end), step);
       return fmt::format("{} runs; the last ended with {}{}{}", runs, end_words(*v.end), step,
                          earlier.empty() ? "" : "; " + earlier);
@@ -407,9 +407,9 @@ class Assembler {
     const std::string growth = growth_sentence();
     if (v.outcome == "no_oom") {
       const bool cut =
-          std::any_of(story_.inputs.begin(), story_.inputs.end(), [](const Input& i) { return i.truncated; });
+          std::any_of(scan_.inputs.begin(), scan_.inputs.end(), [](const Input& i) { return i.truncated; });
       const std::string growing = still_growing_words(r);
-      return fmt::format("no memory failure in {} lines{}{}", story_.coverage.lines,
+      return fmt::format("no memory failure in {} lines{}{}", scan_.coverage.lines,
                          cut ? "; the rest of the log is missing" : "", growing.empty() ? "" : "; " + growing);
     }
     if (v.outcome == "at_risk" && !is_growing_risk())
@@ -419,7 +419,7 @@ class Assembler {
       return std::string(*analysis_.facts.text("run.steep"));
     if (v.outcome == "at_risk") {
       const Trend& t = analysis_.trends[*analysis_.main_series];
-      const Series& series = story_.series[*analysis_.main_series];
+      const Series& series = scan_.series[*analysis_.main_series];
       const std::string when = t.forecast ? fmt::format("; full at {} {:.0f}",
                                                         series.has_times   ? "second"
                                                         : series.has_steps ? "step"
@@ -434,7 +434,7 @@ class Assembler {
       const std::string relation = main == r.series.end() ? "" : relation_words(r, *main);
       return growth + (relation.empty() ? "" : "; " + relation) + when;
     }
-    const Incident& in = story_.incidents[*analysis_.primary];
+    const Incident& in = scan_.incidents[*analysis_.primary];
     const std::string title = v.cause == "undetermined" ? "cause unclear" : v.cause_title;
     if (!growth.empty() && growth_decided()) {
       const auto kept = analysis_.facts.text("trend.increment");
@@ -458,7 +458,7 @@ class Assembler {
         analysis_.facts.number("oom.others_count").value_or(0) > 0)
       return {"retry_unchanged", ""};
     // Of the host, what is to be found out first comes before any change, which would be a guess.
-    if (analysis_.primary && story_.incidents[*analysis_.primary].oom.kind == OomKind::host &&
+    if (analysis_.primary && scan_.incidents[*analysis_.primary].oom.kind == OomKind::host &&
         !diagnosis_.fixes.empty() && diagnosis_.fixes.front().diagnostic)
       return {"retry_with_change", diagnosis_.fixes.front().title};
     for (const RankedFix& f : diagnosis_.fixes)
@@ -486,10 +486,10 @@ class Assembler {
   ReportRun run(std::size_t k) const {
     const RunSummary& of = analysis_.runs.all[k];
     ReportRun out{
-        "run-" + std::to_string(k + 1), story_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
+        "run-" + std::to_string(k + 1), scan_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
     if (of.ending) out.end = end_of(*of.ending);
     if (of.failure)
-      out.headline = deciding(story_.incidents[*of.failure]);
+      out.headline = deciding(scan_.incidents[*of.failure]);
     else if (out.end)
       out.headline = "ended with " + end_words(*out.end);
     else
@@ -529,16 +529,16 @@ class Assembler {
     return v;
   }
 
-  const Case& story_;
+  const ScanResult& scan_;
   const Analysis& analysis_;
   const Diagnosis& diagnosis_;
 };
 
 }  // namespace
 
-Report assemble(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis,
+Report assemble(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis,
                 const AssembleOptions& options) {
-  Assembler assembler(story, analysis, diagnosis);
+  Assembler assembler(scan, analysis, diagnosis);
   Report report = assembler.report();
   if (options.trace) report.trace = assembler.trace();
   if (!options.why_not.empty())

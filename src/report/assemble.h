@@ -12,7 +12,7 @@ struct AssembleOptions {
   bool trace = false;
 };
 
-Report assemble(const Case& story, const Analysis& analysis, const Diagnosis& diagnosis,
+Report assemble(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis,
                 const AssembleOptions& options = {});
 
 }  // namespace oomdoctor

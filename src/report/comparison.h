@@ -99,7 +99,7 @@ double growth_of(const SeriesComparison& of);
 std::string relative_text(const Figure& figure);       ///< "+45%"
 std::string change_text(const SettingComparison& of);  ///< "batch_size 8 → 16"
 
-std::string comparison_screen(const Comparison& comparison, const TerminalView& view);
+std::string comparison_screen(const Comparison& comparison, const RenderOptions& view);
 std::string comparison_markdown(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);
 /// The JSON Schema (draft 2020-12) of that: what `oomdoctor schema comparison` prints.

@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "oomdoctor/version.h"
 #include "report/comparison.h"
-#include "report/sink.h"
+#include "report/escape.h"
 
 namespace oomdoctor {
 namespace {

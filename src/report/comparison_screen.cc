@@ -5,9 +5,9 @@
 
 #include "base/bytes.h"
 #include "report/comparison.h"
+#include "report/escape.h"
 #include "report/layout.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -47,7 +47,7 @@ std::string slope_text(const SeriesComparison& series) {
   const ReportTrend &before = series.good.trend, &after = series.bad.trend;
   if (before.shape == after.shape && !is_growth(before) && !is_growth(after))
     return shape_words(before.shape) + " in both";  // by how much, the figures above say
-  const std::string good = course_words(series.good).course, bad = course_words(series.bad).course;
+  const std::string good = trend_text(series.good).course, bad = trend_text(series.bad).course;
   return good == bad ? good + " in both" : good + " → " + bad;
 }
 
@@ -161,7 +161,7 @@ void add_differences(Page& page, const Comparison& all) {
 
 }  // namespace
 
-std::string comparison_screen(const Comparison& all, const TerminalView& view) {
+std::string comparison_screen(const Comparison& all, const RenderOptions& view) {
   Page page(view.width, Paint{view.color});
   page.text("GOOD  ", plain_line(run_text(all.good)));
   page.text("BAD   ", plain_line(run_text(all.bad)));

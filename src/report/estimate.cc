@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "report/chart.h"
+#include "report/escape.h"
 #include "report/grades.h"
 #include "report/layout.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 #include "report/words.h"
 
@@ -165,7 +165,7 @@ std::string_view outcome_of(const MemoryEstimate& estimate) {
   return total.count + total.slack > room ? "probably_fits" : "fits";
 }
 
-std::string estimate_screen(const MemoryEstimate& estimate, const TerminalView& view) {
+std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view) {
   Page page(view.width, Paint{view.color});
   page.text("", plain_line(estimate.model));
   page.text("", plain_line(estimate.run));

@@ -21,15 +21,15 @@ struct MemoryEstimate {
   Budget budget;
   std::optional<i64> largest_batch;     ///< that fits; 0: none
   std::optional<i64> longest_sequence;  ///< tokens, with the batch as it is; 0: none
-  std::optional<i64> ranks;          ///< over which it fits, with nothing else changed
-  std::optional<Plan> plan;          ///< where it does not fit
+  std::optional<i64> ranks;             ///< over which it fits, with nothing else changed
+  std::optional<Plan> plan;             ///< where it does not fit
 };
 
 /// fits, probably_fits, probably_not (within the error of the formulas), does_not_fit, unknown: an incomplete budget
 /// that fits so far, or no card.
 std::string_view outcome_of(const MemoryEstimate& estimate);
 
-std::string estimate_screen(const MemoryEstimate& estimate, const TerminalView& view);
+std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);
 /// One indented object that ends with a line end; sizes are integers in bytes, what is not known is absent.
 std::string estimate_json(const MemoryEstimate& estimate);
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "report/escape.h"
 #include "report/layout.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 
 namespace oomdoctor {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "report/escape.h"
 #include "report/findings.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor {

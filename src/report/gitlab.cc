@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/escape.h"
 #include "report/findings.h"
-#include "report/sink.h"
 
 namespace oomdoctor {
 

@@ -1,9 +1,9 @@
 #include "report/html.h"
 
 #include "report/document.h"
+#include "report/escape.h"
 #include "report/html_sections.h"
 #include "report/markdown.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "report/advice_words.h"
+#include "report/escape.h"
 #include "report/html_sections.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor::html {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "report/document.h"
+#include "report/escape.h"
 #include "report/layout.h"
-#include "report/sink.h"
 #include "report/ticks.h"
 #include "report/utf8.h"
 #include "report/words.h"

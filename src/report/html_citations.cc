@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/sink.h"
+#include "report/escape.h"
 #include "report/words.h"
 
 namespace oomdoctor::html {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "report/escape.h"
 #include "report/excerpt.h"
 #include "report/html_sections.h"
 #include "report/layout.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 #include "report/words.h"
 

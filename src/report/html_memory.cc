@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "report/escape.h"
 #include "report/html_chart.h"
 #include "report/html_sections.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 #include "report/words.h"
 

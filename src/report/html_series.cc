@@ -3,13 +3,13 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "report/escape.h"
 #include "report/html_chart.h"
 #include "report/html_miniatures.h"
 #include "report/html_sections.h"
 #include "report/layout.h"
 #include "report/rank_words.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor::html {
@@ -44,7 +44,7 @@ void add_cell(Document& page, std::string_view title, const std::string& text, s
 }
 
 void add_series_row(Document& page, const Content& content, const ReportSeries& of) {
-  const CourseWords words = course_words(of);
+  const TrendText words = trend_text(of);
   std::vector<Location> from = {of.first};
   if (!is_single(of)) from.push_back(of.last);
   page.add("<tr><th scope=\"row\">{}</th>", title_of(content.report, of));

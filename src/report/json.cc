@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/sink.h"
+#include "report/escape.h"
 
 namespace oomdoctor {
 namespace {

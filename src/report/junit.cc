@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "report/escape.h"
 #include "report/findings.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -23,9 +23,9 @@ struct TestCase {
 };
 
 /// The first line is the message, the rest the text.
-std::string failure_element(std::string_view type, const std::string& says, const std::string& details) {
-  return fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>", xml_text(type), xml_text(plain_line(says)),
-                     xml_text(details));
+std::string failure_element(std::string_view type, const std::string& description, const std::string& details) {
+  return fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>", xml_text(type),
+                     xml_text(plain_line(description)), xml_text(details));
 }
 
 std::string failure_element(const Finding& of) {

@@ -1,7 +1,7 @@
 #include "report/kubernetes.h"
 
+#include "report/escape.h"
 #include "report/findings.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 #include "report/words.h"
 

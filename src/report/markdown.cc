@@ -8,8 +8,8 @@
 #include "report/advice_words.h"
 #include "report/chart.h"
 #include "report/document.h"
+#include "report/escape.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -31,8 +31,7 @@ void add_verdict(Document& out, const Report& report) {
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
     for (const ReportInput& input : report.inputs)
       if (input.truncated)
-        out.add("The rest of {} is missing, and failures are at the end of a log.\n\n",
-                markdown_code(input.path));
+        out.add("The rest of {} is missing, and failures are at the end of a log.\n\n", markdown_code(input.path));
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));
@@ -91,7 +90,7 @@ void add_series(Document& out, const Report& report) {
     const auto value = [&](double v) {
       return series.unit == "%" ? fmt::format("{:.1f}%", v) : bytes_text(whole_number(v));
     };
-    std::string shape = course_words(series).course;
+    std::string shape = trend_text(series).course;
     if (const std::string full = full_words(report, series); !full.empty()) shape += "; " + full;
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
             sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),

@@ -111,9 +111,9 @@ std::string PartFiles::text_of(const Part& part) const {
 
 std::string PartFiles::line(std::size_t log) const { return text_of(parts_[log]); }
 
-Case PartFiles::good_case(std::size_t log) const {
+ScanResult PartFiles::good_case(std::size_t log) const {
   const std::string line = text_of(parts_[log]);
-  Case file = read_part(line, where(parts_[log]));
+  ScanResult file = read_part(line, where(parts_[log]));
   if (!(read_part_id(line, where(parts_[log])) == parts_[log].id))
     throw Error(fmt::format("{} was changed while it was read", paths_[parts_[log].file]));
   return file;
@@ -128,11 +128,11 @@ std::optional<Error> PartFiles::why_lost(std::size_t log) const {
   }
 }
 
-Case PartFiles::read(std::size_t log) const {
+ScanResult PartFiles::read(std::size_t log) const {
   try {
     return good_case(log);
   } catch (const Error& error) {
-    Case nothing;
+    ScanResult nothing;
     nothing.inputs.emplace_back();
     nothing.inputs.front().path = parts_[log].id.path;
     nothing.inputs.front().unreadable = lost;

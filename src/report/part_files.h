@@ -30,7 +30,7 @@ class PartFiles {
   /// The line of the log's part as it was written. May be called on several threads.
   std::string line(std::size_t log) const;
   /// What it says; of a part that says nothing good, a log that could not be read.
-  Case read(std::size_t log) const;
+  ScanResult read(std::size_t log) const;
   /// Why it says nothing, if it does not.
   std::optional<Error> why_lost(std::size_t log) const;
 
@@ -43,7 +43,7 @@ class PartFiles {
   };
   void find_in(std::size_t file);
   void left_out(const Error& error);
-  Case good_case(std::size_t log) const;
+  ScanResult good_case(std::size_t log) const;
   std::string text_of(const Part& part) const;
   std::string where(const Part& part) const;
 

@@ -62,7 +62,7 @@ void fields(Archive& a, Evidence& of) {
 }
 
 template <class Archive>
-void fields(Archive& a, Where& of) {
+void fields(Archive& a, Origin& of) {
   a("rank", of.rank);
   a("device", of.device);
   a("pid", of.pid);
@@ -128,7 +128,7 @@ template <class Archive>
 void fields(Archive& a, Incident& of) {
   a("oom", of.oom);
   a("at", of.evidence);
-  a("where", of.where);
+  a("where", of.origin);
   a("when", of.when);
   a("occurrences", of.occurrences, CaseLimits::occurrences);
   a("more_occurrences", of.more_occurrences);
@@ -142,7 +142,7 @@ template <class Archive>
 void fields(Archive& a, Series& of) {
   a("metric", of.metric);
   a("kind", of.kind);
-  a("where", of.where);
+  a("where", of.origin);
   a("label", of.label);
   a("phase", of.phase);
   a("unit", of.unit);
@@ -190,7 +190,7 @@ void fields(Archive& a, Remark& of) {
 template <class Archive>
 void fields(Archive& a, Event& of) {
   a("at", of.evidence);
-  a("where", of.where);
+  a("where", of.origin);
   a("when", of.when);
   a.what(of);
 }
@@ -220,7 +220,7 @@ void fields(Archive& a, Coverage& of) {
 }
 
 template <class Archive>
-void fields(Archive& a, Case& of) {
+void fields(Archive& a, ScanResult& of) {
   a("input", of.inputs.front());
   a("incidents", of.incidents, CaseLimits::incidents);
   a("more_incidents", of.more_incidents);
@@ -598,7 +598,7 @@ void check_version(i64 written, const std::string& where) {
 }
 
 /// Order is that of the lines of one file, and what is counted is some of them.
-void check(const Case& file) {
+void check(const ScanResult& file) {
   const i64 lines = file.inputs.front().lines, claimed = file.coverage.claimed;
   if (lines < 0 || lines > most_lines || file.coverage.lines != lines || claimed < 0 || claimed > lines)
     throw Broken{"coverage: it is not of the lines of the file"};
@@ -664,18 +664,18 @@ bool operator<(const PartId& a, const PartId& b) {
   return a.digest < b.digest;
 }
 
-void remove_secrets(Case& file) {
+void remove_secrets(ScanResult& file) {
   SecretRemover remover;
   fields(remover, file);
 }
 
-std::string partial_line(const PartId& id, const Case& file) {
+std::string partial_line(const PartId& id, const ScanResult& file) {
   Json line = {{version_field, partial_version}};
   line["path"] = text_of(id.path);
   line["digest"] = id.digest;
   line["tool"] = version;
   PartWriter writer;
-  fields(writer, const_cast<Case&>(file));  // NOLINT: read only
+  fields(writer, const_cast<ScanResult&>(file));  // NOLINT: read only
   line["case"] = writer.take();
   return line.dump();
 }
@@ -692,8 +692,8 @@ PartId read_part_id(std::string_view line, const std::string& where) {
   return {*head.path, *head.digest};
 }
 
-Case read_part(std::string_view line, const std::string& where) {
-  Case file;
+ScanResult read_part(std::string_view line, const std::string& where) {
+  ScanResult file;
   file.inputs.emplace_back();
   try {
     const Read json = Read::parse(line, [](int depth, Read::parse_event_t, Read&) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/case.h"
+#include "model/scan_result.h"
 
 namespace oomdoctor {
 
@@ -23,17 +23,17 @@ struct PartId {
 bool operator<(const PartId& a, const PartId& b);
 
 /// From all texts of one log, as it was scanned: a part is made to be handed on.
-void remove_secrets(Case& file);
+void remove_secrets(ScanResult& file);
 
 /// Of one log, as it was scanned and before it was joined. The line has no end of line.
-std::string partial_line(const PartId& id, const Case& file);
+std::string partial_line(const PartId& id, const ScanResult& file);
 
 /// Throws Error when the line is no part, or of another version. `where` ("part.jsonl:3") begins its message. Reads no
 /// further than the two fields that it returns.
 PartId read_part_id(std::string_view line, const std::string& where);
 
 /// Throws Error when the line is no part that this version may have written.
-Case read_part(std::string_view line, const std::string& where);
+ScanResult read_part(std::string_view line, const std::string& where);
 
 /// The JSON Schema (draft 2020-12) of one line.
 std::string_view partial_schema();

@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "report/escape.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/ticks.h"
 #include "report/words.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "report/sink.h"
+#include "report/escape.h"
 
 namespace oomdoctor {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/escape.h"
 #include "report/findings.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 #include "report/words.h"
 

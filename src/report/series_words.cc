@@ -72,7 +72,7 @@ std::string growth_words(const ReportSeries& of) {
   return text;
 }
 
-CourseWords course_words(const ReportSeries& of) {
+TrendText trend_text(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
   if (is_growth(trend)) return {growth_words(of), ""};
   return {trend.why.empty() ? shape_words(trend.shape) : trend.why, ""};

@@ -19,10 +19,10 @@ std::string series_title(const Report& report, const ReportSeries& of);
 /// "15.40 → 21.40 GiB, at most 22.00 GiB".
 std::string range_words(const ReportSeries& of);
 /// "+7.59 MiB per step since step 200 (±0.44)", "flat at 13.0 GiB"; what it rests on apart.
-struct CourseWords {
+struct TrendText {
   std::string course, because;
 };
-CourseWords course_words(const ReportSeries& of);
+TrendText trend_text(const ReportSeries& of);
 /// "+7.59 MiB per step since step 200 (±0.44), accelerating by 14.6 KiB per step".
 std::string growth_words(const ReportSeries& of);
 /// "23.69 GiB full at step 1003", "nothing left at step 1003"; "" without a forecast and for a run that died.

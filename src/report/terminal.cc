@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "report/sink.h"
+#include "report/escape.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -14,7 +14,7 @@ constexpr int min_width = 40;
 
 /// Parts the details from the verdict, and names what the short report leaves out. Nothing where there is little to
 /// part.
-std::string rule(const Report& report, const TerminalView& view, int width) {
+std::string rule(const Report& report, const RenderOptions& view, int width) {
   std::string text;
   if (!view.verbose && !(report.incidents.empty() && report.fixes.empty())) {
     const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
@@ -34,7 +34,7 @@ std::string rule(const Report& report, const TerminalView& view, int width) {
 
 }  // namespace
 
-std::string terminal_text(const Report& report, const TerminalView& view) {
+std::string terminal_text(const Report& report, const RenderOptions& view) {
   Page page(std::max(view.width, min_width), Paint{view.color});
   if (!view.quiet) {
     const bool verbose = view.verbose || !report.trace.empty() || report.why_not;

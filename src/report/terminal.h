@@ -8,7 +8,7 @@
 
 namespace oomdoctor {
 
-struct TerminalView {
+struct RenderOptions {
   int width = 100;  ///< columns; nothing goes beyond them
   bool color = false;
   bool verbose = false;     ///< leave nothing out
@@ -16,6 +16,6 @@ struct TerminalView {
   std::string folder = {};  ///< the working directory: formats that need relative paths count from it
 };
 
-std::string terminal_text(const Report& report, const TerminalView& view = {});
+std::string terminal_text(const Report& report, const RenderOptions& view = {});
 
 }  // namespace oomdoctor

@@ -9,9 +9,9 @@
 #include "base/bytes.h"
 #include "report/advice_words.h"
 #include "report/chart.h"
+#include "report/escape.h"
 #include "report/rank_words.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/words.h"
 
@@ -149,7 +149,7 @@ std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_places(report, {of.first}, 1)));
   const bool level = of.trend.shape == "flat";
-  std::string text = level ? plain_line(course_words(of).course) : range_words(of);
+  std::string text = level ? plain_line(trend_text(of).course) : range_words(of);
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
@@ -176,7 +176,7 @@ void add_series_of_note(Page& page, const Report& report) {
   if (report.ranks.size() >= few_ranks) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
   const bool says_nothing = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
   if (is_single(series) || series.trend.shape == "flat" || says_nothing) return;
-  std::vector<std::string> parts = {plain_line(course_words(series).course)};
+  std::vector<std::string> parts = {plain_line(trend_text(series).course)};
   if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
   for (const std::string& words :
        {series.trend.increment, relation_words(report, series), forecast_words(report, series)})

@@ -7,10 +7,10 @@
 
 #include "base/bytes.h"
 #include "report/chart.h"
+#include "report/escape.h"
 #include "report/excerpt.h"
 #include "report/rank_words.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -137,7 +137,7 @@ std::string range_text(const Report& report, const ReportSeries& of) {
 }
 
 std::string course_text(const Page& page, const ReportSeries& series) {
-  const CourseWords words = course_words(series);
+  const TrendText words = trend_text(series);
   const std::string course = plain_line(words.course), because = plain_line(words.because);
   if (is_growth(series.trend)) return page.paint.bold(course);
   return because.empty() ? course : course + page.paint.dim(" · " + because);

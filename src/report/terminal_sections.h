@@ -23,7 +23,7 @@ void add_held_back(Page& page, const Report& report, std::size_t max_advice);
 void add_notes(Page& page, const Report& report, std::size_t max_notes);  ///< errors and warnings; `all`: every one
 
 /// Outcome, cause, confidence; fixes with their commands; the proof. Three fixes, or all of them in full.
-void add_verdict(Page& page, const Report& report, const TerminalView& view);
+void add_verdict(Page& page, const Report& report, const RenderOptions& view);
 
 /// The lines to copy, wrapped only where they must be; a remark moves below its command where both do not fit.
 std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent);

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "report/advice_words.h"
+#include "report/escape.h"
 #include "report/grades.h"
 #include "report/series_words.h"
-#include "report/sink.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -144,7 +144,7 @@ std::size_t hidden_fixes(const Report& report) {
   return report.fixes.size() - std::min(report.fixes.size(), max_fixes);
 }
 
-void add_verdict(Page& page, const Report& report, const TerminalView& view) {
+void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const Verdict& verdict = report.verdict;
   if (verdict.outcome == "no_oom" && report.incidents.empty()) return add_all_clear(page, report, view.quiet);
   // Without the lines above, the headline: it names the numbers and the place, too.

@@ -138,7 +138,7 @@ class Walk {
     auto& [scope, text, from, to] = of;
     all(scope, text, from, to);
   }
-  void operator()(Grade& of) {
+  void operator()(CostClass& of) {
     auto& [level, text] = of;
     all(level, text);
   }

@@ -11,10 +11,10 @@
 namespace oomdoctor {
 
 struct Writer {
-  std::string_view name;    ///< as in --format
-  std::string_view suffix;  ///< of a file: "json"
-  std::string_view says;    ///< one line for --help
-  std::string (*write)(const Report& report, const TerminalView& view);
+  std::string_view name;         ///< as in --format
+  std::string_view suffix;       ///< of a file: "json"
+  std::string_view description;  ///< one line for --help
+  std::string (*write)(const Report& report, const RenderOptions& view);
   bool local = false;     ///< read where it is made; the others are made to be handed on
   bool commands = false;  ///< its lines command a CI system: all that others wrote is escaped in them
 };

@@ -24,10 +24,10 @@ struct UnpackingLimits {
 class Archive {
  public:
   /// Writes up to `n` compressed bytes to `to`, in order; 0 only at the end. May throw Error.
-  using Take = std::function<std::size_t(char* to, std::size_t n)>;
+  using TemplateMatch = std::function<std::size_t(char* to, std::size_t n)>;
 
   /// `first`: the beginning of the input, already taken. Nothing where that is no archive's.
-  static std::unique_ptr<Archive> begin(std::string_view first, Take take, UnpackingLimits limits = {});
+  static std::unique_ptr<Archive> begin(std::string_view first, TemplateMatch take, UnpackingLimits limits = {});
 
   /// Fills `to` with up to `n` bytes of text; fewer only at the end, 0 behind it. What is left of the input after
   /// damage is taken and thrown away, so that its size is known and its writer need not break off. Throws what `Take`
@@ -41,7 +41,7 @@ class Archive {
   const std::string& damage() const { return damage_; }
 
  private:
-  Archive(Packing packing, std::string_view first, Take take, UnpackingLimits limits);
+  Archive(Packing packing, std::string_view first, TemplateMatch take, UnpackingLimits limits);
   bool refill();
   void next_stream();
   void look_behind();
@@ -53,7 +53,7 @@ class Archive {
   };
 
   Packing packing_;
-  Take take_;
+  TemplateMatch take_;
   UnpackingLimits limits_;
   std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<char, Free> block_;

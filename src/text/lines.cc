@@ -5,7 +5,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "text/digit_runs.h"
+#include "text/number_spans.h"
 
 namespace oomdoctor {
 namespace {
@@ -62,7 +62,7 @@ bool starts(std::string_view s, std::size_t at, std::string_view what) {
 /// Where `what` stands among the `most` bytes behind `at`.
 std::size_t find_near(std::string_view s, std::size_t at, std::size_t most, std::string_view what, LinePrefix& prefix) {
   const std::size_t found = s.substr(0, std::min(s.size(), at + most)).find(what, at);
-  prefix.looked_at = std::max(prefix.looked_at, found == s.npos ? at + most : found + what.size());
+  prefix.bytes_examined = std::max(prefix.bytes_examined, found == s.npos ? at + most : found + what.size());
   return found;
 }
 
@@ -158,7 +158,8 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   };
   const auto read = [&](std::size_t place) {
     constexpr std::size_t longest_time = 40;
-    if (place < s.size() && is_digit(s[place])) prefix.looked_at = std::max(prefix.looked_at, place + longest_time);
+    if (place < s.size() && is_digit(s[place]))
+      prefix.bytes_examined = std::max(prefix.bytes_examined, place + longest_time);
     const auto stamp = read_time(s.substr(place));
     prefix.strange |= !stamp && has_form_of_time(s.substr(place));
     return stamp;
@@ -347,7 +348,7 @@ LinePrefix peel_prefix(std::string_view line) {
   if (find_rank(line, at, prefix) && at < line.size() && line[at] == ' ') ++at;
   constexpr std::size_t longest_opening = 16;  // of a tag that might have begun there
   prefix.length = at;
-  prefix.looked_at = std::max(prefix.looked_at, at + longest_opening);
+  prefix.bytes_examined = std::max(prefix.bytes_examined, at + longest_opening);
   return prefix;
 }
 

@@ -23,9 +23,9 @@ struct LinePrefix {
   std::optional<i64> pid;      ///< "(RayTrainWorker pid=77)"
   std::optional<double> time;  ///< seconds since 1970, or since midnight where no date is printed
   std::size_t rank_at = 0, pid_at = 0, time_at = 0, time_length = 0;  ///< where they are printed
-  bool strange = false;       ///< there is something of the form of a time or a number that is none: 31:00:00
-  bool again = false;         ///< two tags tell a rank, a pid or a time: what is kept here is of the last
-  std::size_t looked_at = 0;  ///< bytes; whatever stands behind them changes nothing
+  bool strange = false;            ///< there is something of the form of a time or a number that is none: 31:00:00
+  bool again = false;              ///< two tags tell a rank, a pid or a time: what is kept here is of the last
+  std::size_t bytes_examined = 0;  ///< bytes; whatever stands behind them changes nothing
 
   /// The same tags at the same places, whatever they say.
   bool has_places_of(const LinePrefix& other) const {

@@ -15,7 +15,7 @@ inline const Scanner& shipped_scanner() {
 }
 
 /// Short, in a small block: making room for a usual one takes longer than reading it.
-inline Case scan_text(std::string_view text) {
+inline ScanResult scan_text(std::string_view text) {
   Source source = Source::of_text("fuzz.log", std::string(text));
   return shipped_scanner().scan(source, {.jobs = 1, .block_bytes = 1 << 14});
 }

@@ -57,7 +57,7 @@ std::vector<Log> logs_below(const std::filesystem::path& folder) {
   return logs;
 }
 
-Case read(const Scanner& scanner, const Log& log) {
+ScanResult read(const Scanner& scanner, const Log& log) {
   Source source = Source::of_text(log.name, log.text);
   return scanner.scan(source, {.jobs = 1});
 }
@@ -67,7 +67,7 @@ std::string family_of(const Incident& incident) {
 }
 
 /// The incident of the other reading that holds this line, as itself or as one of its occurrences; the nearest one.
-const Incident* same_place(const Case& reading, const Incident& wanted) {
+const Incident* same_place(const ScanResult& reading, const Incident& wanted) {
   constexpr i64 slack = 3;
   const Incident* best = nullptr;
   i64 least = slack + 1;
@@ -134,7 +134,7 @@ int main(int argc, char** argv) {
   const bool verbose = argc > 2;
   const std::vector<Log> logs = logs_below(argv[1]);
   const Scanner all(all_parsers(), shipped_prefilter_plan());
-  std::vector<Case> whole;
+  std::vector<ScanResult> whole;
   std::map<std::string, std::set<std::size_t>> logs_of;
   std::set<std::size_t> healthy;
   for (std::size_t i = 0; i < logs.size(); ++i) {
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
     Tally tally;
     for (std::size_t i = 0; i < logs.size(); ++i) {
       if (!numbers_of_logs.contains(i) && !healthy.contains(i)) continue;
-      const Case reading = read(scanner, logs[i]);
+      const ScanResult reading = read(scanner, logs[i]);
       if (logs[i].healthy)
         for (const Incident& incident : reading.incidents)
           if (!incident.handled) {

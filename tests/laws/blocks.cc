@@ -115,14 +115,14 @@ TEST_CASE("blocks and threads change nothing", "[law]") {
 }
 
 TEST_CASE("what was read before changes nothing", "[law]") {
-  static const ReaderTable readers(all_parsers(), shipped_prefilter_plan());
+  static const FormatRegistry readers(all_parsers(), shipped_prefilter_plan());
   std::mt19937 engine(3);
-  LineMemo warm;
+  TemplateCache warm;
   for (const auto& log : sample_logs()) {
     const std::string text = read_file(log);
     for (int i = 0; i < 6; ++i) {  // the first makes shapes known, the second keeps them
       const std::string other = i == 0 ? text : numbers_changed(text, engine);
-      LineMemo fresh;
+      TemplateCache fresh;
       const auto expected = mapped(readers, other, fresh), known = mapped(readers, other, warm);
       CAPTURE(testing::sample_name(log), i);
       CHECK((known == expected));

@@ -10,7 +10,7 @@
 namespace oomdoctor {
 namespace {
 
-Case scan_text(const std::string& text) {
+ScanResult scan_text(const std::string& text) {
   static const Scanner scanner(all_parsers());
   std::vector<Source> sources;
   sources.push_back(Source::of_text("example", text));
@@ -65,7 +65,7 @@ TEST_CASE("each example is taken by exactly one reader, its own", "[law]") {
       CAPTURE(p.name);
       std::vector<std::string> takers = scanner.takers(p.example);
       // What is said beside it may be told in any words.
-      const bool several = p.aside || p.fallback || p.example.find('\n') != p.example.npos;
+      const bool several = p.non_exclusive || p.fallback || p.example.find('\n') != p.example.npos;
       if (p.name != "statements/failure" && several) std::erase(takers, "statements/failure");
       std::erase_if(takers, [&](const std::string& name) {
         return name != p.name && (is_told_beside_anything(p.name) || is_told_beside_anything(name));
@@ -73,7 +73,7 @@ TEST_CASE("each example is taken by exactly one reader, its own", "[law]") {
       if (p.name != "exceptions/python") std::erase(takers, "exceptions/python");  // how the run ended stands beside it
       CHECK(takers == std::vector<std::string>{std::string(p.name)});
     }
-    for (const Gauge& g : parser->gauges) {
+    for (const LineFormat& g : parser->gauges) {
       CAPTURE(g.name);
       std::vector<std::string> takers = scanner.takers(g.example);
       std::erase_if(takers, is_told_beside_anything);
@@ -86,7 +86,7 @@ TEST_CASE("each example says something", "[law]") {
   for (const Parser* parser : all_parsers())
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
-      const Case c = scan_text(std::string(p.example));
+      const ScanResult c = scan_text(std::string(p.example));
       CHECK(c.incidents.size() + c.series.size() + c.settings.size() + c.remarks.size() +
                 static_cast<std::size_t>(c.progress_lines) >
             0);
@@ -95,9 +95,9 @@ TEST_CASE("each example says something", "[law]") {
 
 TEST_CASE("a gauge's example gives a reading or a step", "[law]") {
   for (const Parser* parser : all_parsers())
-    for (const Gauge& g : parser->gauges) {
+    for (const LineFormat& g : parser->gauges) {
       CAPTURE(g.name);
-      const Case c = scan_text(std::string(g.example));
+      const ScanResult c = scan_text(std::string(g.example));
       CHECK(c.series.size() + static_cast<std::size_t>(c.progress_lines) > 0);
     }
 }
@@ -143,7 +143,7 @@ TEST_CASE("names are file/what, and nobody uses a name twice", "[law]") {
   };
   for (const Parser* parser : all_parsers()) {
     for (const Pattern& p : parser->patterns) check(*parser, p.name);
-    for (const Gauge& g : parser->gauges) check(*parser, g.name);
+    for (const LineFormat& g : parser->gauges) check(*parser, g.name);
     for (const Table& t : parser->tables) check(*parser, t.name);
   }
 }

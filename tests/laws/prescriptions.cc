@@ -17,8 +17,8 @@ const Facts& facts_of(const std::string& sample) {
   static std::map<std::string, Facts> known;
   const auto found = known.find(sample);
   if (found != known.end()) return found->second;
-  Case story = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / (sample + ".log")));
-  return known.emplace(sample, analyse(story, {}).facts).first->second;
+  ScanResult scan = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / (sample + ".log")));
+  return known.emplace(sample, analyse(scan, {}).facts).first->second;
 }
 
 /// Both lists are there, and what they say holds.

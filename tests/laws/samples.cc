@@ -73,9 +73,9 @@ TEST_CASE("a log cut anywhere is read to its end", "[law]") {
       const std::string cut = text.substr(0, text.size() * k / 21);
       std::vector<Source> sources;
       sources.push_back(Source::of_text("cut", cut));
-      Case story = scanner.scan(sources);
-      CHECK(story.coverage.lines == lines_in(cut));
-      CHECK(analyse(story, {}).trends.size() == story.series.size());
+      ScanResult scan = scanner.scan(sources);
+      CHECK(scan.coverage.lines == lines_in(cut));
+      CHECK(analyse(scan, {}).trends.size() == scan.series.size());
     }
   }
 }

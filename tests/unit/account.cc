@@ -49,7 +49,7 @@ TEST_CASE("a message that names its process adds up", "[account]") {
   CHECK(share(*account, "tensors") == gib("36.50"));
   CHECK(share(*account, "cache (unused)") == gib("1.20"));
   CHECK(std::abs(share(*account, "context + libraries")->count - gib("0.56").count) <= 2);  // 38.26 - 36.50 - 1.20
-  CHECK(std::abs(account->unexplained.count - gib("0.01").count) <= 2);             // 39.39 - 1.12 - 38.26
+  CHECK(std::abs(account->unexplained.count - gib("0.01").count) <= 2);                     // 39.39 - 1.12 - 38.26
   CHECK(account->unexplained.slack >= 3 * (half_digit - 1));
   const Facts facts = facts_of(incident);
   CHECK(near(facts.number("oom.reserved"), 37.70, 1e-6));
@@ -84,7 +84,7 @@ TEST_CASE("blocks of private pools are no live tensors", "[account]") {
 }
 
 TEST_CASE("the old form leaves one sum outside the allocator", "[account]") {
-  const Case found = testing::scan_text(
+  const ScanResult found = testing::scan_text(
       "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
       "allocated; 0.50 GiB free; 10.00 GiB reserved in total by PyTorch)\n");
   REQUIRE(found.incidents.size() == 1);
@@ -102,7 +102,7 @@ TEST_CASE("the old form leaves one sum outside the allocator", "[account]") {
 }
 
 TEST_CASE("before 1.4 the cache was printed without what is allocated", "[account]") {
-  const Case found = testing::scan_text(
+  const ScanResult found = testing::scan_text(
       "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
       "allocated; 0.50 GiB free; 6.00 GiB cached)\n");
   REQUIRE(found.incidents.size() == 1);
@@ -112,7 +112,7 @@ TEST_CASE("before 1.4 the cache was printed without what is allocated", "[accoun
 }
 
 TEST_CASE("in a container the only process is this one", "[account]") {
-  const Case found = testing::scan_text(
+  const ScanResult found = testing::scan_text(
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has a total capacity of "
       "24.00 "
       "GiB of which 0.50 GiB is free. Process 4711 has 23.50 GiB memory in use. Of the allocated memory 22.00 GiB is "
@@ -121,7 +121,7 @@ TEST_CASE("in a container the only process is this one", "[account]") {
   const Incident& incident = found.incidents[0];
   CHECK(incident.oom.process == gib("23.50"));
   CHECK(incident.oom.others.empty());
-  CHECK(incident.where.pid == 4711);
+  CHECK(incident.origin.pid == 4711);
   const auto account = account_of(incident);
   REQUIRE(account);
   check_sum(*account);
@@ -131,7 +131,7 @@ TEST_CASE("in a container the only process is this one", "[account]") {
 }
 
 TEST_CASE("a neighbour's memory is a share of its own", "[account]") {
-  const Case found = testing::scan_text(
+  const ScanResult found = testing::scan_text(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 2 has a total capacity of 24.00 GiB "
       "of which 0.25 GiB is free. Process 100 has 8.00 GiB memory in use. Process 200 has 3.75 GiB memory in use. "
       "Including non-PyTorch memory, this process has 12.00 GiB memory in use. Of the allocated memory 10.00 GiB is "

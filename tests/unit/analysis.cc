@@ -8,9 +8,9 @@ namespace oomdoctor {
 
 TEST_CASE("requests that the allocator counted as refused are noted once", "[analysis]") {
   const auto notes_of = [](const std::string& failures) {
-    Case story = testing::scan_text("|            CUDA OOMs: " + failures +
-                                    "            |        cudaMalloc retries: 3         |\n");
-    return analyse(story, {}).notes;
+    ScanResult scan = testing::scan_text("|            CUDA OOMs: " + failures +
+                                         "            |        cudaMalloc retries: 3         |\n");
+    return analyse(scan, {}).notes;
   };
   const auto notes = notes_of("2");
   REQUIRE(notes.size() == 1);

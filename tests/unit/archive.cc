@@ -218,17 +218,17 @@ TEST_CASE("an archive is scanned as its text is", "[archive]") {
   for (int i = 0; i < 40000; ++i) text += "step " + std::to_string(i) + " | allocated 20.5 GiB\n";
   text += testing::torch_message() + "\n";
   REQUIRE(text.size() > 1 << 20);  // more than one block
-  const Case plain = testing::scan_text(text);
+  const ScanResult plain = testing::scan_text(text);
   REQUIRE(plain.incidents.size() == 1);
   for (const Pack pack : packs) {
     const std::string packed = pack(text);
-    const Case story = testing::scan_text(packed);
-    CHECK(testing::words_of(story) == testing::words_of(plain));
-    CHECK(story.inputs[0].lines == plain.inputs[0].lines);
-    CHECK(story.inputs[0].bytes == static_cast<i64>(packed.size()));
-    CHECK(story.inputs[0].compression == (pack == gzipped ? "gzip" : "zstd"));
-    CHECK_FALSE(story.inputs[0].truncated);
-    const Case cut = testing::scan_text(packed.substr(0, packed.size() / 2));
+    const ScanResult scan = testing::scan_text(packed);
+    CHECK(testing::words_of(scan) == testing::words_of(plain));
+    CHECK(scan.inputs[0].lines == plain.inputs[0].lines);
+    CHECK(scan.inputs[0].bytes == static_cast<i64>(packed.size()));
+    CHECK(scan.inputs[0].compression == (pack == gzipped ? "gzip" : "zstd"));
+    CHECK_FALSE(scan.inputs[0].truncated);
+    const ScanResult cut = testing::scan_text(packed.substr(0, packed.size() / 2));
     CHECK(cut.inputs[0].truncated);
     REQUIRE(cut.notes.size() == 1);
     CHECK(cut.notes[0].severity == Severity::warning);

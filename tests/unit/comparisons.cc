@@ -8,50 +8,51 @@ using namespace testing;
 namespace {
 
 Series of_rank(Series series, int rank) {
-  series.where.rank = rank;
+  series.origin.rank = rank;
   return series;
 }
 
 }  // namespace
 
 TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
-  Case story =
+  ScanResult scan =
       failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
-  const Facts facts = trends_of(story).facts;
+  const Facts facts = trends_of(scan).facts;
   CHECK(facts.is_true("trend.gap_grows"));
   CHECK(facts.number("trend.gap").value() == Approx((9 + 0.2 * 59 - 8) * gib));
   CHECK(is_false(facts, "trend.leak"));
 
-  Case both = failed_at(
+  ScanResult both = failed_at(
       1000, {ramp(Metric::allocated, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
   CHECK_FALSE(trends_of(both).facts.is_true("trend.gap_grows"));
-  Case still = failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0, 60)});
+  ScanResult still = failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0, 60)});
   CHECK_FALSE(trends_of(still).facts.is_true("trend.gap_grows"));
 }
 
 TEST_CASE("a device that fills while the allocator holds the same", "[trends]") {
-  Case outside = failed_at(1000, {ramp(Metric::used, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
+  ScanResult outside =
+      failed_at(1000, {ramp(Metric::used, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
   CHECK(trends_of(outside).facts.is_true("trend.external_grows"));
 
-  Case inside =
+  ScanResult inside =
       failed_at(1000, {ramp(Metric::used, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 6 * gib, 0.2 * gib, 60)});
   CHECK(trends_of(inside).facts.find("trend.external_grows") == nullptr);
 
-  Case steady = failed_at(1000, {ramp(Metric::used, 8 * gib, 0, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
+  ScanResult steady = failed_at(1000, {ramp(Metric::used, 8 * gib, 0, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
   CHECK(is_false(trends_of(steady).facts, "trend.external_grows"));
 
-  Case elsewhere =
+  ScanResult elsewhere =
       failed_at(1000, {ramp(Metric::used, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
-  elsewhere.series[0].where.device = 1;
-  elsewhere.series[1].where.device = 0;
+  elsewhere.series[0].origin.device = 1;
+  elsewhere.series[1].origin.device = 0;
   CHECK(trends_of(elsewhere).facts.find("trend.external_grows") == nullptr);
 }
 
 TEST_CASE("the rank that grows alone is named", "[trends]") {
-  Case story;
+  ScanResult scan;
   for (int rank = 0; rank < 4; ++rank)
-    story.series.push_back(of_rank(ramp(Metric::allocated, 6 * gib, rank == 2 ? 0.1 * gib : 0, 60), rank));
-  const Analysis analysis = trends_of(story);
+    scan.series.push_back(of_rank(ramp(Metric::allocated, 6 * gib, rank == 2 ? 0.1 * gib : 0, 60), rank));
+  const Analysis analysis = trends_of(scan);
   CHECK(analysis.facts.number("ranks.compared") == 4);
   CHECK(analysis.facts.number("ranks.growing") == 1);
   CHECK(analysis.facts.number("ranks.fullest") == 2);
@@ -59,7 +60,7 @@ TEST_CASE("the rank that grows alone is named", "[trends]") {
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].text == "only rank 2 of 4 grows: look for what it does and the others do not");
 
-  Case all;
+  ScanResult all;
   for (int rank = 0; rank < 4; ++rank)
     all.series.push_back(of_rank(ramp(Metric::allocated, 6 * gib, 0.1 * gib, 60), rank));
   CHECK(trends_of(all).notes.empty());

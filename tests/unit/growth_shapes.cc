@@ -45,17 +45,17 @@ Series grown(Metric metric, double from, double by, int n = 60) {
 
 /// A run that failed with these series before it.
 Analysis trends_before_failure(std::vector<Series> series, OomKind kind = OomKind::device) {
-  Case story;
+  ScanResult scan;
   Incident incident;
   incident.evidence = at_line(5000);
   incident.when.order = 5000;
   incident.oom.kind = kind;
   incident.oom.capacity = Bytes{40 * GiB, 0};
-  story.incidents.push_back(incident);
-  story.series = std::move(series);
+  scan.incidents.push_back(incident);
+  scan.series = std::move(series);
   Analysis analysis;
   analysis.primary = 0;
-  trend_facts(story, {}, analysis);
+  trend_facts(scan, {}, analysis);
   return analysis;
 }
 

@@ -15,9 +15,9 @@ Incident death(Agent agent, const std::string& form, const std::string& process 
   return incident;
 }
 
-Facts facts_of(const Incident& incident, const Case& story = {}) {
+Facts facts_of(const Incident& incident, const ScanResult& scan = {}) {
   Facts facts;
-  host_facts(story, incident, facts);
+  host_facts(scan, incident, facts);
   return facts;
 }
 
@@ -45,10 +45,10 @@ TEST_CASE("the message says who sets the limit, or the path of the group does", 
   CHECK(text_of(facts_of(death(Agent::scheduler, "moab")), "host.manager") == "torque");
   CHECK(text_of(facts_of(death(Agent::cgroup, "docker-inspect")), "host.manager") == "docker");
   CHECK(text_of(facts_of(death(Agent::cgroup, "oom-killer")), "host.manager").empty());
-  Case story;
-  story.settings["memory_manager"] = {"kubernetes", {}};
-  CHECK(text_of(facts_of(death(Agent::cgroup, "oom-killer"), story), "host.manager") == "kubernetes");
-  CHECK(text_of(facts_of(death(Agent::kernel, "oom-killer"), story), "host.manager").empty());
+  ScanResult scan;
+  scan.settings["memory_manager"] = {"kubernetes", {}};
+  CHECK(text_of(facts_of(death(Agent::cgroup, "oom-killer"), scan), "host.manager") == "kubernetes");
+  CHECK(text_of(facts_of(death(Agent::kernel, "oom-killer"), scan), "host.manager").empty());
 }
 
 TEST_CASE("a node that is short is no limit that was reached", "[host]") {
@@ -63,10 +63,10 @@ TEST_CASE("a node that is short is no limit that was reached", "[host]") {
 }
 
 TEST_CASE("a container engine's word counts against a bare signal alone", "[host]") {
-  Case story;
-  story.remark_counts["container/not_killed"] = 1;
-  CHECK(facts_of(death(Agent::signal, "sigkill"), story).is_true("host.denied"));
-  CHECK_FALSE(facts_of(death(Agent::kernel, "oom-killer"), story).is_true("host.denied"));
+  ScanResult scan;
+  scan.remark_counts["container/not_killed"] = 1;
+  CHECK(facts_of(death(Agent::signal, "sigkill"), scan).is_true("host.denied"));
+  CHECK_FALSE(facts_of(death(Agent::kernel, "oom-killer"), scan).is_true("host.denied"));
   CHECK_FALSE(facts_of(death(Agent::signal, "sigkill")).is_true("host.denied"));
 }
 

@@ -25,21 +25,21 @@ inline Series ramp(Metric metric, double first, double by, int n, i64 line = 1) 
   return s;
 }
 
-inline Case failed_at(i64 line, std::vector<Series> series) {
-  Case story;
+inline ScanResult failed_at(i64 line, std::vector<Series> series) {
+  ScanResult scan;
   Incident incident;
   incident.evidence = at_line(line);
   incident.when.order = line;
   incident.oom.capacity = Bytes{24 * GiB, 0};
-  story.incidents.push_back(incident);
-  story.series = std::move(series);
-  return story;
+  scan.incidents.push_back(incident);
+  scan.series = std::move(series);
+  return scan;
 }
 
-inline Analysis trends_of(Case& story, AnalysisOptions options = {}) {
+inline Analysis trends_of(ScanResult& scan, AnalysisOptions options = {}) {
   Analysis analysis;
-  if (!story.incidents.empty()) analysis.primary = 0;
-  trend_facts(story, options, analysis);
+  if (!scan.incidents.empty()) analysis.primary = 0;
+  trend_facts(scan, options, analysis);
   return analysis;
 }
 

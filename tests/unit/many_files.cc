@@ -10,8 +10,8 @@
 #include "catch.h"
 #include "made_cases.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/followed_series.h"
 #include "parse/path_tags.h"
+#include "parse/series_retention.h"
 #include "report/json.h"
 
 namespace oomdoctor {
@@ -142,14 +142,14 @@ TEST_CASE("of very many series the fullest, those that grow and the failure's ow
   for (int i = 0; i < 1000; ++i) {
     const double first = i == 700 ? 30 : 20 + 0.001 * (i % 7);
     Series s = testing::ramp(Metric::allocated, first * testing::gib, i == 800 ? testing::gib / 10 : 0, 20);
-    s.where.rank = i;
+    s.origin.rank = i;
     s.first_evidence.span.source = s.last_evidence.span.source = i;
     s.first_evidence.excerpt = "a line";
     all.push_back(s);
   }
   limit_series(all, {900, std::nullopt});
   CHECK(std::count_if(all.begin(), all.end(), [](const Series& s) { return s.followed(); }) ==
-        static_cast<std::ptrdiff_t>(CaseLimits::followed_series));
+        static_cast<std::ptrdiff_t>(CaseLimits::retained_series));
   for (const std::size_t i : {0U, 700U, 800U, 900U}) CHECK(all[i].followed());
   const Series& other = all[999];
   CHECK_FALSE(other.followed());
@@ -183,19 +183,19 @@ TEST_CASE("ranks in files of their own stand beside each other", "[many_files]")
   CHECK(r.ranks[5].last_step == 19);
   REQUIRE(r.incidents.size() == 1);
   CHECK(r.incidents[0].rank == 11);
-  const auto says = [&](std::string_view text) {
+  const auto description = [&](std::string_view text) {
     return std::any_of(r.notes.begin(), r.notes.end(),
                        [&](const ReportNote& n) { return n.text.find(text) != n.text.npos; });
   };
-  CHECK(says("rank 5 (step 19) stopped before the others, which reached step 39"));
-  CHECK(says("only rank 11 of 16 grows"));
+  CHECK(description("rank 5 (step 19) stopped before the others, which reached step 39"));
+  CHECK(description("only rank 11 of 16 grows"));
 }
 
 TEST_CASE("of more ranks than are followed the figures are kept", "[many_files]") {
   constexpr int ranks = 300;
   const Report r = diagnose(job_of(ranks));
-  CHECK(r.series.size() == CaseLimits::followed_series);
-  CHECK(r.more_series == ranks - static_cast<i64>(CaseLimits::followed_series));
+  CHECK(r.series.size() == CaseLimits::retained_series);
+  CHECK(r.more_series == ranks - static_cast<i64>(CaseLimits::retained_series));
   REQUIRE(r.ranks.size() == ranks);
   for (const ReportRank& rank : r.ranks) {
     CHECK(rank.max_value.has_value());

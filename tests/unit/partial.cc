@@ -40,7 +40,7 @@ class Folder {
   fs::path path_;
 };
 
-Case scan_one(const std::string& name, std::string text) {
+ScanResult scan_one(const std::string& name, std::string text) {
   static const Scanner scanner(all_parsers());
   Source source = Source::of_text(name, std::move(text));
   return scanner.scan(source);
@@ -75,12 +75,12 @@ std::string joined(const std::vector<std::string>& lines) {
 TEST_CASE("every sample's case reads back as it was scanned", "[partial]") {
   for (const LogSource& log : some_logs()) {
     CAPTURE(log.path);
-    const Case scanned = scan_one(log.path, *log.memory);
+    const ScanResult scanned = scan_one(log.path, *log.memory);
     const PartId id{log.path, digest_of_text(*log.memory)};
     const std::string line = partial_line(id, scanned);
     CHECK(line.find('\n') == std::string::npos);
     CHECK(read_part_id(line, "here") == id);
-    const Case back = read_part(line, "here");
+    const ScanResult back = read_part(line, "here");
     // Nothing is lost when the second writing says what the first one said.
     CHECK(partial_line(id, back) == line);
     REQUIRE(back.series.size() == scanned.series.size());
@@ -98,7 +98,7 @@ TEST_CASE("every sample's case reads back as it was scanned", "[partial]") {
 }
 
 TEST_CASE("what no log says reads back, too", "[partial]") {
-  Case made;
+  ScanResult made;
   made.inputs.emplace_back().path = "a\xff\xc3(b.log";
   Incident incident;
   incident.evidence.excerpt = std::string("\x80\xfe null \0 byte", 14);
@@ -106,7 +106,7 @@ TEST_CASE("what no log says reads back, too", "[partial]") {
   incident.oom.free = Bytes{};
   incident.when.time = 0.0;
   incident.when.epoch = 0.1 + 0.2;
-  incident.where.rank = 0;
+  incident.origin.rank = 0;
   incident.when.order = 7;
   made.incidents.push_back(incident);
   Series s;
@@ -121,7 +121,7 @@ TEST_CASE("what no log says reads back, too", "[partial]") {
   const PartId id{made.inputs.front().path, "d"};
   const std::string line = partial_line(id, made);
   CHECK(read_part_id(line, "here").path == id.path);
-  const Case back = read_part(line, "here");
+  const ScanResult back = read_part(line, "here");
   CHECK(back.inputs.front().path == id.path);
   const Incident& i = back.incidents.at(0);
   CHECK(i.evidence.excerpt == incident.evidence.excerpt);
@@ -130,7 +130,7 @@ TEST_CASE("what no log says reads back, too", "[partial]") {
   CHECK_FALSE(i.oom.capacity);
   CHECK(i.when.time == 0.0);
   CHECK(i.when.epoch == 0.1 + 0.2);
-  CHECK(i.where.rank == 0);
+  CHECK(i.origin.rank == 0);
   CHECK(back.series.at(0).quantum == 5e-324);
   CHECK(back.series.at(0).buckets().at(0).y == 1.0 / 3);
   CHECK(back.series.at(0).buckets().at(1).restart);

@@ -15,23 +15,23 @@ Incident failed_in(std::vector<Frame> frames) {
 }
 
 /// A log that began with the run and printed so many steps.
-Case run_of(i64 steps) {
-  Case story;
-  story.settings["batch_size"] = {"8", {}};
-  story.settings["precision"] = {"bf16", {}};
-  story.progress_lines = steps;
-  return story;
+ScanResult run_of(i64 steps) {
+  ScanResult scan;
+  scan.settings["batch_size"] = {"8", {}};
+  scan.settings["precision"] = {"bf16", {}};
+  scan.progress_lines = steps;
+  return scan;
 }
 
-std::string phase_in(const Case& story, std::vector<Frame> frames) {
-  return phase_of(story, failed_in(std::move(frames))).id;
+std::string phase_in(const ScanResult& scan, std::vector<Frame> frames) {
+  return phase_of(scan, failed_in(std::move(frames))).id;
 }
 
 Event marker(const char* id, i64 line, std::optional<int> rank = {}) {
   Event e;
   e.what = Remark{id, {}};
   e.when.order = line;
-  e.where.rank = rank;
+  e.origin.rank = rank;
   e.evidence.span = {0, line, line, 0, 0};
   return e;
 }
@@ -54,20 +54,20 @@ TEST_CASE("a traceback tells the phase", "[phases]") {
     std::vector<Frame> frames;
     const char* phase;
   };
-  const Case story = run_of(50);
+  const ScanResult scan = run_of(50);
   for (const Row& row : {Row{{user, forward}, "forward"}, Row{{user, backward}, "backward"},
                          Row{{user, adam}, "optimizer"}, Row{{user, adam, states}, "optimizer_init"},
                          Row{{user, evaluate, forward}, "evaluation"}, Row{{user, generate, forward}, "generation"},
                          Row{{user, save}, "checkpoint_save"}, Row{{user, resume}, "checkpoint_load"},
                          Row{{user, load}, "load"}, Row{{user, fetch}, "data_loading"}, Row{{user}, ""}, Row{{}, ""}}) {
     CAPTURE(row.phase);
-    CHECK(phase_in(story, row.frames) == row.phase);
+    CHECK(phase_in(scan, row.frames) == row.phase);
   }
-  CHECK(phase_in(story, {user, backward, forward}) == "backward");  // recomputation of a checkpointed layer
+  CHECK(phase_in(scan, {user, backward, forward}) == "backward");  // recomputation of a checkpointed layer
   CHECK(phase_in(run_of(0), {user, forward}) == "first_step");
   CHECK(phase_in(run_of(1), {user, backward}) == "first_step");
   CHECK(phase_in(run_of(0), {user, adam}) == "optimizer_init");
-  CHECK(phase_in(Case{}, {user, forward}) == "forward");  // the log may begin anywhere
+  CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere
 }
 
 TEST_CASE("what a model returned may be moved without the model", "[phases]") {
@@ -79,34 +79,34 @@ TEST_CASE("what a model returned may be moved without the model", "[phases]") {
 }
 
 TEST_CASE("without a traceback the last marker of the rank counts", "[phases]") {
-  Case story = run_of(50);
-  story.remarks = {marker("phase/load", 10), marker("phase/evaluation", 500), marker("phase/generation", 2000)};
+  ScanResult scan = run_of(50);
+  scan.remarks = {marker("phase/load", 10), marker("phase/evaluation", 500), marker("phase/generation", 2000)};
   Incident incident = failed_in({});
-  const Phase phase = phase_of(story, incident);
+  const Phase phase = phase_of(scan, incident);
   CHECK(phase.id == "evaluation");
   REQUIRE(phase.by);
   CHECK(phase.by->span.first_line == 500);
 
-  incident.where.rank = 0;
-  story.remarks.push_back(marker("phase/checkpoint_save", 900, 1));
-  CHECK(phase_of(story, incident).id == "evaluation");  // another rank's
-  story.remarks.push_back(marker("phase/training", 950));
-  CHECK(phase_of(story, incident).id.empty());
+  incident.origin.rank = 0;
+  scan.remarks.push_back(marker("phase/checkpoint_save", 900, 1));
+  CHECK(phase_of(scan, incident).id == "evaluation");  // another rank's
+  scan.remarks.push_back(marker("phase/training", 950));
+  CHECK(phase_of(scan, incident).id.empty());
 }
 
 TEST_CASE("progress ends a load", "[phases]") {
-  Case story = run_of(50);
-  story.remarks = {marker("phase/load", 10)};
-  CHECK(phase_of(story, failed_in({})).id == "load");
-  story.last_progress = Evidence{{0, 20, 20, 0, 0}, "", ""};
-  CHECK(phase_of(story, failed_in({})).id.empty());
+  ScanResult scan = run_of(50);
+  scan.remarks = {marker("phase/load", 10)};
+  CHECK(phase_of(scan, failed_in({})).id == "load");
+  scan.last_progress = Evidence{{0, 20, 20, 0, 0}, "", ""};
+  CHECK(phase_of(scan, failed_in({})).id.empty());
 }
 
 TEST_CASE("a known phase makes all others false", "[phases]") {
-  const Case story = run_of(50);
+  const ScanResult scan = run_of(50);
   const Incident incident = failed_in({user, {"m.py", 3, "forward", "cross_entropy(logits)", false}});
   Facts facts;
-  phase_facts(story, incident, phase_of(story, incident), facts);
+  phase_facts(scan, incident, phase_of(scan, incident), facts);
   int yes = 0, known_ids = 0;
   for (const char* id : {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                          "generation", "checkpoint_save", "checkpoint_load", "data_loading"}) {

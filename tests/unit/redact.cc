@@ -120,7 +120,7 @@ TEST_CASE("no writer prints a secret, in whichever text it stands", "[redact]") 
     CHECK(redaction_words(shared).find("1 Hugging Face token") != std::string::npos);
     for (const auto& writer : writers()) {
       CAPTURE(writer.name);
-      const TerminalView whole{.verbose = true};
+      const RenderOptions whole{.verbose = true};
       CHECK(writer.write(report, whole).find(secret) != std::string::npos);
       CHECK(writer.write(shared.report, whole).find(secret) == std::string::npos);
     }

@@ -189,7 +189,7 @@ TEST_CASE("rules/README.md lists every fact") {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   REQUIRE_FALSE(text.empty());
   for (const auto& spec : fact_specs()) {
-    const std::string row = "| `" + std::string(spec.name) + "` | " + std::string(spec.says) + " |";
+    const std::string row = "| `" + std::string(spec.name) + "` | " + std::string(spec.description) + " |";
     INFO("the table of facts lacks: " << row);
     CHECK(text.find(row) != std::string::npos);
   }

@@ -21,8 +21,8 @@ inline Location cited(std::int64_t line, const std::string& excerpt, const std::
   return {std::move(path), line, line, excerpt, from, from + static_cast<int>(mark.size())};
 }
 
-inline Grade cost(int level) { return {level, cost_text(level)}; }
-inline Grade risk(int level) { return {level, risk_text(level)}; }
+inline CostClass cost(int level) { return {level, cost_text(level)}; }
+inline CostClass risk(int level) { return {level, risk_text(level)}; }
 
 inline std::int64_t gib(double size) { return static_cast<std::int64_t>(size * static_cast<double>(GiB)); }
 

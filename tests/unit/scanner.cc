@@ -29,7 +29,7 @@ std::string filler(std::size_t size, i64& lines) {
   return out;
 }
 
-std::string story() {
+std::string scan() {
   return "step 10 | loss 2.1 | allocated 30.000 GiB\nstep 20 | loss 2.0 | allocated 30.500 GiB\n"
          "Traceback (most recent call last):\n"
          "  File \"/home/u/train.py\", line 97, in main\n    loss = step(batch)\n"
@@ -39,15 +39,15 @@ std::string story() {
 
 }  // namespace
 
-TEST_CASE("a story is read whole", "[scanner]") {
-  const Case found = scan_text(story());
+TEST_CASE("a log is read whole", "[scanner]") {
+  const ScanResult found = scan_text(scan());
   REQUIRE(found.incidents.size() >= 1);
   const Incident& incident = found.incidents[0];
   CHECK(incident.evidence.span.first_line == 8);
   CHECK(incident.oom.request->count == 2 * GiB);
   CHECK(incident.oom.frames.size() == 2);
   CHECK(incident.when.step == 20);
-  CHECK(incident.where.device == 0);
+  CHECK(incident.origin.device == 0);
   CHECK(found.first_step == 10);
   CHECK(found.last_step == 20);
   REQUIRE(found.series.size() == 1);
@@ -56,7 +56,7 @@ TEST_CASE("a story is read whole", "[scanner]") {
 }
 
 TEST_CASE("where blocks end changes nothing", "[scanner]") {
-  const std::string text = story();
+  const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
   i64 behind = 0;
   const std::string after = filler(block / 4, behind);
@@ -64,7 +64,7 @@ TEST_CASE("where blocks end changes nothing", "[scanner]") {
     i64 before = 0;
     const std::string padded = filler(block - cut, before) + text + after;
     CAPTURE(cut);
-    const Case found = scan_text(padded);
+    const ScanResult found = scan_text(padded);
     CHECK(words_of(found, before) == expected);
     CHECK(found.inputs[0].lines == before + 10 + behind);
   }
@@ -92,7 +92,7 @@ TEST_CASE("a message with an anchor on both sides of a block's end is told once"
       "Currently allocated     : 22.50 GiB\nRequested               : 2.00 GiB\n"
       "Device limit            : 23.69 GiB\nFree (according to CUDA): 16.00 MiB\n"
       "PyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB\n";
-  const Case whole = scan_text(text);
+  const ScanResult whole = scan_text(text);
   REQUIRE(whole.incidents.size() == 1);
   i64 behind = 0;
   const std::string after = filler(block / 4, behind);
@@ -108,7 +108,7 @@ TEST_CASE("a message with an anchor on both sides of a block's end is told once"
 TEST_CASE("the same message a block later is an occurrence", "[scanner]") {
   i64 lines = 0;
   const std::string between = filler(2 * block, lines);
-  const Case found = scan_text(torch_message() + "\n" + between + torch_message() + "\n");
+  const ScanResult found = scan_text(torch_message() + "\n" + between + torch_message() + "\n");
   REQUIRE(found.incidents.size() == 1);
   REQUIRE(found.incidents[0].occurrences.size() == 1);
   CHECK(found.incidents[0].occurrences[0].span.first_line == lines + 2);
@@ -127,7 +127,7 @@ TEST_CASE("lines are counted as editors and grep count them", "[scanner]") {
 }
 
 TEST_CASE("line ends of Windows give the same lines", "[scanner]") {
-  const std::string text = story();
+  const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
   std::string other;
   for (const char c : text) other += c == '\n' ? "\r\n" : std::string(1, c);
@@ -149,7 +149,7 @@ TEST_CASE("a line end on the end of a block counts once", "[scanner]") {
 
 TEST_CASE("a single line of megabytes", "[scanner]") {
   const std::string text = std::string(2'500'000, 'x') + " " + torch_message() + " " + std::string(2'500'000, 'y');
-  const Case found = scan_text(text);
+  const ScanResult found = scan_text(text);
   REQUIRE(found.incidents.size() == 1);
   CHECK(found.incidents[0].evidence.span.first_line == 1);
   CHECK(found.incidents[0].evidence.excerpt.size() <= Evidence::max_excerpt);
@@ -159,7 +159,7 @@ TEST_CASE("a single line of megabytes", "[scanner]") {
 }
 
 TEST_CASE("a file, a text and its encodings read alike", "[scanner]") {
-  const std::string text = story();
+  const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
   const auto path = std::filesystem::temp_directory_path() / ("oomdoctor-scan-" + std::to_string(::getpid()) + ".log");
   std::ofstream(path, std::ios::binary) << text;
@@ -171,18 +171,18 @@ TEST_CASE("a file, a text and its encodings read alike", "[scanner]") {
   CHECK(words_of(scan_text("\xEF\xBB\xBF" + text)) == expected);
   const std::u32string wide(text.begin(), text.end());
   for (const bool big : {false, true}) {
-    const Case found = scan_text(testing::utf16(wide, big, true));
+    const ScanResult found = scan_text(testing::utf16(wide, big, true));
     REQUIRE(found.notes.size() == 1);
     CHECK(found.notes[0].text.find(big ? "utf-16be" : "utf-16le") != std::string::npos);
-    Case plain = found;
+    ScanResult plain = found;
     plain.notes.clear();
     CHECK(words_of(plain) == expected);
   }
 }
 
 TEST_CASE("colours and holes change nothing", "[scanner]") {
-  const std::string text = story();
-  const Case expected = scan_text(text);
+  const std::string text = scan();
+  const ScanResult expected = scan_text(text);
   std::string coloured;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -197,7 +197,7 @@ TEST_CASE("sources keep their own lines", "[scanner]") {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("a.log", "quiet\n" + torch_message("0") + "\n"));
   sources.push_back(Source::of_text("b.log", "quiet\nquiet\n" + torch_message("1", "4.00") + "\n"));
-  const Case found = testing::scan_sources(std::move(sources));
+  const ScanResult found = testing::scan_sources(std::move(sources));
   REQUIRE(found.incidents.size() == 2);
   CHECK(found.incidents[0].evidence.span.source == 0);
   CHECK(found.incidents[0].evidence.span.first_line == 2);

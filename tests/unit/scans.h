@@ -9,9 +9,9 @@
 
 namespace oomdoctor::testing {
 
-inline Case scan_sources(std::vector<Source> sources) { return Scanner(all_parsers()).scan(sources); }
+inline ScanResult scan_sources(std::vector<Source> sources) { return Scanner(all_parsers()).scan(sources); }
 
-inline Case scan_text(std::string text) {
+inline ScanResult scan_text(std::string text) {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("test.log", std::move(text)));
   return scan_sources(std::move(sources));
@@ -32,7 +32,7 @@ inline std::string words_of(const Incident& i, i64 shift) {
   }
   out += i.handled ? " handled" : " fatal";
   if (i.follows) out += " follows " + std::to_string(*i.follows);
-  if (i.where.rank) out += " rank " + std::to_string(*i.where.rank);
+  if (i.origin.rank) out += " rank " + std::to_string(*i.origin.rank);
   if (i.when.step) out += " step " + std::to_string(*i.when.step);
   out += "\n" + lines_of(i.evidence, shift);
   for (const Evidence& e : i.occurrences) out += "again " + lines_of(e, shift);
@@ -43,25 +43,25 @@ inline std::string words_of(const Incident& i, i64 shift) {
 }
 
 /// What a scan found; line numbers less `shift`.
-inline std::string words_of(const Case& story, i64 shift = 0) {
+inline std::string words_of(const ScanResult& scan, i64 shift = 0) {
   std::string out;
-  for (const Incident& i : story.incidents) out += words_of(i, shift);
-  for (const Series& s : story.series) {
+  for (const Incident& i : scan.incidents) out += words_of(i, shift);
+  for (const Series& s : scan.series) {
     out += "series " + std::string(to_string(s.metric)) + " " + s.label + " " + std::to_string(s.n) + " " +
            std::to_string(s.first_value) + " " + std::to_string(s.last_value) + " " + std::to_string(s.last_x) + "\n" +
            lines_of(s.first_evidence, shift) + lines_of(s.last_evidence, shift);
   }
-  for (const auto& [name, value] : story.settings)
+  for (const auto& [name, value] : scan.settings)
     out += name + "=" + value.value + " " + lines_of(value.evidence, shift);
-  for (const Event& e : story.remarks) {
+  for (const Event& e : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&e.what);
     out += (remark != nullptr ? remark->id : "exit") + " " + lines_of(e.evidence, shift);
   }
-  for (const auto& [id, n] : story.remark_counts) out += id + " x" + std::to_string(n) + "\n";
-  for (const auto& [parser, n] : story.coverage.by_parser) out += parser + " read " + std::to_string(n) + "\n";
+  for (const auto& [id, n] : scan.remark_counts) out += id + " x" + std::to_string(n) + "\n";
+  for (const auto& [parser, n] : scan.coverage.by_parser) out += parser + " read " + std::to_string(n) + "\n";
   out +=
-      "claimed " + std::to_string(story.coverage.claimed) + ", progress " + std::to_string(story.progress_lines) + "\n";
-  for (const Note& n : story.notes) out += "note " + n.text + "\n";
+      "claimed " + std::to_string(scan.coverage.claimed) + ", progress " + std::to_string(scan.progress_lines) + "\n";
+  for (const Note& n : scan.notes) out += "note " + n.text + "\n";
   return out;
 }
 

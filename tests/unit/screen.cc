@@ -57,10 +57,10 @@ TEST_CASE("the table under watch is read screen by screen", "[screen]") {
       "\x1b[1;73H06\x1b[3;18H06\x1b[12;37H2264\x1b[12;61H96\x1b[24;80H\x1b[1;73H08\x1b[3;18H08"
       "\x1b[12;37H3400\x1b[12;61H98\x1b[24;80H\x1b[1;73H10\x1b[3;18H10\x1b[12;37H3912\x1b[12;61H90"
       "\x1b[24;80H\x1b[24;1H\x1b[?1049l\x1b[23;0;0t\r\x1b[?1l\x1b>";
-  const Case read = testing::scan_text(raw);
+  const ScanResult read = testing::scan_text(raw);
   REQUIRE(read.series.size() == 1);
   CHECK(read.series[0].n == 4);
-  CHECK(read.series[0].where.device == 0);
+  CHECK(read.series[0].origin.device == 0);
   CHECK(read.series[0].first_value == 1128.0 * static_cast<double>(MiB));
   CHECK(read.series[0].last_value == 3912.0 * static_cast<double>(MiB));
   CHECK(read.series[0].last_x == 6);

@@ -6,10 +6,10 @@ namespace oomdoctor {
 namespace {
 
 Facts facts_of(const std::string& name, const std::string& value) {
-  Case story;
-  story.settings[name] = {value, {}};
+  ScanResult scan;
+  scan.settings[name] = {value, {}};
   Facts facts;
-  setting_facts(story, nullptr, facts);
+  setting_facts(scan, nullptr, facts);
   return facts;
 }
 
@@ -65,45 +65,45 @@ TEST_CASE("capacities", "[settings_facts]") {
   CHECK_FALSE(read_capacity("0 MiB"));
   CHECK(number("max_split_size", "512 MiB") == static_cast<double>(512 * MiB));
 
-  Case story;
+  ScanResult scan;
   Incident incident;
-  CHECK_FALSE(known_capacity(story, std::nullopt, {}));
-  story.settings["capacity"] = {"24 GiB", {}};
-  CHECK(known_capacity(story, std::nullopt, {}) == 24 * GiB);
+  CHECK_FALSE(known_capacity(scan, std::nullopt, {}));
+  scan.settings["capacity"] = {"24 GiB", {}};
+  CHECK(known_capacity(scan, std::nullopt, {}) == 24 * GiB);
   incident.oom.capacity = Bytes{23 * GiB, 0};
-  CHECK(known_capacity(story, incident, {}) == 23 * GiB);
-  CHECK(known_capacity(story, incident, {22 * GiB}) == 22 * GiB);
+  CHECK(known_capacity(scan, incident, {}) == 23 * GiB);
+  CHECK(known_capacity(scan, incident, {22 * GiB}) == 22 * GiB);
 }
 
 TEST_CASE("platform and versions told by the failure itself", "[settings_facts]") {
-  Case story;
+  ScanResult scan;
   Incident incident;
   incident.oom.agent = Agent::hip_allocator;
   incident.oom.framework = "pytorch";
   incident.oom.message_format = "torch-2.9";
   incident.oom.frames = {{"C:\\run\\train.py", 1, "f", "", false}, {"/x/transformers/trainer.py", 2, "g", "", true}};
   Facts facts;
-  setting_facts(story, &incident, facts);
+  setting_facts(scan, &incident, facts);
   CHECK(facts.is_true("platform.rocm"));
   CHECK_FALSE(facts.is_true("platform.cuda"));
   CHECK(facts.is_true("platform.windows"));
   CHECK(facts.is_true("framework.pytorch"));
   CHECK(facts.is_true("framework.huggingface"));
   CHECK(facts.number("settings.torch").value() == Approx(2.09));
-  story.settings["torch"] = {"2.11.0", {}};
+  scan.settings["torch"] = {"2.11.0", {}};
   Facts printed;
-  setting_facts(story, &incident, printed);
+  setting_facts(scan, &incident, printed);
   CHECK(printed.number("settings.torch").value() == Approx(2.11));  // what is printed counts more
 }
 
 TEST_CASE("frameworks that are not in use", "[settings_facts]") {
-  Case story;
+  ScanResult scan;
   Incident incident;
   incident.oom.agent = Agent::driver;
   const auto facts_with = [&](const char* framework) {
     incident.oom.framework = framework;
     Facts facts;
-    setting_facts(story, &incident, facts);
+    setting_facts(scan, &incident, facts);
     return facts;
   };
   const auto is_false = [](const Facts& facts, std::string_view name) {
@@ -119,17 +119,17 @@ TEST_CASE("frameworks that are not in use", "[settings_facts]") {
   incident.oom.frames = {{"/opt/lib/python3.11/site-packages/torch/nn/modules/module.py", 1, "f", "", true}};
   CHECK(facts_with("warp").is_true("framework.pytorch"));
   incident.oom.frames.clear();
-  story.coverage.by_parser["torch_oom"] = 1;
+  scan.coverage.by_parser["torch_oom"] = 1;
   CHECK(facts_with("warp").is_true("framework.pytorch"));
 }
 
 TEST_CASE("an engine that only serves a model trains none", "[settings_facts]") {
-  Case story;
+  ScanResult scan;
   Incident incident;
   const auto trains = [&](const char* framework) -> std::optional<bool> {
     incident.oom.framework = framework;
     Facts facts;
-    setting_facts(story, &incident, facts);
+    setting_facts(scan, &incident, facts);
     return facts.find("run.trains") == nullptr ? std::nullopt : std::optional(facts.is_true("run.trains"));
   };
   CHECK(trains("vllm") == false);
@@ -137,7 +137,7 @@ TEST_CASE("an engine that only serves a model trains none", "[settings_facts]") 
   CHECK_FALSE(trains("pytorch"));
   incident.oom.frames = {{"/x/vllm/worker/worker.py", 2, "g", "", true}};
   CHECK(trains("pytorch") == false);
-  story.first_step = 1;  // of the training beside it
+  scan.first_step = 1;  // of the training beside it
   CHECK(trains("pytorch") == true);
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("Apple's own frameworks run on its devices", "[settings_facts]") {
   incident.oom.agent = Agent::driver;
   incident.oom.framework = "mlx";
   Facts facts;
-  setting_facts(Case{}, &incident, facts);
+  setting_facts(ScanResult{}, &incident, facts);
   CHECK(facts.is_true("platform.mps"));
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("how PyTorch names the device", "[settings_facts]") {
     Incident incident;
     incident.oom.agent = agent;
     Facts facts;
-    setting_facts(Case{}, &incident, facts);
+    setting_facts(ScanResult{}, &incident, facts);
     CHECK(std::get<std::string>(facts.find("platform.torch")->value) == name);
     CHECK(facts.is_true("platform.other") == other);
   }
@@ -165,13 +165,13 @@ TEST_CASE("how PyTorch names the device", "[settings_facts]") {
 
 TEST_CASE("the allocator's variable is that of the device and the version", "[settings_facts]") {
   const auto variable = [](Agent agent, const char* message_format, const char* torch = "") {
-    Case story;
-    if (*torch != 0) story.settings["torch"] = {torch, {}};
+    ScanResult scan;
+    if (*torch != 0) scan.settings["torch"] = {torch, {}};
     Incident incident;
     incident.oom.agent = agent;
     incident.oom.message_format = message_format;
     Facts facts;
-    setting_facts(story, &incident, facts);
+    setting_facts(scan, &incident, facts);
     return facts.text("platform.alloc_conf").value_or("");
   };
   CHECK(variable(Agent::cuda_allocator, "torch-2.2") == "PYTORCH_CUDA_ALLOC_CONF");
@@ -199,17 +199,17 @@ TEST_CASE("old words are those of an old version", "[settings_facts]") {
 }
 
 TEST_CASE("a program that makes pictures trains nothing, though its sampler prints steps", "[settings_facts]") {
-  Case story;
-  story.first_step = 4;
+  ScanResult scan;
+  scan.first_step = 4;
   Incident incident;
   incident.oom.frames = {{"C:\\ComfyUI\\execution.py", 328, "execute", "", false}};
   Facts facts;
-  setting_facts(story, &incident, facts);
+  setting_facts(scan, &incident, facts);
   CHECK(facts.text("framework.engine") == "ComfyUI");
   CHECK(facts.is_false("run.trains"));
   incident.oom.frames = {{"/home/user/project/train.py", 12, "main", "", false}};
   Facts training;
-  setting_facts(story, &incident, training);
+  setting_facts(scan, &incident, training);
   CHECK(training.is_true("run.trains"));
 }
 

@@ -19,8 +19,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TerminalView view(int width, bool color = false, bool verbose = false) {
-  TerminalView made;
+RenderOptions view(int width, bool color = false, bool verbose = false) {
+  RenderOptions made;
   made.width = width;
   made.color = color;
   made.verbose = verbose;
@@ -66,7 +66,7 @@ TEST_CASE("the verdict comes last: cause, fixes with their commands, and the pro
 }
 
 TEST_CASE("alone, the verdict begins with the headline, which names the place", "[terminal]") {
-  TerminalView quiet;
+  RenderOptions quiet;
   quiet.quiet = true;
   const std::string text = terminal_text(samples::fatal(), quiet);
   CHECK(text.starts_with("OUT OF MEMORY  GPU 0 was full at step 1000"));

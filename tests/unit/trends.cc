@@ -6,9 +6,9 @@ namespace oomdoctor {
 using namespace testing;
 
 TEST_CASE("growth of live tensors is a leak with its rate", "[trends]") {
-  Case story = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)});
-  story.incidents[0].when.step = 200;  // (24 - 4) / 0.1
-  const Facts facts = trends_of(story).facts;
+  ScanResult scan = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)});
+  scan.incidents[0].when.step = 200;  // (24 - 4) / 0.1
+  const Facts facts = trends_of(scan).facts;
   CHECK(facts.is_true("trend.leak"));
   CHECK(facts.number("trend.slope").value() == Approx(0.1 * gib).epsilon(0.02));
   CHECK(facts.is_true("trend.forecast_agrees"));
@@ -19,16 +19,16 @@ TEST_CASE("growth of live tensors is a leak with its rate", "[trends]") {
 TEST_CASE("an input far longer than all before it", "[trends]") {
   Series lengths = ramp(Metric::input_length, 900, 10, 20);
   lengths.add(20, 0, 4096);
-  Case story = failed_at(1000, {lengths});
-  const Facts facts = trends_of(story).facts;
+  ScanResult scan = failed_at(1000, {lengths});
+  const Facts facts = trends_of(scan).facts;
   CHECK(facts.is_true("shape.outlier"));
   CHECK(facts.is_true("shape.varies"));
   CHECK(facts.number("shape.outlier_value") == 4096);
   CHECK(facts.number("shape.typical_value") == 1090);
 
-  Case usual = failed_at(1000, {ramp(Metric::input_length, 900, 10, 21)});
+  ScanResult usual = failed_at(1000, {ramp(Metric::input_length, 900, 10, 21)});
   CHECK(is_false(trends_of(usual).facts, "shape.outlier"));
-  Case fixed = failed_at(1000, {ramp(Metric::input_length, 2048, 0, 21)});
+  ScanResult fixed = failed_at(1000, {ramp(Metric::input_length, 2048, 0, 21)});
   CHECK(is_false(trends_of(fixed).facts, "shape.varies"));
 }
 
@@ -39,14 +39,14 @@ TEST_CASE("a unit that would not fit the card is read the other way", "[trends]"
   Series small = ramp(Metric::reserved, 10 * gib, 0, 20);
   small.unit = "GB";
   small.ambiguous_unit = true;
-  Case story = failed_at(1000, {printed, small});
-  const Analysis analysis = trends_of(story);
+  ScanResult scan = failed_at(1000, {printed, small});
+  const Analysis analysis = trends_of(scan);
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].text.find("GB is read as 10^9 bytes") != std::string::npos);
-  CHECK(story.series[0].max_value == Approx(25.19e9));
-  CHECK(story.series[1].max_value == Approx(10e9));  // a program has one way to print it
+  CHECK(scan.series[0].max_value == Approx(25.19e9));
+  CHECK(scan.series[1].max_value == Approx(10e9));  // a program has one way to print it
 
-  Case fits = failed_at(1000, {small});
+  ScanResult fits = failed_at(1000, {small});
   const std::vector<Note> open = trends_of(fits).notes;
   REQUIRE(open.size() == 1);
   CHECK(open[0].text == "GB is read as 2^30 bytes; if the program divided by 10^9, every value is 7% smaller");
@@ -54,33 +54,33 @@ TEST_CASE("a unit that would not fit the card is read the other way", "[trends]"
 }
 
 TEST_CASE("what began behind the failure does not speak for it", "[trends]") {
-  Case story = failed_at(100, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60, 500)});
-  const Analysis analysis = trends_of(story);
+  ScanResult scan = failed_at(100, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60, 500)});
+  const Analysis analysis = trends_of(scan);
   CHECK_FALSE(analysis.main_series);
   CHECK(analysis.facts.find("trend.leak") == nullptr);
 
-  Case before =
+  ScanResult before =
       failed_at(100, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60, 500), ramp(Metric::used, 20 * gib, 0, 60)});
   CHECK(trends_of(before).main_series == std::size_t{1});
 
-  Case other = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60)});
-  other.series[0].where.rank = 3;
-  other.incidents[0].where.rank = 0;
+  ScanResult other = failed_at(1000, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60)});
+  other.series[0].origin.rank = 3;
+  other.incidents[0].origin.rank = 0;
   CHECK_FALSE(trends_of(other).main_series);
 }
 
 TEST_CASE("a run that went well says how close it came", "[trends]") {
   const auto scarce_at = [](double peak) {
-    Case story;
-    story.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
-    return trends_of(story, {24 * GiB}).facts.is_true("run.scarce");
+    ScanResult scan;
+    scan.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
+    return trends_of(scan, {24 * GiB}).facts.is_true("run.scarce");
   };
   CHECK_FALSE(scarce_at(0.92));
   CHECK(scarce_at(0.97));
   const auto notes_at = [](double peak) {
-    Case story;
-    story.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
-    return trends_of(story, {24 * GiB}).notes;
+    ScanResult scan;
+    scan.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
+    return trends_of(scan, {24 * GiB}).notes;
   };
   CHECK(notes_at(0.89).empty());
   REQUIRE(notes_at(0.92).size() == 1);
@@ -91,10 +91,10 @@ TEST_CASE("a run that went well says how close it came", "[trends]") {
 }
 
 TEST_CASE("a run at risk is told before it fails", "[trends]") {
-  Case story;
-  story.series = {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)};
-  CHECK(trends_of(story, {24 * GiB}).facts.is_true("run.at_risk"));
-  Case steady;
+  ScanResult scan;
+  scan.series = {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)};
+  CHECK(trends_of(scan, {24 * GiB}).facts.is_true("run.at_risk"));
+  ScanResult steady;
   steady.series = {ramp(Metric::allocated, 4 * gib, 0, 150)};
   CHECK(is_false(trends_of(steady, {24 * GiB}).facts, "run.at_risk"));
 }

@@ -49,7 +49,7 @@ std::string told(std::string_view text) {
   return error.what() + ("\n" + error.excerpt()) + "\n" + error.help();
 }
 
-Case scan_with(std::string_view formats, std::string log) {
+ScanResult scan_with(std::string_view formats, std::string log) {
   UserFormats user(all_parsers());
   user.add("my.toml", formats);
   std::vector<Source> sources;
@@ -64,7 +64,7 @@ constexpr std::string_view steps =
 
 TEST_CASE("a form and a regex read the same series") {
   for (const std::string_view formats : {by_form, by_regex}) {
-    const Case c = scan_with(formats, std::string(steps));
+    const ScanResult c = scan_with(formats, std::string(steps));
     REQUIRE(c.series.size() == 1);
     const Series& s = c.series.front();
     CHECK(s.metric == Metric::allocated);
@@ -82,7 +82,7 @@ TEST_CASE("a form and a regex read the same series") {
 
 TEST_CASE("units are what their letters spell") {
   const auto first = [](std::string_view unit) {
-    const Case c = scan_with(replaced(by_form, "\"MiB\"", "\"" + std::string(unit) + "\""), std::string(steps));
+    const ScanResult c = scan_with(replaced(by_form, "\"MiB\"", "\"" + std::string(unit) + "\""), std::string(steps));
     return c.series.empty() ? 0 : c.series.front().first_value;
   };
   CHECK(first("B") == 5000.5);
@@ -116,7 +116,7 @@ form    = "step {step} memory: {used}GB"
 unit    = "GB"
 example = "step 7 memory: 12.5GB"
 )";
-  const Case c = scan_with(formats, "step 1 memory: 12.5GB\nstep 2 memory: 12.6GB\nstep 3 memory: 12.7GB\n");
+  const ScanResult c = scan_with(formats, "step 1 memory: 12.5GB\nstep 2 memory: 12.6GB\nstep 3 memory: 12.7GB\n");
   REQUIRE(c.series.size() == 1);
   CHECK(c.series.front().metric == Metric::used);
   CHECK(c.series.front().first_value == 12.5e9);
@@ -127,7 +127,7 @@ example = "step 7 memory: 12.5GB"
   std::string mine = replaced(formats, "\"memory: \"", "\"| reserved: \"");
   mine = replaced(mine, "step {step} memory: {used}GB", "| reserved: {reserved} |");
   mine = replaced(mine, "step 7 memory: 12.5GB", "| allocated: 1.5 | reserved: 2.5 |");
-  const Case both = scan_with(mine, std::string(megatron) + "\n");
+  const ScanResult both = scan_with(mine, std::string(megatron) + "\n");
   REQUIRE(both.series.size() == 1);
   CHECK(both.series.front().first_value == 24810e9);
   CHECK(both.series.front().last_x == 50);
@@ -310,11 +310,11 @@ TEST_CASE("where a regex takes too many steps the report says so, and the other 
   for (int step = 1; step <= 40; ++step)
     log += (step % 4 == 0 ? std::string(20, 'a') : "") + "it=" + std::to_string(step) +
            " loss=2 gpu_resident=" + std::to_string(5000 + step) + "\n";
-  const Case story = scan_with(formats, log);
-  REQUIRE(story.notes.size() == 1);
-  CHECK(story.notes[0].text ==
+  const ScanResult scan = scan_with(formats, log);
+  REQUIRE(scan.notes.size() == 1);
+  CHECK(scan.notes[0].text ==
         "format trainer/step: its regex took too many steps on 10 lines (first: line 4) and was not applied there; "
         "limit its repetitions");
-  REQUIRE(story.series.size() == 1);
-  CHECK(story.coverage.by_parser.begin()->second == 30);
+  REQUIRE(scan.series.size() == 1);
+  CHECK(scan.coverage.by_parser.begin()->second == 30);
 }

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "approved.h"
+#include "report/escape.h"
 #include "report/html.h"
-#include "report/sink.h"
 #include "report/utf8.h"
 #include "sample_reports.h"
 
@@ -26,7 +26,7 @@ std::vector<Sample> all_samples() {
           {"hostile", samples::hostile()}};
 }
 
-std::string write(std::string_view writer, const Report& report, const TerminalView& view = {}) {
+std::string write(std::string_view writer, const Report& report, const RenderOptions& view = {}) {
   return find_writer(writer)->write(report, view);
 }
 
@@ -35,10 +35,10 @@ std::string write(std::string_view writer, const Report& report, const TerminalV
 TEST_CASE("the terminal report is as approved", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".terminal.txt", write("terminal", sample.report));
-  TerminalView narrow;
+  RenderOptions narrow;
   narrow.width = 80;
   check_approved("fatal.terminal-80.txt", write("terminal", samples::fatal(), narrow));
-  TerminalView whole;
+  RenderOptions whole;
   whole.verbose = whole.color = true;
   check_approved("fatal.terminal-verbose.txt", write("terminal", samples::fatal(), whole));
 }

@@ -68,7 +68,7 @@ void run(std::string_view bytes) {
   if (bytes.empty()) return;
   const Frame& frame = frames()[static_cast<unsigned char>(bytes[0]) % frames().size()];
   const std::string text = frame.before + std::string(bytes.substr(1)) + frame.after;
-  const Case file = scan_text(text);
+  const ScanResult file = scan_text(text);
   demand(file.coverage.claimed <= file.coverage.lines);
 }
 

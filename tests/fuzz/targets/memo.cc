@@ -1,18 +1,18 @@
 // Bytes as the lines of a log, each met three times with other digits, and lines that were made to have their hashes:
 // what a thread has seen before changes nothing.
-#include "parse/line_memo.h"
+#include "parse/template_cache.h"
 
 #include "../../forged_hash.h"
 #include "../../mapped.h"
 #include "../logs.h"
 #include "../target.h"
-#include "text/digit_free.h"
+#include "text/template_hash.h"
 
 namespace oomdoctor::testing {
 namespace {
 
-const ReaderTable& readers() {
-  static const ReaderTable table(all_parsers(), shipped_prefilter_plan());
+const FormatRegistry& readers() {
+  static const FormatRegistry table(all_parsers(), shipped_prefilter_plan());
   return table;
 }
 
@@ -25,19 +25,19 @@ std::string with_forged_lines(std::string lines) {
   const std::string first = lines.substr(0, lines.find('\n'));
   if (!may_be_forged(first)) return lines;
   const std::string forged = with_same_hash(first);
-  if (digit_free_hash(forged) != digit_free_hash(first)) return lines;  // a byte became a digit
+  if (template_hash(forged) != template_hash(first)) return lines;  // a byte became a digit
   return lines.append("\n").append(forged).append("\n").append(first);
 }
 
 void run(std::string_view text) {
-  LineMemo warm;
+  TemplateCache warm;
   std::string lines(text);
   for (int time = 0; time < 3; ++time) {
     mapped(readers(), lines, warm);
     lines = with_other_digits(lines);
   }
   lines = with_forged_lines(std::move(lines));
-  LineMemo fresh;
+  TemplateCache fresh;
   demand(mapped(readers(), lines, warm) == mapped(readers(), lines, fresh));
 }
 

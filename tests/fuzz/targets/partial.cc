@@ -10,9 +10,9 @@ namespace {
 
 void run(std::string_view line) {
   try {
-    const Case once = read_part(line, "fuzz");
+    const ScanResult once = read_part(line, "fuzz");
     const std::string written = partial_line({once.inputs.front().path, ""}, once);
-    const Case twice = read_part(written, "fuzz");
+    const ScanResult twice = read_part(written, "fuzz");
     demand(partial_line({twice.inputs.front().path, ""}, twice) == written);
   } catch (const Error& error) {
     demand(error.what()[0] != '\0');

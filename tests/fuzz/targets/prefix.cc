@@ -21,7 +21,7 @@ void run(std::string_view raw) {
   demand(!prefix.pid || prefix.pid_at < line.size());
   demand(!prefix.time || prefix.time_at + prefix.time_length <= line.size());
   behind_place(std::string_view(line).substr(prefix.length));
-  demand(same(peel_prefix(line.substr(0, prefix.looked_at)), prefix));
+  demand(same(peel_prefix(line.substr(0, prefix.bytes_examined)), prefix));
 
   // A line that differs in its digits alone, by the form of this one.
   const std::string other = with_other_digits(line);

@@ -1,5 +1,5 @@
 // Bytes as a line that people print themselves: whatever is read stands in the line.
-#include "parse/printed.h"
+#include "parse/freeform.h"
 
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace oomdoctor::testing {
 namespace {
 
 void run(std::string_view line) {
-  const Printed printed = read_printed(line);
+  const FreeformLine printed = read_printed(line);
   for (const PrintedValue& value : printed.values) {
     demand(value.number_at < line.size());
     demand(value.device_at == PrintedValue::none || value.device_at < line.size());

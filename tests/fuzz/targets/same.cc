@@ -19,7 +19,7 @@ namespace {
 
 /// How it came is told, and differs.
 std::string part_of(Source source, const ScanOptions& options) {
-  Case file = shipped_scanner().scan(source, options);
+  ScanResult file = shipped_scanner().scan(source, options);
   for (Input& input : file.inputs) {
     input.bytes = 0;
     input.compression.clear();

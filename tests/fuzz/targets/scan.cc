@@ -6,7 +6,7 @@ namespace oomdoctor::testing {
 namespace {
 
 void run(std::string_view text) {
-  const Case file = scan_text(text);
+  const ScanResult file = scan_text(text);
   demand(file.inputs.size() == 1 && file.inputs.front().lines == file.coverage.lines);
   demand(file.coverage.claimed <= file.coverage.lines);
   demand(file.incidents.size() <= CaseLimits::incidents && file.series.size() <= CaseLimits::series);

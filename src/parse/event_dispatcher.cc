@@ -1,0 +1,193 @@
+#include "parse/event_dispatcher.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace oomdoctor {
+namespace {
+
+std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
+
+void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> values, EventSink& sink) {
+  using Kind = GaugeNumber::Kind;
+  std::optional<double> step, epoch, total;
+  Origin where;
+  double first_epoch = 1;
+  for (const GaugeValue& v : values) {
+    const Kind kind = form.numbers()[v.number].kind;
+    if (kind == Kind::step) step = v.value;
+    if (kind == Kind::epoch || kind == Kind::epoch0) epoch = v.value, first_epoch = kind == Kind::epoch ? 1 : 0;
+    if (kind == Kind::total) total = v.value;
+    if (kind == Kind::rank) where.rank = index_number(v.value);
+    if (kind == Kind::device) where.device = index_number(v.value);
+  }
+  if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
+  if (where.rank || where.device) sink.at(where);
+  if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
+  const double unit = form.gauge().unit;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const GaugeValue& v = values[i];
+    const GaugeNumber& number = form.numbers()[v.number];
+    if (number.kind != Kind::memory || v.value < 0) continue;
+    Reading reading = number.reading;
+    reading.value = v.value * unit;
+    reading.quantum = unit;
+    for (int k = 0; k < v.decimals; ++k) reading.quantum /= 10;
+    reading.quantum = std::max(1.0, reading.quantum);
+    // "41.27GiB(52.16%)": of what there is.
+    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == Kind::percent && values[i + 1].value > 0)
+      reading.capacity = std::round(100 * reading.value / values[i + 1].value);
+    sink.reading(reading, step);
+  }
+}
+
+}  // namespace
+
+void EventDispatcher::add(const Window& window, BlockMatches& findings, std::size_t from) {
+  const auto move = [this](LineRef& mention) {  // lines were counted from the beginning of the block
+    mention.line.number += lines_;
+    mention.line.last += lines_;
+    mention.first_line += lines_;
+    mention.last_line += lines_;
+  };
+  for (LineMatch& f : findings.all) move(f);
+  for (StepRun& run : findings.runs) move(run.last), move(run.advanced);
+  declared_.begin_block(findings);
+  if (rows_.size() < findings.places.size()) rows_.resize(findings.places.size());
+  for (std::size_t i = from; i < findings.all.size(); ++i) emit(window, findings.all[i], findings);
+  builder_.end_block();
+}
+
+void EventDispatcher::end_block(const Block& block) {
+  lines_ += block.line_ends;
+  ended_ = block.window->buffer()[block.end - 1] == '\n';
+}
+
+i64 EventDispatcher::finish() {
+  builder_.finish();
+  if (not_read_again_ > 0)
+    case_.notes.push_back({Severity::note,
+                           std::to_string(not_read_again_) + " repetitions of a line were counted, but not read again",
+                           {}});
+  if (walks_.cut_short() > 0)
+    case_.notes.push_back({Severity::note,
+                           "so many lines say something about memory that " + std::to_string(walks_.cut_short()) +
+                               " looks at their neighbours were cut to " + std::to_string(WalkBudget::always) +
+                               " lines",
+                           {}});
+  for (const auto& [name, given_up] : given_up_)
+    case_.notes.push_back({Severity::warning,
+                           "format " + std::string(name) + ": its regex took too many steps on " +
+                               std::to_string(given_up.lines) + (given_up.lines == 1 ? " line" : " lines") +
+                               " (first: line " + std::to_string(given_up.first) +
+                               ") and was not applied there; limit its repetitions",
+                           {}});
+  return lines_ + (ended_ ? 0 : 1);
+}
+
+void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) {
+  const Layout& layout = table->layout;
+  if (!layout.kind.empty()) case_.inputs.front().kind = layout.kind;
+  // A header may come again before every row.
+  const bool told =
+      std::any_of(case_.notes.begin(), case_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
+  if (!layout.note.empty() && !told) case_.notes.push_back({Severity::note, layout.note, {}});
+  row_memory_.reset();
+  if (!open_ || *open_ != *table) open_ = table;
+}
+
+void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const BlockMatches& findings) {
+  std::size_t row = run.first;
+  for (std::size_t i = run.places_begin; i < run.places_end; ++i) {
+    const RowPlace& place = findings.places[i];
+    LineRef& mention = rows_[i];
+    mention.line.begin = place.begin;
+    mention.line.end = place.end;
+    mention.line.text = place.text;
+    mention.line.number = mention.first_line = place.number + lines_;
+    mention.line.last = mention.last_line = place.last + lines_;
+    mention.reader = run.table->name;
+    walks_.reach(mention.first_line);
+    const Cursor cursor(window, mention.line, &walks_);
+    builder_.begin_emit(cursor, mention);
+    run.rows->emit(row++, row_memory_, builder_);
+    claim(parser_of(*run.table), mention.first_line, mention.last_line);
+  }
+}
+
+void EventDispatcher::emit(const Window& window, const LineMatch& f, const BlockMatches& findings) {
+  if (f.header != nullptr) {
+    open_table(*f.header);
+    claim(parser_of(*(*f.header)->table), f.first_line, f.last_line);
+    return;
+  }
+  if (f.rows != nullptr) return emit_rows(window, *f.rows, findings);
+  if (is_duplicate(f)) return;
+  if (is_repeated(f)) {
+    ++not_read_again_;
+    return claim(f.by->parser->name, f.first_line, f.last_line);
+  }
+  if (f.given_up) {
+    ++given_up_.try_emplace(f.by->name, GivenUp{0, f.first_line}).first->second.lines;
+    return;
+  }
+  walks_.reach(f.first_line);
+  const Cursor cursor(window, f.line, &walks_);
+  builder_.begin_emit(cursor, f);
+  EventSink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
+  if (f.by->form) {
+    emit_gauge(*f.by->form, findings.values_of(f), sink);
+  } else {
+    const Captures captures = captures_of(f);
+    const FreeformLine* printed = f.printed != nullptr ? &findings.printed_of(f) : nullptr;
+    f.by->pattern->emit(Match{f.text, captures, cursor, printed}, sink);
+  }
+  if (f.steps != nullptr) {
+    builder_.go_on(*f.steps);
+    claim(f.by->parser->name, f.first_line, f.last_line);
+    *count_ += f.steps->lines - 1;
+    const i64 last = std::max(claimed_, f.steps->last.last_line);
+    case_.coverage.claimed += std::min(f.steps->more, last - claimed_);  // a message may have claimed some
+    claimed_ = last;
+    return;
+  }
+  if (!f.again) claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
+}
+
+/// A message over the end of a block is found from either side when an anchor lies on both.
+bool EventDispatcher::is_duplicate(const LineMatch& f) {
+  if (!f.by->message) return false;
+  constexpr i64 farthest = 64;  ///< lines between two anchors of one message
+  while (!told_.empty() && std::get<0>(*told_.begin()) < f.first_line - farthest) told_.erase(told_.begin());
+  return !told_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
+}
+
+/// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
+/// million times does not get a million looks at what stands around it.
+bool EventDispatcher::is_repeated(const LineMatch& f) {
+  constexpr std::size_t often = 4 * CaseLimits::occurrences;  // by then no more of them are kept
+  if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
+    repeats_.clear();
+    return false;
+  }
+  auto known = repeats_.find(f.by);
+  if (known != repeats_.end() && known->second.text != f.text) {
+    repeats_.clear();
+    known = repeats_.end();
+  }
+  if (known == repeats_.end()) known = repeats_.insert({f.by, {std::string(f.text), 0}}).first;
+  return ++known->second.times > often;
+}
+
+void EventDispatcher::claim(std::string_view parser, i64 first, i64 last) {
+  if (count_ == nullptr || parser != counted_) {  // mostly it is the same as before
+    counted_ = parser;
+    const auto found = case_.coverage.by_parser.find(parser);
+    count_ = found != case_.coverage.by_parser.end() ? &found->second : &case_.coverage.by_parser[std::string(parser)];
+  }
+  ++*count_;
+  first = std::max(first, claimed_ + 1);
+  if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
+}
+
+}  // namespace oomdoctor

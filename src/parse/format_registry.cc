@@ -1,0 +1,512 @@
+#include "parse/format_registry.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "parse/label.h"
+#include "parse/row_walk.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
+constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
+constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
+constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
+constexpr std::size_t sniffed_lines = 64;           ///< of an export: enough to see memory move
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+
+/// A regex counts characters. Of a pattern that reads the line as people print it, Printed says more.
+CompiledFormat::Digits digits_of(const Pattern& p) {
+  const bool alike = p.reach == Reach::line && (p.accepts == nullptr || p.digits_are_numbers) &&
+                     digits_are_numbers(p.regex) && !has_digit(p.anchor) && !has_digit(p.second_anchor);
+  if (!alike) return CompiledFormat::Digits::text;
+  return p.regex.empty() ? CompiledFormat::Digits::numbers : CompiledFormat::Digits::columns;
+}
+
+CompiledFormat::Digits digits_of(const CompiledLineFormat& form) {
+  if (!form.digits_are_numbers() || has_digit(form.gauge().anchor)) return CompiledFormat::Digits::text;
+  return form.gauge().regex.empty() ? CompiledFormat::Digits::numbers : CompiledFormat::Digits::columns;
+}
+
+/// True where the line holds a number whose exponent may be beyond all doubles, as other digits in its place would not.
+bool has_long_exponent(std::string_view text) {
+  for (std::size_t i = 1; i + 4 < text.size(); ++i) {
+    if ((text[i] != 'e' && text[i] != 'E') || !is_digit(text[i - 1])) continue;
+    const std::size_t from = text[i + 1] == '-' || text[i + 1] == '+' ? i + 2 : i + 1;
+    if (from + 3 <= text.size() && is_digit(text[from]) && is_digit(text[from + 1]) && is_digit(text[from + 2]))
+      return true;
+  }
+  return false;
+}
+
+LineMatch found_on(const Line& line, const CompiledFormat& reader) {
+  LineMatch found;
+  found.by = &reader;
+  found.reader = reader.name;
+  found.line = line;
+  found.text = line.text;
+  found.first_line = line.number;
+  found.last_line = line.last;
+  return found;
+}
+
+/// What the i-th group of the reader's regex matched.
+std::string_view part_of(const LineMatch& found, std::size_t i) {
+  if (found.parts == nullptr || i >= found.parts->size() || !(*found.parts)[i].matched) return {};
+  return found.text.substr((*found.parts)[i].at, (*found.parts)[i].size);
+}
+
+Parts parts_of(const Captures& captures, std::string_view text) {
+  Parts parts;
+  for (std::size_t i = 0; i < captures.group.size(); ++i) {
+    const std::string_view group = captures.group[i];
+    if (group.data() == nullptr) continue;
+    parts.resize(i + 1);
+    parts[i] = {static_cast<std::uint32_t>(group.data() - text.data()), static_cast<std::uint32_t>(group.size()), true};
+  }
+  return parts;
+}
+
+/// What a line of the known shape says in the places of `take`; false where it has no numbers there.
+bool read_values(const KnownTemplate& known, const TemplateMatch& take, std::string_view line,
+                 std::vector<GaugeValue>& out) {
+  for (const NumberField& number : take.numbers) {
+    std::size_t at = known.at(number);
+    const auto read = read_number(line, at);
+    if (!read) return false;
+    out.push_back(*read);
+    out.back().number = number.number;
+  }
+  return true;
+}
+
+bool is_step(const LineMatch& found) { return found.by->tells_step && found.printed->step; }
+
+bool speaks_for_same(const Line& a, const Line& b) {
+  return a.prefix.rank == b.prefix.rank && a.prefix.pid == b.prefix.pid;
+}
+
+/// The run of steps that a line of `reader` goes on with, if there is one.
+StepRun* open_run(const CompiledFormat& reader, const Line& line, BlockMatches& out) {
+  if (out.all.empty()) return nullptr;
+  const LineMatch& last = out.all.back();
+  return last.steps != nullptr && last.by == &reader && speaks_for_same(last.line, line) ? last.steps : nullptr;
+}
+
+void extend(StepRun& run, const LineRef& mention, i64 step, std::optional<double> epoch) {
+  ++run.lines;
+  run.more += mention.first_line > run.last.last_line;
+  run.last = mention;
+  run.changes += step != run.step;
+  if (step > run.step) {
+    ++run.advances;
+    run.advanced = mention;
+  }
+  run.step = step;
+  if (epoch) run.epoch = epoch;
+}
+
+/// Makes the last finding part of a run of steps, or the beginning of one.
+void join_steps(BlockMatches& out) {
+  LineMatch found = std::move(out.all.back());
+  out.all.pop_back();
+  const FreeformLine& printed = out.printed_of(found);
+  const i64 step = whole_number(*printed.step);
+  if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, printed.epoch);
+  StepRun& run = out.runs.emplace_back();
+  run.step = step;
+  run.last = found;
+  found.steps = &run;
+  out.all.push_back(std::move(found));
+}
+
+/// A line of steps alone in a log of steps: nothing is made of it but numbers.
+bool extend_again(const KnownTemplate& known, const Line& line, BlockMatches& out) {
+  if (known.shape->accepts.size() != 1) return false;
+  const TemplateMatch& take = known.shape->accepts[0];
+  if (!take.reader->tells_step || !take.printed->step) return false;
+  StepRun* run = open_run(*take.reader, line, out);
+  if (run == nullptr) return false;
+  const std::size_t first = out.values.size();
+  const bool read = read_values(known, take, line.text, out.values);
+  if (read) {
+    const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
+    extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
+  }
+  out.values.resize(first);
+  return read;
+}
+
+/// The findings of one line of a known shape; false where its digits make something else of it.
+bool read_again(const KnownTemplate& known, Line& line, BlockMatches& out) {
+  const auto prefix = read_prefix(known.shape->prefix, line.text);
+  if (!prefix) return false;
+  line.prefix = *prefix;
+  if (extend_again(known, line, out)) return true;
+  const std::size_t first = out.all.size();
+  for (const TemplateMatch& take : known.shape->accepts) {
+    LineMatch& found = out.all.emplace_back(found_on(line, *take.reader));
+    found.again = take.again;
+    found.values_begin = out.values.size();
+    if (!read_values(known, take, line.text, out.values)) return out.all.resize(first), false;
+    found.values_end = out.values.size();
+    found.printed = take.printed.get();
+    if (!take.parts.empty()) found.parts = &take.parts;
+    found.marked = part_of(found, 1);
+  }
+  if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
+  return true;
+}
+
+LineTemplate shape_of(const Line& line, std::span<const LineMatch> found, const BlockMatches& all,
+                      const NumberSpans* runs) {
+  LineTemplate shape;
+  shape.prefix = line.prefix;
+  for (const LineMatch& f : found) {
+    TemplateMatch& take = shape.accepts.emplace_back();
+    take.reader = f.by;
+    take.again = f.again;
+    const auto add_number = [&](std::uint32_t number, std::size_t at) {
+      take.numbers.push_back(
+          {number, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
+    };
+    for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
+    if (f.printed != nullptr) {
+      take.printed = std::make_unique<FreeformLine>(*f.printed);
+      for (const std::size_t at : places_of_numbers(*f.printed)) add_number(0, at);
+    }
+    if (f.parts != nullptr) take.parts = *f.parts;
+  }
+  return shape;
+}
+
+}  // namespace
+
+void BlockMatches::clear() {
+  all.clear();
+  values.clear();
+  parts.clear();
+  printed.clear();
+  messages.clear();
+  runs.clear();
+  open.reset();
+  headers.clear();
+  rows.clear();
+  row_runs.clear();
+  places.clear();
+}
+
+const FreeformLine& BlockMatches::printed_of(const LineMatch& found) const {
+  if (found.values_begin < found.values_end) take_numbers(values_of(found), *found.printed);
+  return *found.printed;
+}
+
+Captures captures_of(const LineMatch& found) {
+  Captures captures;
+  if (found.parts == nullptr) return captures;
+  for (std::size_t i = 0; i < found.parts->size(); ++i) captures.group[i] = part_of(found, i);
+  captures.begin = found.parts->front().at;
+  captures.end = captures.begin + found.parts->front().size;
+  return captures;
+}
+
+/// Where in its line a message begins does not depend on the line that led to it.
+std::size_t hash_of_message(const LineMatch& found) {
+  return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, told_bytes));
+}
+
+FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, PrefilterPlan plan) {
+  std::vector<std::string> anchors;
+  std::vector<bool> fold;
+  std::array<std::unordered_map<std::string_view, std::size_t>, 2> known;  // by whether their case is folded
+  const auto add_anchor = [&](std::string_view anchor, bool fold_case, Target target) {
+    const auto [at, added] = known[fold_case ? 1 : 0].try_emplace(anchor, behind_.size());
+    if (added) {
+      anchors.emplace_back(anchor);
+      fold.push_back(fold_case);
+      behind_.emplace_back();
+      plain_.push_back(!has_digit(anchor));
+    }
+    behind_[at->second].push_back(target);
+  };
+  for (const Parser* parser : parsers) {
+    for (const Pattern& p : parser->patterns) {
+      auto reader = std::make_unique<CompiledFormat>();
+      reader->parser = parser;
+      reader->pattern = &p;
+      reader->name = p.name;
+      reader->fallback = p.fallback;
+      reader->message = p.reach == Reach::message;
+      reader->tells_step = p.emit == emit_step;
+      reader->digits = digits_of(p);
+      add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
+      if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
+      for (const std::string_view anchor : p.more_anchors)
+        add_anchor(anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
+      reader->order = readers_.size();
+      readers_.push_back(std::move(reader));
+    }
+    for (const LineFormat& g : parser->gauges) {
+      auto reader = std::make_unique<CompiledFormat>();
+      reader->parser = parser;
+      reader->name = g.name;
+      reader->form = std::make_unique<CompiledLineFormat>(g);
+      reader->digits = digits_of(*reader->form);
+      add_anchor(g.anchor, false, {reader.get(), nullptr, nullptr});
+      reader->order = readers_.size();
+      readers_.push_back(std::move(reader));
+    }
+    for (const Table& t : parser->tables) {
+      tables_.push_back(&t);
+      add_anchor(t.anchor, false, {nullptr, &t, nullptr});
+    }
+  }
+  prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
+}
+
+bool FormatRegistry::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
+  return target.quick_reject == nullptr || target.quick_reject(window.buffer(), hit.offset) ||
+         !window.clean_around(hit.offset);
+}
+
+bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit> hits,
+                                 std::vector<const CompiledFormat*>& wanted) const {
+  wanted.clear();
+  bool table = false;
+  for (const AnchorHit& hit : hits)
+    for (const Target& t : behind_[hit.anchor]) {
+      table |= t.table != nullptr;
+      if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
+    }
+  std::sort(wanted.begin(), wanted.end(), InOrder());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return table || !wanted.empty();
+}
+
+bool FormatRegistry::find_header(const Window& window, Line& line, std::span<const AnchorHit> hits,
+                                 BlockMatches& out) const {
+  std::optional<Line> row;
+  for (const AnchorHit& hit : hits)
+    for (const Target& t : behind_[hit.anchor]) {
+      if (t.table == nullptr) continue;
+      if (!row) row = window.line_around(hits[0].offset, line.number, Window::max_row);
+      Layout layout;
+      if (!t.table->header(row->body(), layout)) continue;
+      line.prefix = peel_prefix(line.text);
+      LineMatch& header = out.all.emplace_back();
+      header.header = &out.headers.emplace_back(std::make_shared<OpenTable>(OpenTable{t.table, std::move(layout)}));
+      header.line = line;
+      header.first_line = line.number;
+      header.last_line = line.last;
+      return true;
+    }
+  return false;
+}
+
+bool FormatRegistry::try_gauge(const CompiledFormat& reader, const Line& line, BlockMatches& out) {
+  std::vector<GaugeValue> values;
+  std::size_t read = 0;
+  for (std::size_t at = 0; read < max_gauges; ++read) {
+    const FormEnd end = reader.form->read(line.text, at, values);
+    if (end.search == Search::absent) break;
+    LineMatch found = found_on(line, reader);
+    if (end.search == Search::too_costly) {
+      found.given_up = true;
+      out.all.push_back(std::move(found));
+      break;
+    }
+    found.again = read > 0;
+    found.values_begin = out.values.size();
+    out.values.insert(out.values.end(), values.begin(), values.end());
+    found.values_end = out.values.size();
+    out.all.push_back(std::move(found));
+    at = std::max(*end, at + 1);
+  }
+  return read > 0;
+}
+
+/// The matches that cover this line: a neighbour's match has its own hit.
+bool FormatRegistry::try_message(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+                                 BlockMatches& out) {
+  if (!views.joined) views.joined = Cursor(window, line).joined(message_back, message_ahead);
+  const Joined& joined = *views.joined;
+  std::size_t own_begin = 0, own_end = joined.text.size();
+  for (const Joined::Start& start : joined.starts) {
+    if (start.begin <= line.begin) own_begin = start.at;
+    if (start.begin > line.begin) {
+      own_end = start.at;
+      break;
+    }
+  }
+  bool any = false;
+  Captures captures;
+  for (std::size_t from = 0; from < own_end; from = std::max(captures.end, from + 1)) {
+    if (reader.regex().search(joined.text, captures, from) != Search::found || captures.begin >= own_end) break;
+    if (captures.end <= own_begin) continue;
+    LineMatch found = found_on(line, reader);
+    found.text = out.messages.emplace_back(joined.text);
+    found.parts = &out.parts.emplace_back(parts_of(captures, joined.text));
+    const Joined::Start& first = joined.line_at(captures.begin);
+    found.first_line = first.number;
+    found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1).number;
+    while (found.line.begin > first.begin) {
+      const auto before = window.previous(found.line);
+      if (!before) break;
+      found.line = *before;
+    }
+    out.all.push_back(std::move(found));
+    any = true;
+  }
+  return any;
+}
+
+namespace {
+
+std::size_t find_anchor(const Pattern& pattern, std::string_view text, std::size_t from) {
+  const std::size_t at = text.find(pattern.anchor, from);
+  return pattern.second_anchor.empty() ? at : std::min(at, text.find(pattern.second_anchor, from));
+}
+
+/// The first match in the line, looked for around the anchors where the pattern says how far in front of one it begins.
+bool find_match(const CompiledFormat& reader, std::string_view text, Captures& captures) {
+  const Pattern& pattern = *reader.pattern;
+  if (!pattern.before_anchor) return reader.regex().search(text, captures) == Search::found;
+  std::size_t from = 0;
+  for (std::size_t at = find_anchor(pattern, text, 0); at != text.npos; at = find_anchor(pattern, text, at + 1))
+    for (from = std::max(from, at - std::min(at, *pattern.before_anchor)); from <= at; ++from)
+      if (reader.regex().match(text, captures, from) == Search::found) return true;
+  return false;
+}
+
+}  // namespace
+
+bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+                                BlockMatches& out) {
+  if (reader.form) return try_gauge(reader, line, out);
+  if (reader.message) return try_message(reader, window, line, views, out);
+  const Pattern& pattern = *reader.pattern;
+  LineMatch found = found_on(line, reader);
+  if (!pattern.regex.empty()) {
+    Captures captures;
+    if (!find_match(reader, line.text, captures)) return false;
+    found.parts = &out.parts.emplace_back(parts_of(captures, line.text));
+    found.marked = part_of(found, 1);
+  }
+  if (pattern.accepts != nullptr && !pattern.accepts(line.text)) return false;
+  if (pattern.accepts_parsed != nullptr) {
+    if (!views.printed) views.printed = read_printed(line.text);
+    if (!pattern.accepts_parsed(*views.printed)) return false;
+    found.printed = &out.printed.emplace_back(*views.printed);
+  }
+  out.all.push_back(std::move(found));
+  return true;
+}
+
+/// Columns are told apart in front of the first free number only.
+Lengths FormatRegistry::lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
+                                   const NumberSpans* runs) {
+  if (runs == nullptr) return Lengths::differ;
+  const std::size_t free = runs->first_free();
+  const bool in_front = line.prefix.bytes_examined <= free && (!views.printed || views.printed->bytes_examined <= free);
+  const bool numbers = std::all_of(wanted.begin(), wanted.end(), [](const CompiledFormat* r) {
+    return r->digits == CompiledFormat::Digits::numbers;
+  });
+  return in_front && numbers ? Lengths::alike : Lengths::differ;
+}
+
+void FormatRegistry::read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
+                               TemplateCache* memo, BlockMatches& out) {
+  const std::size_t first = out.all.size();
+  Views views;
+  bool taken = false;
+  for (const bool fallback : {false, true})
+    for (const CompiledFormat* r : wanted)
+      if (r->fallback == fallback && !(fallback && taken))
+        taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
+  const auto found = std::span(out.all).subspan(first);
+  const bool given_up = std::any_of(found.begin(), found.end(), [](const LineMatch& f) { return f.given_up; });
+  const bool alike = memo != nullptr && memo->wanted() && !given_up && !line.prefix.strange &&
+                     !has_long_exponent(line.text) &&
+                     !(views.printed && (!views.printed->repeatable || numbers_may_be_program(line.text)));
+  if (alike) memo->keep(shape_of(line, found, out, memo->runs()), lengths_of(line, wanted, views, memo->runs()));
+  if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
+}
+
+i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end, std::shared_ptr<const OpenTable> open,
+                        TemplateCache& memo, BlockMatches& out) const {
+  out.clear();
+  out.open = std::move(open);
+  RowWalk rows(window, begin, end, out);
+  if (out.open) rows.open(*out.open);
+  std::vector<AnchorHit> hits;
+  prefilter_->scan(window.buffer(), begin, end, hits);
+  std::set<std::pair<const CompiledFormat*, std::pair<i64, std::size_t>>>
+      seen;  // messages that several anchors lead to
+  std::vector<const CompiledFormat*> wanted;
+  std::size_t counted = begin;
+  i64 number = 1;
+  for (std::size_t i = 0; i < hits.size();) {
+    const std::size_t first = hits[i].offset, from = i;
+    if (rows.is_open() && first >= rows.begin()) {
+      rows.read_to(first);
+      while (i < hits.size() && hits[i].offset < rows.end()) ++i;
+      Line line = rows.line();
+      const bool header = find_header(window, line, std::span(hits).subspan(from, i - from), out);
+      const bool row = !header && rows.read();
+      rows.pass();
+      if (header) rows.open(*out.headers.back());
+      if (header || row) continue;  // and nothing else
+      i = from;
+    }
+    const auto bounds = window.bounds_around(first);
+    bool plain = true;
+    for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
+    const auto here = std::span(hits).subspan(from, i - from);
+    // To ask whether anything may be there is cheaper than to ask for the shape, where there is little to ask about.
+    const bool few = here.size() <= few_hits;
+    if (few && !find_wanted(window, here, wanted)) continue;
+    number += window.line_ends(counted, first);
+    counted = first;
+    Line line = window.unpeeled(bounds, first, number);
+    const KnownTemplate known = plain ? memo.find(line.text) : KnownTemplate{};
+    if (known.shape != nullptr && read_again(known, line, out)) continue;
+    if (!rows.is_open() && find_header(window, line, here, out)) {  // a header's words are column names
+      rows.go_to(line);
+      rows.pass();
+      rows.open(*out.headers.back());
+      continue;
+    }
+    if (!few) find_wanted(window, here, wanted);
+    const bool alike = plain && known.shape == nullptr &&
+                       std::all_of(wanted.begin(), wanted.end(),
+                                   [](const CompiledFormat* r) { return r->digits != CompiledFormat::Digits::text; });
+    line.prefix = peel_prefix(line.text);
+    const std::size_t before = out.all.size();
+    read_line(window, line, wanted, alike ? &memo : nullptr, out);
+    const auto repeated = [&](const LineMatch& f) {
+      return f.by->message && !seen.insert({f.by, {f.first_line, hash_of_message(f)}}).second;
+    };
+    out.all.erase(std::remove_if(out.all.begin() + static_cast<std::ptrdiff_t>(before), out.all.end(), repeated),
+                  out.all.end());
+  }
+  if (rows.is_open()) rows.read_to(end);
+  return number - 1 + window.line_ends(counted, end);
+}
+
+std::shared_ptr<const OpenTable> FormatRegistry::sniff(const Window& window) const {
+  std::vector<std::string> head;
+  for (std::optional<Line> line = window.line_around(0, 1); line && head.size() < sniffed_lines;
+       line = window.next(*line))
+    head.emplace_back(line->text);
+  Layout layout;
+  for (const Table* table : tables_)
+    if (table->sniff != nullptr && table->sniff(head, layout))
+      return std::make_shared<OpenTable>(OpenTable{table, std::move(layout)});
+  return nullptr;
+}
+
+}  // namespace oomdoctor

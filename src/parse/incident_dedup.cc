@@ -1,0 +1,98 @@
+#include "parse/incident_dedup.h"
+
+#include <array>
+
+namespace oomdoctor {
+namespace {
+
+using Number = std::optional<Bytes> Oom::*;
+
+constexpr std::array<Number, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
+                                        &Oom::process,     &Oom::allocated,     &Oom::reserved,
+                                        &Oom::unallocated, &Oom::private_pools, &Oom::limit};
+
+bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
+  if (!a || !b) return true;
+  const i64 difference = a->count > b->count ? a->count - b->count : b->count - a->count;
+  return difference <= a->slack + b->slack;
+}
+
+}  // namespace
+
+bool has_numbers(const Oom& o) { return o.request || o.allocated || o.free || o.process || o.limit; }
+
+int kill_report_rank(const Oom& report) {
+  if (report.kind != OomKind::host && report.kind != OomKind::shared_memory) return 0;
+  switch (report.agent) {
+    case Agent::kernel:
+    case Agent::cgroup:
+      return report.process ? 5 : 4;  // the line with the victim's sizes stands for its block
+    case Agent::slurm:
+    case Agent::kubernetes:
+    case Agent::scheduler:
+    case Agent::daemon:
+      return 3;
+    case Agent::worker:
+      return 2;
+    case Agent::signal:
+      return 1;
+    case Agent::library:
+      return report.kind == OomKind::shared_memory ? 2 : 0;
+    default:
+      return 0;
+  }
+}
+
+bool may_be_one_death(const Incident& old, const Oom& now, const Origin& where) {
+  const int a = kill_report_rank(old.oom), b = kill_report_rank(now);
+  if (a == 0 || b == 0 || old.oom.kind != now.kind) return false;
+  // A call of the kernel's killer speaks where its own victim is missing: none that is named is its.
+  const auto called = [](const Oom& report) { return report.message_format == "oom-killer-invoked"; };
+  if (a >= 4 && b >= 4 && (called(old.oom) || called(now))) return false;
+  // A kernel up to 4.x announces a thread and then kills the process that it belongs to.
+  if (a == 4 && b == 5 && !old.oom.process && old.oom.process_name == now.process_name) return true;
+  // Shell and kernel may name different processes of one tree; two kernel lines with two processes are two deaths.
+  const bool same_reporter = a == b || (a >= 4 && b >= 4);
+  return !same_reporter || !old.origin.pid || !where.pid || old.origin.pid == where.pid;
+}
+
+bool same_victim(const Incident& old, const Origin& where) { return old.origin.pid && old.origin.pid == where.pid; }
+
+std::string_view failed_test(std::string_view body) {
+  static constexpr std::string_view word = "FAILED ";
+  const std::size_t end = body.find(" - ");
+  if (!body.starts_with(word) || end == body.npos) return {};
+  const std::string_view test = body.substr(word.size(), end - word.size());
+  return test.find("::") != test.npos ? test : std::string_view();
+}
+
+bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.message_format == "tf-bfc"; }
+
+bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
+
+bool in_any_words(const Oom& o) { return o.message_format == "general"; }
+
+bool may_be_same_memory(const Oom& a, const Oom& b) {
+  const auto on_device = [](const Oom& o) {
+    return o.kind == OomKind::device || o.kind == OomKind::masked || o.kind == OomKind::pool;
+  };
+  // Without a number, only the words around tell which memory was meant.
+  const auto open = [](const Oom& o) { return in_any_words(o) && !has_numbers(o); };
+  return open(a) || open(b) || on_device(a) == on_device(b);
+}
+
+bool complement(const Oom& a, const Oom& b) {
+  for (const Number n : numbers)
+    if (!agree(a.*n, b.*n)) return false;
+  return true;
+}
+
+void fill_gaps(Oom& into, const Oom& from) {
+  for (const Number n : numbers)
+    if (!(into.*n) || (from.*n && (from.*n)->slack < (into.*n)->slack && agree(into.*n, from.*n))) into.*n = from.*n;
+  into.beyond_exabyte |= from.beyond_exabyte;
+  if (into.process_name.empty()) into.process_name = from.process_name;
+  if (into.framework.empty()) into.framework = from.framework;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,82 @@
+#include "parse/template_cache.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Some shapes for each way of printing a line, because the numbers at its front have several lengths. At about half a
+/// kilobyte each, a thread's memo stays under 3 MiB.
+constexpr std::size_t max_shapes = 2048, remembered = 1 << 16;
+/// A form is found sooner where a line of just these lengths was met before. Half of the slots stay free, so that the
+/// first one asked is mostly it.
+constexpr std::size_t slots = 1 << 14, max_used = slots / 2;
+constexpr std::size_t max_text = 2 << 20;  ///< bytes of lines that are kept to be compared, of a thread
+
+}  // namespace
+
+TemplateCache::Slot& TemplateCache::slot(const Key& key) {
+  for (std::size_t i = key.hash.first % slots;; i = (i + 1) % slots) {
+    const Slot& slot = slots_[i];
+    if (slot.shape == nullptr || (slot.key.hash == key.hash && is_same_but_digits(slot.key.text, key.text)))
+      return slots_[i];
+  }
+}
+
+void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form) {
+  if (!has_slots()) return;
+  Slot& free = slot(key);
+  if (free.shape != nullptr) return;
+  free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form};
+  text_bytes_ += key.text.size();
+  ++used_;
+}
+
+bool TemplateCache::has_slots() const { return used_ < max_used && text_bytes_ < max_text; }
+
+bool TemplateCache::has_room() const { return shapes_.size() < max_shapes && has_slots(); }
+
+bool TemplateCache::met_before(const LineHash& hash) {
+  std::uint64_t& met = met_[hash.first % remembered];
+  return met == hash.second || (met = hash.second, false);
+}
+
+/// Nothing where no line of another length has the same, or none was met.
+std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) {
+  if (line.size() <= line_front) return std::nullopt;
+  const LineHash front = template_hash(line.substr(0, line_front));
+  front_ = front.first % remembered;
+  if (!fronts_[front_] && !(has_room() && met_before(front))) return std::nullopt;
+  if (!runs_.find(line) || runs_.first_free() == line.size()) return std::nullopt;
+  const std::string_view form = runs_.form();
+  Key key{template_hash(form), form};
+  key.hash.first = ~key.hash.first;  // no line is looked for there, whose own text its form's may be
+  return key;
+}
+
+KnownTemplate TemplateCache::find(std::string_view line) {
+  wanted_ = false;
+  if (line.size() > NumberSpans::longest_line) return {};
+  if (slots_.empty()) slots_.resize(slots), met_.resize(remembered), fronts_.resize(remembered);
+  line_ = {template_hash(line), line};
+  const Slot& known = slot(line_);
+  if (known.shape != nullptr && known.by_form) runs_.find(line);
+  if (known.shape != nullptr) return {known.shape, known.by_form ? &runs_ : nullptr};
+  form_ = form_of(line);
+  if (form_) {
+    if (const LineTemplate* shape = slot(*form_).shape) {
+      fill(line_, shape, true);
+      return {shape, &runs_};
+    }
+  }
+  wanted_ = has_room() && met_before(form_ ? form_->hash : line_.hash);
+  return {};
+}
+
+void TemplateCache::keep(LineTemplate shape, Lengths lengths) {
+  if (!wanted_) return;
+  wanted_ = false;
+  const bool by_form = form_ && lengths == Lengths::alike;
+  if (by_form) fronts_[front_] = true;
+  fill(by_form ? *form_ : line_, &shapes_.emplace_back(std::move(shape)), by_form);
+}
+
+}  // namespace oomdoctor

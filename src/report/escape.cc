@@ -1,0 +1,281 @@
+#include "report/escape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+
+#include "report/utf8.h"
+
+namespace oomdoctor {
+namespace {
+
+struct Range {
+  char32_t first, last;
+};
+
+/// Default_Ignorable_Code_Point of Unicode 15.1 (DerivedCoreProperties.txt), without the selectors that choose how a
+/// character in front of them is drawn; they are none where nothing is in front.
+constexpr Range ignorable[] = {
+    {0x00AD, 0x00AD}, {0x034F, 0x034F}, {0x061C, 0x061C},   {0x115F, 0x1160},   {0x17B4, 0x17B5},  {0x180B, 0x180F},
+    {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x206F},   {0x3164, 0x3164},   {0xFE00, 0xFE0D},  {0xFEFF, 0xFEFF},
+    {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+
+/// White_Space of Unicode 15.1 (PropList.txt), and the pattern of Braille without a dot.
+constexpr Range blanks[] = {{0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
+                            {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
+                            {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
+
+bool is_in(std::span<const Range> ranges, char32_t code) {
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+/// Characters that show nothing or turn the order of others: a reader must see that they are there.
+bool is_deceptive(char32_t code) {
+  if (code < 0x80) return false;
+  return is_in(ignorable, code) || is_in(blanks, code) || (code & 0xFFFE) == 0xFFFE;
+}
+
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+void append_plain(std::string& out, const Utf8Char& c, std::string_view bytes) {
+  if (!c.good || is_control(c.code))
+    out += fmt::format("\\x{:02x}", static_cast<unsigned>(c.code));
+  else if (is_deceptive(c.code))
+    out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+  else
+    out += bytes;
+}
+
+std::string plain(std::string_view text, bool keep_line_ends) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Utf8Char c = first_character(text);
+    if (c.code == '\t' || (c.code == '\n' && !keep_line_ends))
+      out += ' ';
+    else if (c.code == '\n')
+      out += '\n';
+    else
+      append_plain(out, c, text.substr(0, c.size));
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string html_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\'')
+      out += "&#39;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::size_t longest_run(std::string_view text, char of) {
+  std::size_t longest = 0, run = 0;
+  for (const char c : text) {
+    run = c == of ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  return longest;
+}
+
+/// A backslash in front of each of some characters.
+std::string escaped(std::string_view text, std::string_view characters) {
+  std::string out;
+  for (const char c : text) {
+    if (characters.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+bool is_www(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c == 'w' || c == 'W'; });
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+/// Where the first character stands that is no white space and no mark of a byte order.
+std::size_t after_blanks(std::string_view line) {
+  std::size_t at = 0;
+  while (at < line.size()) {
+    const Utf8Char c = first_character(line.substr(at));
+    if (!c.good || !(is_in(blanks, c.code) || c.code == 0xFEFF)) break;
+    at += c.size;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string plain_line(std::string_view text) { return plain(text, false); }
+
+std::string plain_block(std::string_view text) { return plain(text, true); }
+
+std::string html_inline(std::string_view text) { return html_escaped(plain_line(text)); }
+
+std::string html_block(std::string_view text) { return html_escaped(plain_block(text)); }
+
+std::string html_json(std::string_view json) {
+  std::string out(json);
+  replace_all(out, "<", "\\u003c");
+  return out;
+}
+
+std::string markdown_inline(std::string_view text) {
+  std::string out;
+  const std::string safe = plain_line(text);
+  for (std::size_t i = 0; i < safe.size(); ++i) {
+    const char c = safe[i];
+    if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '&')
+      out += "&amp;";
+    // A host would make a mention or a reference of these, whatever is escaped in front of them.
+    else if (c == '@' || (c == '#' && (i == 0 || is_digit(safe[i + 1]))))
+      out += std::string(1, c) + "<!-- -->";
+    else if (std::string_view("\\`*_[]|~$").find(c) != std::string_view::npos)
+      out += std::string("\\") + c;
+    else
+      out += c;
+  }
+  // A web address would become a link that the log chose. One of a mail has its @ already.
+  replace_all(out, "://", ":<!-- -->//");
+  for (std::size_t at = 0; (at = out.find('.', at)) != std::string::npos; ++at)
+    if (at >= 3 && is_www(std::string_view(out).substr(at - 3, 3))) out.insert(at, "<!-- -->"), at += 8;
+  return out;
+}
+
+std::string markdown_code(std::string_view text) {
+  const std::string safe = plain_line(text);
+  const std::string ticks(longest_run(safe, '`') + 1, '`');
+  const bool pad = !safe.empty() && (safe.front() == '`' || safe.back() == '`');
+  return ticks + (pad ? " " : "") + safe + (pad ? " " : "") + ticks;
+}
+
+std::string markdown_fence(std::string_view text, std::string_view language) {
+  const std::string safe = plain_block(text);
+  const std::string fence(std::max<std::size_t>(3, longest_run(safe, '`') + 1), '`');
+  return fmt::format("{}{}\n{}\n{}\n", fence, language, safe, fence);
+}
+
+std::string without_workflow_commands(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of("\n\r"), text.size() - 1) + 1;
+    std::string line(text.substr(0, end));
+    text.remove_prefix(end);
+    const std::size_t start = after_blanks(line);
+    if (line.compare(start, 2, "::") == 0) line.insert(start + 1, " ");
+    for (const std::string_view command : {"##[", "##vso[", "##teamcity["})
+      replace_all(line, command, "# #" + std::string(command.substr(2)));
+    for (const std::string_view header : {"--- ", "+++ ", "~~~ ", "^^^ "})
+      if (line.starts_with(header)) line.insert(0, " ");
+    out += line;
+  }
+  return out;
+}
+
+std::string workflow_message(std::string_view text) {
+  std::string out = plain_block(text);
+  replace_all(out, "::", ": :");
+  out = without_workflow_commands(out);
+  replace_all(out, "%", "%25");
+  replace_all(out, "\r", "%0D");
+  replace_all(out, "\n", "%0A");
+  return out;
+}
+
+std::string workflow_property(std::string_view text) {
+  std::string out = workflow_message(plain_line(text));
+  replace_all(out, ":", "%3A");
+  replace_all(out, ",", "%2C");
+  return out;
+}
+
+std::string xml_text(std::string_view text) {
+  std::string out;
+  for (const char c : plain_block(text)) switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+std::string sarif_message(std::string_view text) { return escaped(plain_block(text), "\\[]"); }
+
+std::string json_visible(std::string json) {
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) < 0x7F; };
+  if (std::all_of(json.begin(), json.end(), is_plain)) return json;
+  std::string out;
+  for (std::string_view rest = json; !rest.empty();) {
+    const Utf8Char c = first_character(rest);
+    if (c.good && c.code > 0xFFFF && is_deceptive(c.code))
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (c.code >> 10), 0xDC00 + (c.code & 0x3FF));
+    else if (c.good && (is_deceptive(c.code) || (c.code >= 0x7F && c.code < 0xA0)))
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c.code));
+    else
+      out += rest.substr(0, c.size);
+    rest.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string relative_path(std::string_view path, std::string_view folder) {
+  if (path == "-") return "stdin";
+  // A path of another system is no path here.
+  if (path.find('\\') != std::string_view::npos) return std::string(path.substr(path.find_last_of("/\\") + 1));
+  const auto whole = std::filesystem::path(path).lexically_normal();
+  const auto inside = whole.is_absolute() && !folder.empty() ? whole.lexically_relative(folder) : whole;
+  const bool outside = inside.empty() || inside.is_absolute() || *inside.begin() == "..";
+  return outside ? whole.filename().string() : inside.string();
+}
+
+std::string percent_encoded(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (letter || is_digit(c) || std::string_view("-._~/").find(c) != std::string_view::npos)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+std::string prometheus_label(std::string_view text) { return escaped(plain_line(text), "\\\""); }
+
+}  // namespace oomdoctor

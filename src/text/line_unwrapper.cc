@@ -1,0 +1,170 @@
+#include "text/line_unwrapper.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+
+#include "text/lines.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t head_bytes = std::size_t{1} << 18, head_lines = 2000;  ///< what the width is judged from
+constexpr std::size_t narrowest = 40, widest = 400;  ///< consoles; shorter lines are short of themselves
+constexpr std::size_t longest_waiting = 1 << 14;     ///< a longer line is no console's
+/// Different lines of the full width that show it by their number; with fewer, it must be one that consoles are set to.
+constexpr int enough = 3;
+constexpr std::array<std::size_t, 10> usual_widths = {60, 72, 80, 100, 120, 132, 140, 160, 180, 200};
+constexpr double few = 0.4;  ///< full lines whose next one is no rest, to one whose next one is
+constexpr std::size_t start_length = 6;
+
+std::size_t columns_of(std::string_view line) {
+  const std::string text = clean_line(line);
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::string digits_alike(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) c = '0';
+  return out;
+}
+
+/// Rows of one table and lines of one logger begin alike.
+std::string start_of(std::string_view line) { return digits_alike(line.substr(0, start_length)); }
+
+/// Boxes and rulers are drawn to a width of their own.
+bool is_wall(char c) { return c == '|' || c == '+'; }
+bool is_drawn(std::string_view line) {
+  return (is_wall(line.front()) && is_wall(line.back())) || line.find_first_not_of(line.front(), 1) == line.npos;
+}
+
+/// Some programs print a blank behind their last word.
+bool ends_sentence(std::string_view line) {
+  const std::size_t last = line.find_last_not_of(" \t");
+  return last != line.npos && std::string_view(".!?").find(line[last]) != std::string_view::npos;
+}
+
+enum class Rest { no, perhaps, yes };
+
+/// What follows the full lines of one form. Rows of a table are now and then followed by something that reads as a
+/// rest.
+struct Followers {
+  std::array<int, 3> count{};  ///< by Rest
+
+  void add(Rest rest) { ++count[static_cast<std::size_t>(rest)]; }
+  Rest verdict() const {
+    const auto [no, perhaps, yes] = count;
+    if (no > perhaps + yes) return Rest::no;
+    return yes > 0 ? Rest::yes : perhaps > 0 ? Rest::perhaps : Rest::no;
+  }
+};
+
+/// Whether `next` is the rest of a full line: cut in a word, in a number or at a blank, it begins as no line of its own
+/// would.
+Rest is_rest(std::string_view line, std::string_view next) {
+  if (next.empty() || start_of(next) == start_of(line) || read_time(next)) return Rest::no;
+  const auto is = [](char c, auto test) { return test(static_cast<unsigned char>(c)) != 0; };
+  const char last = line.back(), first = next.front();
+  if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
+  if (is(first, isspace)) return next.size() > 1 && is(next[1], isspace) ? Rest::perhaps : Rest::yes;
+  if (is(last, isspace)) return ends_sentence(line) ? Rest::perhaps : Rest::yes;
+  const bool in_word = is(last, isalpha) && is(first, islower), in_number = is(last, isdigit) && is(first, isdigit);
+  return in_word || in_number || is(first, ispunct) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
+}
+
+struct Piece {
+  std::string_view line, end;
+};
+
+/// The next line and its end; nothing while the end may still be missing.
+std::optional<Piece> next_piece(std::string_view text, bool at_end) {
+  const std::size_t stop = text.find_first_of("\r\n");
+  if (stop == text.npos) return at_end && !text.empty() ? std::optional(Piece{text, {}}) : std::nullopt;
+  if (text[stop] == '\r' && stop + 1 == text.size() && !at_end) return std::nullopt;
+  const std::size_t length = text[stop] == '\r' && stop + 1 < text.size() && text[stop + 1] == '\n' ? 2 : 1;
+  return Piece{text.substr(0, stop), text.substr(stop, length)};
+}
+
+}  // namespace
+
+std::size_t console_width(std::string_view head) {
+  std::size_t width = 0;
+  std::vector<std::pair<std::string_view, std::size_t>> lines;
+  for (std::size_t at = 0; at < head.size() && lines.size() < head_lines;) {
+    const auto piece = next_piece(head.substr(at), true);
+    const std::size_t columns = piece->line.size() > 4 * widest ? widest + 1 : columns_of(piece->line);
+    if (columns > widest) return 0;
+    lines.emplace_back(piece->line, columns);
+    width = std::max(width, columns);
+    at += piece->line.size() + piece->end.size();
+  }
+  if (width < narrowest) return 0;
+  std::map<std::string, Followers> forms;  ///< full lines that differ in more than their digits
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    const auto& [line, columns] = lines[i];
+    if (columns != width || is_drawn(line)) continue;
+    forms[digits_alike(line)].add(is_rest(line, lines[i + 1].first));
+  }
+  const auto count = [&](Rest rest) {
+    return std::count_if(forms.begin(), forms.end(), [&](const auto& form) { return form.second.verdict() == rest; });
+  };
+  const bool usual = std::find(usual_widths.begin(), usual_widths.end(), width) != usual_widths.end();
+  if (count(Rest::yes) < (usual ? 1 : enough) ||
+      static_cast<double>(count(Rest::no)) > few * static_cast<double>(count(Rest::yes)))
+    return 0;
+  // Where nothing cuts them, lines grow rarer towards the longest.
+  std::size_t full = 0, nearly = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].second == width)
+      ++full;
+    else if (lines[i].second + 4 >= width && (i == 0 || lines[i - 1].second != width))
+      ++nearly;
+  }
+  return full > nearly ? width : 0;
+}
+
+/// Reads the head and judges it. False when the source is empty.
+bool LineUnwrapper::begin(UnwrappedText& out) {
+  begun_ = true;
+  std::string head;
+  while (head.size() < head_bytes && source_->read(head, head_bytes)) continue;
+  width_ = console_width(head);
+  (width_ == 0 ? out.bytes : waiting_).append(head);
+  if (width_ != 0) unfold(out, false);
+  return !head.empty();
+}
+
+bool LineUnwrapper::read(UnwrappedText& out, std::size_t wanted) {
+  if (!begun_) return begin(out);
+  if (width_ == 0) return source_->read(out.bytes, wanted);
+  const bool more = source_->read(waiting_, wanted);
+  unfold(out, !more);
+  return more;
+}
+
+void LineUnwrapper::unfold(UnwrappedText& out, bool at_end) {
+  std::string_view rest = waiting_;
+  while (const auto piece = next_piece(rest, at_end)) {
+    take(out, piece->line, piece->end);
+    rest.remove_prefix(piece->line.size() + piece->end.size());
+  }
+  if (rest.size() > longest_waiting) take(out, rest, {}), rest = {};
+  waiting_.erase(0, waiting_.size() - rest.size());
+  if (at_end) out.bytes.append(held_end_), held_end_.clear();
+}
+
+void LineUnwrapper::take(UnwrappedText& out, std::string_view line, std::string_view end) {
+  if (last_full_ && is_rest(last_line_, line) != Rest::no)
+    out.removed_breaks.push_back(out.bytes.size());
+  else
+    out.bytes.append(held_end_);
+  out.bytes.append(line);
+  held_end_ = end;
+  last_full_ = end.find('\n') != end.npos && columns_of(line) == width_;
+  last_line_ = line;
+}
+
+}  // namespace oomdoctor

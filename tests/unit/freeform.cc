@@ -1,0 +1,184 @@
+#include "parse/freeform.h"
+
+#include "catch.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+constexpr double gib = static_cast<double>(GiB), mib = static_cast<double>(MiB);
+
+struct Wanted {
+  Metric metric;
+  double bytes;
+};
+
+void check(std::string_view line, const std::vector<Wanted>& wanted, std::optional<double> step = {}) {
+  CAPTURE(std::string(line));
+  const FreeformLine printed = read_printed(line);
+  REQUIRE(printed.values.size() == wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    CHECK(printed.values[i].reading.metric == wanted[i].metric);
+    CHECK(printed.values[i].reading.value == Approx(wanted[i].bytes));
+  }
+  CHECK(printed.step == step);
+}
+
+}  // namespace
+
+TEST_CASE("labels of printed memory are told apart") {
+  check("Step 100: Loss=2.34, Memory=18.2GB", {{Metric::memory, 18.2 * gib}}, 100);
+  check("step 5 | loss 2.1 | allocated 3.214 GiB | reserved 4.000 GiB",
+        {{Metric::allocated, 3.214 * gib}, {Metric::reserved, 4 * gib}}, 5);
+  check("iter: 7 max allocated: 3.5 GiB, peak reserved: 4.5 GiB",
+        {{Metric::max_allocated, 3.5 * gib}, {Metric::max_reserved, 4.5 * gib}}, 7);
+  check("epoch 2 step 40 VRAM=812MB, RAM=7.8%", {{Metric::memory, 812 * mib}}, 40);
+  check("step 9 cached 2.5 GiB free 1.5 GiB rss 900 MiB",
+        {{Metric::reserved, 2.5 * gib}, {Metric::free, 1.5 * gib}, {Metric::host_rss, 900 * mib}}, 9);
+}
+
+TEST_CASE("a unit may stand in the label or behind a total") {
+  check("{'loss': 2.1, 'gpu_mem_gb': 11.204, 'step': 60}", {{Metric::memory, 11.204 * gib}}, 60);
+  check("step 3 memory (MB): 812", {{Metric::memory, 812 * mib}}, 3);
+  check("step 3 GPU mem: 3.1/24.0 GB", {{Metric::memory, 3.1 * gib}}, 3);
+  check("step 3 mem 18,2 GB", {{Metric::memory, 18.2 * gib}}, 3);
+}
+
+TEST_CASE("letters without an i leave the unit open") {
+  CHECK(read_printed("step 1 mem=2.5GB").values.at(0).reading.ambiguous_unit);
+  CHECK_FALSE(read_printed("step 1 mem=2.5GiB").values.at(0).reading.ambiguous_unit);
+}
+
+TEST_CASE("the quantum is one unit of the last printed digit") {
+  CHECK(read_printed("step 1 mem 2.50 GiB").values.at(0).reading.quantum == Approx(gib / 100));
+  CHECK(read_printed("step 1 mem 812 MiB").values.at(0).reading.quantum == Approx(mib));
+}
+
+TEST_CASE("digits tell the unit of the allocator's counters where none is printed") {
+  check("step 1 alloc: 57.00341796875, reserved: 92.0",
+        {{Metric::allocated, 57.00341796875 * mib}, {Metric::reserved, 92 * mib}}, 1);
+  check("allocated 3324.904448", {{Metric::allocated, 3324904448.0}});
+  check("memory_allocated: 10240000000", {{Metric::allocated, 10240000000.0}});
+  check("step 1 alloc: 57.0, reserved: 92.0", {}, 1);
+}
+
+TEST_CASE("bytes without a unit are told by the pieces that memory comes in") {
+  check("CUDA memory after optim step:  10240000000", {{Metric::memory, 10240000000.0}});
+  check("step 4 rss: 1820123136", {{Metric::host_rss, 1820123136.0}}, 4);
+  check("step 4 rss: 1820123137", {}, 4);
+  check("rss: 142", {});
+  check("GPU memory used: 12345", {});
+}
+
+TEST_CASE("a share of a printed total is a size; a share of nothing is none") {
+  check("16.81%: : 584/3475 xpu memory at 45.2% of 11.93GB", {{Metric::memory, 0.452 * 11.93 * gib}});
+  check("step 10 GPU memory: 45%", {}, 10);
+}
+
+TEST_CASE("what was done before the measurement is no step") {
+  CHECK_FALSE(read_printed("CUDA memory after optim step: 10240000000").step);
+  CHECK(read_printed("step 600 / micro_step=1200 mem 5.50 GiB").step == 600);
+}
+
+TEST_CASE("the moment of a print is in the programmer's own words") {
+  const auto phase = [](std::string_view line) {
+    const FreeformLine printed = read_printed(line);
+    return printed.values.empty() ? "unread" : printed.values[0].reading.phase;
+  };
+  CHECK(phase("CUDA memory after traced optim step: 3072000000") == "after traced optim step");
+  CHECK(phase("[before trace ] alloc: 41.005859375, reserved: 64.0") == "before trace");
+  CHECK(phase("[trainer] step 3 memory 1.5 GiB") == "");
+  CHECK(phase("[after epoch 3] memory used 1.5 GiB") == "");
+  CHECK(phase("memory saved after tracing: 1.5 GB") == "unread");
+  CHECK(phase("memory after the crash, as I think, 1.5 GB") == "unread");
+  CHECK(read_printed("GPU memory after epoch 2: 5.50 GB").epoch == 2);
+  CHECK_FALSE(read_printed("Memory after step: 5.50 GB").step);
+}
+
+TEST_CASE("a size of a size of the device is its memory") {
+  check("Epoch 3/40 (lr=0.0001), train loss 0.08, GPU: 2798.0/11011.5 MiB", {{Metric::memory, 2798 * mib}});
+  check("step 3 GPU=3.1/24.0 GB", {{Metric::memory, 3.1 * gib}}, 3);
+  check("GPU: 1/8", {});
+  check("GPU: 12.5/50.0 MB/s", {});
+}
+
+TEST_CASE("a counter's argument is the device") {
+  const FreeformLine printed = read_printed("torch.cuda.memory_allocated(1) 12582912");
+  REQUIRE(printed.values.size() == 1);
+  CHECK(printed.values[0].device == 1);
+  CHECK(printed.values[0].reading.value == 12582912);
+}
+
+TEST_CASE("the kernel's accounts are no allocator's") {
+  check("Cached:         14201396 kB", {});
+  check("step 3 cached: 512 MiB", {{Metric::reserved, 512 * mib}}, 3);
+}
+
+TEST_CASE("evaluation batches are no steps of the training") {
+  const FreeformLine printed = read_printed("Evaluating: batch 3/40 | allocated 9.1 GiB");
+  CHECK(printed.evaluation);
+  REQUIRE(printed.values.size() == 1);
+  CHECK(printed.values[0].reading.phase == "evaluation");
+}
+
+TEST_CASE("the device stands before its memory") {
+  const FreeformLine printed = read_printed("step 140 | GPU 0 mem: 9.41 GiB | GPU 1 mem: 3.02 GiB");
+  REQUIRE(printed.values.size() == 2);
+  CHECK(printed.values[0].device == 0);
+  CHECK(printed.values[1].device == 1);
+}
+
+TEST_CASE("a place inside an epoch goes on over epochs") {
+  CHECK(read_printed("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
+  CHECK(read_printed("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
+  CHECK(read_printed("| epoch 001:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 100);
+  CHECK(read_printed("| epoch 012:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 22100);
+  CHECK(read_printed("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
+}
+
+TEST_CASE("bars of other work are no progress of the training") {
+  CHECK(read_printed("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
+  CHECK(read_printed(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);
+}
+
+TEST_CASE("settings, code, prose and failures hold no measurements") {
+  for (const char* line : {"cache_length: 32768",
+                           "limit GPU memory to 2 GB",
+                           "Downloading model.safetensors: 5.2GB at 1.2GB/s",
+                           "model size: 13.5 GB",
+                           "max_memory={0: \"20GB\"}",
+                           "total memory 23.69 GiB",
+                           "Requested memory 12.0 GB",
+                           "GPU memory: 24 GB",
+                           "memory saved: 3.2 GB",
+                           "print(f\"step {step} memory {mem:.2f} GB\")",
+                           "def report(memory=18.2): pass",
+                           "my card has memory 24 GB, why does it fail",
+                           "srun --mem=64G python train.py",
+                           "mem: 128G",
+                           "vram: 24GB",
+                           "log(\"step 5 memory 3.00 GiB\")",
+                           "step: 64 | `max_memory_allocated` increased (per step): 0.0000 MB | Used GPU increased "
+                           "(since this iter.): 54.000 MB",
+                           "aten::linear         1.20%       1.101ms           0 b           0 b      -275.08 Gb     "
+                           "-12.50 Mb           240",
+                           "    14   1214.8 MiB   1000.5 MiB           1       x = np.ones(131072000)",
+                           "cycle 3: pg_map=70",
+                           "CUDA out of memory. Tried to allocate 2.00 GiB",
+                           "14.22 GiB is allocated by PyTorch, and 1.26 GiB is reserved",
+                           "memory bandwidth 1.2 TB/s",
+                           "step 3 memory increased 54.0 MB",
+                           "Currently allocated     : 9.43 GiB"})
+    check(line, {}, read_printed(line).step);
+}
+
+TEST_CASE("one label twice on a line is of two things, which nothing tells apart") {
+  check("Fra:1 Mem:9120.50M (Peak 11240.25M) | Mem:2310.75M, Peak:2310.75M | Building BVH", {});
+  check("step 4 gpu 0 mem 2.5 GiB gpu 1 mem 3.5 GiB", {{Metric::memory, 2.5 * gib}, {Metric::memory, 3.5 * gib}}, 4);
+}
+
+TEST_CASE("what a run was given is no place in it") {
+  CHECK_FALSE(read_printed("# epoch: 50").epoch);
+  CHECK(read_printed("epoch: 50").epoch == 50.0);
+  CHECK(read_printed("# epoch 3/50").epoch == 3.0);
+}

@@ -1,0 +1,115 @@
+#include "parse/incident_dedup.h"
+
+#include "catch.h"
+#include "parse/scanner.h"
+#include "scans.h"
+
+namespace oomdoctor {
+namespace {
+
+ScanResult scan_text(const std::string& text) {
+  static const Scanner scanner(all_parsers());
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("log", text));
+  return scanner.scan(sources);
+}
+
+const std::string shell = "run.sh: line 28: 66899 Killed                  python train.py\n";
+const std::string slurm =
+    "slurmstepd: error: Detected 1 oom_kill event in StepId=5521.batch. Some of the step tasks have been OOM Killed.\n";
+
+std::string kernel(const std::string& pid, const std::string& rss) {
+  return "Memory cgroup out of memory: Killed process " + pid + " (python) total-vm:47368124kB, anon-rss:" + rss +
+         "kB, file-rss:0kB\n";
+}
+
+}  // namespace
+
+TEST_CASE("shell, scheduler and kernel report one death, and the kernel places it", "[same_failure]") {
+  const ScanResult c = scan_text(shell + slurm + kernel("66899", "4194304") + slurm);
+  REQUIRE(c.incidents.size() == 1);
+  CHECK(c.incidents[0].evidence.span.first_line == 3);
+  CHECK(c.incidents[0].oom.agent == Agent::cgroup);
+  CHECK(c.incidents[0].oom.process->count == 4 * GiB);
+  CHECK(c.incidents[0].occurrences.size() == 3);
+}
+
+TEST_CASE("a less trusted report keeps the place and fills gaps", "[same_failure]") {
+  const ScanResult c = scan_text(
+      slurm + "State: OUT_OF_MEMORY (exit code 0)\nMemory Utilized: 31.87 GB\nMemory Efficiency: 99.59% of 32.00 GB\n");
+  REQUIRE(c.incidents.size() == 1);
+  CHECK(c.incidents[0].evidence.span.first_line == 1);
+  REQUIRE(c.incidents[0].oom.limit);
+  CHECK(c.incidents[0].oom.limit->count == 32 * GiB);
+}
+
+TEST_CASE("two victims are two deaths, however equal the words", "[same_failure]") {
+  CHECK(scan_text(kernel("100", "4194304") + kernel("101", "4194304")).incidents.size() == 2);
+  CHECK(scan_text(kernel("100", "4194304") + kernel("100", "4194304")).incidents.size() == 1);
+}
+
+TEST_CASE("a call of the killer without its victim is a death of its own", "[same_failure]") {
+  const std::string call = "java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n";
+  CHECK(scan_text("[  100.1] " + call + "[  100.2] " + kernel("100", "4194304")).incidents.size() == 1);
+  CHECK(scan_text("[  100.2] " + kernel("100", "4194304") + "[  900.1] " + call).incidents.size() == 2);
+  CHECK(scan_text("[  100.1] " + call + "[ 1900.2] " + kernel("100", "4194304")).incidents.size() == 2);
+}
+
+TEST_CASE("far apart, reports without a victim are two deaths", "[same_failure]") {
+  std::string quiet;
+  for (int i = 0; i < 70; ++i) quiet += "loss is 1.25 at the moment\n";
+  CHECK(scan_text("Killed\n" + quiet + "Killed\n").incidents.size() == 2);
+  CHECK(scan_text("Killed\nKilled\n").incidents.size() == 1);
+}
+
+TEST_CASE("a kill that follows a cancellation is none of memory", "[same_failure]") {
+  CHECK(
+      scan_text("slurmstepd: error: *** JOB 9 ON a CANCELLED AT 2024-05-27T21:42:11 ***\nKilled\n").incidents.empty());
+}
+
+TEST_CASE("numbers contradict each other only beyond their rounding", "[same_failure]") {
+  Oom a, b;
+  a.request = Bytes{512 * MiB, MiB / 200};
+  b.request = Bytes{512 * MiB - 1000, 0};
+  b.limit = Bytes{8 * GiB, 0};
+  CHECK(complement(a, b));
+  b.request = Bytes{500 * MiB, 0};
+  CHECK_FALSE(complement(a, b));
+  b.request.reset();
+  fill_gaps(a, b);
+  CHECK(a.request->count == 512 * MiB);
+  CHECK(a.limit->count == 8 * GiB);
+}
+
+TEST_CASE("equal numbers of two tests are two failures", "[same_failure]") {
+  const std::string message = testing::torch_message();
+  const std::string a = "FAILED tests/test_pool.py::test_max[cuda] - " + message + "\n";
+  const std::string b = "FAILED tests/test_pool.py::test_mean[cuda] - " + message + "\n";
+  CHECK(scan_text(a + b).incidents.size() == 2);
+  CHECK(scan_text(a + a).incidents.size() == 1);
+  CHECK(scan_text("E   " + message + "\n" + a).incidents.size() == 1);
+  CHECK(scan_text("E   " + message + "\nE   " + message + "\n" + a + b).incidents.size() == 2);
+}
+
+TEST_CASE("of two numbers of one thing the more exact one stays", "[same_failure]") {
+  Oom a, b;
+  a.request = Bytes{512 * MiB, MiB / 200};
+  b.request = Bytes{512 * MiB - 1000, 0};
+  fill_gaps(a, b);
+  CHECK(a.request == Bytes{512 * MiB - 1000, 0});
+  b.request = Bytes{500 * MiB, 0};
+  fill_gaps(a, b);
+  CHECK(a.request == Bytes{512 * MiB - 1000, 0});
+}
+
+TEST_CASE("the shape of a tensor alone is of the pool that was refused, on the host, too", "[same_failure]") {
+  const ScanResult c = scan_text(
+      "W tensorflow/bfc_allocator.cc:273] Allocator (cuda_host_bfc) ran out of memory trying to allocate 4.00GiB.\n" +
+      std::string(2000, '\n') +
+      "W tensorflow/op_kernel.cc:1192] Resource exhausted: OOM when allocating tensor with shape[512,1024,512,4]\n");
+  REQUIRE(c.incidents.size() == 1);
+  CHECK(c.incidents[0].oom.kind == OomKind::host);
+  CHECK(c.incidents[0].occurrences.size() == 1);
+}
+
+}  // namespace oomdoctor

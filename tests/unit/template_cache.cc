@@ -1,0 +1,96 @@
+#include "parse/template_cache.h"
+
+#include <string>
+
+#include "catch.h"
+#include "forged_hash.h"
+
+namespace oomdoctor {
+namespace {
+
+const std::string front(line_front, 'x');
+
+std::string line_with(const std::string& number) { return front + " loss=" + number + " mem=9 GB"; }
+
+/// A shape whose one take reads the number behind "mem=".
+LineTemplate shape_of(const std::string& line, const NumberSpans* runs) {
+  const std::size_t at = line.find("9 GB");
+  LineTemplate shape;
+  TemplateMatch& take = shape.accepts.emplace_back();
+  take.numbers.push_back({0, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
+  return shape;
+}
+
+/// Asks for the line, and keeps a shape of it where the memo wants one.
+KnownTemplate meet(TemplateCache& memo, const std::string& line, Lengths lengths) {
+  const KnownTemplate known = memo.find(line);
+  if (memo.wanted()) memo.keep(shape_of(line, memo.runs()), lengths);
+  return known;
+}
+
+}  // namespace
+
+TEST_CASE("a shape is kept when its line is met again", "[line_memo]") {
+  TemplateCache memo;
+  const std::string line = "step 12 | mem=9 GB";
+  CHECK(meet(memo, line, Lengths::differ).shape == nullptr);
+  CHECK(meet(memo, line, Lengths::differ).shape == nullptr);
+  const KnownTemplate known = memo.find("step 45 | mem=7 GB");
+  REQUIRE(known.shape != nullptr);
+  CHECK(known.at(known.shape->accepts[0].numbers[0]) == line.find("9 GB"));
+  CHECK(memo.find("step 123 | mem=9 GB").shape == nullptr);
+}
+
+TEST_CASE("a form is known for lines whose free numbers have other lengths", "[line_memo]") {
+  TemplateCache memo;
+  for (const char* number : {"1.25", "10.25", "100.5"})  // its front is met, then its form, then it is kept
+    CHECK(meet(memo, line_with(number), Lengths::alike).shape == nullptr);
+  for (const char* number : {"7.125", "7.125", "123456.7", "1.25"}) {
+    CAPTURE(number);
+    const std::string line = line_with(number);
+    const KnownTemplate known = memo.find(line);
+    REQUIRE(known.shape != nullptr);
+    CHECK(known.at(known.shape->accepts[0].numbers[0]) == line.find("9 GB"));
+  }
+  CHECK(memo.find(line_with("7")).shape == nullptr);     // no point
+  CHECK(memo.find(line_with("7e-5")).shape == nullptr);  // an exponent
+}
+
+TEST_CASE("a line that was made to have the hash of a known one is not taken for it", "[line_memo]") {
+  TemplateCache memo;
+  for (const char* number : {"1.25", "10.25", "100.5", "100.5", "100.5"}) meet(memo, line_with(number), Lengths::alike);
+  const std::string known = line_with("100.5");
+  CHECK(memo.find(known).shape != nullptr);
+  CHECK(memo.find(testing::with_same_hash(known)).shape == nullptr);
+  const std::string plain = std::string(70, 'y') + " 9 GB";
+  for (int i = 0; i < 3; ++i) meet(memo, plain, Lengths::differ);
+  CHECK(memo.find(plain).shape != nullptr);
+  CHECK(memo.find(testing::with_same_hash(plain)).shape == nullptr);
+}
+
+TEST_CASE("where lengths mean something, a shape holds for its own alone", "[line_memo]") {
+  TemplateCache memo;
+  for (const char* number : {"1.25", "10.25", "100.5"})
+    CHECK(meet(memo, line_with(number), Lengths::differ).shape == nullptr);
+  CHECK(memo.find(line_with("200.7")).shape != nullptr);
+  CHECK(memo.find(line_with("20.7")).shape == nullptr);
+}
+
+TEST_CASE("a memo stays bounded", "[line_memo]") {
+  TemplateCache memo;
+  const auto line = [](int i) {
+    std::string name;
+    for (; i > 0; i /= 26) name.push_back(static_cast<char>('a' + i % 26));
+    return name + " 9 GB";
+  };
+  constexpr int lines = 5000;
+  int known = 0;
+  for (int round = 0; round < 3; ++round) {
+    known = 0;
+    for (int i = 0; i < lines; ++i) known += meet(memo, line(i), Lengths::differ).shape != nullptr;
+  }
+  CHECK(known > 1000);
+  CHECK(known < lines);
+}
+
+}  // namespace oomdoctor
