@@ -196,10 +196,13 @@ std::set<std::string> numbers_in(std::string_view text) {
   return numbers;
 }
 
-/// That there was a kill is in the failure's title. A reason with numbers that are all on the page already repeats it
-/// in other words.
+/// What another line of the page shows: the kill in the failure's title, the growth of the series.
+bool is_shown(const Because& reason) {
+  return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact.starts_with("trend.");
+}
+
+/// A reason with numbers that are all on the page already repeats it in other words.
 bool repeats(const Because& reason, const std::set<std::string>& printed) {
-  if (reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill") return true;
   const auto numbers = numbers_in(reason.text);
   return !numbers.empty() && std::includes(printed.begin(), printed.end(), numbers.begin(), numbers.end());
 }
@@ -211,19 +214,30 @@ std::string reason_text(const Page& page, const Report& report, const Because& b
   return text;
 }
 
+/// The strongest reasons that the page does not show yet; one that only repeats its numbers where there is no other.
+std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
+  std::vector<const Because*> reasons;
+  const Because* repeated = nullptr;
+  for (std::size_t i = 0; i < std::min(cause.because.size(), max_reasons); ++i) {
+    const Because& reason = cause.because[i];
+    if (!is_shown(reason) && !repeats(reason, printed))
+      reasons.push_back(&reason);
+    else if (!is_shown(reason) && repeated == nullptr)
+      repeated = &reason;
+  }
+  const bool grows = !cause.because.empty() && cause.because.front().fact.starts_with("trend.");
+  if (reasons.empty() && repeated != nullptr && !grows) reasons.push_back(repeated);
+  return reasons;
+}
+
 /// What speaks for the first cause; where the log does not decide, one reason for each of the two most probable.
 void add_why(Page& page, const Report& report) {
   if (report.causes.empty() || report.verdict.cause.empty()) return;
   const auto printed = numbers_in(page.str());
   if (report.verdict.cause != "undetermined") {
-    std::size_t shown = 0;  // a reason that is on the page already counts
-    std::string_view label = "Why: ";
-    for (const Because& because : report.causes.front().because) {
-      if (shown++ == max_reasons) break;
-      if (repeats(because, printed)) continue;
-      page.text(label, reason_text(page, report, because));
-      label = "     ";
-    }
+    const auto reasons = new_reasons(report.causes.front(), printed);
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+      page.text(i == 0 ? "Why: " : "     ", reason_text(page, report, *reasons[i]));
     return;
   }
   std::set<std::string> shown;

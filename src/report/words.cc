@@ -400,7 +400,8 @@ SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t tota
   std::size_t widest = text.total.size();
   for (const auto value : numbers) widest = std::max(widest, number(value).size());
   for (const auto value : numbers) text.numbers.push_back(fmt::format("{:>{}}", number(value), widest));
-  for (const auto value : percents) text.percents.push_back(fmt::format("{:>3}%", value));
+  for (std::size_t i = 0; i < percents.size(); ++i)
+    text.percents.push_back(percents[i] == 0 && parts[i] != 0 ? " <1%" : fmt::format("{:>3}%", percents[i]));
   return text;
 }
 

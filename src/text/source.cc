@@ -286,7 +286,7 @@ bool Source::truncated() const { return impl_->archive && impl_->archive->trunca
 std::string Source::unreadable() const {
   if (!impl_->inner.empty() && !impl_->archive) return "packed with " + std::string(impl_->inner);
   if (impl_->begun && impl_->bytes == 0) return "empty";
-  return impl_->binary ? "no text" : "";
+  return impl_->binary ? "a binary file" : "";
 }
 std::string Source::damage() const {
   const Impl& in = *impl_;

@@ -30,7 +30,7 @@ class Source {
   std::string_view compression() const;  ///< "", "gzip", "zstd"
   // Known at the end:
   bool truncated() const;  ///< the archive ended early, was damaged or too much: its text is not all of it
-  /// Why there is nothing to be read in it: "empty", "packed with xz", "no text"; "" where it is text. Of what is no text
+  /// Why there is nothing to be read in it: "empty", "packed with xz", "a binary file"; "" where it is text. Of what is no text
   /// pieces may be read all the same.
   std::string unreadable() const;
   /// What was wrong with the archive, or that it is one which is not read: a sentence without its full stop, or "".

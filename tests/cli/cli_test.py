@@ -270,7 +270,7 @@ class Inputs(Case):
         noise = bytes(range(32)) * 64
         for name, content, words in (("empty.log", b"", "empty.log is empty"),
                                      ("train.log.xz", b"\xfd7zXZ\0\0 CUDA out of memory", "train.log.xz is packed with xz"),
-                                     ("weights.bin", noise, "weights.bin is no text")):
+                                     ("weights.bin", noise, "weights.bin is a binary file")):
             (self.folder / name).write_bytes(content)
             done = self.run_here("analyze", name)
             self.assertEqual(done.returncode, 2, name)
