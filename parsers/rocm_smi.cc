@@ -72,7 +72,7 @@ void text_total(const Match& m, EventSink& sink) {
   emit_total(sink, device, leading_integer(m[2]), !lists_others(m.cursor, device, most_near, "GPU[", ']'));
 }
 
-/// Calls `tell` for every `key` of a line of JSON, with its card.
+/// Calls `emit` for every `key` of a line of JSON, with its card.
 void each_value(const Match& m, EventSink& sink, std::string_view key, void (*emit)(EventSink&, int, i64, bool),
                 bool total) {
   std::size_t seen = 0;

@@ -100,7 +100,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   };
   static constexpr std::array<Lookalike, 5> lookalikes{
       {{"worker_paused", "a worker was paused at {} of its memory limit: Dask waits, nothing failed"},
-       {"worker_resumed", "the worker went on when it was down to {} of its memory limit"},
+       {"worker_resumed", "the worker continued below {} of its memory limit"},
        {"pod_rejected", "Kubernetes rejected the pod; memory was not the reason: {}"},
        {"worker_budget",
         "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},

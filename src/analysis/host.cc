@@ -186,8 +186,8 @@ void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes) {
   const Span& end = scan.last_progress->span;
   if (end.last_line + last_lines <= scan.inputs[static_cast<std::size_t>(end.source)].lines) return;
   notes.push_back({Severity::note,
-                   "the log ends in the middle of the work without a word. So ends a " + notebook->second.value +
-                       " session whose host memory ran out; but nothing proves it. To know: print(step, "
+                   "the log ends in the middle of the work. So does a " + notebook->second.value +
+                       " session that ran out of host RAM, but nothing proves it. To find out: print(step, "
                        "psutil.virtual_memory().percent) once a step",
                    *scan.last_progress});
 }

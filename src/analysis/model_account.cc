@@ -29,11 +29,11 @@ Optimizer optimizer_of(const Facts& facts) {
   std::string lower = *name;
   for (char& c : lower)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const auto description = [&](std::string_view word) { return lower.find(word) != lower.npos; };
-  if (description("8bit") || description("paged")) return description("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
-  if (description("factor")) return Optimizer::adafactor;
-  if (description("adam")) return Optimizer::adam;
-  return description("lion") ? Optimizer::lion : Optimizer::sgd;
+  const auto mentions = [&](std::string_view word) { return lower.find(word) != lower.npos; };
+  if (mentions("8bit") || mentions("paged")) return mentions("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
+  if (mentions("factor")) return Optimizer::adafactor;
+  if (mentions("adam")) return Optimizer::adam;
+  return mentions("lion") ? Optimizer::lion : Optimizer::sgd;
 }
 
 }  // namespace

@@ -343,21 +343,21 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     std::string near;
     for (std::size_t i = first; i < frames.size(); ++i)
       near += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
-    const auto description = [&](std::initializer_list<std::string_view> words) {
+    const auto mentions = [&](std::initializer_list<std::string_view> words) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(near, w); });
     };
     facts.set("trace.loss",
-              Value{description({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss",
-                                 "compute_logits", "logits =", "_convert_to_fp32"})},
+              Value{mentions({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
+                              "logits =", "_convert_to_fp32"})},
               here);
     facts.set("trace.attention",
-              Value{description({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
-                                 "attn_output_weights"})},
+              Value{mentions({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
+                              "attn_output_weights"})},
               here);
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_forward)}, here);
     facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
-    facts.set("trace.foreach", Value{description({"_foreach_", "_multi_tensor_"})}, here);
+    facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
               Value{std::any_of(frames.begin(), frames.end(), loads) &&
                     std::none_of(frames.begin(), frames.end(), in_forward)},
@@ -365,7 +365,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const Frame* user = user_frame(frames);
     facts.set("trace.growing",
               Value{(user != nullptr && joins(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
-                    description({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
+                    mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
               here);
     facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);

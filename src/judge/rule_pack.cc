@@ -216,8 +216,7 @@ void RulePack::add_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw Error(folder + ": there is no such folder", {},
-                "--rules takes a folder that holds causes/, fixes/ or myths/");
+    throw Error(folder + ": there is no such folder", {}, "--rules takes a folder with causes/, fixes/ or myths/");
   std::vector<fs::path> paths;
   for (const char* kind : {"causes", "fixes", "myths"}) {
     if (!fs::is_directory(fs::path(folder) / kind, error)) continue;

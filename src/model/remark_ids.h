@@ -33,7 +33,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},
-    {"end/signal", "the program was asked to stop by a signal; its number"},
+    {"end/signal", "a signal asked the program to stop; its number"},
     {"end/rejected", "the scheduler never let the work begin: a device was missing or ill"},
     {"run/cancelled", "somebody cancelled the job"},
     {"run/time_limit", "the job's time was over"},

@@ -66,32 +66,33 @@ void EventDispatcher::end_block(const Block& block) {
 i64 EventDispatcher::finish() {
   builder_.finish();
   if (not_read_again_ > 0)
-    case_.notes.push_back({Severity::note,
-                           std::to_string(not_read_again_) + " repetitions of a line were counted, but not read again",
-                           {}});
+    result_.notes.push_back(
+        {Severity::note,
+         std::to_string(not_read_again_) + " repetitions of a line were counted, but not read again",
+         {}});
   if (walks_.cut_short() > 0)
-    case_.notes.push_back({Severity::note,
-                           "so many lines say something about memory that " + std::to_string(walks_.cut_short()) +
-                               " looks at their neighbours were cut to " + std::to_string(WalkBudget::always) +
-                               " lines",
-                           {}});
+    result_.notes.push_back({Severity::note,
+                             "so many lines say something about memory that " + std::to_string(walks_.cut_short()) +
+                                 " looks at their neighbours were cut to " + std::to_string(WalkBudget::always) +
+                                 " lines",
+                             {}});
   for (const auto& [name, given_up] : given_up_)
-    case_.notes.push_back({Severity::warning,
-                           "format " + std::string(name) + ": its regex took too many steps on " +
-                               std::to_string(given_up.lines) + (given_up.lines == 1 ? " line" : " lines") +
-                               " (first: line " + std::to_string(given_up.first) +
-                               ") and was not applied there; limit its repetitions",
-                           {}});
+    result_.notes.push_back({Severity::warning,
+                             "format " + std::string(name) + ": its regex took too many steps on " +
+                                 std::to_string(given_up.lines) + (given_up.lines == 1 ? " line" : " lines") +
+                                 " (first: line " + std::to_string(given_up.first) +
+                                 ") and was not applied there; limit its repetitions",
+                             {}});
   return lines_ + (ended_ ? 0 : 1);
 }
 
 void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) {
   const Layout& layout = table->layout;
-  if (!layout.kind.empty()) case_.inputs.front().kind = layout.kind;
+  if (!layout.kind.empty()) result_.inputs.front().kind = layout.kind;
   // A header may come again before every row.
   const bool told =
-      std::any_of(case_.notes.begin(), case_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
-  if (!layout.note.empty() && !told) case_.notes.push_back({Severity::note, layout.note, {}});
+      std::any_of(result_.notes.begin(), result_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
+  if (!layout.note.empty() && !told) result_.notes.push_back({Severity::note, layout.note, {}});
   row_memory_.reset();
   if (!open_ || *open_ != *table) open_ = table;
 }
@@ -147,7 +148,7 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
     claim(f.by->parser->name, f.first_line, f.last_line);
     *count_ += f.steps->lines - 1;
     const i64 last = std::max(claimed_, f.steps->last.last_line);
-    case_.coverage.claimed += std::min(f.steps->more, last - claimed_);  // a message may have claimed some
+    result_.coverage.claimed += std::min(f.steps->more, last - claimed_);  // a message may have claimed some
     claimed_ = last;
     return;
   }
@@ -158,8 +159,9 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
 bool EventDispatcher::is_duplicate(const LineMatch& f) {
   if (!f.by->message) return false;
   constexpr i64 farthest = 64;  ///< lines between two anchors of one message
-  while (!told_.empty() && std::get<0>(*told_.begin()) < f.first_line - farthest) told_.erase(told_.begin());
-  return !told_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
+  while (!emitted_.empty() && std::get<0>(*emitted_.begin()) < f.first_line - farthest)
+    emitted_.erase(emitted_.begin());
+  return !emitted_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
 }
 
 /// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
@@ -182,12 +184,13 @@ bool EventDispatcher::is_repeated(const LineMatch& f) {
 void EventDispatcher::claim(std::string_view parser, i64 first, i64 last) {
   if (count_ == nullptr || parser != counted_) {  // mostly it is the same as before
     counted_ = parser;
-    const auto found = case_.coverage.by_parser.find(parser);
-    count_ = found != case_.coverage.by_parser.end() ? &found->second : &case_.coverage.by_parser[std::string(parser)];
+    const auto found = result_.coverage.by_parser.find(parser);
+    count_ =
+        found != result_.coverage.by_parser.end() ? &found->second : &result_.coverage.by_parser[std::string(parser)];
   }
   ++*count_;
   first = std::max(first, claimed_ + 1);
-  if (last >= first) case_.coverage.claimed += last - first + 1, claimed_ = last;
+  if (last >= first) result_.coverage.claimed += last - first + 1, claimed_ = last;
 }
 
 }  // namespace oomdoctor

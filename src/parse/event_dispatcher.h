@@ -1,4 +1,4 @@
-// What the blocks of a source hold is told to the ResultBuilder in the order of the input.
+// Passes what the blocks of a source contain to the ResultBuilder, in the order of the input.
 #pragma once
 
 #include <any>
@@ -18,7 +18,7 @@ namespace oomdoctor {
 
 class EventDispatcher {
  public:
-  explicit EventDispatcher(ScanResult& out) : builder_(out), case_(out) {}
+  explicit EventDispatcher(ScanResult& out) : builder_(out), result_(out) {}
 
   /// From here on lines may be rows of this table.
   void open_table(const std::shared_ptr<const OpenTable>& table);
@@ -40,22 +40,21 @@ class EventDispatcher {
   void claim(std::string_view parser, i64 first, i64 last);
 
   ResultBuilder builder_;
-  ScanResult& case_;
+  ScanResult& result_;
   i64 lines_ = 0;  ///< that ended so far
   bool ended_ = true;
   std::shared_ptr<const OpenTable> open_;
-  std::any row_memory_;  ///< of the rows told since it was opened
+  std::any row_memory_;  ///< of the rows emitted since it was opened
   i64 claimed_ = 0;
   std::string_view counted_;  ///< the parser claimed for last
   i64* count_ = nullptr;      ///< its lines
   DeclaredMemory declared_;
-  std::set<std::tuple<i64, std::size_t, std::size_t>> told_;  ///< messages: line, reader, text
+  std::set<std::tuple<i64, std::size_t, std::size_t>> emitted_;  ///< messages: line, format, text
   struct Repeats {
     std::string text;
     std::size_t times = 0;
   };
-  std::map<const CompiledFormat*, Repeats>
-      repeats_;  ///< of the patterns that told something since anything else was told
+  std::map<const CompiledFormat*, Repeats> repeats_;  ///< of the patterns that emitted something since any other did
   i64 not_read_again_ = 0;
   WalkBudget walks_;
   struct GivenUp {

@@ -167,7 +167,7 @@ void check_regex(const TomlTable& table, std::string_view regex) {
   for (auto group = groups.begin(); group != groups.end(); ++group) {
     check_name(table, "regex", regex, group->name, group->at);
     if (std::any_of(groups.begin(), group, [&](const NamedGroup& other) { return other.name == group->name; }))
-      table.fail("regex", "there are two groups \"" + std::string(group->name) + '"', "a number stands once in a line",
+      table.fail("regex", "there are two groups \"" + std::string(group->name) + '"', "each number is in a line once",
                  regex, group->at);
   }
 }

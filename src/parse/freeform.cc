@@ -251,15 +251,15 @@ void FreeformReader::read_bar() {
         if (is(k + 1, '/') || fairseq_) out_.first_epoch = 1;
       }
     }
-    const auto description = [&](std::initializer_list<std::string_view> any) {
+    const auto mentions = [&](std::initializer_list<std::string_view> any) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
     };
     if (std::any_of(words.begin(), words.end(), names_evaluation)) {
       out_.evaluation = true;
       place(i, i + 2);
     } else if (words.empty() || epoch ||
-               description({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
-      if (description({"epoch", "epochs"}) && !epoch) {  // the bar counts epochs
+               mentions({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
+      if (mentions({"epoch", "epochs"}) && !epoch) {  // the bar counts epochs
         epoch = i;
         out_.total = tokens_[i + 2].number.value;
       } else {

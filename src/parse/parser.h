@@ -21,7 +21,7 @@
 
 namespace oomdoctor {
 
-/// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `where`
+/// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `origin`
 /// overrides.
 class EventSink {
  public:

@@ -61,7 +61,7 @@ bool is_python_warning(std::string_view line) {
 void ResultBuilder::begin_emit(const Cursor& cursor, const LineRef& mention) {
   cursor_ = &cursor;
   mention_ = &mention;
-  told_ = 0;
+  emitted_ = 0;
   evidence_.reset();
   const LinePrefix& prefix = mention.line.prefix;
   where_.rank = prefix.rank;
@@ -78,7 +78,7 @@ void ResultBuilder::emit_time(double time) {
 }
 
 void ResultBuilder::cover(double time) {
-  if (time >= first_dated_time) case_.period.add(time);
+  if (time >= first_dated_time) result_.period.add(time);
 }
 
 void ResultBuilder::Latest::settle() {
@@ -163,7 +163,7 @@ bool ResultBuilder::incident_dedup(const Incident& old, const IncidentContext& t
 }
 
 void ResultBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
-  Incident& incident = case_.incidents[index];
+  Incident& incident = result_.incidents[index];
   if (incident.occurrences.size() < CaseLimits::occurrences)
     incident.occurrences.push_back(evidence);
   else
@@ -185,8 +185,8 @@ bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& tra
 
 /// The more trusted report places the incident; what was known before fills its gaps.
 void ResultBuilder::take_place(std::size_t index, const Oom& now) {
-  add_occurrence(index, case_.incidents[index].evidence);
-  Incident& old = case_.incidents[index];
+  add_occurrence(index, result_.incidents[index].evidence);
+  Incident& old = result_.incidents[index];
   Oom better = now;
   fill_gaps(better, old.oom);
   better.frames = std::move(old.oom.frames);
@@ -198,8 +198,8 @@ void ResultBuilder::take_place(std::size_t index, const Oom& now) {
 bool ResultBuilder::join_death(const Oom& now) {
   if (kill_report_rank(now) == 0) return false;
   std::optional<std::size_t> found;
-  for (std::size_t i = case_.incidents.size(); i-- > 0;) {
-    const Incident& old = case_.incidents[i];
+  for (std::size_t i = result_.incidents.size(); i-- > 0;) {
+    const Incident& old = result_.incidents[i];
     if (is_one_sweep(old, trails_[i], now)) {
       found = i;
       break;
@@ -211,7 +211,7 @@ bool ResultBuilder::join_death(const Oom& now) {
     if (victim) break;
   }
   if (!found) return false;
-  Incident& old = case_.incidents[*found];
+  Incident& old = result_.incidents[*found];
   trails_[*found].line = std::max(line(), claimed_through_);
   if (kill_report_rank(now) > kill_report_rank(old.oom)) {
     take_place(*found, now);
@@ -233,8 +233,8 @@ void ResultBuilder::oom(Oom oom) {
   oom.caught |= is_python_warning(cursor_->line().body());
   if (join_death(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
-  for (std::size_t i = case_.incidents.size(); i-- > 0 && !death;) {
-    Incident& old = case_.incidents[i];
+  for (std::size_t i = result_.incidents.size(); i-- > 0 && !death;) {
+    Incident& old = result_.incidents[i];
     if (!agrees(old.origin.rank, where_.rank) || !agrees(old.origin.device, where_.device)) continue;
     if (incident_dedup(old, trails_[i], oom)) {
       if (old.evidence.span.first_line == line()) return;
@@ -257,7 +257,7 @@ void ResultBuilder::oom(Oom oom) {
     }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: what comes now is new
   }
-  if (case_.incidents.size() >= CaseLimits::incidents) drop_incident();
+  if (result_.incidents.size() >= CaseLimits::incidents) drop_incident();
   if (end_ && end_->line == line()) restated_ = restated_before_end_;  // this line's own end
   const bool by_settings = (!end_ || end_->line == line()) && starts_anew() && restated_.changed;
   if (oom.kind == OomKind::device && (by_settings || (end_ && end_->of_job))) begin_run();
@@ -274,7 +274,7 @@ void ResultBuilder::oom(Oom oom) {
   incident.origin = where_;
   incident.when = here.when;
   incident.run = place();
-  case_.incidents.push_back(std::move(incident));
+  result_.incidents.push_back(std::move(incident));
   trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
                      std::string(failed_test(mention_->line.body()))});
 }
@@ -282,10 +282,10 @@ void ResultBuilder::oom(Oom oom) {
 /// Makes room for one more: one from the middle goes. The first ones are kept, and the next, which may be the one that
 /// ended the run, is always taken.
 void ResultBuilder::drop_incident() {
-  const std::size_t victim = case_.incidents.size() / 2;
-  case_.incidents.erase(case_.incidents.begin() + static_cast<std::ptrdiff_t>(victim));
+  const std::size_t victim = result_.incidents.size() / 2;
+  result_.incidents.erase(result_.incidents.begin() + static_cast<std::ptrdiff_t>(victim));
   trails_.erase(trails_.begin() + static_cast<std::ptrdiff_t>(victim));
-  ++case_.more_incidents;
+  ++result_.more_incidents;
 }
 
 std::size_t ResultBuilder::hash_of(const SeriesId& id) {
@@ -300,7 +300,7 @@ std::size_t ResultBuilder::hash_of(const SeriesId& id) {
 
 ResultBuilder::SeriesState*& ResultBuilder::cached_series(const SeriesId& id) {
   const auto reader = reinterpret_cast<std::uintptr_t>(mention_->reader.data());
-  const std::size_t place = (reader * 31 + told_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
+  const std::size_t place = (reader * 31 + emitted_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
                              static_cast<std::size_t>(id.device.value_or(0)) * 13) *
                             0x9E3779B97F4A7C15u;
   return series_cache_[(place >> 32) % series_cache_.size()];
@@ -317,7 +317,7 @@ ResultBuilder::SeriesState& ResultBuilder::add_series(const SeriesId& id, const 
                                                       bool has_time) {
   series_by_hash_.emplace(hash_of(id), series_.size());
   SeriesState& state = series_.emplace_back();
-  state.index = case_.series.size();
+  state.index = result_.series.size();
   state.counter = id.counter;
   state.label = id.label;
   state.phase = id.phase;
@@ -334,19 +334,19 @@ ResultBuilder::SeriesState& ResultBuilder::add_series(const SeriesId& id, const 
   s.has_steps = has_step;
   s.has_times = !has_step && has_time;
   s.first_evidence = evidence();
-  case_.series.push_back(std::move(s));
+  result_.series.push_back(std::move(s));
   return state;
 }
 
 /// Counts series, not values; of very many, those that have a hash of their own.
 void ResultBuilder::leave_out(const SeriesId& id) {
   if (left_out_.size() < CaseLimits::series) left_out_.insert(hash_of(id));
-  case_.more_series = static_cast<i64>(left_out_.size());
+  result_.more_series = static_cast<i64>(left_out_.size());
 }
 
 void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) {
-    if (case_.impossible_values++ == 0) case_.first_impossible = evidence();
+    if (result_.impossible_values++ == 0) result_.first_impossible = evidence();
     return;
   }
   const Stream& here = stream();
@@ -355,7 +355,7 @@ void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::o
   const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
   const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
   SeriesState*& way = cached_series(id);
-  ++told_;
+  ++emitted_;
   if (way == nullptr || way->id != id) {
     SeriesState* state = find_series(id);
     if (state == nullptr) {
@@ -365,7 +365,7 @@ void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::o
     way = state;
   }
   SeriesState* const state = way;
-  Series& series = case_.series[state->index];
+  Series& series = result_.series[state->index];
   const double t = time.value_or(mention_->line.prefix.time.value_or(0));
   if (time) cover(*time);
   double x = static_cast<double>(series.n);
@@ -400,7 +400,7 @@ void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::o
 void ResultBuilder::thin_series() {
   for (std::size_t most = Series::max_buckets; buckets_ > max_buckets / 2; most /= 2) {
     buckets_ = 0;
-    for (Series& series : case_.series) {
+    for (Series& series : result_.series) {
       series.thin(most);
       buckets_ += series.buckets().size();
     }
@@ -425,12 +425,12 @@ bool ResultBuilder::advances_ranks(const Stream& here, i64 step) {
 /// Its settings are printed once more behind many steps. One setting alone may be told again by an evaluation.
 bool ResultBuilder::starts_anew() const {
   constexpr i64 many = 10;
-  return restated_.count >= 2 && case_.progress_lines - progress_before_ >= many;
+  return restated_.count >= 2 && result_.progress_lines - progress_before_ >= many;
 }
 
 void ResultBuilder::step(const Step& s) {
   if (s.step && !(std::abs(static_cast<double>(*s.step)) <= max_step)) {
-    if (case_.impossible_values++ == 0) case_.first_impossible = evidence();
+    if (result_.impossible_values++ == 0) result_.first_impossible = evidence();
     return;
   }
   const auto known = streams_.find(stream_id());
@@ -447,16 +447,16 @@ void ResultBuilder::step(const Step& s) {
   }
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
-  if (!s.step || (here.step != s.step && advances_ranks(here, *s.step))) ++case_.progress_lines;
+  if (!s.step || (here.step != s.step && advances_ranks(here, *s.step))) ++result_.progress_lines;
   last_progress_.mention = mention_;
   restated_ = {};
   if (!s.step) return;
   const i64 now = *s.step;
   if (!place_.first_step) place_.first_step = now;
-  if (!case_.first_step) case_.first_step = now;
+  if (!result_.first_step) result_.first_step = now;
   if (!here.step || now > *here.step) advance(here, 1, *mention_);
   here.step = now;
-  case_.last_step = now;
+  result_.last_step = now;
 }
 
 void ResultBuilder::advance(Stream& stream, i64 times, const LineRef& mention) {
@@ -482,7 +482,7 @@ void ResultBuilder::end_run() {
 
 RunPlace ResultBuilder::place() const {
   RunPlace place = place_;
-  place.progress_lines = case_.progress_lines - progress_before_;
+  place.progress_lines = result_.progress_lines - progress_before_;
   return place;
 }
 
@@ -501,12 +501,12 @@ void ResultBuilder::begin_run() {
   end_run();
   // What was counted so far was the run before.
   for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
-  progress_before_ = case_.progress_lines;
+  progress_before_ = result_.progress_lines;
   furthest_.reset();
   ++place_.number;
   place_.first_line = first.span.first_line;
   place_.first_step.reset();
-  if (case_.later_runs.size() < CaseLimits::runs) case_.later_runs.push_back(first);
+  if (result_.later_runs.size() < CaseLimits::runs) result_.later_runs.push_back(first);
 }
 
 void ResultBuilder::go_on(const StepRun& run) {
@@ -514,27 +514,27 @@ void ResultBuilder::go_on(const StepRun& run) {
   Stream& here = stream();
   if (run.last.line.prefix.time) emit_time(*run.last.line.prefix.time);
   if (run.epoch) here.epoch = run.epoch;
-  case_.progress_lines += run.changes;
+  result_.progress_lines += run.changes;
   last_progress_.mention = &run.last;
   if (run.advances > 0) advance(here, run.advances, run.advanced);
   here.step = run.step;
-  case_.last_step = run.step;
+  result_.last_step = run.step;
 }
 
 void ResultBuilder::setting(std::string_view name, std::string_view value) {
   if (value.size() > CaseLimits::setting_bytes) return;
-  const auto found = case_.settings.find(name);
-  if (end_ || case_.progress_lines > progress_before_) {
+  const auto found = result_.settings.find(name);
+  if (end_ || result_.progress_lines > progress_before_) {
     if (!restated_.first) restated_.first = evidence();
     ++restated_.count;
-    restated_.changed |= found != case_.settings.end() && found->second.value != value;
+    restated_.changed |= found != result_.settings.end() && found->second.value != value;
   }
-  if (found == case_.settings.end() && case_.settings.size() >= CaseLimits::settings) return;
-  if (found != case_.settings.end() && found->second.value == value) return;  // where it was said first
+  if (found == result_.settings.end() && result_.settings.size() >= CaseLimits::settings) return;
+  if (found != result_.settings.end() && found->second.value == value) return;  // where it was said first
   KnownSetting setting{std::string(value), evidence(), "", 0};
-  if (found != case_.settings.end())
+  if (found != result_.settings.end())
     setting.before = found->second.value, setting.before_line = found->second.evidence.span.first_line;
-  case_.settings.insert_or_assign(std::string(name), std::move(setting));
+  result_.settings.insert_or_assign(std::string(name), std::move(setting));
 }
 
 void ResultBuilder::exit(const Exit& exit) {
@@ -542,11 +542,11 @@ void ResultBuilder::exit(const Exit& exit) {
     end_run();
     end_at(true, false);
   }
-  i64& count = case_.remark_counts["exit"];
+  i64& count = result_.remark_counts["exit"];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
   Event e = event_here();
   e.what = exit;
-  case_.remarks.push_back(std::move(e));
+  result_.remarks.push_back(std::move(e));
 }
 
 void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
@@ -567,31 +567,31 @@ void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   if (name == "collateral/terminated" && !killed_) killed_ = evidence();
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
     signs_.push_back({line(), claimed_through_, stream_id(), run_, name, evidence()});
-  i64& count = case_.remark_counts[name];
+  i64& count = result_.remark_counts[name];
   if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) {
     // The latest matters most (the phase at the end): it takes the place of the one before it.
-    for (auto it = case_.remarks.rbegin(); it != case_.remarks.rend(); ++it)
+    for (auto it = result_.remarks.rbegin(); it != result_.remarks.rend(); ++it)
       if (const auto* r = std::get_if<Remark>(&it->what); r && r->id == name) {
-        case_.remarks.erase(std::next(it).base());
+        result_.remarks.erase(std::next(it).base());
         break;
       }
   }
   Event e = event_here();
   e.what = Remark{name, number};
-  case_.remarks.push_back(std::move(e));
+  result_.remarks.push_back(std::move(e));
 }
 
 /// A launcher ends its processes where nothing was printed about why, and the host's memory was nearly full: one of
 /// them was probably killed for it.
 void ResultBuilder::emit_silent_death() {
   constexpr double nearly_full = 0.85;  // what is printed is seconds old, and a step's own peak stands above it
-  const bool told = !case_.incidents.empty() || case_.remark_counts.contains("end/exception") ||
-                    case_.remark_counts.contains("run/completed");
+  const bool told = !result_.incidents.empty() || result_.remark_counts.contains("end/exception") ||
+                    result_.remark_counts.contains("run/completed");
   if (!killed_ || told) return;
-  const auto full = std::find_if(case_.series.begin(), case_.series.end(), [&](const Series& s) {
+  const auto full = std::find_if(result_.series.begin(), result_.series.end(), [&](const Series& s) {
     return s.metric == Metric::host_used && s.capacity > 0 && s.last_value >= nearly_full * s.capacity;
   });
-  if (full == case_.series.end()) return;
+  if (full == result_.series.end()) return;
   Incident incident;
   incident.oom = host_failure(Agent::signal, "launcher-kill");
   incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
@@ -599,7 +599,7 @@ void ResultBuilder::emit_silent_death() {
   incident.evidence = *killed_;
   incident.when.order = killed_->span.first_line;
   incident.run = place();
-  case_.incidents.push_back(std::move(incident));
+  result_.incidents.push_back(std::move(incident));
   trails_.push_back({{}, 0, run_, killed_->span.first_line, ""});
 }
 
@@ -607,13 +607,13 @@ void ResultBuilder::emit_silent_death() {
 /// idle. Who prints the table went on.
 void ResultBuilder::emit_counted_refusal() {
   constexpr i64 half = 2;
-  const auto counted = std::find_if(case_.remarks.rbegin(), case_.remarks.rend(), [](const Event& event) {
+  const auto counted = std::find_if(result_.remarks.rbegin(), result_.remarks.rend(), [](const Event& event) {
     const auto* remark = std::get_if<Remark>(&event.what);
     return remark != nullptr && remark->id == "allocator/failures" && remark->number.value_or(0) > 0;
   });
-  if (!case_.incidents.empty() || counted == case_.remarks.rend()) return;
+  if (!result_.incidents.empty() || counted == result_.remarks.rend()) return;
   const auto last = [&](Metric metric) -> std::optional<Bytes> {
-    for (const Series& s : case_.series)
+    for (const Series& s : result_.series)
       if (s.metric == metric && s.origin.device == counted->origin.device)
         return Bytes{whole_number(s.last_value), whole_number(s.quantum / 2)};
     return std::nullopt;
@@ -631,7 +631,7 @@ void ResultBuilder::emit_counted_refusal() {
   incident.when = counted->when;
   incident.handled = true;
   incident.run = place();
-  case_.incidents.push_back(std::move(incident));
+  result_.incidents.push_back(std::move(incident));
   trails_.push_back({{}, 0, run_, counted->evidence.span.first_line, ""});
 }
 
@@ -639,11 +639,11 @@ void ResultBuilder::finish() {
   end_block();
   emit_silent_death();
   emit_counted_refusal();
-  case_.last_progress = last_progress_.evidence;
+  result_.last_progress = last_progress_.evidence;
   for (std::size_t i = 0; i < series_.size(); ++i)
-    if (series_[i].last.evidence) case_.series[i].last_evidence = *series_[i].last.evidence;
-  for (std::size_t i = 0; i < case_.incidents.size(); ++i) {
-    Incident& incident = case_.incidents[i];
+    if (series_[i].last.evidence) result_.series[i].last_evidence = *series_[i].last.evidence;
+  for (std::size_t i = 0; i < result_.incidents.size(); ++i) {
+    Incident& incident = result_.incidents[i];
     const IncidentContext& trail = trails_[i];
     const i64 last_line = trail.line;
     for (const Sign& sign : signs_) {

@@ -22,7 +22,7 @@ namespace oomdoctor {
 
 class ResultBuilder : public EventSink {
  public:
-  explicit ResultBuilder(ScanResult& out) : case_(out) {}
+  explicit ResultBuilder(ScanResult& out) : result_(out) {}
 
   /// All that the sink is told next comes from this place. `mention` is kept until end_block().
   void begin_emit(const Cursor& cursor, const LineRef& mention);
@@ -132,7 +132,7 @@ class ResultBuilder : public EventSink {
   void add_occurrence(std::size_t index, const Evidence& evidence);
   Event event_here();
 
-  ScanResult& case_;
+  ScanResult& result_;
   const Cursor* cursor_ = nullptr;
   const LineRef* mention_ = nullptr;
   std::optional<Evidence> evidence_;  ///< of mention_, made when asked for
@@ -147,7 +147,7 @@ class ResultBuilder : public EventSink {
   std::unordered_multimap<std::size_t, std::size_t> series_by_hash_;
   /// Where readings went before, by who told them as which of its readings: to find a series by its hash takes longer.
   std::array<SeriesState*, 256> series_cache_{};
-  std::size_t told_ = 0;  ///< readings since begin_emit()
+  std::size_t emitted_ = 0;  ///< readings since begin_emit()
   SeriesState*& cached_series(const SeriesId& id);
   std::optional<double> last_time_;  ///< of the last line that prints one
   Latest last_progress_;

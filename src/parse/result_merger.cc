@@ -74,32 +74,32 @@ std::string_view counted_as(const Event& event) {
 }  // namespace
 
 void JoinedCase::add_incidents(ScanResult& file) {
-  add_to(case_.more_incidents, file.more_incidents);
+  add_to(result_.more_incidents, file.more_incidents);
   for (Incident& incident : file.incidents) {
     if (!incident.handled && incident.origin.rank &&
-        (case_.ranks.size() < CaseLimits::ranks || case_.ranks.contains(*incident.origin.rank)))
-      case_.ranks[*incident.origin.rank].failed = true;
-    const bool first = !incident.handled && (!first_ || counts_before(incident, case_.incidents[*first_]));
-    if (case_.incidents.size() >= CaseLimits::incidents) {
-      ++case_.more_incidents;
+        (result_.ranks.size() < CaseLimits::ranks || result_.ranks.contains(*incident.origin.rank)))
+      result_.ranks[*incident.origin.rank].failed = true;
+    const bool first = !incident.handled && (!first_ || counts_before(incident, result_.incidents[*first_]));
+    if (result_.incidents.size() >= CaseLimits::incidents) {
+      ++result_.more_incidents;
       if (!first) continue;
-      case_.incidents.pop_back();  // what the diagnosis is about is kept in any case
+      result_.incidents.pop_back();  // what the diagnosis is about is kept in any case
     }
-    if (first) first_ = case_.incidents.size();
-    case_.incidents.push_back(std::move(incident));
+    if (first) first_ = result_.incidents.size();
+    result_.incidents.push_back(std::move(incident));
   }
 }
 
 void JoinedCase::add_series(ScanResult& file) {
-  add_to(case_.more_series, file.more_series);
+  add_to(result_.more_series, file.more_series);
   for (Series& series : file.series) {
-    if (case_.series.size() >= CaseLimits::joined_series) {
-      ++case_.more_series;
+    if (result_.series.size() >= CaseLimits::joined_series) {
+      ++result_.more_series;
       continue;
     }
     const Followed more = followed_in(series);
     followed_.series += more.series, followed_.buckets += more.buckets;
-    case_.series.push_back(std::move(series));
+    result_.series.push_back(std::move(series));
   }
   // Twice as many may be followed on the way as in the end, so that they are not sorted again for every file.
   if (followed_.series > 2 * CaseLimits::retained_series || followed_.buckets > CaseLimits::buckets) limit();
@@ -108,40 +108,40 @@ void JoinedCase::add_series(ScanResult& file) {
 void JoinedCase::limit() {
   RetentionPriority spotlight;
   if (first_) {
-    const Incident& failure = case_.incidents[*first_];
+    const Incident& failure = result_.incidents[*first_];
     spotlight = {failure.evidence.span.source, failure.origin.rank};
   }
-  limit_series(case_.series, spotlight);
+  limit_series(result_.series, spotlight);
   followed_ = {};
-  for (const Series& series : case_.series) {
+  for (const Series& series : result_.series) {
     const Followed some = followed_in(series);
     followed_.series += some.series, followed_.buckets += some.buckets;
   }
 }
 
 void JoinedCase::add_progress(ScanResult& file) {
-  if (!case_.first_step) case_.first_step = file.first_step;
-  if (file.last_step) case_.last_step = file.last_step;
-  add_to(case_.progress_lines, file.progress_lines);
-  if (file.last_progress) case_.last_progress = std::move(file.last_progress);
-  case_.period.add(file.period);
+  if (!result_.first_step) result_.first_step = file.first_step;
+  if (file.last_step) result_.last_step = file.last_step;
+  add_to(result_.progress_lines, file.progress_lines);
+  if (file.last_progress) result_.last_progress = std::move(file.last_progress);
+  result_.period.add(file.period);
 }
 
 void JoinedCase::emit_first_failure() {
   if (!course_) return;
   if (course_->progress_lines > 0) {
-    case_.first_step = course_->first_step;
-    case_.last_step = course_->last_step;
-    case_.progress_lines = course_->progress_lines;
-    case_.last_progress = std::move(course_->last_progress);
+    result_.first_step = course_->first_step;
+    result_.last_step = course_->last_step;
+    result_.progress_lines = course_->progress_lines;
+    result_.last_progress = std::move(course_->last_progress);
   }
   const auto key = [](const Event& e) { return std::pair(e.when.order, counted_as(e)); };
   std::set<std::pair<i64, std::string_view>> kept;
-  for (const Event& event : case_.remarks) kept.insert(key(event));
+  for (const Event& event : result_.remarks) kept.insert(key(event));
   std::vector<Event> lost;
   for (Event& event : course_->remarks)
     if (!kept.contains(key(event))) lost.push_back(std::move(event));
-  std::move(lost.begin(), lost.end(), std::back_inserter(case_.remarks));
+  std::move(lost.begin(), lost.end(), std::back_inserter(result_.remarks));
   course_.reset();
 }
 
@@ -154,86 +154,87 @@ void JoinedCase::add_remarks(ScanResult& file) {
       if (id == "exit") continue;
       // The latest matters most (the phase at the end): it takes the place of the one before it.
       const auto same = [&](const Event& e) { return counted_as(e) == id; };
-      case_.remarks.erase(std::next(std::find_if(case_.remarks.rbegin(), case_.remarks.rend(), same)).base());
+      result_.remarks.erase(std::next(std::find_if(result_.remarks.rbegin(), result_.remarks.rend(), same)).base());
     }
-    case_.remarks.push_back(std::move(event));
+    result_.remarks.push_back(std::move(event));
   }
-  for (const auto& [id, n] : file.remark_counts) add_to(case_.remark_counts[id], n);
+  for (const auto& [id, n] : file.remark_counts) add_to(result_.remark_counts[id], n);
 }
 
 void JoinedCase::add_settings(ScanResult& file) {
   for (auto& [name, setting] : file.settings)
-    if (case_.settings.size() < CaseLimits::settings || case_.settings.contains(name))
-      case_.settings.insert_or_assign(name, std::move(setting));
+    if (result_.settings.size() < CaseLimits::settings || result_.settings.contains(name))
+      result_.settings.insert_or_assign(name, std::move(setting));
 }
 
 void JoinedCase::add_notes(ScanResult& file) {
-  add_to(case_.more_notes, file.more_notes);
+  add_to(result_.more_notes, file.more_notes);
   for (Note& note : file.notes) {
     // A layout that a hundred files have in common is explained once.
-    const bool told = !note.at && std::any_of(case_.notes.begin(), case_.notes.end(),
+    const bool told = !note.at && std::any_of(result_.notes.begin(), result_.notes.end(),
                                               [&](const Note& n) { return !n.at && n.text == note.text; });
     if (told) continue;
-    if (case_.notes.size() < CaseLimits::notes)
-      case_.notes.push_back(std::move(note));
+    if (result_.notes.size() < CaseLimits::notes)
+      result_.notes.push_back(std::move(note));
     else
-      ++case_.more_notes;
+      ++result_.more_notes;
   }
 }
 
 void JoinedCase::add(ScanResult file) {
-  const int source = static_cast<int>(case_.inputs.size());
+  const int source = static_cast<int>(result_.inputs.size());
   number(file, source);
   if (const auto rank = file.inputs.empty() ? std::nullopt : rank_in_path(file.inputs.front().path);
       rank && is_only_rank(file, *rank)) {
     give_rank(file, *rank);
-    if (case_.ranks.size() < CaseLimits::ranks || case_.ranks.contains(*rank)) {
-      auto& last = case_.ranks[*rank].last_step;  // std::nullopt is less than any step
+    if (result_.ranks.size() < CaseLimits::ranks || result_.ranks.contains(*rank)) {
+      auto& last = result_.ranks[*rank].last_step;  // std::nullopt is less than any step
       last = std::max(last, file.last_step);
     }
   }
-  std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(case_.inputs));
+  std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(result_.inputs));
   // Runs are those of one log; of many logs, each is one.
-  if (case_.inputs.size() > 1)
-    case_.later_runs.clear();
+  if (result_.inputs.size() > 1)
+    result_.later_runs.clear();
   else
-    case_.later_runs = std::move(file.later_runs);
+    result_.later_runs = std::move(file.later_runs);
   add_incidents(file);
-  if (first_ && case_.incidents[*first_].evidence.span.source == source)
+  if (first_ && result_.incidents[*first_].evidence.span.source == source)
     course_ = {file.remarks, file.first_step, file.last_step, file.progress_lines, file.last_progress};
   add_series(file);
   add_settings(file);
   add_remarks(file);
   add_progress(file);
-  add_to(case_.impossible_values, file.impossible_values);
-  if (!case_.first_impossible) case_.first_impossible = std::move(file.first_impossible);
-  add_to(case_.coverage.lines, file.coverage.lines);
-  add_to(case_.coverage.claimed, file.coverage.claimed);
-  for (const auto& [parser, n] : file.coverage.by_parser) add_to(case_.coverage.by_parser[parser], n);
+  add_to(result_.impossible_values, file.impossible_values);
+  if (!result_.first_impossible) result_.first_impossible = std::move(file.first_impossible);
+  add_to(result_.coverage.lines, file.coverage.lines);
+  add_to(result_.coverage.claimed, file.coverage.claimed);
+  for (const auto& [parser, n] : file.coverage.by_parser) add_to(result_.coverage.by_parser[parser], n);
   add_notes(file);
 }
 
 ScanResult JoinedCase::take() {
   limit();
   emit_first_failure();
-  if (case_.more_series > 0)
-    case_.notes.push_back({Severity::note,
-                           "memory series beyond the first " + std::to_string(case_.series.size()) + " were left out",
-                           {}});
-  if (case_.more_notes > 0)
-    case_.notes.push_back(
-        {Severity::note, std::to_string(case_.more_notes) + " more notes about single files were left out", {}});
-  if (case_.impossible_values > 0)
-    case_.notes.push_back({Severity::note,
-                           std::to_string(case_.impossible_values) +
-                               (case_.impossible_values == 1 ? " value was" : " values were") +
-                               " left out: no machine has that much memory, no run that many steps",
-                           case_.first_impossible});
+  if (result_.more_series > 0)
+    result_.notes.push_back(
+        {Severity::note,
+         "memory series beyond the first " + std::to_string(result_.series.size()) + " were left out",
+         {}});
+  if (result_.more_notes > 0)
+    result_.notes.push_back(
+        {Severity::note, std::to_string(result_.more_notes) + " more notes about single files were left out", {}});
+  if (result_.impossible_values > 0)
+    result_.notes.push_back({Severity::note,
+                             std::to_string(result_.impossible_values) +
+                                 (result_.impossible_values == 1 ? " value was" : " values were") +
+                                 " left out: beyond the memory of any machine or the steps of any run",
+                             result_.first_impossible});
   // Later failures of other ranks, and library errors behind the first one, follow from it.
-  for (std::size_t i = 0; i < case_.incidents.size() && first_; ++i) {
-    Incident& incident = case_.incidents[i];
+  for (std::size_t i = 0; i < result_.incidents.size() && first_; ++i) {
+    Incident& incident = result_.incidents[i];
     if (incident.handled || i == *first_) continue;
-    const Incident& root = case_.incidents[*first_];
+    const Incident& root = result_.incidents[*first_];
     if (incident.evidence.span.source == root.evidence.span.source && incident.run.number != root.run.number) continue;
     const bool other_rank = incident.origin.rank && root.origin.rank && incident.origin.rank != root.origin.rank;
     const bool other_device =
@@ -244,7 +245,7 @@ ScanResult JoinedCase::take() {
   first_.reset();
   followed_ = {};
   kept_remarks_.clear();
-  return std::exchange(case_, {});
+  return std::exchange(result_, {});
 }
 
 ScanResult join(std::vector<ScanResult> files) {

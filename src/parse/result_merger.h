@@ -32,7 +32,7 @@ class JoinedCase {
   void add_progress(ScanResult& file);
   void emit_first_failure();
 
-  ScanResult case_;
+  ScanResult result_;
   std::optional<std::size_t> first_;  ///< the first failure that ended the work, of all files so far
   /// What the file of the first failure says of its own course. Many ranks print the same steps: added up they would
   /// make a long run of a short one, and a marker of another rank is none of this failure.

@@ -27,9 +27,9 @@ bool ResultBuilder::stepped_on(const Incident& incident, const IncidentContext& 
 
 /// A program that logs a failure as a warning and goes on does so the last time, too.
 void ResultBuilder::handle_alike() {
-  for (std::size_t i = 1; i < case_.incidents.size(); ++i) {
-    Incident& incident = case_.incidents[i];
-    const Incident& before = case_.incidents[i - 1];
+  for (std::size_t i = 1; i < result_.incidents.size(); ++i) {
+    Incident& incident = result_.incidents[i];
+    const Incident& before = result_.incidents[i - 1];
     const std::string_view front = front_of(incident.evidence);
     const bool logged = front.find("WARN") != front.npos && front.find("Error") == front.npos;
     const bool alike = front == front_of(before.evidence) && incident.oom.kind == before.oom.kind &&

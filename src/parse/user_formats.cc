@@ -169,10 +169,10 @@ void UserFormats::add(std::string_view path, std::string_view text) {
       table.fail("name", "there are two formats \"" + std::string(gauge.name) + '"', "the other is " + owner);
     file->gauges.push_back(gauge);
   }
-  top.finish("a format file holds a [[format]] for each line format");
+  top.finish("a format file contains one [[format]] per line format");
   if (file->gauges.empty())
     throw Error(std::string(path) + ": there is no [[format]] in it", {},
-                "a format file holds a [[format]] for each line format");
+                "a format file contains one [[format]] per line format");
   const std::string_view name = file->keep(std::string(path));
   file->parser = {.name = name,
                   .title = "your own line formats",

@@ -52,7 +52,7 @@ class Window {
   /// read in blocks: at which places does not depend on where blocks begin.
   static constexpr std::size_t long_line = 64 << 10;
 
-  /// `folds`: offsets in the buffer where a line end of the file was taken out, ascending. `offset`: of the buffer in
+  /// `removed_breaks`: offsets in the buffer where a line end of the file was taken out, ascending. `offset`: of the buffer in
   /// the text of its source.
   explicit Window(std::string_view buffer, std::span<const std::size_t> removed_breaks = {}, std::size_t offset = 0)
       : buffer_(buffer), removed_breaks_(removed_breaks), offset_(offset) {}

@@ -137,7 +137,7 @@ std::string explanation_words(const Comparison& all) {
     case Explanation::growth:
       return "it grows step by step in the bad run";
     case Explanation::longer_run:
-      return "both grow alike, and the bad run went on for longer";
+      return "both grow alike, and the bad run ran for longer";
     case Explanation::cache:
       return "the allocator's cache grew, the tensors did not";
     case Explanation::setting:

@@ -114,7 +114,7 @@ std::vector<std::string> other_differences(const Comparison& all) {
   if (!all.only_good.empty()) lines.push_back("only GOOD prints " + some_of(all.only_good));
   if (!all.only_bad.empty()) lines.push_back("only BAD prints " + some_of(all.only_bad));
   if (const auto more = all.good.more_series + all.bad.more_series; more > 0)
-    lines.push_back(fmt::format("not compared: {} of very many ranks", plural(more, "series", "series")));
+    lines.push_back(fmt::format("left out: {} of very many ranks", plural(more, "series", "series")));
   return lines;
 }
 

@@ -1,7 +1,7 @@
 // The text of a source, with the lines that a console broke at its width put together again. A terminal copy, a CI page
 // or `fold` cuts where the column ends, in the middle of words and numbers; nothing behind this sees the cuts.
 //
-// Line numbers stay those of the file: `folds` says where a line end was taken out.
+// Line numbers stay those of the file: `removed_breaks` says where a line end was taken out.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ std::string steps(const std::string& clock) {
   return text;
 }
 
-bool description(const Report& report, std::string_view text) {
+bool mentions(const Report& report, std::string_view text) {
   return std::any_of(report.notes.begin(), report.notes.end(),
                      [&](const auto& note) { return note.text.find(text) != std::string::npos; });
 }
@@ -34,12 +34,11 @@ TEST_CASE("a monitor's export tells by the clock what the device held", "[golden
   const std::string log = steps("05") + "RuntimeError: " + message("0");
   const Report r = diagnose({{"train.log", log}, {"gpu.csv", csv}}, {});
   // 24100 MiB less the 9.60 GiB that the allocator had reserved.
-  CHECK(
-      description(r, "the monitor saw 23.54 GiB in use on this device: 13.94 GiB beyond the 9.60 GiB of the message"));
-  CHECK_FALSE(description(diagnose({{"train.log", log}}, {}), "monitor"));
+  CHECK(mentions(r, "the monitor saw 23.54 GiB in use on this device: 13.94 GiB beyond the 9.60 GiB of the message"));
+  CHECK_FALSE(mentions(diagnose({{"train.log", log}}, {}), "monitor"));
   std::string elsewhen = csv;
   for (std::size_t at = 0; (at = elsewhen.find("2025/03/01", at)) != std::string::npos;) elsewhen[at + 9] = '2';
-  CHECK_FALSE(description(diagnose({{"train.log", log}, {"gpu.csv", elsewhen}}, {}), "monitor"));
+  CHECK_FALSE(mentions(diagnose({{"train.log", log}, {"gpu.csv", elsewhen}}, {}), "monitor"));
 }
 
 TEST_CASE("of ranks in files of their own the one that failed first is the failure", "[golden]") {

@@ -20,7 +20,7 @@ bool among_first(const Report& report, std::size_t n, std::string_view cause) {
   return std::any_of(report.causes.begin(), end, [&](const auto& c) { return c.cause == cause; });
 }
 
-bool description(const Report& report, std::string_view text) {
+bool mentions(const Report& report, std::string_view text) {
   return std::any_of(report.notes.begin(), report.notes.end(),
                      [&](const auto& note) { return note.text.find(text) != std::string::npos; });
 }
@@ -90,8 +90,8 @@ TEST_CASE("a notebook's log that just ends: host memory is suspected, not claime
       "Epoch 1/5:  35%|###4      | 421/1210 [03:15<06:00,  2.20it/s, loss=1.30]\n";
   const Report r = read(log);
   CHECK(r.verdict.outcome == "no_oom");
-  CHECK(description(r, "Colab session whose host memory ran out"));
-  CHECK_FALSE(description(read(log + "done\nresults\nare\nsaved\n"), "host memory"));
+  CHECK(mentions(r, "Colab session that ran out of host RAM"));
+  CHECK_FALSE(mentions(read(log + "done\nresults\nare\nsaved\n"), "host memory"));
 }
 
 TEST_CASE("a video model in 32 bit: precision, batch, frames and resolution, each with its figure", "[golden]") {

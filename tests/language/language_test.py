@@ -1,4 +1,4 @@
-"""The words of the rules and of the Markdown pages: no word of the list, no blank in front of a per cent sign, no sentence
+"""The words of the rules, the Markdown pages and the program: no word of the list, no blank in front of a per cent sign, no sentence
 of more than 30 words. Rules also have the forms that the report expects."""
 import pathlib
 import re
@@ -35,7 +35,7 @@ AVOIDED = {
     r"\b(runs?|jobs?) (that|which) (still )?lives?\b|\bstill lives?\b": "still running",
     r"(?<!of )\bcourse\b": "trend",
     r"\bsurer\b": "to narrow it down; more certain",
-    r"^not\b": "a heading that starts with Not: Won't help",
+    r"^not \w+:": "a heading that starts with Not: Won't help",
     r"\b(die|dies|died|dying) (of|for) memory\b": "ran out of memory",
     r"\bwent on\b": "continued",
     # One term for one thing.
@@ -116,6 +116,34 @@ def paragraphs(page):
             kept.append(line[item.end():] if item else line.strip())
 
 
+TOKEN = re.compile(r'R"(?P<end>[^()\s\\]{0,16})\(.*?\)(?P=end)"|"(?P<text>(?:\\.|[^"\\\n])*)"|\'(?:\\.|[^\'\\\n])+\''
+                   r"|//[^\n]*|/\*.*?\*/|(?P<blank>\s+)|(?P<code>.)", re.DOTALL)
+
+
+# Formulas, markup and scripts.
+NO_SENTENCE = re.compile(r"\\n|<\w|\| | [−÷=] |limit_reached")
+
+
+def literals(code):
+    """The string literals of C++ code, those side by side as one. Raw ones are patterns and examples: left out."""
+    text = None
+    for token in TOKEN.finditer(code):
+        if token["text"] is not None:
+            text = (text or "") + token["text"]
+        elif token["blank"] is None:
+            if text is not None:
+                yield text
+            text = None
+
+
+def messages():
+    """(place, text) of every literal of three words and more in the code that writes for people."""
+    for path in sorted((ROOT / "src").rglob("*.cc")):
+        for text in literals(path.read_text(encoding="utf-8")):
+            if len(text.split()) >= 3 and not NO_SENTENCE.search(text):
+                yield path.relative_to(ROOT).as_posix(), re.sub(r"--card\b", "X", text)
+
+
 def prose():
     """(place, text) of every text of the Markdown pages."""
     for name in pages():
@@ -139,7 +167,7 @@ def long_sentences(text, most=MOST_WORDS):
 
 
 class Everywhere(unittest.TestCase):
-    """Rules and pages."""
+    """Rules, pages and what the program prints."""
 
     def assert_none(self, faults):
         faults = list(faults)
@@ -148,6 +176,7 @@ class Everywhere(unittest.TestCase):
     def all_texts(self):
         yield from ((place, text) for place, _, text in rules())
         yield from prose()
+        yield from messages()
 
     def test_words(self):
         self.assert_none(f"{place}: {fault}" for place, text in self.all_texts() for fault in avoided_words(text))

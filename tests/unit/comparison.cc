@@ -102,7 +102,7 @@ TEST_CASE("comparison: series are matched by who measures what", "[comparison]")
   CHECK(all.series[0].peak.difference() == static_cast<double>(GiB));
   CHECK(all.series[1].peak.change == Change::same);
   CHECK(all.only_good == std::vector<std::string>{"device memory used"});
-  CHECK(all.only_bad == std::vector<std::string>{"host memory of the process"});
+  CHECK(all.only_bad == std::vector<std::string>{"host RAM of the process"});
   // One device may have become another, where there is no doubt which.
   ReportSeries moved = level_series(12);
   moved.device = 3;

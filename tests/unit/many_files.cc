@@ -183,12 +183,12 @@ TEST_CASE("ranks in files of their own stand beside each other", "[many_files]")
   CHECK(r.ranks[5].last_step == 19);
   REQUIRE(r.incidents.size() == 1);
   CHECK(r.incidents[0].rank == 11);
-  const auto description = [&](std::string_view text) {
+  const auto mentions = [&](std::string_view text) {
     return std::any_of(r.notes.begin(), r.notes.end(),
                        [&](const ReportNote& n) { return n.text.find(text) != n.text.npos; });
   };
-  CHECK(description("rank 5 (step 19) stopped before the others, which reached step 39"));
-  CHECK(description("only rank 11 of 16 grows"));
+  CHECK(mentions("rank 5 (step 19) stopped before the others, which reached step 39"));
+  CHECK(mentions("only rank 11 of 16 grows"));
 }
 
 TEST_CASE("of more ranks than are followed the figures are kept", "[many_files]") {

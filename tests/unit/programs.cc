@@ -25,7 +25,7 @@ std::string settings_of(const std::string& log) {
   return text;
 }
 
-bool description(const std::string& text, std::string_view piece) { return text.find(piece) != std::string::npos; }
+bool mentions(const std::string& text, std::string_view piece) { return text.find(piece) != std::string::npos; }
 
 }  // namespace
 
@@ -46,24 +46,24 @@ TEST_CASE("each name that words of a log give is that of a program", "[programs]
 TEST_CASE("an engine is told the next value on the side that helps", "[programs]") {
   const std::string told = settings_of(
       "+ python -m sglang.launch_server --mem-fraction-static 0.92 --chunked-prefill-size 8192\n" + failure);
-  CHECK(description(told, "--mem-fraction-static 0.82"));
-  CHECK(description(told, "--chunked-prefill-size 4096"));
-  CHECK_FALSE(description(told, "gradient_accumulation"));
+  CHECK(mentions(told, "--mem-fraction-static 0.82"));
+  CHECK(mentions(told, "--chunked-prefill-size 4096"));
+  CHECK_FALSE(mentions(told, "gradient_accumulation"));
   const std::string length = settings_of(
       "(EngineCore_DP0 pid=21) ERROR ValueError: To serve at least one request with the model's max seq len (40960), "
       "(7.50 GiB KV cache is needed, which is larger than the available KV cache memory (3.80 GiB). Based on the "
       "available "
       "memory, the estimated maximum model length is 20480.\n");
-  CHECK(description(length, "--max-model-len 20480"));
+  CHECK(mentions(length, "--max-model-len 20480"));
 }
 
 TEST_CASE("a program gets its own knobs, and a simulator fewer worlds", "[programs]") {
-  CHECK(description(
+  CHECK(mentions(
       settings_of("[03/01 10:02:11 d2.utils.events]:  eta: 3:41:02  iter: 19  total_loss: 1.82  max_mem: 9021M\n" +
                   failure),
       "SOLVER.IMS_PER_BATCH"));
   const std::string worlds = settings_of("+ python ppo.py --num_envs=512\n[mani_skill] building\n" + failure);
-  CHECK(description(worlds, "num_envs=256"));
+  CHECK(mentions(worlds, "num_envs=256"));
 }
 
 TEST_CASE("what a launcher was told to run tells training from use", "[programs]") {
@@ -82,7 +82,7 @@ TEST_CASE("the vendor's tools follow the vendor", "[programs]") {
       "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 40960.00 MiB on device 0: cudaMalloc failed: out of "
       "memory\n"
       "llm_load_tensors: ROCm0 buffer size = 40960.00 MiB\n");
-  CHECK_FALSE(description(amd, "nvidia-smi"));
+  CHECK_FALSE(mentions(amd, "nvidia-smi"));
 }
 
 TEST_CASE("among several processes the one of PyTorch's size is this one", "[programs]") {
