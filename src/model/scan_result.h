@@ -16,7 +16,8 @@ struct Input {
   i64 lines = 0;
   std::string compression;
   bool truncated = false;
-  std::string unreadable = {};  ///< why nothing could be read: "empty", "packed with xz", "a binary file"; "" where it was
+  std::string unreadable =
+      {};  ///< why nothing could be read: "empty", "packed with xz", "a binary file"; "" where it was
 };
 
 enum class Severity { note, warning, error };

@@ -18,12 +18,11 @@
 namespace oomdoctor::terminal {
 namespace {
 
-constexpr std::size_t max_runs = 4;       ///< the last ones
-constexpr std::size_t max_further = 2;    ///< failures beside the one that the verdict is about
-constexpr std::size_t max_reasons = 2;    ///< for the first cause
-constexpr std::size_t max_held_back = 2;  ///< the planner puts the advice that people try most in front
-constexpr std::size_t max_notes = 2;      ///< errors and warnings
-constexpr double least_candidate = 0.1;   ///< share of a second cause that is worth a reason
+constexpr std::size_t max_runs = 4;      ///< the last ones
+constexpr std::size_t max_further = 2;   ///< failures beside the one that the verdict is about
+constexpr std::size_t max_reasons = 2;   ///< for the first cause
+constexpr std::size_t max_notes = 2;     ///< errors and warnings
+constexpr double least_candidate = 0.1;  ///< share of a second cause that is worth a reason
 
 std::string capitalised(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
@@ -71,10 +70,10 @@ std::string frame_text(const Page& page, const ReportFrame& frame) {
 /// What was requested, and where in the user's code.
 void add_request(Page& page, const ReportIncident& of) {
   std::vector<std::string> parts;
-  if (of.account && of.requested_bytes)
-    parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
-  else if (!of.numbers.empty())
+  if (!of.account && !of.numbers.empty())
     parts.push_back(plain_line(of.numbers));
+  else if (of.requested_bytes)
+    parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
   if (of.frame) parts.push_back(frame_text(page, *of.frame));
   if (!parts.empty()) page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
 }
@@ -201,9 +200,9 @@ bool is_shown(const Because& reason) {
   return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact.starts_with("trend.");
 }
 
-/// A reason with numbers that are all on the page already repeats it in other words.
-bool repeats(const Because& reason, const std::set<std::string>& printed) {
-  const auto numbers = numbers_in(reason.text);
+/// A reason whose numbers are all printed already says the same in other words.
+bool repeats(std::string_view reason, const std::set<std::string>& printed) {
+  const auto numbers = numbers_in(reason);
   return !numbers.empty() && std::includes(printed.begin(), printed.end(), numbers.begin(), numbers.end());
 }
 
@@ -220,7 +219,7 @@ std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set
   const Because* repeated = nullptr;
   for (std::size_t i = 0; i < std::min(cause.because.size(), max_reasons); ++i) {
     const Because& reason = cause.because[i];
-    if (!is_shown(reason) && !repeats(reason, printed))
+    if (!is_shown(reason) && !repeats(reason.text, printed))
       reasons.push_back(&reason);
     else if (!is_shown(reason) && repeated == nullptr)
       repeated = &reason;
@@ -252,6 +251,15 @@ void add_why(Page& page, const Report& report) {
   }
 }
 
+/// Advice with the reason of another one, by its numbers, is left out.
+void add_wrong_advice(Page& page, const Report& report) {
+  std::set<std::string> printed;
+  for (const HeldBack& advice : report.held_back) {
+    if (!repeats(advice.because, printed)) add_held_back(page, advice);
+    printed.merge(numbers_in(advice.because));
+  }
+}
+
 }  // namespace
 
 void add_brief(Page& page, const Report& report) {
@@ -261,7 +269,7 @@ void add_brief(Page& page, const Report& report) {
   add_series_of_note(page, report);
   if (!is_nothing_to_fix(report)) {
     add_why(page, report);
-    add_held_back(page, report, max_held_back);
+    add_wrong_advice(page, report);
   }
   add_notes(page, report, max_notes);
 }

@@ -292,7 +292,7 @@ void add_evidence(Page& page, const Report& report) {
   add_trace(page, report);
   add_causes(page, report);
   page.blank();
-  add_held_back(page, report, all);
+  for (const HeldBack& advice : report.held_back) add_held_back(page, advice);
   add_notes(page, report, all);
 }
 

@@ -19,7 +19,7 @@ void add_evidence(Page& page, const Report& report);
 
 void add_inputs(Page& page, const Report& report);
 void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< where the log holds several
-void add_held_back(Page& page, const Report& report, std::size_t max_advice);
+void add_held_back(Page& page, const HeldBack& advice);
 void add_notes(Page& page, const Report& report, std::size_t max_notes);  ///< errors and warnings; `all`: every one
 
 /// Outcome, cause, confidence; fixes with their commands; the proof. Three fixes, or all of them in full.

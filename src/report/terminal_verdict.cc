@@ -155,11 +155,8 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
     page.text(" Run again: ", plain_line(retry_words(verdict.retry)) + ".");
 }
 
-void add_held_back(Page& page, const Report& report, std::size_t max_advice) {
-  for (std::size_t i = 0; i < std::min(report.held_back.size(), max_advice); ++i)
-    page.text("Won't help: ",
-              page.paint.bold(plain_line(report.held_back[i].title)) + ": " + plain_line(report.held_back[i].because),
-              2);
+void add_held_back(Page& page, const HeldBack& advice) {
+  page.text("Won't help: ", page.paint.bold(plain_line(advice.title)) + ": " + plain_line(advice.because), 2);
 }
 
 void add_notes(Page& page, const Report& report, std::size_t max_notes) {
