@@ -3,18 +3,13 @@
 #include <string>
 
 #include "catch.h"
+#include "played.h"
 #include "unit/scans.h"
 
 namespace oomdoctor {
 namespace {
 
-std::string played(std::string_view raw, std::size_t piece) {
-  ScreenPlayer player;
-  std::string out;
-  for (std::size_t at = 0; at < raw.size(); at += piece) player.feed(raw.substr(at, piece), out);
-  player.finish(out);
-  return out;
-}
+using testing::played;
 
 TEST_CASE("a screen that is changed digit by digit is shown whole again", "[screen]") {
   const std::string raw =

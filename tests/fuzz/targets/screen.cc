@@ -4,18 +4,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "../../played.h"
 #include "../target.h"
 
 namespace oomdoctor::testing {
 namespace {
-
-std::string played(std::string_view raw, std::size_t piece) {
-  ScreenPlayer player;
-  std::string text;
-  for (std::size_t at = 0; at < raw.size(); at += piece) player.feed(raw.substr(at, piece), text);
-  player.finish(text);
-  return text;
-}
 
 void run(std::string_view raw) {
   ScreenPlayer::wanted(raw);
