@@ -243,7 +243,7 @@ void add_why(Page& page, const Report& report) {
   for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 2); ++i) {
     const ReportCause& cause = report.causes[i];
     if (cause.probability < least_candidate) break;
-    // A reason that both share tells neither from the other.
+    // A reason that both share does not separate them.
     const auto own = std::find_if(cause.because.begin(), cause.because.end(),
                                   [&](const Because& because) { return shown.insert(because.text).second; });
     if (own != cause.because.end())
