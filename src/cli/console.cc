@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -50,11 +51,24 @@ int width_of(const Arguments& arguments) {
   return std::clamp(*width, narrowest, widest_by_itself);
 }
 
-/// --color, then NO_COLOR, then whether somebody looks.
+/// --color, then NO_COLOR and CLICOLOR_FORCE, then whether standard output is a terminal.
 bool colour_of(const Arguments& arguments) {
   const std::string asked = arguments.value_or("color", "auto");
   if (asked != "auto") return asked == "always";
+  const std::string forced = environment("CLICOLOR_FORCE");
+  if (environment("NO_COLOR").empty() && !forced.empty() && forced != "0") return true;
   return environment("NO_COLOR").empty() && environment("TERM") != "dumb" && isatty(STDOUT_FILENO) == 1;
+}
+
+/// The locale names another character set. Containers and CI jobs often name none and show UTF-8.
+bool is_ascii_only() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale = environment(name);
+    if (locale.empty()) continue;
+    for (char& c : locale) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return locale.find("utf-8") == locale.npos && locale.find("utf8") == locale.npos;
+  }
+  return false;
 }
 
 }  // namespace
@@ -97,8 +111,8 @@ void print_note(std::string_view note) {
 
 RenderOptions view_of(const Arguments& arguments) {
   std::error_code unknown;
-  return {width_of(arguments), colour_of(arguments), arguments.has("verbose"), arguments.has("quiet"),
-          std::filesystem::current_path(unknown).string()};
+  return {width_of(arguments),      colour_of(arguments),   is_ascii_only(),
+          arguments.has("verbose"), arguments.has("quiet"), std::filesystem::current_path(unknown).string()};
 }
 
 }  // namespace oomdoctor::cli

@@ -260,7 +260,7 @@ int run_explain(const Arguments& arguments) {
   const std::vector<FormatInfo> formats = formats_of(arguments);
   const std::string& id = arguments.words.front();
   const bool trace = arguments.has("trace");
-  Page page(view.width, Paint{view.color});
+  Page page(view.width, Paint{view.color, view.ascii});
   if (!explain(page, rules, formats, id, nullptr, trace)) {
     const std::string near = suggestion(id, all_ids(rules, formats));
     throw Error(fmt::format("unknown id '{}': no cause, fix, myth, fact or format has it", id), "",
@@ -274,7 +274,7 @@ int run_explain(const Arguments& arguments) {
   const Report report = diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options);
   SharedReport shared(report, arguments, runs_in_ci());
   const Report& shown = shared.of(*find_writer("terminal"));
-  Page filled(view.width, Paint{view.color});
+  Page filled(view.width, Paint{view.color, view.ascii});
   explain(filled, rules, formats, id, &shown, trace);
   add_numbers(filled, shown, id);
   print(filled.str());

@@ -97,7 +97,7 @@ std::vector<FormatInfo> formats_of(const Arguments& arguments) {
 int run_list(const Arguments& arguments) {
   const RenderOptions view = view_of(arguments);
   const bool markdown = arguments.value("format") == "markdown";
-  Page page(view.width, Paint{view.color});
+  Page page(view.width, Paint{view.color, view.ascii});
   if (arguments.words.front() == "formats") {
     const auto families = families_of(formats_of(arguments));
     if (markdown) return print(formats_page(families)), 0;

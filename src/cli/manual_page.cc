@@ -129,6 +129,8 @@ std::string manual_page() {
       page, "ENVIRONMENT",
       {{"COLUMNS", "Width of the terminal report, unless --width sets it."},
        {"NO_COLOR", "No colors, unless --color always is given."},
+       {"CLICOLOR_FORCE", "Colors without a terminal, unless it is 0 or NO_COLOR is set."},
+       {"LC_ALL, LC_CTYPE, LANG", "A locale that is not UTF-8 gets reports in ASCII."},
        {"GITHUB_ACTIONS, GITHUB_STEP_SUMMARY", "Set by GitHub: ci annotates lines and adds to the job summary."}});
   add_entries(page, "FILES",
               {{".oomdoctor.toml", "Your own line formats, read in the working directory."},

@@ -39,6 +39,7 @@ Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inp
     : arguments_(arguments), view_(view_of(arguments)), plain_(view_) {
   // A file gets plain text, whatever the terminal can do.
   plain_.color = arguments.value_or("color", "auto") == "always";
+  plain_.ascii = false;
   bool prints = false;
   for (const auto& text : arguments.all("output")) {
     outputs_.push_back(output_of(text, inputs));

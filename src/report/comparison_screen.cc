@@ -162,7 +162,7 @@ void add_differences(Page& page, const Comparison& all) {
 }  // namespace
 
 std::string comparison_screen(const Comparison& all, const RenderOptions& view) {
-  Page page(view.width, Paint{view.color});
+  Page page(view.width, Paint{view.color, view.ascii});
   page.text("GOOD  ", plain_line(run_text(all.good)));
   page.text("BAD   ", plain_line(run_text(all.bad)));
   add_series(page, all, view.verbose);

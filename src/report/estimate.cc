@@ -166,7 +166,7 @@ std::string_view outcome_of(const MemoryEstimate& estimate) {
 }
 
 std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view) {
-  Page page(view.width, Paint{view.color});
+  Page page(view.width, Paint{view.color, view.ascii});
   page.text("", plain_line(estimate.model));
   page.text("", plain_line(estimate.run));
   if (!estimate.assumed.empty())

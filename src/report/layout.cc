@@ -134,7 +134,7 @@ void Page::heading(std::string_view title) {
 std::string Page::str() const {
   std::string out;
   for (const auto& line : lines_) out += line + '\n';
-  return out;
+  return paint.ascii ? in_ascii(out) : out;
 }
 
 }  // namespace oomdoctor

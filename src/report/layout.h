@@ -8,9 +8,10 @@
 
 namespace oomdoctor {
 
-/// Colours by convention only. Switched off, every function returns its text unchanged.
+/// What a terminal can show. Colours by convention only: switched off, every function returns its text unchanged.
 struct Paint {
   bool on = false;
+  bool ascii = false;  ///< a page is printed without any other characters
   std::string bold(std::string_view text) const { return wear("1", text); }
   std::string dim(std::string_view text) const { return wear("2", text); }
   std::string error(std::string_view text) const { return wear("1;31", text); }

@@ -35,7 +35,7 @@ std::string rule(const Report& report, const RenderOptions& view, int width) {
 }  // namespace
 
 std::string terminal_text(const Report& report, const RenderOptions& view) {
-  Page page(std::max(view.width, min_width), Paint{view.color});
+  Page page(std::max(view.width, min_width), Paint{view.color, view.ascii});
   if (!view.quiet) {
     const bool verbose = view.verbose || !report.trace.empty() || report.why_not;
     verbose ? terminal::add_evidence(page, report) : terminal::add_brief(page, report);

@@ -1,5 +1,6 @@
 #include "report/utf8.h"
 
+#include <algorithm>
 #include <array>
 
 namespace oomdoctor {
@@ -70,6 +71,30 @@ std::string_view utf8_prefix(std::string_view text, std::size_t most) {
   std::size_t end = most;
   for (int back = 0; back < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80; ++back) --end;
   return text.substr(0, end);
+}
+
+std::string in_ascii(std::string_view text) {
+  struct Substitute {
+    std::string_view character, ascii;
+  };
+  static constexpr std::array<Substitute, 31> substitutes = {
+      {{"─", "-"}, {"│", "|"},  {"…", "~"},  {"→", ">"}, {"±", "~"}, {"×", "x"},  {"÷", "/"}, {"−", "-"},
+       {"–", "-"}, {"·", "."},  {"▁", "_"},  {"▂", "."}, {"▃", "-"}, {"▄", "="},  {"▅", "+"}, {"▆", "*"},
+       {"▇", "%"}, {"█", "#"},  {"▉", "#"},  {"▊", "#"}, {"▋", "#"}, {"▌", "|"},  {"▍", "|"}, {"▎", "|"},
+       {"▏", "|"}, {"“", "\""}, {"”", "\""}, {"‘", "'"}, {"’", "'"}, {"≥", ">="}, {"≤", "<="}}};
+  std::string out;
+  while (!text.empty()) {
+    const std::string_view character = text.substr(0, first_character(text).size);
+    text.remove_prefix(character.size());
+    if (character.size() == 1 && static_cast<unsigned char>(character[0]) < 0x80) {
+      out += character;
+      continue;
+    }
+    const auto known = std::find_if(substitutes.begin(), substitutes.end(),
+                                    [&](const Substitute& of) { return of.character == character; });
+    out += known == substitutes.end() ? std::string_view("?") : known->ascii;
+  }
+  return out;
 }
 
 }  // namespace oomdoctor

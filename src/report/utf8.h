@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace oomdoctor {
@@ -24,5 +25,9 @@ int columns_of(std::string_view text);
 
 /// The longest start of at most `most` bytes that cuts no character.
 std::string_view utf8_prefix(std::string_view text, std::size_t most);
+
+/// The same text for a terminal that shows nothing else: line art and signs of the report have a substitute each, any
+/// other character becomes '?'.
+std::string in_ascii(std::string_view text);
 
 }  // namespace oomdoctor

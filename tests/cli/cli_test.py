@@ -495,6 +495,22 @@ class Outputs(Case):
         self.assertEqual(widest("--width", "72", COLUMNS="80"), 72)
         self.assertEqual(widest(COLUMNS="no number"), 100)
 
+    def test_a_locale_without_utf_8_gets_ascii(self):
+        text = self.run_here("analyze", "-v", "train.log", environment={"LC_ALL": "C"}).stdout
+        self.assertTrue(text.isascii() and "OUT OF MEMORY" in text and " | " in text)
+        file = self.run_here("analyze", "--output", "terminal=report.txt", "train.log", environment={"LANG": "de_DE.ISO-8859-1", "LC_ALL": ""})
+        self.assertTrue(file.stdout.isascii())
+        self.assertIn("─", (self.folder / "report.txt").read_text())
+        for locale in ("", "C.UTF-8", "en_US.utf8"):
+            self.assertFalse(self.run_here("analyze", "train.log", environment={"LC_ALL": locale, "LANG": ""}).stdout.isascii(), locale)
+
+    def test_colour_without_a_terminal(self):
+        colored = lambda **environment: "\x1b[" in self.run_here("analyze", "train.log", environment=environment).stdout
+        self.assertFalse(colored())
+        self.assertTrue(colored(CLICOLOR_FORCE="1"))
+        self.assertFalse(colored(CLICOLOR_FORCE="0"))
+        self.assertFalse(colored(CLICOLOR_FORCE="1", NO_COLOR="1"))
+
     def test_quiet_is_a_headline_and_the_advice_of_the_whole_report(self):
         whole = self.run_here("analyze", "train.log").stdout
         quiet = self.run_here("analyze", "-q", "train.log").stdout

@@ -52,3 +52,12 @@ TEST_CASE("a page parts a heading from what is above it", "[layout]") {
   page.text("- ", "c");
   CHECK(page.str() == "first\na\nb\n\nsecond\n- c\n");
 }
+
+TEST_CASE("in ASCII every character takes as many columns as before", "[layout]") {
+  const std::string text = "── ▁▂█ 1.5 → 2.0 GiB (±0.1), 12 × 8, steps 1–9 │ − ÷ · …";
+  const std::string ascii = in_ascii(text);
+  CHECK(ascii == "-- _.# 1.5 > 2.0 GiB (~0.1), 12 x 8, steps 1-9 | - / . ~");
+  CHECK(columns_of(ascii) == columns_of(text));
+  CHECK(in_ascii("ä\xff\x1b[1m") == "??\x1b[1m");
+  CHECK(in_ascii("").empty());
+}
