@@ -53,34 +53,35 @@ std::optional<double> library_number(std::string_view printed) {
 
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   GaugeValue out;
+  const char* const bytes = text.data();  // each place is checked once: this is the hot path of step lines
   std::size_t i = at, digits = 0;
   std::uint64_t whole = 0;  // without the point
   bool point = false, exponent = false;
-  const bool negative = i < text.size() && text[i] == '-';
-  if (negative || (i < text.size() && text[i] == '+')) ++i;
+  const bool negative = i < text.size() && bytes[i] == '-';
+  if (negative || (i < text.size() && bytes[i] == '+')) ++i;
   for (; i < text.size() && digits + point + negative < longest_number; ++i) {
-    const char c = text[i];
+    const char c = bytes[i];
     if (is_digit(c)) {
       whole = whole * 10 + static_cast<std::uint64_t>(c - '0');
       ++digits;
       out.decimals += point;
     } else if (c == '.' && !point) {
       point = true;
-    } else if (c == ',' && digits > 0 && !point && i + 3 < text.size() && is_digit(text[i + 1]) &&
-               is_digit(text[i + 2]) && is_digit(text[i + 3]) && (i + 4 >= text.size() || !is_digit(text[i + 4]))) {
+    } else if (c == ',' && digits > 0 && !point && i + 3 < text.size() && is_digit(bytes[i + 1]) &&
+               is_digit(bytes[i + 2]) && is_digit(bytes[i + 3]) && (i + 4 >= text.size() || !is_digit(bytes[i + 4]))) {
       continue;  // thousands
     } else {
       break;
     }
   }
   if (digits == 0) return std::nullopt;
-  if (i + 1 < text.size() && (text[i] == 'e' || text[i] == 'E') &&
-      (is_digit(text[i + 1]) ||
-       ((text[i + 1] == '-' || text[i + 1] == '+') && i + 2 < text.size() && is_digit(text[i + 2])))) {
+  if (i + 1 < text.size() && (bytes[i] == 'e' || bytes[i] == 'E') &&
+      (is_digit(bytes[i + 1]) ||
+       ((bytes[i + 1] == '-' || bytes[i + 1] == '+') && i + 2 < text.size() && is_digit(bytes[i + 2])))) {
     exponent = true;
     ++i;
-    if (!is_digit(text[i])) ++i;
-    for (std::size_t k = 0; i < text.size() && is_digit(text[i]) && k < longest_exponent; ++i, ++k) continue;
+    if (!is_digit(bytes[i])) ++i;
+    for (std::size_t k = 0; i < text.size() && is_digit(bytes[i]) && k < longest_exponent; ++i, ++k) continue;
   }
   if (!exponent && digits < powers_of_ten.size()) {
     out.value = static_cast<double>(whole) / powers_of_ten[static_cast<std::size_t>(out.decimals)];
@@ -90,7 +91,7 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   } else {
     return std::nullopt;
   }
-  if (text[i - 1] == '.' && point && out.decimals == 0) --i;  // a full stop behind a number ends a sentence
+  if (bytes[i - 1] == '.' && point && out.decimals == 0) --i;  // a full stop behind a number ends a sentence
   out.at = at;
   out.end = at = i;
   return out;
