@@ -59,14 +59,15 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   bool point = false, exponent = false;
   const bool negative = i < text.size() && bytes[i] == '-';
   if (negative || (i < text.size() && bytes[i] == '+')) ++i;
-  for (; i < text.size() && digits + point + negative < longest_number; ++i) {
+  std::size_t room = longest_number - negative;  // for digits and the point
+  for (; i < text.size() && room > 0; ++i) {
     const char c = bytes[i];
     if (is_digit(c)) {
       whole = whole * 10 + static_cast<std::uint64_t>(c - '0');
-      ++digits;
+      ++digits, --room;
       out.decimals += point;
     } else if (c == '.' && !point) {
-      point = true;
+      point = true, --room;
     } else if (c == ',' && digits > 0 && !point && i + 3 < text.size() && is_digit(bytes[i + 1]) &&
                is_digit(bytes[i + 2]) && is_digit(bytes[i + 3]) && (i + 4 >= text.size() || !is_digit(bytes[i + 4]))) {
       continue;  // thousands
