@@ -44,7 +44,7 @@ const std::vector<OptionGroup>& common_groups() {
         {"color",
          0,
          "WHEN",
-         "auto (default; respects NO_COLOR and CLICOLOR_FORCE), always, never",
+         "auto (default; respects NO_COLOR), always, never",
          {"auto", "always", "never"}},
         {"width", 0, "N", "columns of the report (default: terminal width)"},
         {"quiet", 'q', "", "print only the verdict"},
