@@ -74,24 +74,34 @@ std::string why_words(const Report& report) {
   return text;
 }
 
-std::string still_growing_words(const Report& report) {
-  const auto grows = [](const ReportSeries& of) {
+const ReportSeries* still_growing(const Report& report) {
+  const auto leaks = [](const ReportSeries& of) {
     return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
   };
-  const auto found = std::find_if(report.series.begin(), report.series.end(), grows);
-  if (found == report.series.end()) {
-    // Few values are not dismissed where they rise.
-    const auto few = std::find_if(report.series.begin(), report.series.end(), [](const ReportSeries& of) {
-      return of.trend.shape == "too_short" && of.x_unit == "step" && of.trend.why.starts_with("rises by");
-    });
-    return few == report.series.end() ? "" : series_title(report, *few) + " " + few->trend.why;
-  }
+  // Few values are not dismissed where they rise.
+  const auto rises = [](const ReportSeries& of) {
+    return of.trend.shape == "too_short" && of.x_unit == "step" && of.trend.why.starts_with("rises by");
+  };
+  auto found = std::find_if(report.series.begin(), report.series.end(), leaks);
+  if (found == report.series.end()) found = std::find_if(report.series.begin(), report.series.end(), rises);
+  return found == report.series.end() ? nullptr : &*found;
+}
+
+std::string capacity_hint(const ReportSeries& growing) {
+  const bool has_end = growing.trend.forecast || growing.metric.starts_with("host_") || !growing.trend.leak;
+  return has_end ? "" : "add --capacity 80GiB to see when it is full";
+}
+
+std::string still_growing_words(const Report& report) {
+  const ReportSeries* found = still_growing(report);
+  if (found == nullptr) return "";
+  if (!found->trend.leak) return series_title(report, *found) + " " + found->trend.why;
   std::string text = fmt::format("{}: {}", series_title(report, *found), growth_words(*found));
   if (const std::string relation = relation_words(report, *found); !relation.empty()) text += "; " + relation;
   if (const std::string when = forecast_words(report, *found); !when.empty())
     text += "; " + when;
-  else if (!found->metric.starts_with("host_"))
-    text += "; add --capacity 80GiB to see when it is full";
+  else if (const std::string hint = capacity_hint(*found); !hint.empty())
+    text += "; " + hint;
   return text;
 }
 

@@ -19,6 +19,10 @@ std::string short_cause_name(const ReportCause& cause);
 std::string conclusion_words(const Report& report);
 /// The cause and how sure it is. A headline that names the cause already gets the strongest reason instead.
 std::string why_words(const Report& report);
+/// Without a failure: the series that grows all the same; null where none does.
+const ReportSeries* still_growing(const Report& report);
+/// How to learn when a series that grows is full; "" where that is known, or nobody can know.
+std::string capacity_hint(const ReportSeries& growing);
 /// Without a failure: what grows all the same, and how to learn when it is full; "" where nothing does.
 std::string still_growing_words(const Report& report);
 /// What would have been found, had it been there: "OOM messages, kills, full shared memory, growth in 3 memory series".

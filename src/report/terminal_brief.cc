@@ -10,6 +10,7 @@
 #include "report/advice_words.h"
 #include "report/chart.h"
 #include "report/escape.h"
+#include "report/excerpt.h"
 #include "report/rank_words.h"
 #include "report/series_words.h"
 #include "report/terminal_sections.h"
@@ -75,7 +76,10 @@ void add_request(Page& page, const ReportIncident& of) {
   else if (of.requested_bytes)
     parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
   if (of.frame) parts.push_back(frame_text(page, *of.frame));
-  if (!parts.empty()) page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
+  if (!parts.empty()) return page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
+  if (of.location.excerpt.empty()) return;
+  const Cited line = cite(of, page.width() - 2);  // the line itself is the evidence
+  page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
 }
 
 /// Failures beside the one that the verdict is about.
@@ -156,7 +160,9 @@ std::string values_text(const Report& report, const ReportSeries& of) {
 }
 
 /// One that grows, else the peaks of the device's memory, else the one with most values.
-const ReportSeries& series_of_note(const std::vector<const ReportSeries*>& order) {
+const ReportSeries& series_of_note(const Report& report, const std::vector<const ReportSeries*>& order) {
+  if (const ReportSeries* growing = still_growing(report); growing != nullptr && report.incidents.empty())
+    return *growing;
   const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
     return of->metric == "max_allocated" && of->n == order.front()->n;
   });
@@ -167,13 +173,14 @@ const ReportSeries& series_of_note(const std::vector<const ReportSeries*>& order
 void add_series_of_note(Page& page, const Report& report) {
   const auto order = by_weight(report);
   if (order.empty()) return;
-  const ReportSeries& series = series_of_note(order);
+  const ReportSeries& series = series_of_note(report, order);
+  const bool says_nothing = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
+  if (says_nothing && !is_single(series) && series.x_unit == "value") return;  // values of this and that
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);
   if (report.ranks.size() >= few_ranks) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
-  const bool says_nothing = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
   if (is_single(series) || series.trend.shape == "flat" || says_nothing) return;
   std::vector<std::string> parts = {plain_line(trend_text(series).course)};
   if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);

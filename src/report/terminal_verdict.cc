@@ -47,7 +47,9 @@ void add_all_clear(Page& page, const Report& report, bool quiet) {
   else
     page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
                       fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
-  if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else it is above
+  if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else the series is above
+  if (!growing.empty() && !quiet)
+    if (const std::string hint = capacity_hint(*still_growing(report)); !hint.empty()) page.text(" Next: ", hint + ".");
   page.text(" Checked: ", looked_for_words(report) + ".");
 }
 

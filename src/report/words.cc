@@ -194,6 +194,9 @@ std::string memory_name(const ReportIncident& of) {
 
 std::string incident_title(const ReportIncident& of) {
   std::string title = plain_title(of);
+  // "A process was killed; the log does not show by what": when it happened belongs to the first clause.
+  const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
+  title.resize(title.size() - doubt.size());
   // An engine that has not begun to serve is at no step.
   const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
   if (stepping && of.step)
@@ -202,6 +205,7 @@ std::string incident_title(const ReportIncident& of) {
     title += " in epoch " + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
+  title += doubt;
   if (of.handled) title += "; the program continued";
   return title;
 }

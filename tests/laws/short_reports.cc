@@ -1,23 +1,17 @@
 // The short report of every sample: it fits a screen, says nothing twice, and ends with a command where it has one.
 #include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "catch.h"
+#include "lines.h"
 #include "oomdoctor/diagnose.h"
 #include "report/terminal.h"
 #include "samples.h"
 
 using namespace oomdoctor;
+using testing::lines_of;
 
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 /// Sentences of four words and more, without line breaks and the blanks in front of lines.
 std::vector<std::string> sentences_of(const std::string& text) {

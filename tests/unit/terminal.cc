@@ -2,22 +2,16 @@
 #include "report/terminal.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "catch.h"
+#include "lines.h"
 #include "report/utf8.h"
 #include "sample_reports.h"
 
 using namespace oomdoctor;
+using testing::lines_of;
 
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 RenderOptions view(int width, bool color = false, bool verbose = false) {
   RenderOptions made;
