@@ -10,11 +10,12 @@ namespace {
 
 bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
 
-/// The line's own words tell that a bare "free" or "used" is not the device's: msg="system memory" free="900.1 MiB".
+/// A bare "free" or "used" is the host's where other words of the line say so: msg="system memory" free="900.1 MiB".
 Metric metric_on(std::string_view line, Metric printed) {
+  if (printed != Metric::free && printed != Metric::used) return printed;
   const bool host = line.find("system memory") != line.npos || line.find("host memory") != line.npos;
   if (!host) return printed;
-  return printed == Metric::free ? Metric::host_available : printed == Metric::used ? Metric::host_used : printed;
+  return printed == Metric::free ? Metric::host_available : Metric::host_used;
 }
 
 void emit(const Match& m, EventSink& sink) {

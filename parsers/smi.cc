@@ -118,8 +118,9 @@ std::optional<Number> front_number(std::string_view cell, std::size_t& at) {
   constexpr std::size_t most_digits = 15;  // a double holds them all
   i64 whole = 0;
   std::size_t i = 0;
-  for (; i < std::min(cell.size(), most_digits) && cell[i] >= '0' && cell[i] <= '9'; ++i)
-    whole = whole * 10 + (cell[i] - '0');
+  const char* const bytes = cell.data();  // the bound is checked once: this is the hot path of exports
+  for (const std::size_t end = std::min(cell.size(), most_digits); i < end && bytes[i] >= '0' && bytes[i] <= '9'; ++i)
+    whole = whole * 10 + (bytes[i] - '0');
   if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, Number{static_cast<double>(whole), 0};
   const auto any = read_number(cell, at);
   return any ? std::optional(Number{any->value, any->decimals}) : std::nullopt;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <compare>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <optional>
@@ -84,7 +85,14 @@ class ResultBuilder : public EventSink {
     StreamId stream;
     std::optional<int> device;
     std::string_view counter, label, phase;
-    bool operator==(const SeriesId&) const = default;
+    /// For every value of a log: the numbers first, and no call for the texts that most series do not have.
+    bool operator==(const SeriesId& o) const {
+      const auto same = [](std::string_view a, std::string_view b) {
+        return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+      };
+      return metric == o.metric && stream == o.stream && device == o.device && same(counter, o.counter) &&
+             same(label, o.label) && same(phase, o.phase);
+    }
   };
   static std::size_t hash_of(const SeriesId& id);
   void leave_out(const SeriesId& id);
