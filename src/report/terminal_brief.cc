@@ -183,6 +183,8 @@ void add_series_of_note(Page& page, const Report& report) {
   if (report.ranks.size() >= few_ranks) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
   if (is_single(series) || series.trend.shape == "flat" || says_nothing) return;
   std::vector<std::string> parts = {plain_line(trend_text(series).course)};
+  const std::string level = " at " + value_text(series, series.last_value);  // which the line above ends with
+  if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
   if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
   for (const std::string& words :
        {series.trend.increment, relation_words(report, series), forecast_words(report, series)})
@@ -220,6 +222,11 @@ std::string reason_text(const Page& page, const Report& report, const Because& b
   return text;
 }
 
+/// A measurement, and not what follows from it: worth no line where the page shows its numbers.
+bool is_measurement(const Because& reason) {
+  return reason.fact.starts_with("trend.") || reason.fact == "host.used";
+}
+
 /// The strongest reasons that the page does not show yet; one that only repeats its numbers where there is no other.
 std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
   std::vector<const Because*> reasons;
@@ -231,8 +238,8 @@ std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set
     else if (!is_shown(reason) && repeated == nullptr)
       repeated = &reason;
   }
-  const bool grows = !cause.because.empty() && cause.because.front().fact.starts_with("trend.");
-  if (reasons.empty() && repeated != nullptr && !grows) reasons.push_back(repeated);
+  if (reasons.empty() && repeated != nullptr && !is_measurement(cause.because.front()) && !is_measurement(*repeated))
+    reasons.push_back(repeated);
   return reasons;
 }
 

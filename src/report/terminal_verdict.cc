@@ -76,8 +76,13 @@ void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::se
     rows = command_rows(page, fix.settings.front().text, command_indent);
   if (number > 1 && rows.size() > max_command_rows) rows.clear();
   const std::string details = details_text(page, fix, false);
-  const std::string scope =
-      rows.empty() || fix.settings.front().scope.starts_with("plain ") ? "" : scope_text(fix.settings.front());
+  std::string scope;
+  if (!rows.empty() && !fix.settings.front().scope.starts_with("plain ")) {
+    FixSetting setting = fix.settings.front();
+    const bool is_size = setting.from.ends_with("iB");
+    if (is_size && page.str().find(setting.from) != std::string::npos) setting.from.clear();  // the limit above
+    scope = scope_text(setting);
+  }
   page.text(fmt::format(" {}. ", number), page.paint.bold(plain_line(fix.title)) +
                                               (details.empty() ? "" : ": " + details) +
                                               (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")));

@@ -1,5 +1,6 @@
 // The short report of every sample: it fits a screen, says nothing twice, and ends with a command where it has one.
 #include <algorithm>
+#include <regex>
 #include <set>
 
 #include "catch.h"
@@ -40,11 +41,20 @@ std::vector<Text> printed_twice(const std::vector<Text>& all) {
   return twice;
 }
 
+/// "1.96 GiB", "640 bytes": the sizes of a report.
+std::vector<std::string> sizes_in(const std::string& text) {
+  static const std::regex size(R"(\b\d+(?:\.\d+)? (?:[KMGT]iB|bytes)\b)");
+  std::vector<std::string> sizes;
+  for (std::sregex_iterator it(text.begin(), text.end(), size), end; it != end; ++it) sizes.push_back(it->str());
+  return sizes;
+}
+
 }  // namespace
 
 TEST_CASE("the short report of a sample fits a screen and says nothing twice", "[laws]") {
   constexpr std::size_t max_lines = 30;
   constexpr std::size_t shortest = 20;  // bytes of a line that counts: others are rules and parts of commands
+  std::size_t samples = 0, with_repeated_size = 0;
   for (const auto& path : testing::sample_logs()) {
     const std::string name = path.filename().string();
     const Report report = diagnose({{name, testing::read_file(path)}});
@@ -61,5 +71,9 @@ TEST_CASE("the short report of a sample fits a screen and says nothing twice", "
           std::min({command.find('\n'), command.find("   #"), std::size_t{40}});  // before a remark or a wrap
       CHECK(text.find(command.substr(0, end)) != std::string::npos);
     }
+    ++samples;
+    with_repeated_size += !printed_twice(sizes_in(text)).empty();
   }
+  INFO(with_repeated_size << " of " << samples << " reports print a size twice");
+  CHECK(with_repeated_size * 12 <= samples);  // where a reason, a command and the runs of a log need it again
 }
