@@ -106,9 +106,9 @@ void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause, co
   }
   if (trace) add_rule(page, cause);
   add_fixes_for(page, rules, cause);
-  if (shipped_rules().causes().contains(cause.id)) {
+  if (!cause.guide.empty()) {
     page.blank();
-    page.text("", page.paint.dim("More: docs/causes/" + cause.id + ".md"));
+    page.text("", page.paint.dim("More: " + cause.guide));
   }
 }
 

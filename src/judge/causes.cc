@@ -55,6 +55,7 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
 Weighed weigh(const CauseRule& rule, const Facts& facts) {
   Weighed cause;
   cause.ranked.id = rule.id;
+  cause.ranked.guide = rule.guide;
   const bool only_uses = facts.is_false("run.trains") && !rule.title_of_use.empty();
   cause.ranked.title = only_uses ? rule.title_of_use : rule.title;
   cause.ranked.explain = rule.explain.fill_sentences(facts);

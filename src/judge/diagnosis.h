@@ -24,6 +24,7 @@ struct RankedCause {
   double probability = 0;
   bool definitional = false;                ///< a sign that proves the cause fired (a kernel line, a printed cap)
   std::vector<FiredSign> because, against;  ///< strongest first
+  std::string guide = {};                   ///< see CauseRule
 };
 
 struct FixSettingText {

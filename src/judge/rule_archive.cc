@@ -81,6 +81,8 @@ void fields(Archive& archive, PlaceRule& place) {
 template <typename Archive>
 void fields(Archive& archive, RulePack& pack) {
   archive(pack.causes_, pack.fixes_, pack.myths_, pack.places_);
+  // Only shipped rules are archived, and a test keeps a page for each of their causes.
+  for (auto& [id, cause] : pack.causes_) cause.guide = "docs/causes/" + id + ".md";
 }
 
 namespace {

@@ -52,7 +52,8 @@ struct CauseRule {
   std::vector<Sign> signs;
   std::vector<Ceiling> ceilings;
   RuleTest test;
-  std::string no_fix;  ///< why there is none; "" when fixes name this cause
+  std::string no_fix;   ///< why there is none; "" when fixes name this cause
+  std::string guide;    ///< the page about it, a path in this project; "" for a cause of the user's rules
 };
 
 struct SettingRule {

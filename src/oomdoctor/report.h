@@ -193,6 +193,7 @@ struct ReportCause {
   std::string cause, title, explain;
   double probability = 0;
   std::vector<Because> because, against;
+  std::string guide = {};  ///< words only: the page about it, a path in this project; "" for a cause of own rules
 };
 
 struct FixSetting {

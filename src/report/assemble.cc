@@ -83,6 +83,7 @@ class Assembler {
     out.cause = c.id;
     out.title = c.title;
     out.explain = c.explain;
+    out.guide = c.guide;
     out.probability = c.probability;
     for (const FiredSign& s : c.because) out.because.push_back(because(s));
     for (const FiredSign& s : c.against) out.against.push_back(because(s));

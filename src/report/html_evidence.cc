@@ -75,6 +75,9 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
   page.add("value=\"{:.3f}\"></meter> <span class=\"number\">{}</span> <strong>{}</strong> <code>{}</code></summary>\n",
            cause.probability, html_inline(percent_text(cause.probability)), with_code(title), html_inline(cause.cause));
   if (!cause.explain.empty()) page.add("<p>{}</p>\n", with_code(cause.explain));
+  if (!cause.guide.empty())
+    page.add("<p class=\"muted\">More: <code>oomdoctor explain {}</code> or <code>{}</code></p>\n",
+             html_inline(cause.cause), html_inline(cause.guide));
   if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
   if (cause.because.size() + cause.against.size() > said) {
     page.add("<ul class=\"reasons\">\n");

@@ -148,6 +148,10 @@ void add_causes(Document& out, const Report& report) {
     add_reasons(out, cause.against, "but: ");
   }
   out.add("\n");
+  const ReportCause& first = report.causes.front();
+  if (!first.guide.empty())
+    out.add("More about this cause: {} or {}\n\n", markdown_code("oomdoctor explain " + first.cause),
+            markdown_code(first.guide));
 }
 
 void add_fixes(Document& out, const Report& report) {

@@ -223,9 +223,7 @@ std::string reason_text(const Page& page, const Report& report, const Because& b
 }
 
 /// A measurement, and not what follows from it: worth no line where the page shows its numbers.
-bool is_measurement(const Because& reason) {
-  return reason.fact.starts_with("trend.") || reason.fact == "host.used";
-}
+bool is_measurement(const Because& reason) { return reason.fact.starts_with("trend.") || reason.fact == "host.used"; }
 
 /// The strongest reasons that the page does not show yet; one that only repeats its numbers where there is no other.
 std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {

@@ -131,8 +131,8 @@ class Walk {
     all(fact, text, weight, locations);
   }
   void operator()(ReportCause& of) {
-    auto& [cause, title, explain, probability, because, against] = of;
-    all(cause, title, explain, probability, because, against);
+    auto& [cause, title, explain, probability, because, against, guide] = of;
+    all(cause, title, explain, probability, because, against, guide);
   }
   void operator()(FixSetting& of) {
     auto& [scope, text, from, to] = of;

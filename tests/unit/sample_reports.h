@@ -128,7 +128,7 @@ inline std::vector<ReportFix> growth_fixes() {
                        {"plain PyTorch", "DataLoader(dataset, batch_size=4)", "8", "4"}};
   fixes[1].not_with = {"optimizer-in-backward"};
   fixes[2].id = "expandable-segments";
-  fixes[2].title = "Let segments grow instead of splitting";
+  fixes[2].title = "Enable expandable segments";
   fixes[2].causes = {"fragmentation"};
   fixes[2].saves_high_bytes = gib(0.8);
   fixes[2].cost = cost(0);
@@ -141,25 +141,25 @@ inline std::vector<ReportFix> growth_fixes() {
 }
 
 inline std::vector<ReportCause> growth_causes() {
-  ReportCause leak{"leak", "Memory is kept from step to step", "", 0.92, {}, {}};
-  leak.because = {{"trend.leak",
-                   "allocated memory rose in each of 9 readings, by 0.30 GiB at first and 1.30 GiB at last",
-                   5.5,
-                   {at(212), at(1811)}},
-                  {"trend.forecast_step",
-                   "the curve meets the card's 23.69 GiB at step 1003; it failed at step 1000",
-                   4.0,
-                   {at(1811), at(2001)}},
-                  {"account.allocated_share",
-                   "live tensors held 90 % of the card, so a fuller cache is not what ran over",
-                   1.5,
-                   {at(2001)}}};
+  ReportCause leak{"leak", "Memory leak: each step keeps memory", "", 0.92, {}, {}};
+  leak.because = {
+      {"trend.leak",
+       "allocated memory rose in each of 9 readings, by 0.30 GiB at first and 1.30 GiB at last",
+       5.5,
+       {at(212), at(1811)}},
+      {"trend.forecast_step",
+       "the fitted curve reaches the GPU's 23.69 GiB at step 1003; the run failed at step 1000",
+       4.0,
+       {at(1811), at(2001)}},
+      {"account.allocated_share", "tensors took 90% of the GPU, so the cache is not the problem", 1.5, {at(2001)}}};
+  leak.guide = "docs/causes/leak.md";
   leak.against = {{"run.steps", "only 9 values were printed", -0.5, {at(212)}}};
-  ReportCause big{"oversized_step", "One step needs more than the card has", "", 0.06, {}, {}};
+  ReportCause big{"oversized_step", "Step too large for the GPU (batch, sequence or image size)", "", 0.06, {}, {}};
   big.because = {
-      {"account.after_compaction", "even a cache without holes could not have served 1.50 GiB", 1.0, {at(2001)}}};
-  big.against = {{"run.steps", "1000 steps of the same size went well", -4.0, {at(1811)}}};
-  ReportCause holes{"fragmentation", "The allocator's cache is too fragmented to serve the request", "", 0.02, {}, {}};
+      {"account.after_compaction", "even perfect compaction could not have served 1.50 GiB", 1.0, {at(2001)}}};
+  big.against = {{"run.steps", "1000 steps of the same size succeeded", -4.0, {at(1811)}}};
+  ReportCause holes{
+      "fragmentation", "Fragmentation: the free blocks in PyTorch's cache are too small", "", 0.02, {}, {}};
   return {leak, big, holes};
 }
 
@@ -184,9 +184,9 @@ inline Report fatal() {
   report.verdict = {
       "oom",
       "leak",
-      "Memory is kept from step to step",
+      "Memory leak: each step keeps memory",
       0.92,
-      "GPU 0 was full at step 1000: live tensors grew from 15.40 to 21.42 GiB, and 1.50 GiB more did not fit in "
+      "GPU 0 was full at step 1000: tensors grew from 15.40 to 21.42 GiB, and 1.50 GiB more did not fit in "
       "the 1.06 GiB left (train.log:2001)",
       "i1",
       {"retry_with_change", "add up loss.item() instead of loss"},
@@ -230,7 +230,7 @@ inline Report handled() {
   report.fixes[0].risk = risk(0);
   report.fixes[0].if_not_already = true;
   report.fixes[0].settings = {{"HF Trainer", "eval_accumulation_steps=8", "", ""}};
-  report.questions = {{"oom.capacity", "the numbers behind the message", "print the whole text of the exception"}};
+  report.questions = {{"oom.capacity", "the numbers of the message", "print the whole text of the exception"}};
   report.verdict = {
       "handled_oom",
       "undetermined",
@@ -287,7 +287,7 @@ inline Report at_risk() {
   report.verdict = {
       "at_risk",
       "leak",
-      "Memory is kept from step to step",
+      "Memory leak: each step keeps memory",
       0.81,
       "allocated memory grows by 7.59 MiB a step since step 200; 79.15 GiB are full near step 7600 (train.log:1811)",
       std::nullopt,
