@@ -53,7 +53,7 @@ TEST_CASE("the verdict comes last: cause, fixes with their commands, and the pro
   const auto verdict =
       std::find_if(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("OUT OF MEMORY  "); });
   REQUIRE(verdict != lines.end());
-  CHECK(*verdict == "OUT OF MEMORY  Memory is kept from step to step (92%)");
+  CHECK(*verdict == "OUT OF MEMORY  Memory leak: each step keeps memory (92%)");
   CHECK(verdict[1].starts_with(" 1. Add up the number, not the tensor"));
   CHECK(verdict[2] == "      running_loss += loss.item()");
   CHECK(std::any_of(verdict, lines.end(), [](const auto& line) { return line.starts_with(" Fixed when: "); }));
