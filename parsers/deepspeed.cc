@@ -95,6 +95,7 @@ void device(const Match& m, EventSink& sink) {
 void host(const Match& m, EventSink& sink) {
   Reading r = make_reading(Metric::host_used, SeriesKind::sampled_gauge, m[1], "");
   std::size_t at = 0;
+  // DeepSpeed prints the share of host RAM, not the total: the total follows from the share.
   if (const auto percent = m.has(2) ? read_number(m[2], at) : std::nullopt; percent && percent->value > 0)
     r.capacity = std::round(100 * r.value / percent->value);
   sink.reading(r);

@@ -40,6 +40,7 @@ std::optional<Line> find_own_message(const Cursor& cursor) {
   return find_ahead(cursor, max_traceback_lines, "Tried to allocate");
 }
 
+/// Marks a failure as handled. Emits the failure itself only if the log does not contain its own message.
 void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::string_view remark,
                  std::string_view device = {}, std::optional<double> number = {}) {
   if (is_program_text(m.cursor.line().body())) return;

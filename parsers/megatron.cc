@@ -44,6 +44,7 @@ void scalars(const Match& m, EventSink& sink) {
   r.quantum = 1;
   r.unit = "bytes";
   bool inside = false;
+  // Reads the pairs of one line; true while the object continues on the next line.
   const auto read = [&](std::string_view text) {
     if (!inside) {
       const std::size_t values = text.find("\"values\"");

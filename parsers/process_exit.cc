@@ -17,6 +17,7 @@ bool was_killed_on_purpose(const Cursor& cursor) {
                   "liveness probe, will be restarted", "startup probe, will be restarted"});
 }
 
+/// Every SIGKILL is an exit. It is an out-of-memory report only without a sign of another reason.
 void emit(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;

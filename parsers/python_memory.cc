@@ -1,12 +1,15 @@
 // Host memory as Python's tools print it: %memit, memory_profiler, tracemalloc, getrusage, and the worker table with
 // proportional and unique set sizes.
 //
-// - memory_profiler and %memit divide by 2^20 and print MiB. The line-by-line table of memory_profiler is no series:
-// its rows are source lines, not points in time.
-// - tracemalloc counts only Python's own objects. The example in its manual divides by 10^6.
-// - ru_maxrss is KiB on Linux and bytes on macOS. A macOS process is never so small that the number could be KiB.
-// - In the worker table the unit is a letter, a power of 2^10. rss counts shared pages in every process; pss divides
-// them among the processes.
+// memory_profiler and %memit divide by 2^20 and print MiB. The line-by-line table of memory_profiler is no series: its
+// rows are source lines, not points in time.
+//
+// tracemalloc counts only Python's own objects. The example in its manual divides by 10^6.
+//
+// ru_maxrss is KiB on Linux and bytes on macOS. A macOS process is never so small that the number could be KiB.
+//
+// In the worker table the unit is a letter, a power of 2^10. rss counts shared pages in every process; pss divides them
+// among the processes.
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"

@@ -62,6 +62,7 @@ void allocator(const Match& m, EventSink& sink) {
   read_request(m[2], oom);
   i64 last = 0;
   bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
+  // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
   m.cursor.forward(max_dump_lines, [&](const Line& line) {
     const std::string_view text = line.text;
     if (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos)

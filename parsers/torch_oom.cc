@@ -148,6 +148,7 @@ void request(const Match& m, EventSink& sink) {
     read_new_form(text, oom, sink);
   }
   Origin where;
+  // The device index follows the word "GPU", or its counterpart, near the start of the text.
   std::size_t gpu = text.npos;
   for (const std::string_view name : {"GPU", "NPU", "XPU", "MLU"}) gpu = std::min(gpu, text.find(name));
   if (gpu < 4 && gpu + 3 < text.size()) {
