@@ -2,7 +2,7 @@
 // "elapsed_sec,torch_allocated_gb,nvidia_smi_mb".
 //
 // Every cell of the heading is one identifier. Its words have the same meaning as in printed labels. Other columns are
-// ignored. gb and mb may mean 10^9 or 2^30 and 10^6 or 2^20.
+// ignored. A gb may be 10^9 or 2^30 bytes, an mb 10^6 or 2^20 bytes.
 #include <string>
 #include <vector>
 
