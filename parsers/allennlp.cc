@@ -1,8 +1,11 @@
-// AllenNLP: memory at the start of each epoch, and again in the table of metrics at its end.
+// AllenNLP: memory at the start of each epoch, and again in the table of metrics at the end.
 //
-// Before 1.2 "MB" of a GPU is nvidia-smi's for the whole card, and that of the CPU is ru_maxrss, which counts KiB,
-// divided by 1000. Since then both are peaks in bytes (torch's, reset at each read; ru_maxrss times 1024), printed with
-// a letter for 2^10 to 2^30, and divided by 2^20 in the table, which 2.x prints through its console logger.
+// Before 1.2 the "MB" of a GPU comes from nvidia-smi and covers the whole GPU. The "MB" of the CPU is ru_maxrss divided
+// by 1000, and ru_maxrss counts KiB.
+//
+// Since 1.2 both are peaks in bytes: torch's peak, reset at each read, and ru_maxrss times 1024. The log prints them
+// with a letter for 2^10 to 2^30. The table divides them by 2^20. AllenNLP 2.x prints the table through its console
+// logger.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -11,6 +14,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
+/// The "MB" of ru_maxrss: 1000 KiB.
 constexpr double thousand_kib = 1024e3;
 
 constexpr LineFormat gauges[] = {
@@ -63,31 +67,32 @@ void emit(std::string_view number, const Reading& form, std::string_view label, 
   sink.reading(r);
 }
 
-Reading peak_of_process() {
+Reading process_peak() {
   Reading r;
   r.metric = Metric::host_rss;
   r.kind = SeriesKind::running_maximum;
   return r;
 }
 
-Reading peak_of_card() {
+Reading gpu_peak() {
   Reading r;
   r.metric = Metric::max_allocated;
   r.kind = SeriesKind::reset_maximum;
   return r;
 }
 
-void place(std::string_view number, bool worker, EventSink& sink) {
+/// A line numbers either workers or GPUs.
+void set_origin(std::string_view number, bool worker, EventSink& sink) {
   Origin where;
   (worker ? where.rank : where.device) = static_cast<int>(leading_integer(number));
   sink.at(where);
 }
 
-/// "Worker 0 memory usage: 2.9G", "GPU 0 memory usage: 812M".
+/// The form since 1.2: "Worker 0 memory usage: 2.9G", "GPU 0 memory usage: 812M".
 void formatted(const Match& m, EventSink& sink) {
   const bool worker = m[1] == "Worker";
-  place(m[2], worker, sink);
-  Reading r = worker ? peak_of_process() : peak_of_card();
+  set_origin(m[2], worker, sink);
+  Reading r = worker ? process_peak() : gpu_peak();
   r.quantum = m[4] == "G" ? static_cast<double>(GiB) : m[4] == "M" ? mebibyte : m[4] == "K" ? 1024 : 1;
   r.unit = std::string(m[4]);
   emit(m[3], r, "", sink);
@@ -95,9 +100,9 @@ void formatted(const Match& m, EventSink& sink) {
 
 void table(const Match& m, EventSink& sink) {
   const bool worker = m[2] == "worker";
-  place(m[3], worker, sink);
-  Reading r = worker ? peak_of_process() : peak_of_card();
-  if (!worker && !m.has(1)) {  // a version that may have asked nvidia-smi
+  set_origin(m[3], worker, sink);
+  Reading r = worker ? process_peak() : gpu_peak();
+  if (!worker && !m.has(1)) {  // without the console logger the version may be older and the value nvidia-smi's
     r.metric = Metric::used;
     r.kind = SeriesKind::sampled_gauge;
   }

@@ -1,7 +1,7 @@
-// amd-smi: the rows of "monitor" and the amounts of "metric --mem-usage", as text and as JSON. Its MB are 2^20.
+// amd-smi: the rows of "monitor" and the amounts of "metric --mem-usage", as text and as JSON. Its MB are 2^20 bytes.
 //
-// Cells of "monitor" hold a number and its unit, parted by a blank; "N/A" stands alone. The columns asked for differ
-// from call to call, so a cell is found by the how-manieth it is.
+// A cell of "monitor" is a number, a blank and a unit, or only "N/A". The columns depend on the options of the call, so
+// the index of a cell determines its column.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,7 +14,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int most_lines = 400;  ///< of one card in "metric"
+constexpr int max_lines = 400;  ///< lines of one GPU in "metric"
 
 enum Role : int { other, gpu, used, total };
 
@@ -50,6 +50,7 @@ bool is_number(std::string_view cell) {
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   std::vector<std::string_view> cells, units;
   for (const auto word : blank_cells(line)) {
+    // A unit belongs to the cell before it.
     if (is_unit(word) && !cells.empty()) {
       units.back() = word;
       continue;
@@ -72,10 +73,10 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-/// The number of the last "GPU: 3" or "\"gpu\": 3," above.
-std::optional<int> card_above(const Cursor& cursor, std::string_view key) {
+/// The GPU number of the nearest "GPU: 3" or "\"gpu\": 3," above.
+std::optional<int> find_device(const Cursor& cursor, std::string_view key) {
   std::optional<int> card;
-  cursor.backward(most_lines, [&](const Line& line) {
+  cursor.backward(max_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     if (!text.starts_with(key)) return true;
     const std::string_view digits = trimmed(text.substr(key.size()));
@@ -87,7 +88,7 @@ std::optional<int> card_above(const Cursor& cursor, std::string_view key) {
 }
 
 void text_form(const Match& m, EventSink& sink) {
-  const auto device = card_above(m.cursor, "GPU: ");
+  const auto device = find_device(m.cursor, "GPU: ");
   if (!device) return;
   if (m[1] == "USED")
     emit_amount(sink, {.device = device}, {.number = static_cast<double>(leading_integer(m[2])), .unit = "MB"});
@@ -96,7 +97,7 @@ void text_form(const Match& m, EventSink& sink) {
 }
 
 void json_form(const Match& m, EventSink& sink) {
-  const auto device = card_above(m.cursor, "\"gpu\": ");
+  const auto device = find_device(m.cursor, "\"gpu\": ");
   std::optional<i64> value;
   m.cursor.forward(1, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());

@@ -1,9 +1,9 @@
-// What a log tells of the machine and of the job around a failure: how much the job asked for, which limit or threshold
-// held, what was free at start, what the weights took, how far loading had come. None of these lines is a failure; next
-// to one they decide.
+// Facts about the machine and the job around a failure: the job's memory request, the limit or threshold that applied,
+// the free memory at the start, the size of the weights, the progress of loading. None of these lines is a failure, but
+// they decide how a nearby failure is explained.
 //
-// One row is one statement: the words, the place of its value, and the name under which it is kept (the fact
-// settings.NAME, src/analysis/fact_specs.cc). The last print wins.
+// One row is one statement: the words, the position of its value, and the name of its setting (the fact settings.NAME,
+// src/analysis/fact_specs.cc). The last printed value wins.
 #include <string>
 
 #include "parse/context.h"
@@ -13,18 +13,18 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// The value as it stands, in `unit` where a number has none of its own.
+/// Emits the value as printed. A number without a unit gets `unit`.
 template <Literal key, Literal unit>
-void keep(const Match& m, EventSink& sink) {
+void emit_value(const Match& m, EventSink& sink) {
   std::string value(m[1]);
   const bool bare = !value.empty() && value.back() >= '0' && value.back() <= '9';
   if (bare && !unit.view().empty()) value.append(" ").append(unit.view());
   sink.setting(key.view(), value);
 }
 
-/// Slurm and the shells count in units of 1,024 and write "16G".
+/// Emits a size with a short unit. Slurm and the shells count in units of 1,024 and print "16G".
 template <Literal key>
-void keep_short(const Match& m, EventSink& sink) {
+void emit_short_size(const Match& m, EventSink& sink) {
   std::string value(m[1]);
   const char last = value.back();
   if (last >= '0' && last <= '9')
@@ -40,7 +40,7 @@ void engine(const Match&, EventSink& sink) {
   sink.setting("engine", name.view());
 }
 
-/// A control group by its path, and the unit of systemd that it is.
+/// A cgroup by its path, and its systemd unit.
 void group(const Match& m, EventSink& sink) {
   sink.setting("memory_group", m[1]);
   const std::string_view unit = m[1].substr(m[1].rfind('/') + 1);
@@ -66,7 +66,7 @@ void machine_swap(const Match& m, EventSink& sink) {
   sink.setting("machine_swap", m[1] == "0" ? "no" : std::to_string(leading_integer(m[1]) / 1024) + " MiB of");
 }
 
-/// Pages of 4 KiB, as x86 has them.
+/// The kernel counts pages of 4 KiB, the page size of x86.
 void machine_memory(const Match& m, EventSink& sink) {
   sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
 }
@@ -77,29 +77,29 @@ void shards(const Match& m, EventSink& sink) {
   sink.setting("shards", m[2]);
 }
 
-/// The limit that the compiler aimed at, and what it came to.
+/// The limit that the compiler tried to reach, and the size that it achieved.
 void remat_floor(const Match& m, EventSink& sink) {
   sink.setting("remat_limit", m[1]);
   sink.setting("remat_floor", m[2]);
 }
 
-/// "27.50M" of a TPU's runtime is MiB.
+/// A TPU runtime's "27.50M" is MiB.
 void largest_free(const Match& m, EventSink& sink) { sink.setting("largest_free", std::string(m[1]) + "iB"); }
 
-/// The card as TensorFlow found it.
-void found_card(const Match& m, EventSink& sink) {
+/// The GPU's capacity and free memory at the start, as TensorFlow prints them.
+void tensorflow_device(const Match& m, EventSink& sink) {
   sink.setting("capacity", m[1]);
   if (m.has(2)) sink.setting("free_at_start", m[2]);
 }
 
 constexpr Pattern patterns[] = {
-    // What the job asked for.
+    // The job's request.
     checked({.name = "circumstances/slurm_request",
              .anchor = "--mem=",
              .regex = R"((?:^#SBATCH |\b(?:srun|sbatch|salloc) [^\r\n]{0,200}?)--mem=([1-9]\d{0,7}[KMGT]?)\b)",
              .captures = 1,
              .example = "#SBATCH --mem=16G",
-             .emit = keep_short<"job_memory">,
+             .emit = emit_short_size<"job_memory">,
              .non_exclusive = true,
              .source = "Slurm: sbatch(1)"}),
     checked({.name = "circumstances/snakemake_request",
@@ -107,7 +107,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bresources: [^\r\n]{0,200}?\bmem_mb=([1-9]\d{0,7})\b)",
              .captures = 1,
              .example = "    resources: mem_mb=4000, mem_mib=3815, disk_mb=1000",
-             .emit = keep<"job_memory", "MB">,
+             .emit = emit_value<"job_memory", "MB">,
              .non_exclusive = true,
              .source = "Snakemake: snakemake/logging.py"}),
     checked({.name = "circumstances/pbs_request",
@@ -115,7 +115,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(^#PBS -l [^\r\n]{0,200}?\b(?:p?mem|vmem)=([1-9]\d{0,7}[kmgtKMGT])[bB]\b)",
              .captures = 1,
              .example = "#PBS -l select=1:ncpus=8:mem=32gb",
-             .emit = keep_short<"job_memory">,
+             .emit = emit_short_size<"job_memory">,
              .non_exclusive = true,
              .source = "PBS: qsub(1)"}),
     checked({.name = "circumstances/grid_engine_request",
@@ -123,16 +123,16 @@ constexpr Pattern patterns[] = {
              .regex = R"((?:^#\$ |\bqsub )[^\r\n]{0,200}?\bh_vmem=([1-9]\d{0,7}[kmgKMG]))",
              .captures = 1,
              .example = "#$ -l h_vmem=8G",
-             .emit = keep_short<"job_memory">,
+             .emit = emit_short_size<"job_memory">,
              .non_exclusive = true,
              .source = "Grid Engine: queue_conf(5)"}),
-    // The machine and the kernel's killer.
+    // The machine and the kernel's OOM killer.
     checked({.name = "circumstances/map_count",
              .anchor = "max_map_count",
              .regex = R"(\bvm\.max_map_count ?= ?(\d{3,9})\b)",
              .captures = 1,
              .example = "vm.max_map_count = 65530",
-             .emit = keep<"max_map_count", "">,
+             .emit = emit_value<"max_map_count", "">,
              .non_exclusive = true,
              .source = "linux: Documentation/admin-guide/sysctl/vm.rst"}),
     checked({.name = "circumstances/overcommit",
@@ -140,7 +140,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bvm\.overcommit_memory ?= ?([012])\b)",
              .captures = 1,
              .example = "vm.overcommit_memory = 2",
-             .emit = keep<"overcommit_memory", "">,
+             .emit = emit_value<"overcommit_memory", "">,
              .non_exclusive = true,
              .source = "linux: Documentation/admin-guide/sysctl/vm.rst"}),
     checked({.name = "circumstances/commit_limit",
@@ -148,7 +148,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bCommitLimit: {1,12}(\d{3,14} kB)\b)",
              .captures = 1,
              .example = "CommitLimit:    66011172 kB",
-             .emit = keep<"commit_limit", "">,
+             .emit = emit_value<"commit_limit", "">,
              .non_exclusive = true,
              .source = "linux: fs/proc/meminfo.c"}),
     checked({.name = "circumstances/committed",
@@ -156,7 +156,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bCommitted_AS: {1,12}(\d{3,14} kB)\b)",
              .captures = 1,
              .example = "Committed_AS:   47120112 kB",
-             .emit = keep<"committed", "">,
+             .emit = emit_value<"committed", "">,
              .non_exclusive = true,
              .source = "linux: fs/proc/meminfo.c"}),
     checked({.name = "circumstances/pages_of_machine",
@@ -180,7 +180,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bfree_swap="([\d.]{1,8} [KMGT]?i?B)\")",
              .captures = 1,
              .example = R"(msg="system memory" total="15.7 GiB" free="900.1 MiB" free_swap="612.4 MiB")",
-             .emit = keep<"free_swap", "">,
+             .emit = emit_value<"free_swap", "">,
              .non_exclusive = true,
              .source = "ollama: llm/memory.go"}),
     checked({.name = "circumstances/killer_asker",
@@ -188,7 +188,7 @@ constexpr Pattern patterns[] = {
              .regex = R"((?:^|[\]:] {0,3})([^\s:\]\[]{1,40}) invoked oom-killer: )",
              .captures = 1,
              .example = "[41.5] mysqld invoked oom-killer: gfp_mask=0x201da, order=0, oom_score_adj=0",
-             .emit = keep<"killer_asker", "">,
+             .emit = emit_value<"killer_asker", "">,
              .non_exclusive = true,
              .source = "linux: mm/oom_kill.c"}),
     checked({.name = "circumstances/group",
@@ -234,7 +234,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\b(mem_cgroup_(?:oom_synchronize|out_of_memory))\+0x)",
              .captures = 1,
              .example = "[41.5]  [<ffffffff9e7d5edf>] mem_cgroup_oom_synchronize+0x546/0x570",
-             .emit = keep<"group_in_trace", "">,
+             .emit = emit_value<"group_in_trace", "">,
              .non_exclusive = true,
              .source = "linux: mm/memcontrol.c"}),
     checked({.name = "circumstances/restart_count",
@@ -242,7 +242,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bRestart Count: {1,8}([1-9]\d{0,5})$)",
              .captures = 1,
              .example = "    Restart Count:  2",
-             .emit = keep<"restarts", "">,
+             .emit = emit_value<"restarts", "">,
              .non_exclusive = true,
              .source = "kubernetes: kubectl describe"}),
     checked({.name = "circumstances/windows_program",
@@ -256,7 +256,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bprint_info: file size   = ([\d.]{1,8} [MG]iB) \()",
              .captures = 1,
              .example = "print_info: file size   = 39.59 GiB (4.82 BPW)",
-             .emit = keep<"weights_memory", "">,
+             .emit = emit_value<"weights_memory", "">,
              .non_exclusive = true,
              .source = "llama.cpp: src/llama-model.cpp"}),
     checked({.name = "circumstances/dask_paused",
@@ -265,7 +265,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "distributed.worker.memory - WARNING - Worker is at 89% memory usage. Pausing worker.  Process "
                         "memory: 2.77 GiB -- Worker memory limit: 3.11 GiB",
-             .emit = keep<"worker_paused", "">,
+             .emit = emit_value<"worker_paused", "">,
              .non_exclusive = true,
              .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/dask_no_budget",
@@ -275,7 +275,7 @@ constexpr Pattern patterns[] = {
              .example =
                  "distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:41157 (pid=2231) exceeded 0% memory "
                  "budget. Restarting...",
-             .emit = keep<"worker_budget", "">,
+             .emit = emit_value<"worker_budget", "">,
              .non_exclusive = true,
              .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/context_exceeded",
@@ -284,7 +284,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example =
                  "ValueError: This model's maximum context length is 8192 tokens. However, you requested 8193 tokens",
-             .emit = keep<"context_exceeded", "">,
+             .emit = emit_value<"context_exceeded", "">,
              .non_exclusive = true,
              .source = "vllm: vllm/renderers/params.py"}),
     checked({.name = "circumstances/sleep",
@@ -300,7 +300,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bPod was rejected: ([^\r\n]{1,160}))",
              .captures = 1,
              .example = "Message:          Pod was rejected: Allocate failed due to no healthy devices present",
-             .emit = keep<"pod_rejected", "">,
+             .emit = emit_value<"pod_rejected", "">,
              .non_exclusive = true,
              .source = "kubernetes: pkg/kubelet/lifecycle"}),
     checked({.name = "circumstances/dask_resumed",
@@ -309,7 +309,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .example = "distributed.worker.memory - WARNING - Worker is at 71% memory usage. Resuming worker. Process "
                         "memory: 2.21 GiB -- Worker memory limit: 3.11 GiB",
-             .emit = keep<"worker_resumed", "">,
+             .emit = emit_value<"worker_resumed", "">,
              .non_exclusive = true,
              .source = "dask: distributed/worker_memory.py"}),
     checked({.name = "circumstances/ray_threshold",
@@ -317,16 +317,16 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bexceeds the memory usage threshold of (0?\.\d{1,4}|1)\b)",
              .captures = 1,
              .example = "was 20.48GB / 31.07GB (0.659157), which exceeds the memory usage threshold of 0.65.",
-             .emit = keep<"kill_threshold", "">,
+             .emit = emit_value<"kill_threshold", "">,
              .non_exclusive = true,
              .source = "ray: src/ray/raylet/node_manager.cc"}),
-    // The device before the work began.
+    // The GPU before the work began.
     checked({.name = "circumstances/tensorflow_found",
              .anchor = "totalMemory: ",
              .regex = R"(\btotalMemory: ([\d.]{1,8}[KMGT]iB) freeMemory: ([\d.]{1,8}[KMGT]iB))",
              .captures = 2,
              .example = "totalMemory: 5.93GiB freeMemory: 47.31MiB",
-             .emit = found_card,
+             .emit = tensorflow_device,
              .non_exclusive = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked(
@@ -335,7 +335,7 @@ constexpr Pattern patterns[] = {
          .regex = R"(\bdeviceMemorySize: ([\d.]{1,8}[KMGT]iB)\b)",
          .captures = 1,
          .example = "coreClock: 1.3285GHz coreCount: 56 deviceMemorySize: 15.90GiB deviceMemoryBandwidth: 681.88GiB/s",
-         .emit = found_card,
+         .emit = tensorflow_device,
          .non_exclusive = true,
          .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked({.name = "circumstances/tensorflow_given",
@@ -345,7 +345,7 @@ constexpr Pattern patterns[] = {
              .example =
                  "Created TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 104 MB memory) -> "
                  "physical GPU (device: 0, name: Tesla T4, pci bus id: 0000:00:1e.0, compute capability: 7.5)",
-             .emit = keep<"given_at_start", "">,
+             .emit = emit_value<"given_at_start", "">,
              .non_exclusive = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked(
@@ -354,7 +354,7 @@ constexpr Pattern patterns[] = {
          .regex = R"(\busing device \w{1,20} \([^\r\n]{1,80}?\)(?: \([^()\r\n]{1,60}\))? - (\d{1,7} MiB) free)",
          .captures = 1,
          .example = "llama_model_load_from_file_impl: using device CUDA0 (NVIDIA GeForce RTX 3090) - 23892 MiB free",
-         .emit = keep<"free_at_start", "">,
+         .emit = emit_value<"free_at_start", "">,
          .non_exclusive = true,
          .source = "llama.cpp: src/llama.cpp"}),
     checked({.name = "circumstances/block_limit",
@@ -364,7 +364,7 @@ constexpr Pattern patterns[] = {
              .example =
                  "RuntimeError: Current platform can NOT allocate memory block with size larger than 4GB! Tried to "
                  "allocate 6.56 GiB",
-             .emit = keep<"block_limit", "">,
+             .emit = emit_value<"block_limit", "">,
              .non_exclusive = true,
              .source = "intel-extension-for-pytorch: csrc/gpu/runtime/CachingDeviceAllocator.cpp"}),
     checked({.name = "circumstances/unified_memory",
@@ -372,7 +372,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bTF_FORCE_UNIFIED_MEMORY['"]?[=:] ?['"]?(1|true|True)\b)",
              .captures = 1,
              .example = "+ export TF_FORCE_UNIFIED_MEMORY=1",
-             .emit = keep<"unified_memory", "">,
+             .emit = emit_value<"unified_memory", "">,
              .non_exclusive = true,
              .source = "tensorflow: tensorflow/core/common_runtime/gpu/gpu_device.cc"}),
     checked({.name = "circumstances/xla_fraction",
@@ -380,7 +380,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bXLA_(?:PYTHON_)?CLIENT_MEM_FRACTION['"]?[=:] ?['"]?(\d?\d?\.\d{1,4}|\d{1,2})\b)",
              .captures = 1,
              .example = "+ export XLA_PYTHON_CLIENT_MEM_FRACTION=2.0",
-             .emit = keep<"client_fraction", "">,
+             .emit = emit_value<"client_fraction", "">,
              .non_exclusive = true,
              .source = "jax: docs/gpu_memory_allocation.rst"}),
     checked(
@@ -416,7 +416,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bmem_fraction_static=(0?\.\d{1,4})\b)",
              .captures = 1,
              .example = "max_total_tokens=None, mem_fraction_static=0.85, tp_size=1",
-             .emit = keep<"engine_share", "">,
+             .emit = emit_value<"engine_share", "">,
              .non_exclusive = true,
              .source = "sglang: python/sglang/srt/server_args.py"}),
     checked({.name = "circumstances/estimated_length",
@@ -424,7 +424,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(estimated maximum model length is (\d{2,8})\b)",
              .captures = 1,
              .example = "ValueError: Based on the available memory, the estimated maximum model length is 20480.",
-             .emit = keep<"fitting_length", "">,
+             .emit = emit_value<"fitting_length", "">,
              .non_exclusive = true,
              .source = "vllm: vllm/v1/core/kv_cache_utils.py"}),
     checked({.name = "circumstances/cached_length",
@@ -432,7 +432,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(can be stored in KV cache \((\d{2,8})\))",
              .captures = 1,
              .example = "larger than the maximum number of tokens that can be stored in KV cache (6048).",
-             .emit = keep<"fitting_length", "">,
+             .emit = emit_value<"fitting_length", "">,
              .non_exclusive = true,
              .source = "vllm: vllm/worker/worker.py"}),
     checked({.name = "circumstances/lmdeploy_share",
@@ -440,7 +440,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bcache_max_entry_count=(0?\.\d{1,4})\b)",
              .captures = 1,
              .example = "TurbomindEngineConfig(tp=1, session_len=8192, cache_max_entry_count=0.1)",
-             .emit = keep<"engine_share", "">,
+             .emit = emit_value<"engine_share", "">,
              .non_exclusive = true,
              .source = "lmdeploy: lmdeploy/messages.py"}),
     checked({.name = "circumstances/no_segments",
@@ -450,7 +450,7 @@ constexpr Pattern patterns[] = {
              .emit = no_segments,
              .non_exclusive = true,
              .source = "torch: c10/cuda/CUDAAllocatorConfig.h"}),
-    // What the program itself had learned.
+    // Facts that the program itself found out.
     checked(
         {.name = "circumstances/remat_floor",
          .anchor = "reduce memory use below",
@@ -469,7 +469,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\b[Mm]odel loading took ([\d.]{1,8} Gi?B)\b)",
              .captures = 1,
              .example = "Model loading took 14.2714 GiB memory and 5.102234 seconds",
-             .emit = keep<"weights_memory", "">,
+             .emit = emit_value<"weights_memory", "">,
              .non_exclusive = true,
              .source = "vllm: vllm/v1/worker/gpu_model_runner.py"}),
     checked({.name = "circumstances/vllm_weights_old",
@@ -477,7 +477,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\b[Mm]odel weights took ([\d.]{1,8} Gi?B)\b)",
              .captures = 1,
              .example = "Loading model weights took 14.2714 GB",
-             .emit = keep<"weights_memory", "">,
+             .emit = emit_value<"weights_memory", "">,
              .non_exclusive = true,
              .source = "vllm: vllm/worker/model_runner.py"}),
     checked(
@@ -487,7 +487,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example =
              "Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, avail mem=21.90 GB, mem usage=166.40 GB.",
-         .emit = keep<"weights_memory", "">,
+         .emit = emit_value<"weights_memory", "">,
          .non_exclusive = true,
          .source = "sglang: python/sglang/srt/model_executor/model_runner.py"}),
     checked({.name = "circumstances/load_type",
@@ -495,7 +495,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\btorch_dtype['"]?[=:] ?['"]?(?:torch\.)?(bfloat16|float16|half|bf16|fp16)\b)",
              .captures = 1,
              .example = "model = AutoModelForCausalLM.from_pretrained(path, torch_dtype=torch.bfloat16)",
-             .emit = keep<"load_type", "">,
+             .emit = emit_value<"load_type", "">,
              .non_exclusive = true,
              .source = "transformers: src/transformers/modeling_utils.py"}),
     checked(
@@ -513,7 +513,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(\bNon-releasable memory \| {1,12}(\d{1,9} ?[KMGT]?i?B) \|)",
              .captures = 1,
              .example = "| Non-releasable memory |    1278 MiB |    1278 MiB |   81340 MiB |   80062 MiB |",
-             .emit = keep<"non_releasable", "">,
+             .emit = emit_value<"non_releasable", "">,
              .non_exclusive = true,
              .source = "torch: torch/cuda/memory.py (memory_summary)"}),
     checked({.name = "circumstances/largest_free",

@@ -1,8 +1,8 @@
-// What the survivors say when one process of a job has died: time-outs, broken connections, terminations, launchers'
-// reports.
+// Messages of the surviving processes after one process of a job died: timeouts, broken connections, terminations,
+// launcher reports.
 //
-// None of these is a failure of its own. They tell the judgement that the cause is to be looked for in another process,
-// and torchrun's "Root Cause" names which.
+// None of these is a separate failure. They show that the cause is in another process, and torchrun's "Root Cause"
+// names that process.
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -18,7 +18,7 @@ void terminated(const Match& m, EventSink& sink) {
 }
 void child_failed(const Match&, EventSink& sink) { sink.remark("collateral/child_failed"); }
 
-/// The rank that torchrun saw failing first.
+/// Emits the rank that torchrun saw fail first.
 void root_cause(const Match& m, EventSink& sink) {
   const auto rank = find_ahead(m.cursor, 6, "(local_rank:");
   if (rank) {
@@ -31,7 +31,7 @@ void root_cause(const Match& m, EventSink& sink) {
   sink.remark("collateral/child_failed");
 }
 
-/// DeepSpeed's launcher: the command and its code.
+/// DeepSpeed's launcher prints the command and its exit code.
 void return_code(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
   if (code < 0)

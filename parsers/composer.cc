@@ -1,27 +1,27 @@
 // Composer and llm-foundry: the memory monitor's values in a block under "[batch=10/10]:".
 //
-// Since 2023 they are divided by 10^9. Older ones printed bytes, and as allocated and active those ever allocated: a
-// sum that no card holds, which is passed over; what is reserved was the current number then, too.
+// Since 2023 the values are divided by 10^9. Older versions print bytes. Their "allocated" and "active" are cumulative
+// sums that exceed any GPU, so they are not read. Their "reserved" is the current value and is read.
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr double most_units = 10000;  ///< of 10^9 bytes on one card
+constexpr double max_units = 10000;  ///< units of 10^9 bytes; no GPU has more, so larger values are bytes
 
-double number_of(std::string_view text) {
+double parse_number(std::string_view text) {
   std::size_t at = 0;
   const auto number = read_number(text, at);
   return number ? number->value : 0;
 }
 
 void heading(const Match& m, EventSink& sink) {
-  const double total = number_of(m[3]);
-  double step = number_of(m[2]);
+  const double total = parse_number(m[3]);
+  double step = parse_number(m[2]);
   std::optional<double> epoch;
-  if (m.has(1)) epoch = number_of(m[1]);
-  // Inside an epoch the batches count from 1 again.
+  if (m.has(1)) epoch = parse_number(m[1]);
+  // The batches of each epoch start at 1 again.
   if (epoch && *epoch > 1) step += (*epoch - 1) * total;
   if (step < 1e15) sink.step({static_cast<i64>(step), {}, epoch});
 }
@@ -30,7 +30,7 @@ void memory(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(m[4], at);
   if (!value) return;
-  const bool bytes = value->value > most_units;
+  const bool bytes = value->value > max_units;
   if (bytes && (m[2] != "reserved" || m.has(1) || value->decimals > 0)) return;
   const bool peak = m[1] == "peak_";
   Reading r;
@@ -53,12 +53,12 @@ void memory(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-void retries(const Match& m, EventSink& sink) { sink.remark("allocator/retries", number_of(m[1])); }
+void retries(const Match& m, EventSink& sink) { sink.remark("allocator/retries", parse_number(m[1])); }
 
-/// Since 2023 the text names two reasons; on the other ranks it names only that a peer met one. The traceback is
-/// swallowed, so that this is the only report.
+/// Since 2023 the message names two possible reasons. The other ranks print only that a peer failed. Composer swallows
+/// the traceback, so this message is the only report.
 void smaller_microbatch(const Match& m, EventSink& sink) {
-  sink.remark("handled/smaller_batch", number_of(m[1]));
+  sink.remark("handled/smaller_batch", parse_number(m[1]));
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = "composer";

@@ -1,4 +1,4 @@
-// What containers use, as docker and kubectl list it: host memory of a group, not of one process. MiB and Mi are 2^20.
+// Memory of containers as docker and kubectl list it: host memory of a cgroup, not of one process. MiB and Mi are 2^20.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -23,10 +23,10 @@ void emit(std::string_view amount, std::string_view name, EventSink& sink) {
   sink.reading(r);
 }
 
-std::vector<std::string_view> cells_of(std::string_view line) {
-  constexpr std::size_t most = 16;
+std::vector<std::string_view> split_cells(std::string_view line) {
+  constexpr std::size_t max_cells = 16;
   std::vector<std::string_view> cells;
-  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && cells.size() < most;) {
+  for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && cells.size() < max_cells;) {
     const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
     cells.push_back(line.substr(at, end - at));
     at = line.find_first_not_of(" \t", end);
@@ -34,19 +34,19 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   return cells;
 }
 
-/// The rows under a heading, as long as `read` takes their cells.
+/// Reads the rows under a heading until `read` rejects the cells of one. Claims the rows for this match.
 template <typename Read>
 void read_rows(const Match& m, EventSink& sink, const Read& read) {
-  constexpr int most_rows = 200;
+  constexpr int max_rows = 200;
   i64 last = m.cursor.line().number;
-  m.cursor.forward(most_rows, [&](const Line& line) {
-    if (!read(cells_of(line.text))) return false;
+  m.cursor.forward(max_rows, [&](const Line& line) {
+    if (!read(split_cells(line.text))) return false;
     return last = line.number, true;
   });
   sink.claim_through(last);
 }
 
-/// Id, name, share of the processor, "2.214GiB / 7.5GiB", …
+/// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", …
 void docker(const Match& m, EventSink& sink) {
   read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
     if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with("iB") || cells[4] != "/") return false;
@@ -55,9 +55,9 @@ void docker(const Match& m, EventSink& sink) {
   });
 }
 
-/// The rows have the columns of the heading; each begins with names.
+/// The rows have the columns of the heading. The columns before CPU are names, joined with '/' as the label.
 void kubernetes(const Match& m, EventSink& sink) {
-  const std::vector<std::string_view> heads = cells_of(m.text);
+  const std::vector<std::string_view> heads = split_cells(m.text);
   const auto column = [&](std::string_view head) {
     const auto found =
         std::find_if(heads.begin(), heads.end(), [&](std::string_view h) { return h.starts_with(head); });

@@ -1,8 +1,8 @@
-// CSV that a program writes beside its log, a memory column named with its unit: "step,loss,gpu_mem_mb",
+// CSV that a program writes next to its log, with memory columns that name their unit: "step,loss,gpu_mem_mb",
 // "elapsed_sec,torch_allocated_gb,nvidia_smi_mb".
 //
-// Every cell of the heading is one identifier. Its words are those of printed labels; what says of no column that it
-// was measured is left out. gb and mb leave open whether they mean 10^9 or 2^30.
+// Every cell of the heading is one identifier. Its words have the same meaning as in printed labels. Other columns are
+// ignored. A gb may be 10^9 or 2^30 bytes, an mb 10^6 or 2^20 bytes.
 #include <string>
 #include <vector>
 
@@ -15,13 +15,13 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr std::size_t most_columns = 64;
+constexpr std::size_t max_columns = 64;
 
 enum Role { other, step, seconds, memory };
 
-std::vector<std::string_view> cells_of(std::string_view line) {
+std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> cells;
-  while (cells.size() <= most_columns) {
+  while (cells.size() <= max_columns) {
     const std::size_t comma = line.find(',');
     cells.push_back(line.substr(0, comma));
     if (comma == line.npos) break;
@@ -41,7 +41,8 @@ struct Column {
   Unit unit;
 };
 
-/// nullopt where the name says of no memory in which unit it was measured.
+/// The metric and the unit of a column by its name, such as "gpu_mem_mb"; nullopt unless the name contains a memory
+/// label and a unit.
 std::optional<Column> memory_column(std::string_view name) {
   const std::string lowered = lower(name);
   std::vector<std::string_view> words;
@@ -59,7 +60,7 @@ std::optional<Column> memory_column(std::string_view name) {
   return label ? std::optional(Column{*label, *unit}) : std::nullopt;
 }
 
-Role role_of(std::string_view name) {
+Role find_role(std::string_view name) {
   const std::string lowered = lower(name);
   if (step_rank(lowered) > 0) return step;
   if (one_of(lowered, {"elapsed_sec", "elapsed_s", "elapsed_seconds", "seconds", "time_s", "time_sec"})) return seconds;
@@ -68,13 +69,13 @@ Role role_of(std::string_view name) {
 
 bool header(std::string_view line, Layout& layout) {
   while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
-  const std::vector<std::string_view> cells = cells_of(line);
-  if (cells.size() < 2 || cells.size() > most_columns) return false;
+  const std::vector<std::string_view> cells = split_cells(line);
+  if (cells.size() < 2 || cells.size() > max_columns) return false;
   bool any = false;
   std::vector<int> roles;
   for (const std::string_view cell : cells) {
     if (!is_identifier(cell)) return false;
-    roles.push_back(role_of(cell));
+    roles.push_back(find_role(cell));
     any |= roles.back() == memory;
   }
   if (!any) return false;
@@ -84,14 +85,14 @@ bool header(std::string_view line, Layout& layout) {
   return true;
 }
 
-/// A cell that is one number and nothing else.
-std::optional<GaugeValue> number_in(std::string_view cell) {
+/// The cell's number; nullopt if the cell contains anything else.
+std::optional<GaugeValue> parse_number(std::string_view cell) {
   std::size_t at = 0;
   const auto number = read_number(cell, at);
   return number && cell.find_first_not_of(" \r", at) == cell.npos ? number : std::nullopt;
 }
 
-Reading reading_of(const std::string& name, const GaugeValue& number) {
+Reading make_reading(const std::string& name, const GaugeValue& number) {
   const auto column = memory_column(name);
   Reading r;
   r.metric = column->label.metric;
@@ -106,19 +107,20 @@ Reading reading_of(const std::string& name, const GaugeValue& number) {
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const std::vector<std::string_view> cells = cells_of(line);
+  const std::vector<std::string_view> cells = split_cells(line);
   if (cells.size() != layout.columns.size()) return false;
   std::optional<double> at, time;
   std::vector<Reading> readings;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const int role = layout.roles[i];
-    const auto number = role == other ? std::nullopt : number_in(cells[i]);
+    const auto number = role == other ? std::nullopt : parse_number(cells[i]);
     if (role != other && !number && !cells[i].empty()) return false;
     if (!number) continue;
     if (role == step) at = number->value;
     if (role == seconds) time = number->value;
-    if (role == memory) readings.push_back(reading_of(layout.columns[i], *number));
+    if (role == memory) readings.push_back(make_reading(layout.columns[i], *number));
   }
+  // The step is a better position than the time, so the time counts only without a step.
   if (at) sink.step({whole_number(*at), {}, {}});
   for (const Reading& r : readings) sink.reading(r, at, at ? std::nullopt : time);
   return true;

@@ -1,6 +1,6 @@
-// Programs that pass on the words of the CUDA driver and say no more: renderers, miners, bindings of other languages.
+// Programs that print only the CUDA driver's words for "out of memory": renderers, miners, bindings of other languages.
 //
-// Where another report with numbers stands beside them, it speaks for both.
+// If a report with numbers is nearby, that report covers the failure.
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -11,6 +11,7 @@ void emit(const Match& m, EventSink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
+/// The listed words belong to reports of frameworks that contain the same code and more detail.
 void code(const Match& m, EventSink& sink) {
   if (!is_near(
           m.cursor, 8, 4,

@@ -1,8 +1,9 @@
-// Daemons that kill before the kernel has to: earlyoom and systemd-oomd, and systemd's word on a unit that was killed.
+// Daemons that kill before the kernel's OOM killer acts, earlyoom and systemd-oomd, and systemd's messages about a
+// killed unit.
 //
-// earlyoom also prints its thresholds and the state of the memory every second; only "sending SIG… to process" is a
-// kill. Both watch the whole machine: what the victim held is not what was in use. systemd-oomd names candidates, too;
-// only what it "Killed" or, since 258, "Marked … for killing" is one. Its numbers are bytes.
+// earlyoom also prints its thresholds and the memory state every second. Only "sending SIG… to process" is a kill. Both
+// daemons watch the whole machine, so the victim's memory is not the memory in use. systemd-oomd also lists candidates.
+// Only "Killed" or, since version 258, "Marked … for killing" is a kill. systemd-oomd prints bytes.
 #include <algorithm>
 
 #include "parse/context.h"
@@ -12,14 +13,15 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) { return host_failure(Agent::daemon, format); }
+Oom daemon_failure(std::string_view format) { return host_failure(Agent::daemon, format); }
 
-/// "mem avail:  2051 of 20537 MiB ( 9.99%)": the last state above the kill, else the size of the machine.
+/// Sets the machine's free memory and total from the last state above the kill, "mem avail:  2051 of 20537 MiB (
+/// 9.99%)". Without such a line it sets only the total, from "mem total:" at the daemon's start.
 void set_machine(const Cursor& cursor, Oom& oom) {
-  static constexpr i64 most = i64{1} << 40;
+  static constexpr i64 max_mebibytes = i64{1} << 40;
   static constexpr std::string_view available = "mem avail:", of = " of ", total = "mem total:";
   const auto mebibytes = [](std::string_view text) {
-    return Bytes{std::clamp<i64>(leading_integer(trimmed(text)), 0, most) * MiB, MiB / 2};
+    return Bytes{std::clamp<i64>(leading_integer(trimmed(text)), 0, max_mebibytes) * MiB, MiB / 2};
   };
   if (const auto line = find_behind(cursor, 4, available)) {
     const std::string_view text = line->text.substr(line->text.find(available) + available.size());
@@ -34,7 +36,7 @@ void set_machine(const Cursor& cursor, Oom& oom) {
 }
 
 void earlyoom(const Match& m, EventSink& sink) {
-  Oom oom = base("earlyoom");
+  Oom oom = daemon_failure("earlyoom");
   set_machine(m.cursor, oom);
   oom.process_name = std::string(m[2]);
   oom.process = Bytes{leading_integer(m[3]) * MiB, MiB / 2};
@@ -44,13 +46,15 @@ void earlyoom(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// "Current Memory Usage: 21.6G" below the path of the group among the candidates that were considered.
+/// Finds the usage of the killed cgroup in the list of candidates above: "Current Memory Usage: 21.6G" below the
+/// group's "Path: ".
 std::optional<Bytes> candidate_usage(const Cursor& cursor, std::string_view group) {
   constexpr int list_lines = 120;
   static constexpr std::string_view label = "Current Memory Usage: ", path = "Path: ";
   std::optional<Bytes> usage, found;
   cursor.backward(list_lines, [&](const Line& line) {
     const std::string_view text = line.text;
+    // The scan goes upwards, so a group's usage comes before its path.
     if (const std::size_t at = text.find(label); at != text.npos) {
       std::string size(trimmed(text.substr(at + label.size())));
       if (!size.empty() && size.back() != 'B') size += "iB";
@@ -65,7 +69,7 @@ std::optional<Bytes> candidate_usage(const Cursor& cursor, std::string_view grou
 }
 
 void systemd_oomd(const Match& m, EventSink& sink) {
-  Oom oom = base("systemd-oomd");
+  Oom oom = daemon_failure("systemd-oomd");
   if (m.has(1)) {
     oom.process = candidate_usage(m.cursor, m[1]);
     oom.process_name = std::string(m[1].substr(m[1].rfind('/') + 1));
@@ -79,7 +83,7 @@ void systemd_oomd(const Match& m, EventSink& sink) {
 }
 
 void unit(const Match&, EventSink& sink) {
-  Oom oom = base("systemd");
+  Oom oom = daemon_failure("systemd");
   oom.agent = Agent::kernel;
   sink.oom(std::move(oom));
 }

@@ -1,14 +1,17 @@
-// Dask's nanny, which restarts a worker that goes over its memory limit. The tasks of the worker are done again by
-// others: only where they died too often ("KilledWorker") is the work lost.
+// Dask's nanny restarts a worker that exceeds its memory limit.
+//
+// Other workers repeat the tasks of the restarted worker. The work is lost only if a task killed too many workers: Dask
+// then raises "KilledWorker".
 #include "parse/context.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int until_given_up = 400;  ///< lines; a task is tried on three workers more
+constexpr int max_lines_to_killed_worker =
+    400;  ///< lines; Dask retries a task on three more workers before it gives up
 
-/// Old versions name the process on the next line: "Worker process 2231 was killed by unknown signal".
+/// Old versions print the process id on the next line: "Worker process 2231 was killed by unknown signal".
 std::optional<i64> process_below(const Cursor& cursor) {
   static constexpr std::string_view label = "Worker process ";
   const auto line = find_ahead(cursor, 2, label);
@@ -17,14 +20,16 @@ std::optional<i64> process_below(const Cursor& cursor) {
 }
 
 void nanny(const Match& m, EventSink& sink) {
-  // A share of 0 switches the limit off, as old versions do not know: nothing was full.
+  // A limit of 0% means "no limit". Old versions do not know this meaning and restart the worker anyway: no memory was
+  // full.
   if (m.text.find("exceeded 0% memory") != std::string_view::npos) return;
   Origin where;
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);
   Oom oom = host_failure(Agent::scheduler, "dask");
-  oom.caught =
-      m.after().find("Restarting") != std::string_view::npos && !find_ahead(m.cursor, until_given_up, "KilledWorker: ");
+  // The nanny restarted the worker and Dask did not give up on its tasks, so the run continued.
+  oom.caught = m.after().find("Restarting") != std::string_view::npos &&
+               !find_ahead(m.cursor, max_lines_to_killed_worker, "KilledWorker: ");
   sink.oom(std::move(oom));
 }
 

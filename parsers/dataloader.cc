@@ -1,8 +1,8 @@
-// DataLoader workers that died, and shared memory that was full.
+// Dead DataLoader workers and full shared memory.
 //
-// PyTorch's signal handler (torch/csrc/DataLoader.cpp) names the signal: "Killed" is the host's memory, "Bus error" a
-// page of /dev/shm that could not be had. Tensors travel in files /torch_PID_… of /dev/shm, NCCL keeps its queues in
-// /dev/shm/nccl-…. A worker that "exited unexpectedly" or died of another signal says nothing about memory.
+// PyTorch's signal handler (torch/csrc/DataLoader.cpp) names the signal. "Killed" means host memory. "Bus error" means
+// that /dev/shm had no free page. Tensors travel in files /dev/shm/torch_PID_…; NCCL keeps its queues in
+// /dev/shm/nccl-…. A worker that "exited unexpectedly" or died of another signal is no evidence about memory.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -10,7 +10,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom shared(std::string_view format, Agent agent = Agent::worker) {
+Oom shared_memory_failure(std::string_view format, Agent agent = Agent::worker) {
   Oom oom;
   oom.kind = OomKind::shared_memory;
   oom.agent = agent;
@@ -27,46 +27,47 @@ void at_pid(EventSink& sink, std::string_view pid) {
 
 void killed(const Match& m, EventSink& sink) {
   at_pid(sink, m[1]);
-  Oom oom = shared("dataloader-killed");
+  Oom oom = shared_memory_failure("dataloader-killed");
   oom.kind = OomKind::host;
   sink.oom(std::move(oom));
 }
 
 void bus_error(const Match& m, EventSink& sink) {
   at_pid(sink, m[1]);
-  sink.oom(shared("dataloader-bus-error"));
+  sink.oom(shared_memory_failure("dataloader-bus-error"));
 }
 
-/// Printed by the dying worker itself, without its pid.
-void bus_hint(const Match&, EventSink& sink) { sink.oom(shared("bus-error-hint", Agent::signal)); }
+/// The dying worker prints this itself, without its pid.
+void bus_hint(const Match&, EventSink& sink) { sink.oom(shared_memory_failure("bus-error-hint", Agent::signal)); }
 
 void tensor_file(const Match& m, EventSink& sink) {
   at_pid(sink, m[1]);
-  sink.oom(shared("torch-file"));
+  sink.oom(shared_memory_failure("torch-file"));
 }
 
-/// Without a path the frames tell: only these modules write to /dev/shm.
+/// Without a path in the message the frames above decide: only these modules write to /dev/shm.
 void no_space(const Match& m, EventSink& sink) {
   if (!m.has(1) && !is_near(m.cursor, 14, 0,
                             {"multiprocessing/shared_memory.py", "multiprocessing/heap.py",
                              "multiprocessing/synchronize.py", "torch/multiprocessing/reductions.py"})) {
-    if (is_near(m.cursor, 4, 0, {"torch/serialization.py"})) sink.remark("disk/full");  // a checkpoint's
+    // a checkpoint did not fit on the disk
+    if (is_near(m.cursor, 4, 0, {"torch/serialization.py"})) sink.remark("disk/full");
     return;
   }
-  sink.oom(shared("errno-28"));
+  sink.oom(shared_memory_failure("errno-28"));
 }
 
 void nccl(const Match& m, EventSink& sink) {
-  Oom oom = shared("nccl-shm", Agent::library);
+  Oom oom = shared_memory_failure("nccl-shm", Agent::library);
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
     if (m.has(i)) oom.request = read_size(m[i]);
   sink.oom(std::move(oom));
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void emit_nccl_fallocate(const Match&, EventSink& sink) { sink.oom(shared("nccl-shm", Agent::library)); }
+void emit_nccl_fallocate(const Match&, EventSink& sink) { sink.oom(shared_memory_failure("nccl-shm", Agent::library)); }
 
-/// They printed nothing of their own.
+/// The workers vanished without a message.
 void vanished(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.oom(host_failure(Agent::signal, "workers-gone", "pytorch"));

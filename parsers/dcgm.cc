@@ -1,6 +1,7 @@
-// Metrics of NVIDIA's DCGM: its exporter in Prometheus' text form, and the rows of dcgmi dmon. Amounts are MiB, which
-// only the "# HELP" line says. A MIG instance goes by a name of its own, because it is a part of its card. Absent
-// values are printed as numbers near the greatest of their type.
+// Metrics of NVIDIA's DCGM: its exporter in Prometheus text format, and the rows of dcgmi dmon.
+//
+// Amounts are MiB, which only the "# HELP" line states. A MIG instance has its own name, because it is a part of its
+// GPU. DCGM prints absent values as numbers near the maximum of their type.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,9 +14,10 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr double most_mebibytes = 64.0 * static_cast<double>(TiB) / static_cast<double>(MiB);
+/// More than any GPU has; larger values are DCGM's absent values.
+constexpr double max_mebibytes = 64.0 * static_cast<double>(TiB) / static_cast<double>(MiB);
 
-/// The value of `name="…"` among the labels in braces.
+/// The value of `name="…"` among the labels in braces; empty if it is missing.
 std::string_view label(std::string_view labels, std::string_view name) {
   for (std::size_t at = labels.find(name); at != labels.npos; at = labels.find(name, at + 1)) {
     const bool begins = at == 0 || labels[at - 1] == ',' || labels[at - 1] == ' ';
@@ -27,19 +29,20 @@ std::string_view label(std::string_view labels, std::string_view name) {
   return {};
 }
 
-struct Named {
+/// A GPU or MIG instance. It owns the label to which its Card refers.
+struct NamedCard {
   std::optional<int> device;
-  std::string label;  ///< what tells an instance from its card
+  std::string label;  ///< distinguishes an instance from its GPU
   std::string_view machine;
 
   Card card() const { return {.device = device, .label = label, .machine = machine}; }
 };
 
-/// "gpu="0",UUID="…"": which card; nullopt where none is named.
-std::optional<Named> card_of(std::string_view labels) {
+/// The GPU or instance of the labels "gpu="0",UUID="…""; nullopt if they name none.
+std::optional<NamedCard> parse_card(std::string_view labels) {
   const std::string_view gpu = label(labels, "gpu"), part = label(labels, "GPU_I_ID");
   if (gpu.empty() || gpu.size() > 4 || gpu.find_first_not_of("0123456789") != gpu.npos) return std::nullopt;
-  Named named;
+  NamedCard named;
   named.machine = label(labels, "Hostname");
   if (part.empty())
     named.device = static_cast<int>(leading_integer(gpu));
@@ -48,16 +51,16 @@ std::optional<Named> card_of(std::string_view labels) {
   return named;
 }
 
-std::optional<double> value_of(std::string_view text) {
+std::optional<double> parse_mebibytes(std::string_view text) {
   std::size_t at = 0;
   const auto number = read_number(text, at);
-  if (!number || number->value < 0 || number->value > most_mebibytes) return std::nullopt;
+  if (!number || number->value < 0 || number->value > max_mebibytes) return std::nullopt;
   return number->value;
 }
 
 void emit(const Match& m, EventSink& sink, Metric metric) {
-  const auto card = card_of(m[1]);
-  const auto value = value_of(m[2]);
+  const auto card = parse_card(m[1]);
+  const auto value = parse_mebibytes(m[2]);
   if (!card || !value) return;
   std::optional<double> time;
   if (m.has(3)) time = static_cast<double>(leading_integer(m[3])) / 1000;
@@ -69,14 +72,14 @@ void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used); }
 void free_amount(const Match& m, EventSink& sink) { emit(m, sink, Metric::free); }
 
 void total(const Match& m, EventSink& sink) {
-  const auto card = card_of(m[1]);
-  const auto value = value_of(m[2]);
+  const auto card = parse_card(m[1]);
+  const auto value = parse_mebibytes(m[2]);
   if (card && value) emit_capacity(sink, card->card(), static_cast<i64>(*value), "MiB");
 }
 
 enum Role : int { other, used_column, total_column };
 
-/// dcgmi dmon: "#Entity   FBUSD   FBTTL"; a line with "ID" follows, and comes again every screenful.
+/// The header of dcgmi dmon, "#Entity   FBUSD   FBTTL". A line with "ID" follows it. Both repeat every screenful.
 bool header(std::string_view line, Layout& layout) {
   std::string_view text = trimmed(line);
   if (!text.starts_with('#')) return false;
@@ -89,7 +92,7 @@ bool header(std::string_view line, Layout& layout) {
   return layout.columns.size() > 1 && layout.columns[0] == "Entity";
 }
 
-/// "GPU 0     1812     46068", "GPU-I 3   1812   N/A".
+/// Reads "GPU 0     1812     46068" or "GPU-I 3   1812   N/A".
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = blank_cells(line);
   if (cells.size() == 1) return cells[0] == "ID" || cells[0] == "Id";
@@ -100,7 +103,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   Card card{.device = {}, .label = part ? std::string_view(name) : std::string_view{}};
   if (!part) card.device = static_cast<int>(leading_integer(cells[1]));
   for (std::size_t i = 1; i < layout.roles.size(); ++i) {
-    const auto value = value_of(cells[i + 1]);
+    const auto value = parse_mebibytes(cells[i + 1]);
     if (value && layout.roles[i] == used_column) emit_amount(sink, card, {.number = *value, .unit = "MB"});
     if (value && layout.roles[i] == total_column) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
   }

@@ -1,9 +1,9 @@
 // DeepSpeed: see_memory_usage, the throughput timer, and the warning about flushes of the allocator's cache.
 //
-// see_memory_usage (deepspeed/runtime/utils.py) logs up to four lines: the caller's message, the device's counters, the
-// host's use, and nothing else. GB is 2^30; Max_CA is rounded to whole GB and is left out. Both peaks are reset after
-// every call. The caller's message is the place in the step ("before forward"); with its numbers taken out ("after step
-// 100") it names the series.
+// see_memory_usage (deepspeed/runtime/utils.py) logs up to four lines: among them the caller's message, the device's
+// counters and the host's usage. GB is 2^30 bytes. Max_CA is rounded to whole GB and therefore not read. Both peaks are
+// reset after every call. The caller's message is the position in the step ("before forward"). Without its numbers
+// ("after step 100") it names the series.
 #include <cctype>
 #include <cmath>
 #include <string>
@@ -15,27 +15,29 @@ namespace oomdoctor::parsers {
 namespace {
 
 constexpr double gibibyte = static_cast<double>(GiB);
-constexpr int message_distance = 40;  ///< warnings of other ranks may stand between the message and the numbers
+constexpr int message_distance = 40;  ///< lines; warnings of other ranks may separate the message from the numbers
 constexpr std::string_view tag = "see_memory_usage]";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// "[…] [utils.py:785:see_memory_usage] after step 100 | max seq in batch 400" → "after step 100"
-std::optional<std::string> message_before(const Cursor& cursor) {
+/// Finds the caller's message above: "[…] [utils.py:785:see_memory_usage] after step 100 | max seq in batch 400" →
+/// "after step 100".
+std::optional<std::string> find_message(const Cursor& cursor) {
   std::optional<std::string> message;
   cursor.backward(message_distance, [&](const Line& line) {
     if (line.text.find("Max_MA") != std::string::npos) return false;
     const std::size_t at = line.text.find(tag);
     if (at == std::string::npos) return true;
-    const std::string_view said = line.text.substr(at + tag.size());
-    if (said.find("CPU Virtual Memory") == std::string::npos) message = std::string(said.substr(0, said.find('|')));
+    const std::string_view printed = line.text.substr(at + tag.size());
+    if (printed.find("CPU Virtual Memory") == std::string::npos)
+      message = std::string(printed.substr(0, printed.find('|')));
     return false;
   });
   return message;
 }
 
-/// The number behind "step" or "iteration" in the caller's message.
-std::optional<double> step_in(std::string_view message) {
+/// The number after "step" or "iteration" in the caller's message.
+std::optional<double> parse_step(std::string_view message) {
   for (const std::string_view word : {"step", "iteration", "iter"}) {
     std::size_t at = message.find(word);
     if (at == message.npos) continue;
@@ -47,8 +49,9 @@ std::optional<double> step_in(std::string_view message) {
   return std::nullopt;
 }
 
-/// The message without its numbers and runs of blanks, bounded. The number of a type stays: "fp16".
-std::string phase_of(std::string_view message) {
+/// The message without its numbers and repeated blanks, at most 60 characters. Digits of a type stay: "fp16", "bf16",
+/// "fp32".
+std::string make_phase(std::string_view message) {
   std::string out;
   for (std::size_t i = 0; i < message.size(); ++i) {
     const char c = message[i];
@@ -63,7 +66,7 @@ std::string phase_of(std::string_view message) {
   return out;
 }
 
-Reading reading_of(Metric metric, SeriesKind kind, std::string_view text, std::string phase) {
+Reading make_reading(Metric metric, SeriesKind kind, std::string_view text, std::string phase) {
   Reading r;
   std::size_t at = 0;
   const auto number = read_number(text, at);
@@ -71,7 +74,8 @@ Reading reading_of(Metric metric, SeriesKind kind, std::string_view text, std::s
   r.kind = kind;
   r.value = number ? number->value * gibibyte : 0;
   r.quantum = gibibyte;
-  // 8.5 is how two decimals print 8.50 here: the last digit is worth a hundredth of a GiB, however many are shown
+  // DeepSpeed prints 8.50 as 8.5: the values are rounded to a hundredth of a GiB, whatever number of decimals is
+  // printed.
   r.quantum /= 100;
   r.unit = "GB";
   r.phase = std::move(phase);
@@ -79,18 +83,19 @@ Reading reading_of(Metric metric, SeriesKind kind, std::string_view text, std::s
 }
 
 void device(const Match& m, EventSink& sink) {
-  const auto message = message_before(m.cursor);
-  const std::string phase = message ? phase_of(*message) : "";
-  const auto step = message ? step_in(*message) : std::nullopt;
+  const auto message = find_message(m.cursor);
+  const std::string phase = message ? make_phase(*message) : "";
+  const auto step = message ? parse_step(*message) : std::nullopt;
   if (step) sink.step({whole_number(*step), {}, {}});
-  sink.reading(reading_of(Metric::allocated, SeriesKind::gauge, m[1], phase), step);
-  sink.reading(reading_of(Metric::max_allocated, SeriesKind::reset_maximum, m[2], phase), step);
-  sink.reading(reading_of(Metric::reserved, SeriesKind::gauge, m[3], phase), step);
+  sink.reading(make_reading(Metric::allocated, SeriesKind::gauge, m[1], phase), step);
+  sink.reading(make_reading(Metric::max_allocated, SeriesKind::reset_maximum, m[2], phase), step);
+  sink.reading(make_reading(Metric::reserved, SeriesKind::gauge, m[3], phase), step);
 }
 
 void host(const Match& m, EventSink& sink) {
-  Reading r = reading_of(Metric::host_used, SeriesKind::sampled_gauge, m[1], "");
+  Reading r = make_reading(Metric::host_used, SeriesKind::sampled_gauge, m[1], "");
   std::size_t at = 0;
+  // DeepSpeed prints the share of host RAM, not the total: the total follows from the share.
   if (const auto percent = m.has(2) ? read_number(m[2], at) : std::nullopt; percent && percent->value > 0)
     r.capacity = std::round(100 * r.value / percent->value);
   sink.reading(r);
@@ -125,7 +130,7 @@ constexpr LineFormat gauges[] = {
         .source = "ColossalAI: colossalai/legacy/utils/memory.py (report_memory_usage)"}),
 };
 
-/// Weights and states are laid out before the first step.
+/// DeepSpeed allocates weights and optimizer states before the first step.
 void initialising(const Match&, EventSink& sink) { sink.remark("phase/load"); }
 
 constexpr Pattern patterns[] = {

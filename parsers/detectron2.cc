@@ -1,9 +1,9 @@
-// detectron2 and its relatives: maskrcnn-benchmark, and the MetricLogger that the torchvision references, DETR, MAE,
-// LAVIS and many others copied.
+// detectron2, maskrcnn-benchmark, and the MetricLogger that the torchvision references, DETR, MAE, LAVIS and many
+// others copied.
 //
-// All print torch.cuda.max_memory_allocated() in units of 2^20 without ever resetting it; evaluation goes on in the
-// same counter. maskrcnn-benchmark forks print from every rank without a tag through the root logger, the log file's
-// handler of rank 0 alone adds its own time: two series.
+// All of them print torch.cuda.max_memory_allocated() in units of 2^20 bytes and never reset it, not even for
+// evaluation. Forks of maskrcnn-benchmark print twice: every rank prints through the root logger without a rank tag,
+// and the log file's handler of rank 0 adds its own time. These are two series.
 #include <charconv>
 
 #include "parse/parser.h"
@@ -61,7 +61,7 @@ constexpr LineFormat gauges[] = {
                            " data: 0.0041  max mem: 9182"}),
 };
 
-/// Evaluation uses the same counter; its batches start again from 0 and are no steps of the training.
+/// Evaluation uses the same counter. Its batches restart at 0 and are not training steps.
 void evaluation(const Match& m, EventSink& sink) {
   double batch = 0, value = 0;
   std::from_chars(m[1].data(), m[1].data() + m[1].size(), batch);

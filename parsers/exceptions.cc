@@ -1,7 +1,7 @@
-// What ended a program where it was not memory: the exception that nobody caught, a panic, a signal, an assertion.
+// Reasons other than memory for the end of a program: an uncaught exception, a panic, a signal, an assertion.
 //
-// The last line of a Python traceback stands at the margin and begins with the name of the exception. What only repeats
-// that another process died is no end of its own.
+// The last line of a Python traceback has no indentation and begins with the name of the exception. A line that only
+// repeats that another process died is not a separate end.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,23 +12,25 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr std::array<std::string_view, 5> endings{"Error", "Exception", "Interrupt", "Exit", "Iteration"};
+constexpr std::array<std::string_view, 5> name_endings{"Error", "Exception", "Interrupt", "Exit", "Iteration"};
 
 bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
-/// "jaxlib.xla_extension.XlaRuntimeError" at the margin, in front of a colon or of nothing.
-std::string_view exception_of(std::string_view body) {
+/// The exception's name at the start of `body`, such as "jaxlib.xla_extension.XlaRuntimeError", if a colon or the end
+/// of the line follows it. Empty if there is none.
+std::string_view parse_exception(std::string_view body) {
   std::size_t end = 0;
   while (end < body.size() && is_name_char(body[end])) ++end;
   const std::string_view name = body.substr(0, end);
   if (end < body.size() && body[end] != ':') return {};
   const std::size_t last = name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1;
   const bool capital = last < name.size() && name[last] >= 'A' && name[last] <= 'Z';
-  const bool known = std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });
+  const bool known =
+      std::any_of(name_endings.begin(), name_endings.end(), [&](std::string_view e) { return name.ends_with(e); });
   return capital && known ? name : std::string_view{};
 }
 
-/// These say that another process or a peer is gone, not why.
+/// True if the text only reports that another process or a peer is gone. It does not contain the reason.
 bool is_echo(std::string_view text) {
   static constexpr std::array<std::string_view, 18> words{
       "ChildFailed",   "DistBackend",  "DistNetwork",         "DistStore",     "NCCL",      "ncclRemote",
@@ -37,17 +39,17 @@ bool is_echo(std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != text.npos; });
 }
 
-bool takes(std::string_view line) {
+bool is_final_exception(std::string_view line) {
   const LinePrefix prefix = peel_prefix(line);
   const std::string_view body = behind_place(line.substr(prefix.length));
-  return !exception_of(body).empty() && !is_echo(body);
+  return !parse_exception(body).empty() && !is_echo(body);
 }
 
 void exception(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"})) sink.remark("end/exception");
 }
 
-/// In front of the name stands nothing but a name, and behind it a colon or the end of the line.
+/// quick_reject: true if a colon or the end of the line follows the name around the anchor.
 bool ends_a_name(std::string_view block, std::size_t at) {
   std::size_t end = at;
   while (end < block.size() && is_name_char(block[end])) ++end;
@@ -66,7 +68,7 @@ constexpr Pattern patterns[] = {
      .more_anchors = names,
      .example = "Traceback (most recent call last):\nNotImplementedError: this attention has no mask",
      .emit = exception,
-     .accepts = takes,
+     .accepts = is_final_exception,
      .quick_reject = ends_a_name,
      .non_exclusive = true,
      .source = "CPython: Lib/traceback.py"},

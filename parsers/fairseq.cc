@@ -1,7 +1,7 @@
 // fairseq and metaseq: memory in the statistics of each update.
 //
-// gb_free is the whole card less the maximum allocated since the last update: it falls when usage rises. The JSON form
-// quotes its numbers. All are 2^30.
+// gb_free is the memory of the whole GPU minus the maximum allocated since the last update, so it falls when usage
+// rises. The JSON form quotes its numbers. All numbers count units of 2^30 bytes.
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {

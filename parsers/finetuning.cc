@@ -1,7 +1,7 @@
-// Programs that fine-tune language models and sum up their memory at the end of a run or an epoch: Unsloth, litgpt,
+// Programs that fine-tune language models and print a memory summary at the end of a run or an epoch: Unsloth, litgpt,
 // llama-recipes, torchtune, LLaMA-Factory, modded-nanogpt.
 //
-// litgpt divides by 10^9, the others by 2^30 under the same letters.
+// litgpt's "GB" is 10^9 bytes; the other programs' "GB" is 2^30 bytes.
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
@@ -118,8 +118,8 @@ void litgpt(const Match& m, EventSink& sink) { emit(m[1], Metric::max_allocated,
 void unsloth(const Match& m, EventSink& sink) { emit(m[1], Metric::max_reserved, gibibyte, sink); }
 
 constexpr Pattern patterns[] = {
-    // The whole line but a launcher's tag, with two decimals: users print the same words with a step in front, and
-    // mean 2^30.
+    // The regex requires the whole line apart from a launcher's tag, with two decimals. Users print the same words
+    // after a step and mean 2^30 bytes.
     checked(
         {.name = "finetuning/litgpt",
          .anchor = "Memory used: ",
@@ -128,7 +128,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "Memory used: 21.34 GB",
          .emit = litgpt}),
-    // The counter before training is a maximum, too.
+    // The counter before training is a maximum as well.
     checked({.name = "finetuning/unsloth_before",
              .anchor = " GB of memory reserved.",
              .regex = R"((?:^|[ :>\]])(\d{1,4}(?:\.\d{1,3})?) GB of memory reserved\.)",

@@ -1,9 +1,12 @@
-// free(1), printed once or again and again: the host's memory, which no process owns alone.
+// free(1), printed once or repeatedly: host memory of the whole machine, not of one process.
 //
-// The unit stands in the cells only with -h ("40Gi", or "40G" with --si). Otherwise it is the caller's option, KiB
-// without one, and the size of the machine tells it: no host has 4 TiB and counts in MiB, or 4 GB and counts in KiB.
-// Whole numbers below 4096 are GiB (-g) or 10^9 bytes (--giga): which of them nobody can tell, and the series says so.
-// Before procps 3.3.10 "used" included the page cache; the line "-/+ buffers/cache" has what was in use.
+// The cells contain a unit only with -h ("40Gi", or "40G" with --si). Otherwise the unit depends on an option of the
+// command, KiB by default, and the total reveals it: no host has 4 TiB and counts in MiB, or has 4 GB and counts in
+// KiB. Whole numbers below 4096 are GiB (-g) or 10^9 bytes (--giga). The output does not show which, so the series is
+// marked as ambiguous.
+//
+// Before procps 3.3.10 "used" includes the page cache. The line "-/+ buffers/cache" then contains the memory in use
+// without it.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -17,22 +20,23 @@
 namespace oomdoctor::parsers {
 namespace {
 
+/// The size of one unit of a unitless column.
 struct Scale {
   double bytes = 0;
   std::string_view unit;
   bool ambiguous = false;
 };
 
-/// By the total's magnitude.
-Scale scale_of(double total) {
+/// Infers the unit from the magnitude of the total.
+Scale infer_scale(double total) {
   if (total >= 4e9) return {1, "bytes", false};
   if (total >= 4e6) return {static_cast<double>(KiB), "KiB", false};
   if (total >= 4096) return {static_cast<double>(MiB), "MiB", false};
   return {static_cast<double>(GiB), "GB", true};
 }
 
-/// The option of the command where it stands above, else the total's magnitude.
-Scale scale_of(double total, const Cursor& cursor) {
+/// The unit from the command's option if the command is printed above, else from the magnitude of the total.
+Scale infer_scale(double total, const Cursor& cursor) {
   struct Option {
     std::string_view text;
     Scale scale;
@@ -45,16 +49,16 @@ Scale scale_of(double total, const Cursor& cursor) {
   if (const auto command = find_behind(cursor, 3, "free -"))
     for (const Option& o : options)
       if (command->text.find(o.text) != command->text.npos) return o.scale;
-  return scale_of(total);
+  return infer_scale(total);
 }
 
 bool has_letter(std::string_view cell) { return !cell.empty() && (cell.back() < '0' || cell.back() > '9'); }
 
-/// `cursor`: where the command may stand; null in a table, whose rows are read alone.
+/// Emits one cell. `cursor` finds the command above; it is null for table rows, which are read without their context.
 void emit(std::string_view total, std::string_view printed, Metric metric, const Cursor* cursor, EventSink& sink,
           std::optional<double> time = {}) {
   std::string cell(printed);
-  std::replace(cell.begin(), cell.end(), ',', '.');  // of the caller's language
+  std::replace(cell.begin(), cell.end(), ',', '.');  // decimal comma of the user's locale
   std::size_t at = 0, at_total = 0;
   const auto number = read_number(cell, at);
   const auto whole = read_number(total, at_total);
@@ -71,7 +75,7 @@ void emit(std::string_view total, std::string_view printed, Metric metric, const
     r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
     r.unit = cell.substr(at);
   } else {
-    const Scale scale = cursor != nullptr ? scale_of(whole->value, *cursor) : scale_of(whole->value);
+    const Scale scale = cursor != nullptr ? infer_scale(whole->value, *cursor) : infer_scale(whole->value);
     r.value = number->value * scale.bytes;
     r.capacity = whole->value * scale.bytes;
     r.quantum = scale.bytes;
@@ -81,7 +85,7 @@ void emit(std::string_view total, std::string_view printed, Metric metric, const
   sink.reading(r, {}, time);
 }
 
-/// "-/+ buffers/cache:   29187660   36786236" below the line.
+/// Reads the line below in old versions: "-/+ buffers/cache:   29187660   36786236", used and available.
 void without_cache(const Match& m, EventSink& sink) {
   static constexpr std::string_view label = "-/+ buffers/cache:";
   const auto line = find_ahead(m.cursor, 1, label);
@@ -101,7 +105,7 @@ void memory(const Match& m, EventSink& sink) {
   emit(m[1], m[3], Metric::host_available, &m.cursor, sink);
 }
 
-std::vector<std::string_view> cells_of(std::string_view line) {
+std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> cells;
   for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos; at = line.find_first_not_of(" \t", at)) {
     const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
@@ -111,9 +115,9 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   return cells;
 }
 
-/// free's header under a time: its rows were printed by a loop, each with a date in the place of "Mem:".
+/// Accepts free's header after a time column: a loop printed the rows, each with a date in place of "Mem:".
 bool timed_header(std::string_view line, Layout& layout) {
-  const auto cells = cells_of(line);
+  const auto cells = split_cells(line);
   const auto total = std::find(cells.begin(), cells.end(), "total");
   if (total == cells.begin() || cells.end() - total < 6 || total[1] != "used" || total[2] != "free" ||
       cells.back() != "available")
@@ -126,7 +130,7 @@ bool timed_header(std::string_view line, Layout& layout) {
 bool timed_row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto time = read_time(line);
   if (!time) return false;
-  const auto cells = cells_of(line.substr(time->length));
+  const auto cells = split_cells(line.substr(time->length));
   if (cells.size() < layout.columns.size()) return false;
   const auto first = cells.end() - static_cast<std::ptrdiff_t>(layout.columns.size());
   if (std::any_of(first, cells.end(), [](std::string_view c) { return c[0] < '0' || c[0] > '9'; })) return false;

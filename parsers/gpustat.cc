@@ -1,6 +1,8 @@
-// gpustat: one line a card, "used / total MB", where MB is 2^20 as NVML counts it. The head line above the first card
-// holds host and date. What processes hold stands behind the bar and is part of the card's amount. With --json the same
-// numbers stand behind keys, a key a line; a process's is "gpu_memory_usage".
+// gpustat: one line per GPU, "used / total MB". MB is 2^20 bytes, as NVML counts it.
+//
+// The heading above the first GPU contains the host and the date. The memory of processes follows the bar and is part
+// of the GPU's amount. With --json the same numbers follow keys, one key per line. The key of a process is
+// "gpu_memory_usage".
 #include <string>
 
 #include "parse/context.h"
@@ -10,7 +12,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int most_cards = 64;
+constexpr int max_cards = 64;
 
 bool is_card(const Line& line) {
   const std::string_view body = trimmed(line.body());
@@ -18,9 +20,10 @@ bool is_card(const Line& line) {
 }
 
 void card(const Match& m, EventSink& sink) {
+  // Other GPUs' lines may precede this one, up to the heading with the date.
   bool others = false;
   std::optional<double> time;
-  m.cursor.backward(most_cards, [&](const Line& line) {
+  m.cursor.backward(max_cards, [&](const Line& line) {
     const bool card = is_card(line);
     others = others || card;
     if (!card) time = read_calendar_time(line.text);
@@ -36,11 +39,11 @@ void card(const Match& m, EventSink& sink) {
   sink.setting("gpu", trimmed(m[2]));
 }
 
-constexpr int most_keys = 24;     ///< of one card, without its processes
-constexpr int most_above = 2000;  ///< lines of the cards above, with their processes
+constexpr int max_keys = 24;     ///< lines of one GPU's object after "memory.used", without its processes
+constexpr int max_lines = 2000;  ///< lines of the GPUs above or below, with their processes
 
-/// The number behind `key` in a line of JSON.
-std::optional<i64> number_behind(std::string_view line, std::string_view key) {
+/// The number after `key` in a line of JSON; nullopt if the value is not a number.
+std::optional<i64> number_after(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == line.npos || at + key.size() >= line.size()) return std::nullopt;
   const std::string_view rest = trimmed(line.substr(at + key.size()));
@@ -52,10 +55,11 @@ void json(const Match& m, EventSink& sink) {
   std::optional<i64> index, total;
   std::optional<double> time;
   std::string name;
+  // The scan upwards first crosses the keys of this GPU's object (`own`), then other GPUs, then the query time.
   bool own = true, others = false;
-  m.cursor.backward(most_above, [&](const Line& line) {
+  m.cursor.backward(max_lines, [&](const Line& line) {
     const std::string_view text = line.body();
-    if (own && !index) index = number_behind(text, "\"index\":");
+    if (own && !index) index = number_after(text, "\"index\":");
     if (own && text.find("\"name\": \"") != text.npos) {
       const std::size_t open = text.find("\"name\": \"") + 9;
       name = std::string(text.substr(open, text.find('"', open) - open));
@@ -67,11 +71,11 @@ void json(const Match& m, EventSink& sink) {
     if (const auto stamp = read_time(text.substr(at + 15))) time = stamp->seconds;
     return false;
   });
-  m.cursor.forward(most_keys, [&](const Line& line) {
-    if (!total) total = number_behind(line.body(), "\"memory.total\":");
+  m.cursor.forward(max_keys, [&](const Line& line) {
+    if (!total) total = number_after(line.body(), "\"memory.total\":");
     return !total;
   });
-  m.cursor.forward(others ? 0 : most_above, [&](const Line& line) {
+  m.cursor.forward(others ? 0 : max_lines, [&](const Line& line) {
     others = line.body().find("\"memory.used\":") != std::string_view::npos;
     return !others && trimmed(line.body()) != "]";
   });

@@ -1,8 +1,8 @@
-// What small monitors print: GPUtil's table, the block that scripts make of GPUtil's numbers, and one line a card with
-// total and free memory.
+// Output of small monitors: GPUtil's table, the block that scripts print from GPUtil's numbers, and one line per GPU
+// with total and free memory.
 //
-// GPUtil takes its numbers from nvidia-smi: MB are MiB, and "MEM" is the share of the card's memory in use, not of its
-// bandwidth. In the block, PyTorch's own numbers may be greater than the card where Windows lends host memory.
+// GPUtil takes its numbers from nvidia-smi: MB are MiB, and "MEM" is the share of GPU memory in use, not the bandwidth.
+// In the block, PyTorch's numbers may exceed the GPU's memory on Windows, which lends host memory.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,15 +15,15 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int block_lines = 8;  ///< of one sample
-constexpr std::size_t most_columns = 24;
+constexpr int block_lines = 8;  ///< lines of one sample
+constexpr std::size_t max_columns = 24;
 
-/// Cells between bars.
+/// Splits a row "| … | … |" at the bars.
 std::vector<std::string_view> bar_cells(std::string_view line) {
   std::vector<std::string_view> out;
   line = trimmed(line);
   if (!line.starts_with('|') || !line.ends_with('|')) return out;
-  for (std::size_t at = 1; at < line.size() && out.size() < most_columns;) {
+  for (std::size_t at = 1; at < line.size() && out.size() < max_columns;) {
     const std::size_t bar = std::min(line.find('|', at), line.size());
     out.push_back(trimmed(line.substr(at, bar - at)));
     at = bar + 1;
@@ -49,8 +49,8 @@ bool header(std::string_view line, Layout& layout) {
   return has(id) && (has(share) || has(used));
 }
 
-/// "15%", "425MB": the number before its unit.
-std::optional<double> number_of(std::string_view cell, std::string_view unit) {
+/// Parses the number of "15%" or "425MB"; nullopt if the unit differs.
+std::optional<double> parse_number(std::string_view cell, std::string_view unit) {
   std::size_t at = 0;
   const auto number = read_number(cell, at);
   if (!number || number->value < 0 || trimmed(cell.substr(at)) != unit) return std::nullopt;
@@ -69,24 +69,24 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
     }
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (layout.roles[i] == share)
-      if (const auto value = number_of(cells[i], "%"))
+      if (const auto value = parse_number(cells[i], "%"))
         emit_amount(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
     if (layout.roles[i] == used)
-      if (const auto value = number_of(cells[i], "MB")) emit_amount(sink, card, {.number = *value, .unit = "MB"});
+      if (const auto value = parse_number(cells[i], "MB")) emit_amount(sink, card, {.number = *value, .unit = "MB"});
     if (layout.roles[i] == total)
-      if (const auto value = number_of(cells[i], "MB")) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
+      if (const auto value = parse_number(cells[i], "MB")) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
     if (layout.roles[i] == name) sink.setting("gpu", cells[i]);
   }
   return true;
 }
 
-/// "=== 2025-02-01 12:00:00 ===" above the block, and whether the block is GPUtil's.
+/// The time above the block, "=== 2025-02-01 12:00:00 ===", and whether the block is GPUtil's.
 struct Block {
   std::optional<double> time;
   bool load = false;
 };
 
-Block block_of(const Cursor& cursor) {
+Block find_block(const Cursor& cursor) {
   Block block;
   cursor.backward(block_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
@@ -106,7 +106,7 @@ CardAmount megabytes(Metric metric, std::string_view text) {
 }
 
 void block_used(const Match& m, EventSink& sink) {
-  const Block block = block_of(m.cursor);
+  const Block block = find_block(m.cursor);
   emit_amount(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
   std::size_t at = 0;
   if (const auto whole = read_number(m[2], at); whole && block.load)
@@ -114,12 +114,12 @@ void block_used(const Match& m, EventSink& sink) {
 }
 
 void block_torch(const Match& m, EventSink& sink) {
-  const Block block = block_of(m.cursor);
+  const Block block = find_block(m.cursor);
   emit_amount(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
   emit_amount(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
 }
 
-void free_of_card(const Match& m, EventSink& sink) {
+void emit_free(const Match& m, EventSink& sink) {
   const Card card{.device = static_cast<int>(leading_integer(m[1]))};
   emit_amount(sink, card, {.metric = Metric::free, .number = static_cast<double>(leading_integer(m[3]))});
   emit_capacity(sink, card, leading_integer(m[2]), "MiB");
@@ -145,7 +145,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(GPU ([0-9]{1,3}): total ([0-9]{1,8}) MiB,? free ([0-9]{1,8}) MiB)",
              .captures = 3,
              .example = "GPU 1: total 46068 MiB free 44256 MiB",
-             .emit = free_of_card,
+             .emit = emit_free,
              .source = "scripts around cudaMemGetInfo; real logs"}),
 };
 

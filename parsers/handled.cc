@@ -1,8 +1,8 @@
-// Texts that say that the program went on: it took a smaller batch, skipped the batch, or did the work another way.
+// Messages which show that the program continued: it reduced the batch, skipped the batch, or used another method.
 //
-// Most of them stand beside the allocator's own message and then only mark it as handled (remarks handled/…). Where the
-// tool swallowed that message, its text is the only report: an Oom with `caught`. In both cases the run did not die of
-// it.
+// Most of them are near the allocator's own message and only mark that failure as handled (remarks handled/…). If the
+// tool swallowed the allocator's message, this message is the only report: an Oom with `caught`. In both cases the run
+// survived.
 #include <algorithm>
 #include <array>
 
@@ -12,43 +12,45 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// The report itself: on the notice's line, or above it; fourteen lines are what a program prints between the two. A
-/// notice in the same words between them had that report.
-bool reported(const Match& m) {
+/// True if the allocator's own message is on the notice's line or up to 14 lines above it. Programs print at most that
+/// many lines between the two. The scan stops at an earlier notice in the same words, because the message belongs to
+/// that notice.
+bool is_already_reported(const Match& m) {
   static constexpr std::array<std::string_view, 3> messages{"Tried to allocate", "would exceed allowed memory",
                                                             "THCudaCheck FAIL"};
-  const auto holds_message = [](std::string_view text) {
+  const auto has_message = [](std::string_view text) {
     return std::any_of(messages.begin(), messages.end(), [&](auto word) { return text.find(word) != text.npos; });
   };
-  constexpr std::size_t longest = 20;
-  const std::string_view words = m.text.substr(m.captures.begin, longest);
+  constexpr std::size_t max_notice_length = 20;
+  const std::string_view words = m.text.substr(m.captures.begin, max_notice_length);
   const std::string_view notice = words.substr(0, words.find_first_of("0123456789"));
-  bool found = holds_message(m.text);
+  bool found = has_message(m.text);
   if (found) return true;
   m.cursor.backward(14, [&](const Line& line) {
-    found = holds_message(line.text);
+    found = has_message(line.text);
     return !found && line.text.find(notice) == line.text.npos;
   });
   return found;
 }
 
-/// Where a logger wrote the notice with its exception, the message is the last line of the traceback that follows.
-std::optional<Line> own_message(const Cursor& cursor) {
-  constexpr int longest_traceback = 120;
+/// If a logger writes the notice with its exception, the allocator's message is the last line of the traceback below.
+std::optional<Line> find_own_message(const Cursor& cursor) {
+  constexpr int max_traceback_lines = 120;
   if (!find_ahead(cursor, 1, "Traceback (most recent call last)")) return std::nullopt;
-  return find_ahead(cursor, longest_traceback, "Tried to allocate");
+  return find_ahead(cursor, max_traceback_lines, "Tried to allocate");
 }
 
-void caught(const Match& m, EventSink& sink, std::string_view format, std::string_view remark,
-            std::string_view device = {}, std::optional<double> number = {}) {
+/// Marks a failure as handled. Emits the failure itself only if the log does not contain its own message.
+void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::string_view remark,
+                 std::string_view device = {}, std::optional<double> number = {}) {
   if (is_program_text(m.cursor.line().body())) return;
   Origin where;
   if (!device.empty()) where.device = static_cast<int>(leading_integer(device));
   sink.at(where);
-  const auto own = own_message(m.cursor);
+  const auto own = find_own_message(m.cursor);
   if (own) sink.claim_through(own->number);
   sink.remark(remark, number);
-  if (own || reported(m)) return;
+  if (own || is_already_reported(m)) return;
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = std::string(format);
@@ -61,33 +63,34 @@ void smaller(const Match& m, EventSink& sink) {
     sink.remark("handled/smaller_batch", static_cast<double>(leading_integer(m[1])));
 }
 void lightning(const Match& m, EventSink& sink) {
-  caught(m, sink, "lightning-batch-size", "handled/smaller_batch", {}, static_cast<double>(leading_integer(m[1])));
+  emit_caught(m, sink, "lightning-batch-size", "handled/smaller_batch", {}, static_cast<double>(leading_integer(m[1])));
 }
 void skipped(const Match&, EventSink& sink) { sink.remark("handled/skipped"); }
 void non_fatal(const Match&, EventSink& sink) { sink.remark("handled/non_fatal"); }
 
-void reduced(const Match& m, EventSink& sink) { caught(m, sink, "ultralytics-batch", "handled/smaller_batch"); }
-void assigner(const Match& m, EventSink& sink) { caught(m, sink, "ultralytics-assigner", "handled/fallback"); }
+void reduced(const Match& m, EventSink& sink) { emit_caught(m, sink, "ultralytics-batch", "handled/smaller_batch"); }
+void assigner(const Match& m, EventSink& sink) { emit_caught(m, sink, "ultralytics-assigner", "handled/fallback"); }
 void fairseq(const Match& m, EventSink& sink) {
-  caught(m, sink, "fairseq", "handled/skipped", m.has(1) ? m[1] : std::string_view{});
+  emit_caught(m, sink, "fairseq", "handled/skipped", m.has(1) ? m[1] : std::string_view{});
 }
-void composer(const Match& m, EventSink& sink) { caught(m, sink, "composer", "handled/smaller_batch"); }
-void detectron(const Match& m, EventSink& sink) { caught(m, sink, "detectron2", "handled/fallback"); }
-void comfyui(const Match& m, EventSink& sink) { caught(m, sink, "comfyui", "handled/fallback"); }
-void skips(const Match& m, EventSink& sink) { caught(m, sink, "skipped", "handled/skipped"); }
-void retries(const Match& m, EventSink& sink) { caught(m, sink, "retried", "handled/retried"); }
+void composer(const Match& m, EventSink& sink) { emit_caught(m, sink, "composer", "handled/smaller_batch"); }
+void detectron(const Match& m, EventSink& sink) { emit_caught(m, sink, "detectron2", "handled/fallback"); }
+void comfyui(const Match& m, EventSink& sink) { emit_caught(m, sink, "comfyui", "handled/fallback"); }
+void skips(const Match& m, EventSink& sink) { emit_caught(m, sink, "skipped", "handled/skipped"); }
+void retries(const Match& m, EventSink& sink) { emit_caught(m, sink, "retried", "handled/retried"); }
 
-/// fairseq prints the exception before it decides. It went on where it says so within the summaries that follow, one of
-/// 40 lines for each device.
+/// fairseq prints the exception before it decides what to do. The run continued if fairseq announces that below or
+/// directly above. Memory summaries of 40 lines per device may come in between.
 void fairseq_exception(const Match& m, EventSink& sink) {
-  static constexpr int summaries = 400;
-  if (find_ahead(m.cursor, summaries, "attempting to recover from OOM") ||
-      find_behind(m.cursor, 6, "attempting to recover from OOM") || find_ahead(m.cursor, summaries, "skipping batch") ||
-      find_ahead(m.cursor, summaries, "retrying batch"))
+  static constexpr int max_summary_lines = 400;
+  if (find_ahead(m.cursor, max_summary_lines, "attempting to recover from OOM") ||
+      find_behind(m.cursor, 6, "attempting to recover from OOM") ||
+      find_ahead(m.cursor, max_summary_lines, "skipping batch") ||
+      find_ahead(m.cursor, max_summary_lines, "retrying batch"))
     sink.remark("handled/skipped");
 }
 
-/// It ends the text of the exception. A traceback behind it says that the process did not go on all the same.
+/// This line ends the text of the exception. A traceback below it shows that the process failed anyway.
 void fairseq_skipping(const Match& m, EventSink& sink) {
   if (find_behind(m.cursor, 2, "ran out of memory with exception") && !find_ahead(m.cursor, 2, "Traceback (most"))
     sink.remark("handled/skipped");
@@ -113,7 +116,7 @@ void retracted(const Match&, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// A search goes on to its next trial: what failed before it was one of its trials.
+/// A search continues with its next trial: the earlier failure was one of its trials.
 void next_trial(const Match&, EventSink& sink) { sink.remark("run/went_on"); }
 
 constexpr Pattern patterns[] = {

@@ -1,9 +1,11 @@
-// Heaps of a fixed size inside a process: Java's and JavaScript's. The host may have plenty of memory left when such a
-// heap is full, and more memory for the machine changes nothing: the runtime was told, or chose, how large it may grow.
+// Heaps of a fixed size inside a process, of Java and JavaScript.
 //
-// What stands behind "java.lang.OutOfMemoryError: " names the pool. "unable to create native thread" is a limit on
-// threads, and "Requested array size exceeds VM limit" an array that no heap could hold: neither is a want of memory.
-// V8 counts in "MB" of 2^20.
+// The host may have plenty of free RAM when such a heap is full, and more RAM does not help: a setting or the runtime's
+// default limits the heap.
+//
+// The text after "java.lang.OutOfMemoryError: " names the pool. Two texts are not memory failures and are not read:
+// "unable to create native thread" is a limit on threads, and "Requested array size exceeds VM limit" is an array that
+// no heap can contain. V8's "MB" is 2^20 bytes.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -11,29 +13,30 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format, std::string_view framework) {
+Oom heap_failure(std::string_view format, std::string_view framework) {
   return host_failure(Agent::cpu_allocator, format, framework);
 }
 
 void java(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   const std::string_view pool = m[1];
-  sink.oom(base(pool.starts_with("Direct")                                     ? "java-direct"
-                : pool.starts_with("Java heap") || pool.starts_with("GC over") ? "java-heap"
-                                                                               : "java-classes",
-                "jvm"));
+  sink.oom(heap_failure(pool.starts_with("Direct")                                     ? "java-direct"
+                        : pool.starts_with("Java heap") || pool.starts_with("GC over") ? "java-heap"
+                                                                                       : "java-classes",
+                        "jvm"));
 }
 
-/// Spark's share of the heap for execution.
+/// Spark requested execution memory, which is a share of the heap.
 void spark(const Match& m, EventSink& sink) {
-  Oom oom = base("java-heap", "jvm");
+  Oom oom = heap_failure("java-heap", "jvm");
   oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }
 
-/// "Mark-Compact 2047.0 (2085.0) -> 2046.8 (2084.0) MB": what lived before and after the collection.
+/// Reads the live heap from the last collection above: "Mark-Compact 2047.0 (2085.0) -> 2046.8 (2084.0) MB" is the heap
+/// before and after it.
 void javascript(const Match& m, EventSink& sink) {
-  Oom oom = base("javascript-heap", "v8");
+  Oom oom = heap_failure("javascript-heap", "v8");
   m.cursor.backward(16, [&](const Line& line) {
     const std::size_t arrow = line.text.find(") -> ");
     if (arrow == line.text.npos || line.text.find("Mark-") == line.text.npos) return true;
@@ -44,9 +47,9 @@ void javascript(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The runtime itself got no memory from the system.
+/// The operating system refused memory to the runtime itself.
 void java_native(const Match& m, EventSink& sink) {
-  Oom oom = base("java-native", "jvm");
+  Oom oom = heap_failure("java-native", "jvm");
   oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }

@@ -1,7 +1,8 @@
-// Allocations of host memory that were refused: PyTorch's CPU allocator, numpy, Python, C++ and others.
+// Refused allocations of host memory: PyTorch's CPU allocator, numpy, Python, C++ and others.
 //
-// Unlike a kill this is an answer to one request, mostly with its size. "std::bad_alloc" is also what RAPIDS throws for
-// device memory; those forms belong to other_gpu. "cannot allocate memory in static TLS block" is the loader's trouble.
+// Unlike a kill, a refusal answers one request and usually contains its size. RAPIDS throws "std::bad_alloc" for device
+// memory too; other_gpu reads those forms. "cannot allocate memory in static TLS block" is a problem of the dynamic
+// loader, not of memory.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -9,7 +10,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format, std::string_view framework = "") {
+Oom allocation_failure(std::string_view format, std::string_view framework = "") {
   return host_failure(Agent::cpu_allocator, format, framework);
 }
 
@@ -19,27 +20,27 @@ void emit(const Match& m, EventSink& sink, Oom oom) {
 }
 
 void torch(const Match& m, EventSink& sink) {
-  Oom oom = base("torch-cpu", "pytorch");
+  Oom oom = allocation_failure("torch-cpu", "pytorch");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 void numpy(const Match& m, EventSink& sink) {
-  Oom oom = base("numpy");
+  Oom oom = allocation_failure("numpy");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-/// The word alone is believed at the front of a line or under a frame of a traceback.
-/// The name alone is also a word in lists and documentation: only a traceback above it makes it a failure.
-/// Paddle on Windows raises it for a device, too, and says so in its summary below.
+/// The name alone also occurs in lists and documentation. It is a failure only below a traceback. Paddle on Windows
+/// raises MemoryError for a GPU too and names the GPU in its summary below.
 void python(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 0, 14, {"Out of memory error on GPU"})) return;
-  if (is_near(m.cursor, 4, 0, {"File \"", "Traceback (most", "--> "})) emit(m, sink, base("memory-error"));
+  if (is_near(m.cursor, 4, 0, {"File \"", "Traceback (most", "--> "}))
+    emit(m, sink, allocation_failure("memory-error"));
 }
 
 void sized(const Match& m, EventSink& sink, std::string_view format) {
-  Oom oom = base(format);
+  Oom oom = allocation_failure(format);
   read_request(m[1], oom);
   emit(m, sink, std::move(oom));
 }
@@ -47,45 +48,45 @@ void sized(const Match& m, EventSink& sink, std::string_view format) {
 void errno_12(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.remark("host/overcommit");
-  sink.oom(base("errno-12"));
+  sink.oom(allocation_failure("errno-12"));
 }
 
-/// The whole file is to be mapped at once: addresses and a promise of memory, not pages in use.
+/// The whole file is to be mapped at once. A mapping needs address space and committed memory, not pages in use.
 void mapping(const Match& m, EventSink& sink) {
   sink.remark("host/overcommit");
-  Oom oom = base("mapping", "pytorch");
+  Oom oom = allocation_failure("mapping", "pytorch");
   oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-/// Before 1.4 the message names the error alone: 12 is ENOMEM.
-void emit_memalign(const Match&, EventSink& sink) { sink.oom(base("torch-cpu", "pytorch")); }
+/// Before 1.4 the message contains only the error number: 12 is ENOMEM.
+void emit_memalign(const Match&, EventSink& sink) { sink.oom(allocation_failure("torch-cpu", "pytorch")); }
 void emit_ggml(const Match& m, EventSink& sink) {
-  Oom oom = base("ggml", "llama.cpp");
+  Oom oom = allocation_failure("ggml", "llama.cpp");
   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
   sink.oom(std::move(oom));
 }
 void emit_ggml_buffer(const Match& m, EventSink& sink) {
-  Oom oom = base("ggml", "llama.cpp");
+  Oom oom = allocation_failure("ggml", "llama.cpp");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 void emit_paddle(const Match& m, EventSink& sink) {
-  Oom oom = base("paddle", "paddle");
+  Oom oom = allocation_failure("paddle", "paddle");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
-void emit_mxnet(const Match&, EventSink& sink) { sink.oom(base("mxnet", "mxnet")); }
-/// Windows: the commit limit (memory and page file) is used up. The words are translated, the number is not.
-void emit_page_file(const Match& m, EventSink& sink) { emit(m, sink, base("winerror-1455")); }
-void emit_numpy_shape(const Match& m, EventSink& sink) { emit(m, sink, base("numpy")); }
-void emit_bad_alloc(const Match& m, EventSink& sink) { emit(m, sink, base("bad-alloc")); }
-void emit_lightgbm(const Match&, EventSink& sink) { sink.oom(base("bad-alloc", "lightgbm")); }
+void emit_mxnet(const Match&, EventSink& sink) { sink.oom(allocation_failure("mxnet", "mxnet")); }
+/// Windows: the commit limit (RAM and page file) is exhausted. Windows translates the words but not the number.
+void emit_page_file(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("winerror-1455")); }
+void emit_numpy_shape(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("numpy")); }
+void emit_bad_alloc(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("bad-alloc")); }
+void emit_lightgbm(const Match&, EventSink& sink) { sink.oom(allocation_failure("bad-alloc", "lightgbm")); }
 void emit_arrow(const Match& m, EventSink& sink) { sized(m, sink, "arrow"); }
 void emit_rust(const Match& m, EventSink& sink) { sized(m, sink, "rust"); }
 void emit_opencv(const Match& m, EventSink& sink) { sized(m, sink, "opencv"); }
-void emit_pandas(const Match& m, EventSink& sink) { emit(m, sink, base("pandas")); }
+void emit_pandas(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("pandas")); }
 
 constexpr Pattern patterns[] = {
     checked(

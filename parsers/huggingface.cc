@@ -1,9 +1,9 @@
-// The Hugging Face Trainer: dicts that it prints at every log step, and the memory prints of the PEFT and Accelerate
-// examples.
+// The Hugging Face Trainer: dicts that it prints at every logging step, and the memory prints of the PEFT and
+// Accelerate examples.
 //
-// The Trainer prints {'loss': …, 'learning_rate': …, 'epoch': …}; callbacks add keys such as 'gpu_mem_gb' and 'step'.
-// Newer versions print the numbers as strings. Memory metrics of a stage (train_mem_gpu_alloc_delta, …) are
-// differences: only with the first report, which also says what was there before, do they add up to a peak.
+// The Trainer prints {'loss': …, 'learning_rate': …, 'epoch': …}. Callbacks add keys such as 'gpu_mem_gb' and 'step'.
+// Newer versions print the numbers as strings. The memory metrics of a stage (train_mem_gpu_alloc_delta, …) are
+// differences. They add up to a peak only with the first report, which also contains the memory before the stage.
 #include <array>
 #include <string>
 
@@ -17,8 +17,8 @@ namespace {
 
 bool is_dict(std::string_view line) { return line.find("{'") != line.npos && line.find('}') != line.npos; }
 
-/// 'epoch': 0.32 is a fraction, which a plain reader of whole numbers does not see.
-std::optional<double> epoch_in(std::string_view line) {
+/// The fraction in 'epoch': 0.32. The reader of freeform lines reads only whole numbers.
+std::optional<double> parse_epoch(std::string_view line) {
   static constexpr std::string_view key = "'epoch': ";
   std::size_t at = line.find(key);
   if (at == line.npos) return std::nullopt;
@@ -28,8 +28,8 @@ std::optional<double> epoch_in(std::string_view line) {
   return number ? std::optional(number->value) : std::nullopt;
 }
 
-/// 'global_step/max_steps': '10/93' is how ms-swift says it.
-std::optional<double> global_step_in(std::string_view line) {
+/// ms-swift's form of the step: 'global_step/max_steps': '10/93'.
+std::optional<double> parse_global_step(std::string_view line) {
   static constexpr std::string_view key = "'global_step/max_steps': '";
   std::size_t at = line.find(key);
   if (at == line.npos) return std::nullopt;
@@ -38,22 +38,22 @@ std::optional<double> global_step_in(std::string_view line) {
   return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
 }
 
-bool any(const FreeformLine&) { return true; }
+bool accept_any(const FreeformLine&) { return true; }
 
 void log(const Match& m, EventSink& sink) {
-  const std::optional<double> step = m.printed->step ? m.printed->step : global_step_in(m.text);
-  sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch_in(m.text)});
-  // ms-swift's own callback prints the most that was reserved, in 2^30.
+  const std::optional<double> step = m.printed->step ? m.printed->step : parse_global_step(m.text);
+  sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, parse_epoch(m.text)});
+  // ms-swift's own callback prints the maximum reserved memory, in units of 2^30 bytes.
   const bool swift = m.text.find("'memory(GiB)': ") != std::string_view::npos;
   for (const PrintedValue& v : m.printed->values) {
     Origin where;
     where.device = v.device;
     sink.at(where);
     if (swift && v.reading.metric == Metric::memory) {
-      Reading most = v.reading;
-      most.metric = Metric::max_reserved;
-      most.kind = SeriesKind::running_maximum;
-      sink.reading(most, step);
+      Reading peak = v.reading;
+      peak.metric = Metric::max_reserved;
+      peak.kind = SeriesKind::running_maximum;
+      sink.reading(peak, step);
     } else {
       sink.reading(v.reading, step);
     }
@@ -80,7 +80,7 @@ void stage_peak(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-/// "GPU Memory before entering the train : 3212": what the stage found, int(bytes / 2^20).
+/// "GPU Memory before entering the train : 3212": the memory at the start of the stage, int(bytes / 2^20).
 void stage_begin(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[3], at);
@@ -94,7 +94,8 @@ void stage_begin(const Match& m, EventSink& sink) {
 }
 
 /// The number of a metric on one line: "'init_mem_gpu_alloc_delta': 433047040", "  init_mem_gpu_alloc_delta  =  412MB".
-std::optional<GaugeValue> metric_on(std::string_view line, std::string_view key, bool& megabytes) {
+/// Sets `megabytes` if the number has the unit MB.
+std::optional<GaugeValue> parse_metric(std::string_view line, std::string_view key, bool& megabytes) {
   std::size_t at = line.find(key);
   if (at == line.npos || (at > 0 && line[at - 1] == '_')) return std::nullopt;
   at += key.size();
@@ -109,10 +110,11 @@ std::optional<GaugeValue> metric_on(std::string_view line, std::string_view key,
   return number;
 }
 
-/// The peak of the first stage: what was there before, and the differences of start and stage. All four stand on one
-/// line (a dict) or on lines of their own, sorted, of which this one is the last.
+/// The peak of the first stage is a sum of four parts: the memory before the start, the differences of the start and
+/// the stage, and the stage's peak above its end. All four are on one line (a dict) or on separate sorted lines, of
+/// which this one is the last.
 void stage_differences(const Match& m, EventSink& sink) {
-  constexpr int block = 40;
+  constexpr int max_block_lines = 40;
   const std::string stage(m[1]), kind(m[2]);
   const std::array<std::string, 4> names{"before_init_mem_" + kind, "init_mem_" + kind + "_alloc_delta",
                                          stage + "_mem_" + kind + "_alloc_delta",
@@ -123,25 +125,25 @@ void stage_differences(const Match& m, EventSink& sink) {
     bool missing = false, unit = false;
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!parts[i]) {
-        parts[i] = metric_on(line, names[i], unit);
+        parts[i] = parse_metric(line, names[i], unit);
         megabytes |= unit;
       }
       missing |= !parts[i];
     }
     return missing;
   };
-  const auto begins = [](std::string_view line) {  // a dict, a JSON file, "***** train metrics *****"
+  const auto starts_block = [](std::string_view line) {  // a dict, a JSON file, "***** train metrics *****"
     return line.find('{') != line.npos || line.find("*****") != line.npos;
   };
-  if (read(m.text) && !begins(m.text))
-    m.cursor.backward(block, [&](const Line& line) { return !begins(line.text) && read(line.text); });
+  if (read(m.text) && !starts_block(m.text))
+    m.cursor.backward(max_block_lines, [&](const Line& line) { return !starts_block(line.text) && read(line.text); });
   Reading r;
   for (const auto& part : parts) {
     if (!part) return;
     r.value += part->value;
   }
-  // The block repeats in whole MB, rounded down, what the dict said before.
-  if (megabytes && find_behind(m.cursor, block, "'" + names[0] + "'")) return;
+  // The block repeats the values of the dict above in whole MB, rounded down.
+  if (megabytes && find_behind(m.cursor, max_block_lines, "'" + names[0] + "'")) return;
   const double unit = static_cast<double>(megabytes ? MiB : 1);
   r.metric = kind == "cpu" ? Metric::host_rss : Metric::max_allocated;
   r.kind = SeriesKind::reset_maximum;
@@ -165,7 +167,7 @@ constexpr Pattern patterns[] = {
          .example = "{'loss': 2.4113, 'grad_norm': 1.9012, 'learning_rate': 4.1e-05, 'gpu_mem_gb': 11.204, 'step': 60}",
          .emit = log,
          .accepts = is_dict,
-         .accepts_parsed = any,
+         .accepts_parsed = accept_any,
          .digits_are_numbers = true}),
     checked(
         {.name = "huggingface/evaluated",

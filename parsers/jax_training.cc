@@ -1,5 +1,7 @@
-// MaxText: bytes in use of each device at named moments, in units of 2^30. The heading names the moment, a step or
-// another; it may stand without the logger's prefix while its rows have one.
+// MaxText: bytes in use on each device at named points of the run, in units of 2^30 bytes.
+//
+// A heading above the rows names the point: a step or another phase. The heading may lack the logger's prefix even if
+// the rows have one.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -7,11 +9,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// "Memstats: step 12:", "Memstats: After params initialized:" above the rows.
+/// Takes the step or the phase from the heading above the rows: "Memstats: step 12:", "Memstats: After params
+/// initialized:".
 void name_moment(const Cursor& cursor, Reading& reading, std::optional<double>& at_step) {
   static constexpr std::string_view label = "Memstats: ";
-  static constexpr int devices = 64;  // of one host: fewer
-  const auto heading = find_behind(cursor, devices, label);
+  static constexpr int max_devices = 64;  // more than any host has
+  const auto heading = find_behind(cursor, max_devices, label);
   if (!heading) return;
   const std::string_view moment = trimmed(heading->text.substr(heading->text.find(label) + label.size()));
   std::size_t at = std::string_view("step ").size();

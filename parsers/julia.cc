@@ -1,8 +1,8 @@
-// CUDA.jl: the pool of Julia on a device. Sizes are binary.
+// CUDA.jl: Julia's GPU memory pool. All sizes are binary.
 //
-// "Effective GPU memory usage" is of the whole card; where the pool and a context explain it, it is this process. What
-// the allocator below the pool holds may be capped. A refusal makes it collect garbage and ask again; only where it
-// says what it tried to allocate was that the end.
+// "Effective GPU memory usage" covers the whole GPU. If the pool plus a CUDA context explains it, all of it belongs to
+// this process. The allocator below the pool may have a cap. After a refusal CUDA.jl collects garbage and retries. Only
+// the message with the size of the request is the final failure.
 #include <algorithm>
 
 #include "parse/context.h"
@@ -12,20 +12,20 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr i64 max_context = 3 * GiB / 2;  ///< a process holds this much at most beside its pool
+constexpr i64 max_context = 3 * GiB / 2;  ///< upper bound of what a process uses on the GPU besides its pool
 
-/// "Memory pool usage: 6.902 GiB (7.406 GiB reserved)"; up to CUDA.jl 3.2 the usage counts what is cached, too.
-void pool(std::string_view text, Oom& oom) {
+/// Parses "Memory pool usage: 6.902 GiB (7.406 GiB reserved)". Up to CUDA.jl 3.2 the usage includes the cache.
+void parse_pool(std::string_view text, Oom& oom) {
   const auto usage = size_after(text, "Memorypoolusage:");
   const auto allocated = size_before(text, "allocated,");
   oom.allocated = allocated ? allocated : usage;
   oom.reserved = allocated ? usage : size_before(text, "reserved)");
 }
 
-void refused(const Match& m, EventSink& sink) {
+void emit_refusal(const Match& m, EventSink& sink) {
   Oom oom = refusal("julia");
   read_request(m[1], oom);
-  std::optional<Bytes> used, held;
+  std::optional<Bytes> used, pool_size;
   m.cursor.forward(6, [&](const Line& line) {
     const std::string text = dense(line.text);
     if (text.starts_with("EffectiveGPUmemoryusage:")) {
@@ -34,23 +34,24 @@ void refused(const Match& m, EventSink& sink) {
       return true;
     }
     if (text.starts_with("CUDAallocatorusage:")) {
-      held = size_after(text, "CUDAallocatorusage:");
+      pool_size = size_after(text, "CUDAallocatorusage:");
       oom.limit = size_after(text, "(cappedat");
       return true;
     }
-    if (text.starts_with("Memorypoolusage:")) pool(text, oom);
+    if (text.starts_with("Memorypoolusage:")) parse_pool(text, oom);
     return false;
   });
   if (used && oom.capacity) oom.free = *oom.capacity - *used;
-  if (!held) held = oom.reserved;
-  if (used && held) {
-    const i64 more = used->count - held->count;
-    if (more > -64 * MiB && more <= max_context) oom.process = used;
+  if (!pool_size) pool_size = oom.reserved;
+  if (used && pool_size) {
+    // The usage may be below the pool by rounding, hence the tolerance of 64 MiB.
+    const i64 rest = used->count - pool_size->count;
+    if (rest > -64 * MiB && rest <= max_context) oom.process = used;
   }
   sink.oom(std::move(oom));
 }
 
-void retried(const Match&, EventSink& sink) {
+void emit_retry(const Match&, EventSink& sink) {
   Oom oom = refusal("julia");
   oom.message_format = "julia-retry";
   oom.caught = true;
@@ -69,17 +70,17 @@ void emit(std::string_view size, Metric metric, EventSink& sink) {
   sink.reading(r);
 }
 
-/// Below a message the status is part of it.
-bool is_told(const Cursor& cursor) { return find_behind(cursor, 3, "Out of GPU memory").has_value(); }
+/// True below an out-of-memory message: the status is then a part of that message.
+bool is_part_of_failure(const Cursor& cursor) { return find_behind(cursor, 3, "Out of GPU memory").has_value(); }
 
 void status(const Match& m, EventSink& sink) {
-  if (is_told(m.cursor)) return;
+  if (is_part_of_failure(m.cursor)) return;
   emit(m[1], Metric::used, sink);
   sink.setting("capacity", m[2]);
 }
 
 void pool_status(const Match& m, EventSink& sink) {
-  if (is_told(m.cursor)) return;
+  if (is_part_of_failure(m.cursor)) return;
   emit(m[1], Metric::allocated, sink);
   emit(m[2], Metric::reserved, sink);
 }
@@ -106,12 +107,12 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .reach = Reach::message,
              .example = "ERROR: LoadError: Out of GPU memory trying to allocate 11.921 GiB",
-             .emit = refused}),
+             .emit = emit_refusal}),
     checked({.name = "julia/retried",
              .anchor = "memory allocation failed; attempting",
              .regex = R"(WARNING: CUDA memory allocation failed; attempting to free up memory)",
              .example = "WARNING: CUDA memory allocation failed; attempting to free up memory...",
-             .emit = retried}),
+             .emit = emit_retry}),
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The kernel's out-of-memory killer, in dmesg, the journal or a console.
+// The kernel's OOM killer, in dmesg, the journal or a console.
 //
-// Printed by mm/oom_kill.c: "invoked oom-killer", tables of memory and tasks, "oom-kill:constraint=…", then one "Killed
-// process" line for each victim. Only that line has the victim's numbers; where it was cut off the others stand in for
-// it. "kB" of the kernel are KiB. The caller of "invoked oom-killer" is not the victim.
+// mm/oom_kill.c prints a block: "invoked oom-killer", tables of memory and tasks, "oom-kill:constraint=…", then one
+// "Killed process" line per victim. Only that line contains the victim's numbers. If it was cut off, the other lines
+// report the kill instead. The kernel's "kB" are KiB. The caller in "invoked oom-killer" is not the victim.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -13,13 +13,14 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr double longest_block = 120;  ///< seconds from the call to the kill, over a slow console, too
-constexpr int block_lines = 700;       ///< the task table in the middle of a block has a row for each process
+constexpr double max_block_seconds = 120;  ///< seconds from "invoked oom-killer" to the kill, even over a slow console
+constexpr int max_block_lines = 700;       ///< lines; the task table in the middle of a block has one row per process
 
 Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
 
-/// "memory: usage 4194304kB, limit 4194304kB, failcnt 81": printed for a cgroup only, above the victim.
-std::optional<Bytes> limit_in(std::string_view text) {
+/// Parses the limit in "memory: usage 4194304kB, limit 4194304kB, failcnt 81". The kernel prints this line only for a
+/// cgroup, above the victim.
+std::optional<Bytes> parse_limit(std::string_view text) {
   static constexpr std::string_view label = "limit ";
   const std::size_t limit = text.find(label);
   if (limit == text.npos || text.find("kB", limit) == text.npos) return std::nullopt;
@@ -27,19 +28,21 @@ std::optional<Bytes> limit_in(std::string_view text) {
   return count > 0 && count < i64{1} << 50 ? std::optional(Bytes{count * KiB, 0}) : std::nullopt;
 }
 
-std::optional<Bytes> group_limit(const Cursor& cursor) {
+/// The limit of the cgroup in the block above the kill; nullopt if the whole host was full.
+std::optional<Bytes> find_group_limit(const Cursor& cursor) {
   std::optional<Bytes> out;
-  cursor.backward(block_lines, [&](const Line& line) {
+  cursor.backward(max_block_lines, [&](const Line& line) {
     if (line.text.find("invoked oom-killer") != line.text.npos) return false;
     const std::size_t at = line.text.find("memory: usage ");
     if (at == line.text.npos) return true;
-    out = limit_in(std::string_view(line.text).substr(at));
+    out = parse_limit(std::string_view(line.text).substr(at));
     return !out;
   });
   return out;
 }
 
-/// Whose group it is, by its path. A container's scope stands below its pod's slice, a step's below its daemon's.
+/// The software that created a cgroup, recognised by the cgroup's path. A container's scope is below its pod's slice
+/// and a step's cgroup below its daemon's, so the order matters.
 struct Manager {
   std::string_view mark, name;
 };
@@ -53,14 +56,15 @@ void emit_manager(std::string_view path, EventSink& sink) {
     if (path.find(manager.mark) != path.npos) return sink.setting("memory_manager", manager.name);
 }
 
-/// The nodes of memory that the process may use were full, not the host.
+/// True if only the memory nodes that the process may use were full, not the whole host.
 bool on_some_nodes(const Cursor& cursor) {
   const auto summary = find_behind(cursor, 12, "oom-kill:constraint=");
   return summary && (summary->text.find("CONSTRAINT_CPUSET") != summary->text.npos ||
                      summary->text.find("CONSTRAINT_MEMORY_POLICY") != summary->text.npos);
 }
 
-bool in_group(const Match& m) {
+/// True if the kill enforced a cgroup's limit. If the message is cut off, the lines above decide.
+bool is_group_kill(const Match& m) {
   if (m.before().ends_with("Memorycgroupoutofmemory:") || m.before().ends_with("limitexceeded:")) return true;
   if (m.before().ends_with("Outofmemory:")) return false;
   return is_near(m.cursor, 12, 0,
@@ -78,22 +82,24 @@ void emit_victim(EventSink& sink, Agent agent, std::string_view pid, std::string
   sink.oom(std::move(oom));
 }
 
-/// Pages of its own and shared ones. Those of files are given up before anything is killed.
-Bytes held(const Match& m) { return m.has(4) ? kibibytes(m[3]) + kibibytes(m[4]) : kibibytes(m[3]); }
+/// Anonymous and shared memory of the victim. The kernel drops file pages before it kills, so they do not count.
+Bytes non_file_memory(const Match& m) { return m.has(4) ? kibibytes(m[3]) + kibibytes(m[4]) : kibibytes(m[3]); }
 
-/// With the pages of files, as the kernel's table counts.
-i64 resident(const Match& m) {
+/// The victim's memory including file pages, as in the kernel's task table.
+i64 memory_with_files(const Match& m) {
   static constexpr std::string_view label = "file-rss:";
   const std::size_t files = m[0].find(label);
-  return held(m).count + (files == std::string_view::npos ? 0 : kibibytes(m[0].substr(files + label.size())).count);
+  return non_file_memory(m).count +
+         (files == std::string_view::npos ? 0 : kibibytes(m[0].substr(files + label.size())).count);
 }
 
+/// A row of the kernel's task table. `pages` are resident pages.
 struct Task {
   i64 pid = 0, pages = 0;
 };
 
-/// "[ 5740]     0  5740      257        1 …": pid, user, thread group, pages mapped, pages resident.
-std::optional<Task> task_in(std::string_view text) {
+/// Parses "[ 5740]     0  5740      257        1 …": pid, user, thread group, mapped pages, resident pages.
+std::optional<Task> parse_task(std::string_view text) {
   for (std::size_t open = text.find('['); open != text.npos; open = text.find('[', open + 1)) {
     const std::size_t close = text.find(']', open);
     if (close == text.npos) return std::nullopt;
@@ -107,17 +113,18 @@ std::optional<Task> task_in(std::string_view text) {
   return std::nullopt;
 }
 
-/// The greatest of the other processes in the table above the victim, whose own row tells how large a page is. Shared
-/// pages stand in the row of each that uses them: where the rows hold more than there is, they tell nothing.
-std::vector<OtherProcess> others_above(const Cursor& cursor, i64 victim, i64 victim_bytes, i64 limit) {
-  constexpr std::size_t most = 4;
-  constexpr i64 least_share = 50;  ///< of the limit
+/// The largest other processes in the task table above the victim. The victim's own row shows the page size, because
+/// its bytes are known. Every process that uses a shared page counts it. If the rows add up to more than the limit, the
+/// numbers are unreliable and the result is empty.
+std::vector<OtherProcess> find_other_processes(const Cursor& cursor, i64 victim, i64 victim_bytes, i64 limit) {
+  constexpr std::size_t max_others = 4;
+  constexpr i64 min_share_divisor = 50;  ///< a process counts only above 1/50 of the limit
   std::vector<Task> tasks;
   bool whole = false;
-  cursor.backward(block_lines, [&](const Line& line) {
+  cursor.backward(max_block_lines, [&](const Line& line) {
     whole = line.text.find("total_vm") != line.text.npos;
     if (whole || line.text.find("invoked oom-killer") != line.text.npos) return false;
-    if (const auto task = task_in(line.text)) tasks.push_back(*task);
+    if (const auto task = parse_task(line.text)) tasks.push_back(*task);
     return true;
   });
   const auto own = std::find_if(tasks.begin(), tasks.end(), [&](const Task& task) { return task.pid == victim; });
@@ -128,38 +135,39 @@ std::vector<OtherProcess> others_above(const Cursor& cursor, i64 victim, i64 vic
   std::vector<OtherProcess> others;
   for (const Task& task : tasks) {
     sum = saturated_sum(sum, task.pages * page);
-    if (task.pid != victim && task.pages * page > limit / least_share)
+    if (task.pid != victim && task.pages * page > limit / min_share_divisor)
       others.push_back({task.pid, {task.pages * page, 0}});
   }
   if (sum > limit) return {};
   std::sort(others.begin(), others.end(), [](const auto& a, const auto& b) { return a.used.count > b.used.count; });
-  if (others.size() > most) others.resize(most);
+  if (others.size() > max_others) others.resize(max_others);
   return others;
 }
 
 void killed(const Match& m, EventSink& sink) {
   Oom oom;
-  oom.process = held(m);
-  const bool of_group = in_group(m);
+  oom.process = non_file_memory(m);
+  const bool of_group = is_group_kill(m);
   if (!of_group && on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
-  if (of_group) oom.limit = group_limit(m.cursor);
-  if (oom.limit) oom.others = others_above(m.cursor, leading_integer(m[1]), resident(m), oom.limit->count);
+  if (of_group) oom.limit = find_group_limit(m.cursor);
+  if (oom.limit)
+    oom.others = find_other_processes(m.cursor, leading_integer(m[1]), memory_with_files(m), oom.limit->count);
   emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
 }
 
-/// Kernels up to 4.x announce the victim on a line of its own.
+/// Kernels up to 4.x announce the victim on a separate line.
 void announced(const Match& m, EventSink& sink) {
   const bool of_group = m.has(1) && !m[1].empty();
   Oom oom;
-  if (of_group) oom.limit = group_limit(m.cursor);
+  if (of_group) oom.limit = find_group_limit(m.cursor);
   emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
 
-/// Where the numbers of the victim were cut off.
+/// The form for a truncated line without the victim's numbers.
 void killed_short(const Match& m, EventSink& sink) {
   Oom oom;
   if (on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
-  if (m[1].starts_with("Memory")) oom.limit = group_limit(m.cursor);
+  if (m[1].starts_with("Memory")) oom.limit = find_group_limit(m.cursor);
   emit_victim(sink, m[1].starts_with("Memory") ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
 
@@ -174,25 +182,25 @@ void summary(const Match& m, EventSink& sink) {
   emit_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
 }
 
-/// Kernels up to 4.x name the group on lines of its own. The counters there are the group's, no process's.
+/// Kernels up to 4.x name the cgroup on separate lines. The counters on them belong to the cgroup, not to a process.
 void group(const Match& m, EventSink& sink) { emit_manager(m[1], sink); }
 
-/// Printed by the killer alone. Where the record was cut off before its call and its victim, the group's counters are
-/// all that is left of it.
+/// Only the OOM killer prints these counters. If the record lacks both the call and the victim, they are the only
+/// evidence of the kill.
 void group_counters(const Match& m, EventSink& sink) {
   group(m, sink);
-  if (is_near(m.cursor, block_lines, block_lines,
+  if (is_near(m.cursor, max_block_lines, max_block_lines,
               {"invoked oom-killer", "Killed process", "Kill process", "oom-kill:constraint="}))
     return;
   Oom oom = host_failure(Agent::cgroup, "oom-killer-invoked");
-  oom.limit = group_limit(m.cursor);
+  oom.limit = find_group_limit(m.cursor);
   if (oom.limit) sink.oom(std::move(oom));
 }
 
 void reaped(const Match& m, EventSink& sink) { emit_victim(sink, Agent::kernel, m[1], m[2]); }
 
-/// When the line was printed: "[81234.101200]", seconds since the machine started, or the time in front of it.
-std::optional<double> moment_of(const Line& line) {
+/// The time of the line: its prefix, or "[81234.101200]", the seconds since the machine started.
+std::optional<double> parse_time(const Line& line) {
   if (line.prefix.time) return line.prefix.time;
   const std::size_t open = line.text.find('[');
   if (open == line.text.npos) return std::nullopt;
@@ -200,19 +208,19 @@ std::optional<double> moment_of(const Line& line) {
   return seconds > 0 ? std::optional(static_cast<double>(seconds)) : std::nullopt;
 }
 
-/// Speaks only where the block was cut off before its victim: a victim behind the next call is that one's, and so is
-/// one of much later.
+/// Reports the failure only if the block was cut off before its victim. A victim after the next "invoked oom-killer"
+/// belongs to that call. A victim more than max_block_seconds later belongs to another call as well.
 void invoked(const Match& m, EventSink& sink) {
-  const auto begin = moment_of(m.cursor.line());
+  const auto begin = parse_time(m.cursor.line());
   bool named = false, of_group = false;
   std::optional<Bytes> limit;
-  m.cursor.forward(block_lines, [&](const Line& line) {
+  m.cursor.forward(max_block_lines, [&](const Line& line) {
     of_group |= line.text.find("mem_cgroup_oom") != line.text.npos ||  // in the call trace
                 line.text.find("Memory cgroup stats for") != line.text.npos;
     if (const std::size_t at = line.text.find("memory: usage "); at != line.text.npos && !limit)
-      limit = limit_in(std::string_view(line.text).substr(at));
-    const auto now = line.text.find("illed process") == line.text.npos ? std::nullopt : moment_of(line);
-    if (begin && now && *now - *begin > longest_block) return false;
+      limit = parse_limit(std::string_view(line.text).substr(at));
+    const auto now = line.text.find("illed process") == line.text.npos ? std::nullopt : parse_time(line);
+    if (begin && now && *now - *begin > max_block_seconds) return false;
     for (const std::string_view word : {"Killed process", "oom-kill:constraint=", "Kill process"})
       named |= line.text.find(word) != line.text.npos;
     return !named && line.text.find("invoked oom-killer") == line.text.npos;
@@ -223,13 +231,13 @@ void invoked(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The counters of a group ("memory.events"), printed by people who look for the reason of a death.
+/// Counters of a cgroup ("memory.events"), which users print when they look for the reason of a death.
 void group_events(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 2, 0, {"oom "}) || !is_near(m.cursor, 4, 0, {"max ", "high "})) return;
   sink.oom(host_failure(Agent::cgroup, "memory.events"));
 }
 
-/// The memory of Jetson boards is the host's: the driver's ENOMEM says that the host had no pages.
+/// Jetson boards share memory between host and GPU. The driver's ENOMEM means that the host had no pages.
 void nvmap(const Match&, EventSink& sink) { sink.remark("host/overcommit"); }
 
 constexpr Pattern patterns[] = {

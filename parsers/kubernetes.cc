@@ -1,8 +1,9 @@
 // Kubernetes and containers: the state of a container ("OOMKilled"), evictions for memory, docker inspect.
 //
-// kubectl prints the state in three shapes: describe ("Reason: OOMKilled"), the status column of get, YAML or JSON. The
-// limit of the container stands some lines below the state in describe. An eviction names what the node had left, not a
-// limit: none was reached. An eviction for disk space is no failure of memory. "docker inspect" knows no Kubernetes.
+// kubectl prints the state in three shapes: describe ("Reason: OOMKilled"), the status column of get, YAML or JSON. In
+// describe the container's limit is some lines below the state. An eviction message contains the node's available
+// memory, not a limit, because no limit was reached. An eviction for disk space is not a memory failure. "docker
+// inspect" also works without Kubernetes.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -10,13 +11,13 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) { return host_failure(Agent::kubernetes, format); }
+Oom kubernetes_failure(std::string_view format) { return host_failure(Agent::kubernetes, format); }
 
-/// Quantities: "4Gi" is binary, "4G" is decimal.
-std::optional<Bytes> quantity(std::string_view text) { return read_size(trimmed(text), nullptr, Radix::decimal); }
+/// Parses a Kubernetes quantity: "4Gi" is binary, "4G" is decimal.
+std::optional<Bytes> parse_quantity(std::string_view text) { return read_size(trimmed(text), nullptr, Radix::decimal); }
 
-/// "Limits:" and then "memory: 4Gi" in the description of the same container.
-std::optional<Bytes> container_limit(const Cursor& cursor) {
+/// Finds "Limits:" and then "memory: 4Gi" in the description of the same container.
+std::optional<Bytes> find_container_limit(const Cursor& cursor) {
   std::optional<Bytes> out;
   bool limits = false;
   cursor.forward(30, [&](const Line& line) {
@@ -24,25 +25,25 @@ std::optional<Bytes> container_limit(const Cursor& cursor) {
     if (text.starts_with("Limits:")) limits = true;
     if (text.starts_with("Requests:") || text.starts_with("Container ID:")) return false;
     if (!limits || !text.starts_with("memory:")) return true;
-    out = quantity(text.substr(7));
+    out = parse_quantity(text.substr(7));
     return false;
   });
   return out;
 }
 
-/// With an exit code of 0 the main process ended by itself: another one in the container was killed.
+/// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
 void reason(const Match& m, EventSink& sink) {
   const auto code = find_ahead(m.cursor, 2, "Exit Code:");
   const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
-  Oom oom = base(ended_well ? "oomkilled-inside" : "oomkilled");
-  oom.limit = container_limit(m.cursor);
+  Oom oom = kubernetes_failure(ended_well ? "oomkilled-inside" : "oomkilled");
+  oom.limit = find_container_limit(m.cursor);
   sink.oom(std::move(oom));
 }
 
-void status(const Match&, EventSink& sink) { sink.oom(base("oomkilled")); }
+void status(const Match&, EventSink& sink) { sink.oom(kubernetes_failure("oomkilled")); }
 
 void inspect(const Match&, EventSink& sink) {
-  Oom oom = base("docker-inspect");
+  Oom oom = kubernetes_failure("docker-inspect");
   oom.agent = Agent::cgroup;
   sink.oom(std::move(oom));
 }
@@ -50,25 +51,25 @@ void inspect(const Match&, EventSink& sink) {
 void not_killed(const Match&, EventSink& sink) { sink.remark("container/not_killed"); }
 
 void evicted(const Match& m, EventSink& sink) {
-  Oom oom = base("evicted");
-  if (m.has(1)) oom.free = quantity(m[1]);
+  Oom oom = kubernetes_failure("evicted");
+  if (m.has(1)) oom.free = parse_quantity(m[1]);
   if (m.has(3)) {
     oom.process_name = std::string(m[2]);
-    oom.process = quantity(m[3]);
+    oom.process = parse_quantity(m[3]);
   }
   sink.oom(std::move(oom));
 }
 
-/// A volume in memory, named for /dev/shm, that was filled beyond its limit.
+/// A volume in memory, named for /dev/shm, that exceeded its limit.
 void shm_volume(const Match& m, EventSink& sink) {
-  Oom oom = base("shm-volume");
+  Oom oom = kubernetes_failure("shm-volume");
   oom.kind = OomKind::shared_memory;
-  oom.limit = quantity(m[1]);
+  oom.limit = parse_quantity(m[1]);
   sink.oom(std::move(oom));
 }
 
 void system_oom(const Match& m, EventSink& sink) {
-  Oom oom = base("system-oom");
+  Oom oom = kubernetes_failure("system-oom");
   oom.agent = Agent::kernel;
   oom.process_name = std::string(m[1]);
   Origin where;

@@ -1,9 +1,9 @@
-// Lightning: what DeviceStatsMonitor and its forerunner GPUStatsMonitor hand to the logger, as columns of CSVLogger's
+// Lightning: the values that DeviceStatsMonitor and its predecessor GPUStatsMonitor log, as columns of CSVLogger's
 // metrics.csv or as keys of a printed dictionary or JSON object.
 //
-// DeviceStatsMonitor hands over torch.cuda.memory_stats(): bytes, peaks never reset, read before and after each batch;
-// the hook is the place in the step. Its counts, pools and shares are no amounts of memory and are passed over.
-// GPUStatsMonitor asks nvidia-smi: whole card, MB is 2^20.
+// DeviceStatsMonitor logs torch.cuda.memory_stats(): bytes, with peaks that are never reset, read before and after each
+// batch. The hook is the position in the step. Its counts, pools and shares are not amounts of memory and are not read.
+// GPUStatsMonitor reads nvidia-smi: the whole GPU, MB is 2^20 bytes.
 #include <array>
 #include <cctype>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
 constexpr std::string_view monitor = "DeviceStatsMonitor.";
-constexpr std::size_t most_columns = 600;  ///< memory_stats() has about a hundred keys, for two hooks
+constexpr std::size_t max_columns = 600;  ///< memory_stats() has about a hundred keys, for two hooks
 
 struct Key {
   std::string_view name;
@@ -36,11 +36,11 @@ constexpr std::array<Key, 6> keys{{
 
 bool is_key_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
 
-/// "on_train_batch_end/allocated_bytes.all.peak" → its hook and key; empty when it is something else.
+/// The hook and key of "on_train_batch_end/allocated_bytes.all.peak"; both empty for any other name.
 struct Column {
   std::string_view hook, key;
 };
-Column column_of(std::string_view name) {
+Column parse_column(std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == name.npos || !name.starts_with("on_")) return {};
   std::size_t end = slash + 1;
@@ -69,8 +69,8 @@ void emit(const Column& column, const GaugeValue& number, std::optional<double> 
   }
 }
 
-/// "gpu_id: 1/memory.used (MB)" → 1; later versions say "device_id".
-std::optional<int> card_of(std::string_view name) {
+/// Parses the GPU index in "gpu_id: 1/memory.used (MB)". Later versions print "device_id".
+std::optional<int> parse_card(std::string_view name) {
   for (const std::string_view head : {"gpu_id: ", "device_id: "}) {
     if (!name.starts_with(head)) continue;
     std::size_t at = head.size();
@@ -81,9 +81,9 @@ std::optional<int> card_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<std::string_view> fields_of(std::string_view line) {
+std::vector<std::string_view> split_fields(std::string_view line) {
   std::vector<std::string_view> out;
-  for (std::size_t at = 0; out.size() < most_columns;) {
+  for (std::size_t at = 0; out.size() < max_columns;) {
     const std::size_t end = std::min(line.find(',', at), line.size());
     out.push_back(line.substr(at, end - at));
     if (end == line.size()) break;
@@ -95,9 +95,10 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 bool header(std::string_view line, Layout& layout) {
   std::vector<std::string> columns;
   bool memory = false;
-  for (const std::string_view field : fields_of(line)) {
+  for (const std::string_view field : split_fields(line)) {
     if (field.empty() || field.find_first_of("={}'\"") != field.npos) return false;
-    memory |= (field.starts_with(monitor) && !column_of(field.substr(monitor.size())).key.empty()) || card_of(field);
+    memory |=
+        (field.starts_with(monitor) && !parse_column(field.substr(monitor.size())).key.empty()) || parse_card(field);
     columns.emplace_back(field);
   }
   if (!memory || columns.size() < 2) return false;
@@ -106,9 +107,9 @@ bool header(std::string_view line, Layout& layout) {
   return true;
 }
 
-/// A field is a number or empty: each row holds what was logged at once.
+/// Reads a row. A field is a number or empty: each row contains the values that were logged together.
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto fields = fields_of(line);
+  const auto fields = split_fields(line);
   if (fields.size() != layout.columns.size()) return false;
   std::vector<std::optional<GaugeValue>> numbers(fields.size());
   std::optional<double> step;
@@ -123,8 +124,8 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!numbers[i]) continue;
     const std::string_view name = layout.columns[i];
-    if (name.starts_with(monitor)) emit(column_of(name.substr(monitor.size())), *numbers[i], step, sink);
-    const auto card = card_of(name);
+    if (name.starts_with(monitor)) emit(parse_column(name.substr(monitor.size())), *numbers[i], step, sink);
+    const auto card = parse_card(name);
     if (!card) continue;
     Origin where;
     where.device = card;
@@ -141,39 +142,39 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-/// The number behind "…/allocated_bytes.all.current': ", `at` behind the key.
-std::optional<GaugeValue> value_behind(std::string_view line, std::size_t at) {
+/// The number after "…/allocated_bytes.all.current': ". `at` is the offset after the key.
+std::optional<GaugeValue> value_after(std::string_view line, std::size_t at) {
   const std::size_t key = at;
   while (at < line.size() && at < key + 4 && std::string_view("'\": =").find(line[at]) != std::string_view::npos) ++at;
   return at > key ? read_number(line, at) : std::nullopt;
 }
 
-std::optional<double> step_in(std::string_view line) {
+std::optional<double> find_step(std::string_view line) {
   for (const std::string_view key : {"trainer/global_step", "'step'", "\"step\"", "\"_step\""}) {
     const std::size_t at = line.find(key);
     if (at == line.npos) continue;
     const std::size_t end = at + key.size();
-    if (const auto step = value_behind(line, end < line.size() && line[end] == '"' ? end + 1 : end)) return step->value;
+    if (const auto step = value_after(line, end < line.size() && line[end] == '"' ? end + 1 : end)) return step->value;
   }
   return std::nullopt;
 }
 
-bool holds_pairs(std::string_view line) {
+bool has_pairs(std::string_view line) {
   for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
-    const Column column = column_of(line.substr(at + monitor.size()));
+    const Column column = parse_column(line.substr(at + monitor.size()));
     if (column.key.empty()) continue;
-    if (value_behind(line, static_cast<std::size_t>(column.key.end() - line.begin()))) return true;
+    if (value_after(line, static_cast<std::size_t>(column.key.end() - line.begin()))) return true;
   }
   return false;
 }
 
 void pairs(const Match& m, EventSink& sink) {
   const std::string_view line = m.text;
-  const auto step = step_in(line);
+  const auto step = find_step(line);
   for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
-    const Column column = column_of(line.substr(at + monitor.size()));
+    const Column column = parse_column(line.substr(at + monitor.size()));
     if (column.key.empty()) continue;
-    if (const auto value = value_behind(line, static_cast<std::size_t>(column.key.end() - line.begin())))
+    if (const auto value = value_after(line, static_cast<std::size_t>(column.key.end() - line.begin())))
       emit(column, *value, step, sink);
   }
 }
@@ -184,7 +185,7 @@ constexpr Pattern patterns[] = {
              .example = "{'DeviceStatsMonitor.on_train_batch_end/allocated_bytes.all.current': 1310720000, "
                         "'DeviceStatsMonitor.on_train_batch_end/reserved_bytes.all.current': 2097152000}",
              .emit = pairs,
-             .accepts = holds_pairs}),
+             .accepts = has_pairs}),
 };
 
 constexpr Table tables[] = {

@@ -1,8 +1,8 @@
-// llama.cpp, ollama and MLX: buffers of a device that the backends of ggml and Metal could not allocate.
+// llama.cpp, ollama and MLX: GPU buffers that the backends of ggml and Metal could not allocate.
 //
-// ggml logs the backend's call first ("cudaMalloc failed", with size and device) and the buffer in whole bytes after
-// it; the case builder joins the two. "MiB" and "MB" there are 2^20. Metal counts the host's memory that the GPU may
-// wire down. A refusal is the end only where nothing smaller was asked for after it.
+// ggml first logs the backend's call ("cudaMalloc failed", with size and device) and then the buffer in whole bytes.
+// oomdoctor joins the two later. "MiB" and "MB" are both 2^20 bytes. Metal's number is the host memory that the GPU may
+// wire down. A refusal is final only if the program does not retry with a smaller buffer.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -10,9 +10,10 @@
 namespace oomdoctor::parsers {
 namespace {
 
-std::string mebibytes(std::string_view number) { return std::string(number) + "MiB"; }
+std::string with_mebibytes(std::string_view number) { return std::string(number) + "MiB"; }
 
-void bare(const Match& m, EventSink& sink, std::string_view framework) {
+/// A failure without numbers, unless the line is program text.
+void emit_bare(const Match& m, EventSink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
@@ -22,11 +23,11 @@ void requested(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The same words come from mxnet, ggml and others; ggml says how much and where.
+/// mxnet, ggml and others print the same words. Only ggml adds size and device.
 void cuda_malloc(const Match& m, EventSink& sink) {
   Oom oom = refusal(m.has(1) ? "llama.cpp" : "cuda");
   if (m.has(1)) {
-    read_request(mebibytes(m[1]), oom);
+    read_request(with_mebibytes(m[1]), oom);
     Origin where;
     where.device = static_cast<int>(leading_integer(m[2]));
     sink.at(where);
@@ -34,10 +35,11 @@ void cuda_malloc(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(std::move(oom));
 }
 
-/// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's devices; the reason follows in their words.
+/// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's NPUs. Huawei's own words for the reason
+/// follow.
 void cann(const Match& m, EventSink& sink) {
   Oom oom = refusal("llama.cpp");
-  read_request(mebibytes(m[1]), oom);
+  read_request(with_mebibytes(m[1]), oom);
   Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
   sink.at(where);
@@ -46,7 +48,7 @@ void cann(const Match& m, EventSink& sink) {
 
 void metal_size(const Match& m, EventSink& sink) {
   Oom oom = refusal("metal");
-  read_request(mebibytes(m[1]), oom);
+  read_request(with_mebibytes(m[1]), oom);
   sink.oom(std::move(oom));
 }
 
@@ -56,33 +58,33 @@ void mlx_request(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The loader's last word: it counts where the backend's own line, with the size, is not there.
+/// The loader's last message. It is the report only if the backend's line with the size is missing.
 void no_buffer(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 8, 0,
                {"cudaMalloc failed", "buffer of size", "memory allocation of size", "aclrtMalloc failed",
                 "Bytes of memory on device", "failed to allocate buffer, size"}))
-    bare(m, sink, "llama.cpp");
+    emit_bare(m, sink, "llama.cpp");
 }
 
-/// A context that did not fit is made a second time, without copies for pipeline parallelism; the words of a failure
-/// that come after this are the second one's.
+/// llama.cpp creates a context that did not fit a second time, without copies for pipeline parallelism. A failure
+/// message after this line is about the second attempt.
 void retried(const Match& m, EventSink& sink) {
-  static constexpr int reserve_lines = 60;  // what a second attempt prints: a line or two for each device
+  static constexpr int max_lines_of_retry = 60;  // lines of a second attempt: one or two per device
   for (const std::string_view word : {"failed to allocate compute", "failed to initialize the context"})
-    if (find_ahead(m.cursor, reserve_lines, word)) return;
+    if (find_ahead(m.cursor, max_lines_of_retry, word)) return;
   sink.remark("handled/retried");
 }
 
-/// ollama asks for one layout after the other until one fits; it says so when none did.
-void backs_off(const Match& m, EventSink& sink) {
-  static constexpr int attempts = 100;
-  if (!find_ahead(m.cursor, attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
+/// ollama tries one layout after another until one fits. It prints this message if none did.
+void backoff(const Match& m, EventSink& sink) {
+  static constexpr int max_lines_of_attempts = 100;
+  if (!find_ahead(m.cursor, max_lines_of_attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
 }
 
-/// Without pinned memory the buffer is made of ordinary memory.
+/// Without pinned memory llama.cpp uses ordinary memory for the buffer, so the run continues.
 void pinned(const Match& m, EventSink& sink) {
   Oom oom = host_failure(Agent::cpu_allocator, "pinned-host", "llama.cpp");
-  read_request(mebibytes(m[1]), oom);
+  read_request(with_mebibytes(m[1]), oom);
   oom.caught = true;
   sink.oom(std::move(oom));
 }
@@ -95,11 +97,11 @@ void metal_buffer(const Match& m, EventSink& sink) {
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void emit_metal(const Match& m, EventSink& sink) { bare(m, sink, "metal"); }
+void emit_metal(const Match& m, EventSink& sink) { emit_bare(m, sink, "metal"); }
 void emit_vulkan(const Match& m, EventSink& sink) {
-  if (!is_near(m.cursor, 3, 0, {"memory allocation of size"})) bare(m, sink, "llama.cpp");
+  if (!is_near(m.cursor, 3, 0, {"memory allocation of size"})) emit_bare(m, sink, "llama.cpp");
 }
-void emit_ggml_error(const Match& m, EventSink& sink) { bare(m, sink, "cuda"); }
+void emit_ggml_error(const Match& m, EventSink& sink) { emit_bare(m, sink, "cuda"); }
 
 void for_cache(const Match&, EventSink& sink) { sink.remark("for/kv_cache"); }
 
@@ -202,7 +204,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(model layout did not fit, applying backoff)",
              .example = "time=2025-10-02T11:20:31.402+02:00 level=INFO source=server.go:819 msg=\"model layout did not "
                         "fit, applying backoff\" backoff=0.10",
-             .emit = backs_off,
+             .emit = backoff,
              .source = "ollama: llm/server.go"}),
     checked({.name = "llama_cpp/pinned",
              .anchor = "MiB of pinned memory",

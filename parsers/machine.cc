@@ -1,7 +1,8 @@
-// The card, the version of PyTorch, and the allocator's settings as programs print them at start.
+// The GPU, the version of PyTorch, and the allocator's settings as programs print them at the start.
 //
-// A capacity is told as printed ("40.12 GB"): what its letters mean is decided together with the memory that the same
-// program prints. The allocator's settings count where they are assigned, not where a failure message recommends them.
+// A capacity is emitted as printed ("40.12 GB"). A later stage decides what its unit means, together with the memory
+// that the same program prints. The allocator's settings are read only where a program assigns them, not where a
+// failure message recommends them.
 #include <string>
 
 #include "parse/line_format.h"
@@ -25,6 +26,7 @@ void gpu_and_capacity(const Match& m, EventSink& sink) {
 
 void torch(const Match& m, EventSink& sink) { sink.setting("torch", m[1]); }
 
+/// True if the setting is a recommendation in a failure message.
 bool is_hint(const Match& m) {
   if (m.after().starts_with(" to avoid")) return true;
   const std::string around = m.cursor.joined(1, 1).text;
@@ -49,19 +51,20 @@ void allocator(const Match& m, EventSink& sink) {
 void fraction(const Match& m, EventSink& sink) { sink.setting("memory_fraction", m[1]); }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-bool takes_total_memory_alone(std::string_view line) {
+bool is_device_memory(std::string_view line) {
   return line.find("CPU") == line.npos && line.find("system") == line.npos && line.find("RAM") == line.npos &&
          line.find("host") == line.npos;
 }
 
-/// The card's name stands first on its line.
+/// quick_reject: the GPU's name must be the first text of its line.
 bool begins_line(std::string_view block, std::size_t at) {
   const std::size_t before = block.substr(0, at).find_last_not_of(' ');
   return before == block.npos || block[before] == '\n' || block[before] == '\r';
 }
 
-/// The line says before the name that it is about the device: a name alone may be anything, and rows of exports are.
-bool speaks_of_device(std::string_view block, std::size_t at) {
+/// quick_reject: a word for the device must precede the name. A name alone may be anything, for example a cell of an
+/// export.
+bool has_device_word(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 60;
   const std::size_t end_before = block.substr(0, at).find_last_of("\r\n");
   const std::size_t line = end_before == block.npos ? 0 : end_before + 1;
@@ -71,8 +74,8 @@ bool speaks_of_device(std::string_view block, std::size_t at) {
   return false;
 }
 
-/// Other patterns read these.
-bool has_no_form_of_its_own(std::string_view line) {
+/// False for lines that other patterns read.
+bool is_unclaimed(std::string_view line) {
   for (const std::string_view form : {"total memory", "(UUID: GPU-", " capacity: ", "evice: cuda"})
     if (line.find(form) != line.npos) return false;
   return true;
@@ -112,7 +115,7 @@ constexpr Pattern patterns[] = {
          .captures = 1,
          .example = "total memory 44.53 GiB",
          .emit = capacity,
-         .accepts = takes_total_memory_alone,
+         .accepts = is_device_memory,
          .non_exclusive = true}),
     checked(
         {.name = "machine/device_properties",
@@ -166,8 +169,8 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "device cuda:0 NVIDIA A100-SXM4-80GB, 79.15 GiB",
              .emit = gpu_and_printed_capacity,
-             .accepts = has_no_form_of_its_own,
-             .quick_reject = speaks_of_device,
+             .accepts = is_unclaimed,
+             .quick_reject = has_device_word,
              .non_exclusive = true}),
     checked({.name = "machine/named_card",
              .anchor = "GeForce ",
@@ -176,8 +179,8 @@ constexpr Pattern patterns[] = {
              .captures = 2,
              .example = "Using GPU: GeForce RTX 3090 (24268 MiB)",
              .emit = gpu_and_printed_capacity,
-             .accepts = has_no_form_of_its_own,
-             .quick_reject = speaks_of_device,
+             .accepts = is_unclaimed,
+             .quick_reject = has_device_word,
              .non_exclusive = true}),
     checked({.name = "machine/device_list",
              .anchor = "(UUID: GPU-",

@@ -1,9 +1,9 @@
-// Shortage of device memory behind another word, and failures of a device that are none.
+// Lack of GPU memory that another error code masks, and GPU failures that are not about memory.
 //
-// cuBLAS, cuDNN, NCCL and their kin allocate outside the framework's pool; on a full card they report a status of their
-// own. NOT_INITIALIZED also follows a kernel's assertion, which poisons the context: where one stands above, the status
-// says nothing. Each is called as it is printed. NCCL names the refusal itself; its multicast buffers (NVLS) are
-// another resource. Xid numbers: https://docs.nvidia.com/deploy/xid-errors.
+// cuBLAS, cuDNN, NCCL and similar libraries allocate outside the framework's pool. On a full GPU they report their own
+// status. NOT_INITIALIZED also follows a failed kernel assertion, which poisons the CUDA context. If an assertion is
+// above, the status is no evidence. The event keeps the status as printed. NCCL reports the refusal itself; its
+// multicast buffers (NVLS) are another resource. Xid numbers: https://docs.nvidia.com/deploy/xid-errors.
 #include <array>
 
 #include "parse/context.h"
@@ -13,14 +13,15 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// Between the two stands the traceback of the exception.
-bool poisoned(const Cursor& cursor) {
+/// True if an earlier error poisoned the CUDA context. The traceback of the exception may separate the two, so the
+/// window is wide.
+bool is_context_poisoned(const Cursor& cursor) {
   return is_near(cursor, 120, 0,
                  {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure",
                   "Xid (", "] Assertion `", "Device-side assertion `"});
 }
 
-Oom masked_by(std::string_view status) {
+Oom masked_failure(std::string_view status) {
   Oom oom;
   oom.kind = OomKind::masked;
   oom.agent = Agent::library;
@@ -28,36 +29,39 @@ Oom masked_by(std::string_view status) {
   return oom;
 }
 
-/// TensorFlow and XLA print how much was free: "Memory usage: 15364980736 bytes free, 15655829504 bytes total."
-std::optional<double> room(const Cursor& cursor) {
+/// The free share of the GPU if it was clearly not full. TensorFlow and XLA print it: "Memory usage: 15364980736 bytes
+/// free, 15655829504 bytes total."
+std::optional<double> find_free_share(const Cursor& cursor) {
   static constexpr std::string_view words = "Memory usage: ";
-  constexpr i64 tight = 10;  // a library's handle and workspace fit into a tenth of any device
+  constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
   const auto line = find_ahead(cursor, 3, words);
   if (!line) return std::nullopt;
   const std::string_view sizes = line->text.substr(line->text.find(words) + words.size());
   const i64 free = leading_integer(sizes), total = leading_integer(between(sizes, "free, ", " bytes"));
-  if (total <= 0 || free <= total / tight || free > total) return std::nullopt;
+  if (total <= 0 || free <= total / min_free_divisor || free > total) return std::nullopt;
   return static_cast<double>(free) / static_cast<double>(total);
 }
 
 void status(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
-  if (const auto share = room(m.cursor)) return sink.remark("device/room", share);
-  sink.oom(masked_by(m[1]));
+  if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
+  if (const auto share = find_free_share(m.cursor)) return sink.remark("device/room", share);
+  sink.oom(masked_failure(m[1]));
 }
 
-/// JAX; the statuses themselves may stand above it.
+/// JAX prints this message; the statuses may precede it.
 void jax_dnn(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 40, 0, {"CUDNN_STATUS_", "cudnn handle"})) status(m, sink);
 }
 
+/// A refused allocation and the line that prints it.
 struct Refusal {
   Bytes size;
   i64 line = 0;
 };
 
-/// What the same thread could not get: "Failed to CUDA calloc 6291456 bytes" stands on one of its next lines.
-std::optional<Refusal> refusal_behind(const Match& m) {
+/// The allocation that failed in the same thread. "Failed to CUDA calloc 6291456 bytes" is on one of the next four
+/// lines.
+std::optional<Refusal> find_refusal(const Match& m) {
   static constexpr std::string_view words = "Failed to CUDA ";
   const auto line = find_ahead(m.cursor, 4, words);
   const std::string_view thread = m.text.substr(0, static_cast<std::size_t>(m[1].end() - m.text.begin()));
@@ -67,11 +71,11 @@ std::optional<Refusal> refusal_behind(const Match& m) {
   return Refusal{{leading_integer(line->text.substr(number)), 0}, line->number};
 }
 
-/// "gpu-04:5120:5188 [3] NCCL WARN …": the device in brackets.
+/// "gpu-04:5120:5188 [3] NCCL WARN …": the device is in brackets.
 void nccl(const Match& m, EventSink& sink) {
   for (const std::string_view other : {"nvls", "NVLS", "ulticast"})
     if (m.text.find(other) != m.text.npos) return;
-  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+  if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
   Oom oom;
   oom.agent = Agent::library;
   oom.message_format = "nccl";
@@ -79,7 +83,7 @@ void nccl(const Match& m, EventSink& sink) {
     Origin where;
     where.device = static_cast<int>(leading_integer(m[1]));
     sink.at(where);
-    if (const auto refused = refusal_behind(m)) {
+    if (const auto refused = find_refusal(m)) {
       oom.request = refused->size;
       sink.claim_through(refused->line);
     }
@@ -87,11 +91,11 @@ void nccl(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The end of the exception's text may be all that is printed. It does not say why the call failed.
+/// Sometimes only the end of the exception's text is printed. It does not contain the reason, so the failure is masked.
 void nccl_calloc(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body()) || poisoned(m.cursor)) return;
+  if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
   if (is_near(m.cursor, 200, 0, {"Cuda failure"})) return;
-  Oom oom = masked_by(m[1]);
+  Oom oom = masked_failure(m[1]);
   oom.request = Bytes{leading_integer(m[2]), 0};
   sink.oom(std::move(oom));
 }
@@ -112,6 +116,7 @@ void busy(const Match&, EventSink& sink) { sink.remark("device/busy"); }
 void fault(const Match&, EventSink& sink) { sink.remark("device/fault"); }
 void hardware(const Match&, EventSink& sink) { sink.remark("device/hardware"); }
 
+/// Splits the Xid numbers into errors of the program and defects of the hardware. Others are ignored.
 void xid(const Match& m, EventSink& sink) {
   static constexpr std::array<i64, 4> program{13, 31, 43, 45};
   static constexpr std::array<i64, 10> broken{48, 62, 63, 64, 74, 79, 94, 95, 119, 120};

@@ -1,8 +1,8 @@
-// Megatron-LM and its forks: the memory report after the first log interval, and the values in exported scalars.
+// Megatron-LM and its forks: the memory report after the first logging interval, and the values in exported scalars.
 //
-// Printed by megatron/training/utils (report_memory): counters of the allocator divided by 2^20, spelled MB, maxima
-// never reset. Every data-parallel rank 0 prints at the same moment, so that several reports stand on one line without
-// a break.
+// megatron/training/utils (report_memory) prints counters of the allocator, divided by 2^20 and labelled MB. The maxima
+// are never reset. The first rank of every data-parallel group prints at the same moment, so one line may contain
+// several reports.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -33,10 +33,10 @@ constexpr LineFormat gauges[] = {
                                   "reserved: 24810.0 | max reserved: 24810.0"}),
 };
 
-/// Scalars that the tests of Megatron keep: "mem-allocated-bytes": {…, "values": {"1": 684610560.0, "5": …}}. The first
-/// value of each run is lower than the others: the optimizer's states do not exist yet.
+/// Scalars that Megatron's tests keep: "mem-allocated-bytes": {…, "values": {"1": 684610560.0, "5": …}}. The first
+/// value of each run is lower than the others, because the optimizer states do not exist yet.
 void scalars(const Match& m, EventSink& sink) {
-  constexpr int most_lines = 4000;
+  constexpr int max_lines = 4000;
   Reading r;
   const bool maximum = m[1] == "max-";
   r.metric = maximum ? Metric::max_allocated : Metric::allocated;
@@ -44,6 +44,7 @@ void scalars(const Match& m, EventSink& sink) {
   r.quantum = 1;
   r.unit = "bytes";
   bool inside = false;
+  // Reads the pairs of one line; true while the object continues on the next line.
   const auto read = [&](std::string_view text) {
     if (!inside) {
       const std::size_t values = text.find("\"values\"");
@@ -67,11 +68,11 @@ void scalars(const Match& m, EventSink& sink) {
   };
   if (!read(m.after())) return;
   i64 last = m.cursor.line().number;
-  m.cursor.forward(most_lines, [&](const Line& line) { return last = line.number, read(line.text); });
+  m.cursor.forward(max_lines, [&](const Line& line) { return last = line.number, read(line.text); });
   sink.claim_through(last);
 }
 
-/// " iteration       50/  500000 | consumed samples: ..." is printed every interval and carries no memory.
+/// " iteration       50/  500000 | consumed samples: ..." appears every interval and contains no memory.
 void iteration(const Match& m, EventSink& sink) {
   Step step;
   for (std::size_t at = 0, i = 1; i <= 2; ++i, at = 0) {
@@ -82,7 +83,7 @@ void iteration(const Match& m, EventSink& sink) {
   sink.step(step);
 }
 
-/// NeMo prints the values that its strategy logs in bytes; the peak is never reset.
+/// NeMo prints the values that its strategy logs, in bytes. The peak is never reset.
 void nemo(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto step = read_number(m[1], at);
@@ -102,13 +103,13 @@ void nemo(const Match& m, EventSink& sink) {
   }
 }
 
-/// Any caller's name stands in front: "after 50 iterations", "[Rank 0] after load", "before forward". Older ones call
-/// what is reserved cached.
+/// True for reports with a caller's name in front: "after 50 iterations", "[Rank 0] after load", "before forward". Also
+/// true for old versions, which print "cached" for the reserved memory.
 bool is_named_report(std::string_view line) {
   return line.find("iterations") == line.npos || line.find("| cached:") != line.npos;
 }
 
-/// The reports of iterations are gauges: their lines, of which a log is full, are not asked.
+/// quick_reject: reports of iterations are gauges. Skips their lines, which are frequent in a log.
 bool may_be_named(std::string_view block, std::size_t at) {
   constexpr std::size_t line_length = 300;
   const std::string_view before = block.substr(0, at);

@@ -1,6 +1,8 @@
-// torch.cuda.memory_summary(): a table of one device's counters. Units are binary, spelled KiB today and KB in old
-// versions. Beside it memory_stats(), a dict of the same counters in bytes, and mem_get_info(), what the driver says of
-// the whole device: (free, total).
+// torch.cuda.memory_summary(): a table of one device's counters. Units are binary. PyTorch prints KiB today and printed
+// KB in old versions.
+//
+// Also memory_stats(), a dict of the same counters in bytes, and mem_get_info(), the driver's (free, total) of the
+// whole GPU.
 #include "parse/freeform.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -9,9 +11,9 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// The table's first line stands some twenty lines above its last.
-void at_device(const Match& m, EventSink& sink) {
-  constexpr int most_lines = 40;
+/// Sets the device from the first line of the table, which is about twenty lines above the last.
+void set_device(const Match& m, EventSink& sink) {
+  constexpr int max_lines = 40;
   constexpr std::string_view label = "memory summary, device ID ";
   Origin where;
   const auto read = [&](const Line& line) {
@@ -22,18 +24,19 @@ void at_device(const Match& m, EventSink& sink) {
       where.device = static_cast<int>(device->value);
     return false;
   };
-  m.cursor.backward(most_lines, read);
+  m.cursor.backward(max_lines, read);
   if (where.device) sink.at(where);
 }
 
 void counters(const Match& m, EventSink& sink) {
   const auto failures = read_size(m[1]), retries = read_size(m[2]);
-  at_device(m, sink);
+  set_device(m, sink);
   if (failures) sink.remark("allocator/failures", static_cast<double>(failures->count));
   if (retries) sink.remark("allocator/retries", static_cast<double>(retries->count));
 }
 
-void amount(std::string_view number, std::string_view unit, Metric metric, std::string_view label, EventSink& sink) {
+void emit_reading(std::string_view number, std::string_view unit, Metric metric, std::string_view label,
+                  EventSink& sink) {
   const std::string joined = std::string(number) + std::string(unit);
   const auto size = read_size(joined), one = read_size("1" + std::string(unit));
   if (!size || !one) return;
@@ -49,22 +52,23 @@ void amount(std::string_view number, std::string_view unit, Metric metric, std::
 }
 
 void allocated(const Match& m, EventSink& sink) {
-  at_device(m, sink);
-  amount(m[1], m[2], Metric::allocated, "", sink);
-  amount(m[3], m[4], Metric::max_allocated, "", sink);
+  set_device(m, sink);
+  emit_reading(m[1], m[2], Metric::allocated, "", sink);
+  emit_reading(m[3], m[4], Metric::max_allocated, "", sink);
 }
 
 void active(const Match& m, EventSink& sink) {
-  at_device(m, sink);
-  amount(m[1], m[2], Metric::active, "", sink);
+  set_device(m, sink);
+  emit_reading(m[1], m[2], Metric::active, "", sink);
 }
 
 void reserved(const Match& m, EventSink& sink) {
-  at_device(m, sink);
-  amount(m[1], m[2], Metric::reserved, "", sink);
-  amount(m[3], m[4], Metric::max_reserved, "", sink);
+  set_device(m, sink);
+  emit_reading(m[1], m[2], Metric::reserved, "", sink);
+  emit_reading(m[3], m[4], Metric::max_reserved, "", sink);
 }
 
+/// The keys of memory_stats() that are read, and their series.
 struct Key {
   std::string_view text;
   Metric metric;
@@ -78,8 +82,9 @@ constexpr Key keys[] = {
     {"active_bytes.all.current", Metric::active, SeriesKind::gauge},
 };
 
-/// The number behind a key of a dict, an OrderedDict, JSON or a print: marks and blanks between them.
-std::optional<double> number_behind(std::string_view text, std::string_view key) {
+/// The number after a key of a dict, an OrderedDict, JSON or a print, which put quotes, marks and blanks between them.
+/// Lightning's keys follow a '/' and are not read here.
+std::optional<double> number_after(std::string_view text, std::string_view key) {
   const std::size_t found = text.find(key);
   if (found == text.npos || (found > 0 && text[found - 1] == '/')) return std::nullopt;
   std::size_t at = found + key.size();
@@ -93,7 +98,7 @@ std::optional<double> number_behind(std::string_view text, std::string_view key)
 void stats(const Match& m, EventSink& sink) {
   const std::optional<double> step = read_printed(m.text).step;
   for (const Key& key : keys) {
-    const auto value = number_behind(m.text, key.text);
+    const auto value = number_after(m.text, key.text);
     if (!value) continue;
     Reading r;
     r.metric = key.metric;
@@ -106,8 +111,8 @@ void stats(const Match& m, EventSink& sink) {
 }
 
 void stats_counters(const Match& m, EventSink& sink) {
-  if (const auto n = number_behind(m.text, "num_alloc_retries")) sink.remark("allocator/retries", *n);
-  if (const auto n = number_behind(m.text, "num_ooms")) sink.remark("allocator/failures", *n);
+  if (const auto n = number_after(m.text, "num_alloc_retries")) sink.remark("allocator/retries", *n);
+  if (const auto n = number_after(m.text, "num_ooms")) sink.remark("allocator/failures", *n);
 }
 
 void device_info(const Match& m, EventSink& sink) {

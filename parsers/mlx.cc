@@ -1,5 +1,6 @@
-// Fine-tuning with MLX: the peak of active memory since the start, in 10^9. It leaves out the buffer cache, so that a
-// machine may swap while this number stands still.
+// Fine-tuning with MLX: the peak of active memory since the start, in units of 10^9 bytes.
+//
+// The peak excludes MLX's buffer cache. The machine may therefore swap while this number stays flat.
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {

@@ -1,7 +1,7 @@
 // The OpenMMLab family: mmcv 1.x (mmdet 2.x, mmseg 0.x, mmedit, mmdet3d), mmengine and XTuner.
 //
-// "memory" is int(max_memory_allocated() / 2^20) of the rank that used most. mmcv never resets the counter; mmengine
-// resets it at every read, so that its values may fall. mmcv can print a broken value right after an epoch's end.
+// "memory" is int(max_memory_allocated() / 2^20) of the rank with the maximum. mmcv never resets the counter. mmengine
+// resets it at every read, so its values may fall. mmcv can print a corrupt value right after the end of an epoch.
 #include <charconv>
 
 #include "parse/parser.h"
@@ -60,7 +60,7 @@ constexpr LineFormat gauges[] = {
         .source = "XTuner: xtuner/v1/train/trainer.py"}),
 };
 
-/// Batches of a validation or test pass; mmengine resets the counter here, too.
+/// Batches of a validation or test pass. mmengine resets the counter here as well.
 void evaluation(const Match& m, EventSink& sink) {
   double batch = 0, value = 0;
   std::from_chars(m[1].data(), m[1].data() + m[1].size(), batch);

@@ -1,4 +1,4 @@
-// What is trained and how its states are spread: numbers of parameters, adapters, FSDP, ZeRO stages inside a
+// The trained model and how its states are distributed: numbers of parameters, adapters, FSDP, ZeRO stages in a
 // configuration.
 #include <cmath>
 #include <string>
@@ -9,7 +9,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// "1,724,915,725" or "124.44" with "M" → digits without commas.
+/// Converts "1,724,915,725", or "124.44" with "M", to digits without commas.
 std::string count_text(std::string_view number, std::string_view scale = {}) {
   std::size_t at = 0;
   const auto n = read_number(number, at);

@@ -1,6 +1,8 @@
-// The dictionary of nvitop's ResourceMetricCollector: a key says tag, host, process or card, quantity, unit and
-// statistic. The mean counts; least and greatest of the same interval stand beside it. The card's own number is the one
-// behind "gpu:", "cuda:" counts only what the process sees.
+// The dictionary of nvitop's ResourceMetricCollector. A key consists of tag, host, process or GPU, quantity, unit and
+// statistic.
+//
+// Only the mean is read. The minimum and maximum of the same interval are printed next to it. The physical GPU index
+// follows "gpu:"; the index after "cuda:" counts only the GPUs that the process sees.
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/line_format.h"
@@ -22,15 +24,15 @@ void emit(const Match& m, EventSink& sink, Metric metric, std::size_t unit, std:
                .decimals = number->decimals});
 }
 
-Card card_of(std::string_view digits) { return {.device = static_cast<int>(leading_integer(digits))}; }
+Card parse_card(std::string_view digits) { return {.device = static_cast<int>(leading_integer(digits))}; }
 
-void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used, 2, 3, card_of(m[1])); }
+void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used, 2, 3, parse_card(m[1])); }
 void host(const Match& m, EventSink& sink) { emit(m, sink, Metric::host_used, 1, 2, {}); }
 
 void total(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto number = read_number(m[3], at);
-  if (number) emit_capacity(sink, card_of(m[1]), static_cast<i64>(number->value + 0.5), m[2]);
+  if (number) emit_capacity(sink, parse_card(m[1]), static_cast<i64>(number->value + 0.5), m[2]);
 }
 
 void process(const Match& m, EventSink& sink) {

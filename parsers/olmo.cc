@@ -1,6 +1,6 @@
 // OLMo and OLMo-core: values in a block under "[step=1/739328]".
 //
-// OLMo divides the maximum over all ranks by 1,000,000 and prints thousands commas; OLMo-core prints GiB.
+// OLMo prints the maximum over all ranks, divided by 1,000,000, with thousands commas. OLMo-core prints GiB.
 #include "parse/line_format.h"
 #include "parse/parser.h"
 

@@ -1,7 +1,7 @@
-// OpenCL, OpenVINO, Level Zero: devices whose driver answers with a code.
+// OpenCL, OpenVINO and Level Zero: drivers that report a failure as an error code.
 //
-// A code for memory is a report; "out of resources" is what a full device looks like, too, but other things do as well.
-// The largest size of one object is no capacity: it is left unread.
+// An error code for memory is a failure report. "Out of resources" is masked: a full GPU causes it, but other problems
+// do so too. The maximum size of one allocation is not a capacity, so it is not read.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -15,21 +15,21 @@ void openvino(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The frameworks above say more than the code.
-bool is_told(const Match& m) {
+/// True for program text, and if a framework nearby already reports the failure with more detail than the code.
+bool is_already_reported(const Match& m) {
   return is_program_text(m.cursor.line().body()) || is_near(m.cursor, 6, 3, {"Tried to allocate", "buffer of size"});
 }
 
 void opencl(const Match& m, EventSink& sink) {
-  if (!is_told(m)) sink.oom(refusal("opencl"));
+  if (!is_already_reported(m)) sink.oom(refusal("opencl"));
 }
 
 void level_zero(const Match& m, EventSink& sink) {
-  if (!is_told(m)) sink.oom(refusal("level-zero"));
+  if (!is_already_reported(m)) sink.oom(refusal("level-zero"));
 }
 
 void out_of_resources(const Match& m, EventSink& sink) {
-  if (is_told(m)) return;
+  if (is_already_reported(m)) return;
   Oom oom;
   oom.kind = OomKind::masked;
   oom.agent = Agent::library;

@@ -1,5 +1,7 @@
-// Optuna: a trial that failed is followed by the next one, so that the study went on. The failure itself stands in the
-// warning as the exception's repr and is read by the message's own parser.
+// Optuna: the next trial after a failed one shows that the study continued.
+//
+// Optuna's warning about the failed trial contains the repr of the exception. The parser of that message reads the
+// failure.
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {

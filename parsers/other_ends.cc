@@ -1,5 +1,5 @@
-// Ends of a job that look like a want of memory, in words or in code, and are none: limits on threads and time, and
-// disks and quotas that are full.
+// Ends of a job that resemble an out-of-memory failure in their words or exit codes, but are something else: limits on
+// threads and time, and full disks and quotas.
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -18,7 +18,7 @@ void quota(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("disk/full");
 }
 
-/// Signals that ask a program to stop. The others may be anybody's, the kernel's too.
+/// Reports only signals that ask a program to stop. Any other signal may come from anywhere, also from the kernel.
 void signal(const Match& m, EventSink& sink) {
   const i64 number = leading_integer(m[1]);
   if (number == 1 || number == 2 || number == 15) sink.remark("end/signal", static_cast<double>(number));

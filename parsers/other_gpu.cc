@@ -1,8 +1,8 @@
-// Device memory refused to programs outside PyTorch, TensorFlow and XLA, and to libraries beside them in one process.
+// GPU memory refused to programs other than PyTorch, TensorFlow and XLA, and to libraries in the same process.
 //
-// Their words differ, the content is the same: a request, sometimes what was free. Where a tool prints the driver's
-// bare "out of memory" first and its own line with the size after it, the line with the size is the report. Sizes are
-// binary.
+// The wording differs, the content is the same: a request, sometimes also the free memory. Some tools first print the
+// driver's bare "out of memory" and then their own line with the size. Then the line with the size is the report. Sizes
+// are binary.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -10,17 +10,19 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void at_device(EventSink& sink, std::string_view digits) {
+void set_device(EventSink& sink, std::string_view digits) {
   Origin where;
   if (!digits.empty()) where.device = static_cast<int>(leading_integer(digits));
   sink.at(where);
 }
 
-void bare(const Match& m, EventSink& sink, std::string_view framework, Agent agent = Agent::driver) {
+/// A failure without numbers, unless the line is program text.
+void emit_bare(const Match& m, EventSink& sink, std::string_view framework, Agent agent = Agent::driver) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework, agent));
 }
 
-void requested(const Match& m, EventSink& sink, std::string_view framework, Agent agent = Agent::driver) {
+/// A failure whose first group is the request.
+void emit_request(const Match& m, EventSink& sink, std::string_view framework, Agent agent = Agent::driver) {
   Oom oom = refusal(framework, agent);
   read_request(m[1], oom);
   sink.oom(std::move(oom));
@@ -31,11 +33,11 @@ void paddle(const Match& m, EventSink& sink) {
   read_request(m[2], oom);
   if (m.has(3)) oom.allocated = read_size(m[3]);
   oom.free = read_size(m[4]);
-  at_device(sink, m[1]);
+  set_device(sink, m[1]);
   sink.oom(std::move(oom));
 }
 
-/// Up to 0.15 a check in front of the call spoke.
+/// Up to 0.15 a check before the call prints the message.
 void paddle_enforce(const Match& m, EventSink& sink) {
   Oom oom = refusal("paddle");
   read_request(m[1], oom);
@@ -43,7 +45,8 @@ void paddle_enforce(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// "Memory info: free:15M, used:11160M, total:11175M", and the pool's usage in bytes on the log line above.
+/// Reads "Memory info: free:15M, used:11160M, total:11175M" after the message, and the pool's usage in bytes from a log
+/// line above.
 void kaldi(const Match& m, EventSink& sink) {
   Oom oom = refusal("kaldi");
   read_request(m[1], oom);
@@ -72,7 +75,7 @@ void mindspore(const Match& m, EventSink& sink) {
   oom.free = read_size(m[1]);
   read_request(m[2], oom);
   if (const auto line = find_ahead(m.cursor, 3, "Device(id:"))
-    at_device(sink, std::string_view(line->text).substr(line->text.find("Device(id:") + 10));
+    set_device(sink, std::string_view(line->text).substr(line->text.find("Device(id:") + 10));
   sink.oom(std::move(oom));
 }
 
@@ -80,11 +83,11 @@ void mindspore_device(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
   Oom oom = refusal("mindspore");
   if (m.has(2)) read_request(m[2], oom);
-  at_device(sink, m[1]);
+  set_device(sink, m[1]);
   sink.oom(std::move(oom));
 }
 
-/// PhysX names the buffer on the line behind the driver's word.
+/// PhysX prints the buffer on a line after the driver's message.
 void physx_driver(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 0, 3, {"Unable to allocate memory of size"})) sink.oom(refusal("physx"));
 }
@@ -98,21 +101,22 @@ void warp(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void emit_bare_cuda(const Match& m, EventSink& sink) { bare(m, sink, "cuda"); }
+void emit_bare_cuda(const Match& m, EventSink& sink) { emit_bare(m, sink, "cuda"); }
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void emit_onnxruntime_call(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 6, 6, {"for requested buffer of size"})) return;
-  at_device(sink, m[1]);
-  bare(m, sink, "onnxruntime", Agent::library);
+  set_device(sink, m[1]);
+  emit_bare(m, sink, "onnxruntime", Agent::library);
 }
 void emit_faiss(const Match& m, EventSink& sink) {
   Oom oom = refusal("faiss", Agent::library);
   read_request(m.has(1) ? m[1] : m[2], oom);
   sink.oom(std::move(oom));
 }
-void emit_caffe(const Match& m, EventSink& sink) { bare(m, sink, "caffe"); }
-void emit_ctranslate2(const Match& m, EventSink& sink) { bare(m, sink, "ctranslate2"); }
-/// The arena is that of any provider. Nodes in blocks of channels are the CPU provider's own.
+void emit_caffe(const Match& m, EventSink& sink) { emit_bare(m, sink, "caffe"); }
+void emit_ctranslate2(const Match& m, EventSink& sink) { emit_bare(m, sink, "ctranslate2"); }
+/// Any provider uses this arena. Only the CPU provider has nodes in blocks of channels (nchwc), so their arena is host
+/// memory.
 void emit_onnxruntime(const Match& m, EventSink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
   read_request(number_on_line(m.cursor.line().text, "requested buffer of size ", m[1]), oom);
@@ -122,11 +126,11 @@ void emit_onnxruntime(const Match& m, EventSink& sink) {
   }
   sink.oom(std::move(oom));
 }
-void emit_rmm(const Match& m, EventSink& sink) { bare(m, sink, "rapids", Agent::library); }
-void emit_rmm_thrown(const Match& m, EventSink& sink) { bare(m, sink, "rapids", Agent::library); }
-void emit_numba(const Match& m, EventSink& sink) { bare(m, sink, "numba"); }
-void emit_pycuda(const Match& m, EventSink& sink) { bare(m, sink, "pycuda"); }
-/// The total is what the pool would hold with the request.
+void emit_rmm(const Match& m, EventSink& sink) { emit_bare(m, sink, "rapids", Agent::library); }
+void emit_rmm_thrown(const Match& m, EventSink& sink) { emit_bare(m, sink, "rapids", Agent::library); }
+void emit_numba(const Match& m, EventSink& sink) { emit_bare(m, sink, "numba"); }
+void emit_pycuda(const Match& m, EventSink& sink) { emit_bare(m, sink, "pycuda"); }
+/// CuPy's total is the size of the pool including the request.
 void emit_cupy_old(const Match& m, EventSink& sink) {
   Oom oom = refusal("cupy", Agent::library);
   read_request(m[1], oom);
@@ -134,12 +138,12 @@ void emit_cupy_old(const Match& m, EventSink& sink) {
     oom.allocated = *total - *oom.request;
   sink.oom(std::move(oom));
 }
-void emit_theano(const Match& m, EventSink& sink) { requested(m, sink, "theano"); }
-void emit_physx(const Match& m, EventSink& sink) { requested(m, sink, "physx"); }
-void emit_mindspore_static(const Match& m, EventSink& sink) { requested(m, sink, "mindspore"); }
-void emit_darknet(const Match& m, EventSink& sink) { bare(m, sink, "darknet"); }
-void emit_habana(const Match& m, EventSink& sink) { requested(m, sink, "habana"); }
-void emit_neuron(const Match& m, EventSink& sink) { requested(m, sink, "neuron"); }
+void emit_theano(const Match& m, EventSink& sink) { emit_request(m, sink, "theano"); }
+void emit_physx(const Match& m, EventSink& sink) { emit_request(m, sink, "physx"); }
+void emit_mindspore_static(const Match& m, EventSink& sink) { emit_request(m, sink, "mindspore"); }
+void emit_darknet(const Match& m, EventSink& sink) { emit_bare(m, sink, "darknet"); }
+void emit_habana(const Match& m, EventSink& sink) { emit_request(m, sink, "habana"); }
+void emit_neuron(const Match& m, EventSink& sink) { emit_request(m, sink, "neuron"); }
 
 constexpr Pattern patterns[] = {
     checked(

@@ -1,6 +1,9 @@
-// PaddlePaddle's toolkits: PaddleDetection, PaddleOCR and PaddleX print the peaks of Paddle's allocator, never reset,
-// in units of 2^20, the others' print bytes, with a B or without a unit; PaddleNLP prints them beside the current
-// numbers, in units of 2^30 and without a unit. Consoles wrap the long lines inside of numbers.
+// PaddlePaddle's toolkits. All print the peaks of Paddle's allocator, which they never reset, in different units:
+// - PaddleDetection, PaddleOCR and PaddleX: 2^20 bytes.
+// - PaddleNLP: 2^30 bytes without a printed unit, next to the current values.
+// - The others: bytes, with a B or without a unit.
+//
+// Consoles wrap the long lines inside numbers.
 #include <array>
 
 #include "parse/freeform.h"
@@ -27,7 +30,8 @@ constexpr LineFormat gauges[] = {
                        .source = "PaddleNLP: paddlenlp/trainer/trainer.py"}),
 };
 
-/// The step that stands before the values: "global_step:40" or "Epoch:[1][40/900]", in text without blanks.
+/// The step before the memory values, counted over all epochs: "global_step:40" or "Epoch:[1][40/900]", in text without
+/// blanks.
 std::optional<double> step_before(std::string_view text) {
   constexpr std::size_t reach = 600;
   if (text.size() > reach) text.remove_prefix(text.size() - reach);
@@ -51,7 +55,7 @@ std::optional<double> step_before(std::string_view text) {
   return numbers[0] * numbers[2] + numbers[1];
 }
 
-void paddle(const Match& m, EventSink& sink) {
+void emit_mebibytes(const Match& m, EventSink& sink) {
   const auto step = step_before(m.before());
   if (step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, {}});
   for (std::size_t i = 1; i <= 2; ++i) {
@@ -68,7 +72,7 @@ void paddle(const Match& m, EventSink& sink) {
   }
 }
 
-void bytes(const Match& m, EventSink& sink) {
+void emit_bytes(const Match& m, EventSink& sink) {
   const FreeformLine printed = read_printed(m.text);
   for (std::size_t i = 1; i <= 2; ++i) {
     std::size_t at = 0;
@@ -94,7 +98,7 @@ constexpr Pattern patterns[] = {
              .example =
                  "[2023/02/01 10:11:12] ppocr INFO: epoch: [1/50], global_step: 40, lr: 0.0001, avg_samples: 8.0, "
                  "ips: 13.2 samples/s, eta: 1:12:20, max_mem_reserved: 9120 MB, max_mem_allocated: 8411 MB",
-             .emit = paddle}),
+             .emit = emit_mebibytes}),
     checked({.name = "paddle/bytes",
              .anchor = "max_mem_reserved:",
              .regex = R"(max_mem_reserved: (\d{4,15})(?: B,)? max_mem_allocated: (\d{4,15})(?: B\b|\s{0,8}$))",
@@ -102,18 +106,18 @@ constexpr Pattern patterns[] = {
              .example = "2024-02-11 10:11:12,161 -     INFO - [TRAIN] epoch=1/4, iter=40/900 , total_loss=2.011797, "
                         "batch_cost: 0.906130 sec, ips: 3.9 images/s | ETA 00:12:28, max_mem_reserved: 9562488832 B, "
                         "max_mem_allocated: 8819572736 B",
-             .emit = bytes,
+             .emit = emit_bytes,
              .source = "Paddle3D: paddle3d/apis/trainer.py; PaddleScience: ppsci/solver/printer.py; PaddleVideo: "
                        "paddlevideo/utils/record.py"}),
 };
 
 }  // namespace
 
-extern const Parser paddle;
-const Parser paddle{.name = "paddle",
-                    .title = "PaddlePaddle's toolkits",
-                    .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
-                    .patterns = patterns,
-                    .gauges = gauges};
+extern const Parser emit_mebibytes;
+const Parser emit_mebibytes{.name = "paddle",
+                            .title = "PaddlePaddle's toolkits",
+                            .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
+                            .patterns = patterns,
+                            .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -1,6 +1,7 @@
-// Memory that users print themselves, in any form that src/parse/printed.h can read. Tried only where no known format
-// took the line. Letters such as GB leave open what they mean; such series are marked, and the capacity of the card
-// decides later.
+// Memory that users print themselves, in any form that parse/freeform.h can read.
+//
+// These patterns are fallbacks: they apply only if no known format took the line. Units such as GB do not show whether
+// they mean 10^9 or 2^30. Such series are marked, and the GPU's capacity decides later.
 #include "parse/freeform.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -10,7 +11,8 @@ namespace {
 
 bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
 
-/// A bare "free" or "used" is the host's where other words of the line say so: msg="system memory" free="900.1 MiB".
+/// Corrects the metric if the words of the line show that a bare "free" or "used" is about host RAM: msg="system
+/// memory" free="900.1 MiB".
 Metric metric_on(std::string_view line, Metric printed) {
   if (printed != Metric::free && printed != Metric::used) return printed;
   const bool host = line.find("system memory") != line.npos || line.find("host memory") != line.npos;
@@ -33,7 +35,8 @@ void emit(const Match& m, EventSink& sink) {
   }
 }
 
-/// The longest sequence of a batch stands behind all sorts of step lines, those of known formats, too.
+/// Reads the longest sequence of a batch. It appears at the end of many kinds of step lines, also those of known
+/// formats.
 void longest(const Match& m, EventSink& sink) {
   const FreeformLine printed = read_printed(m.text);
   if (printed.step && !printed.evaluation) sink.step({whole_number(*printed.step), {}, {}});
@@ -49,7 +52,7 @@ void longest(const Match& m, EventSink& sink) {
 }
 
 consteval Pattern row(std::string_view name, std::string_view anchor, std::string_view example,
-                      bool (*near)(std::string_view, std::size_t) = may_name_memory) {
+                      bool (*quick_reject)(std::string_view, std::size_t) = may_name_memory) {
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
@@ -57,7 +60,7 @@ consteval Pattern row(std::string_view name, std::string_view anchor, std::strin
                          .fallback = true,
                          .fold_case = true,
                          .accepts_parsed = holds_memory,
-                         .quick_reject = near});
+                         .quick_reject = quick_reject});
 }
 
 constexpr Pattern patterns[] = {

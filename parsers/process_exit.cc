@@ -1,30 +1,30 @@
-// Deaths by SIGKILL as shells, Python, launchers and MPI report them: nobody says who killed.
+// Deaths by SIGKILL as shells, Python, launchers and MPI report them. None of them knows the sender.
 //
-// The out-of-memory killer is the usual sender, but a time limit, a cancellation or a launcher that tidies up send the
-// same signal. So a report counts only where none of these stands near, it is the least trusted of all reports of a
-// death, and a line of the kernel or of a scheduler near it takes its place (see ResultBuilder). Other ends are told as
-// Exit.
+// The OOM killer is the usual sender, but time limits, cancellations and launchers that clean up send the same signal.
+// So a report counts only if no sign of these is nearby. It is the least trusted of all reports of a death: a line of
+// the kernel or of a scheduler nearby replaces it (see ResultBuilder). Other ends become Exit events.
 #include "parse/context.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-/// Somebody who kills for other reasons spoke near this line.
-bool killed_on_purpose(const Cursor& cursor) {
+/// True if a nearby line shows a kill for another reason than memory.
+bool was_killed_on_purpose(const Cursor& cursor) {
   return is_near(cursor, 15, 6,
                  {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated",
                   "preempted", "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM",
                   "liveness probe, will be restarted", "startup probe, will be restarted"});
 }
 
+/// Every SIGKILL is an exit. It is an out-of-memory report only without a sign of another reason.
 void emit(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
-  if (is_program_text(m.cursor.line().body()) || killed_on_purpose(m.cursor)) return;
+  if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;
   sink.oom(host_failure(Agent::signal, "sigkill"));
 }
 
-/// The shell names its child.
+/// The shell prints the pid of its child.
 void shell(const Match& m, EventSink& sink) {
   Origin where;
   where.pid = leading_integer(m[1]);
@@ -37,9 +37,9 @@ void bare(const Match& m, EventSink& sink) {
   if (body == "Killed" || body == "Killed: 9") emit(m, sink);
 }
 
-/// The code under "Root Cause (first observed failure)", read from the end of torchrun's table.
-std::optional<i64> root_cause(const Cursor& cursor) {
-  const auto code_in = [](std::string_view text) -> std::optional<i64> {
+/// The exit code under "Root Cause (first observed failure)", which is at the end of torchrun's table.
+std::optional<i64> find_root_code(const Cursor& cursor) {
+  const auto parse_code = [](std::string_view text) -> std::optional<i64> {
     const std::size_t at = text.find("exitcode");
     const std::size_t colon = text.find(':', at == text.npos ? text.size() : at);
     if (colon == text.npos) return std::nullopt;
@@ -49,13 +49,14 @@ std::optional<i64> root_cause(const Cursor& cursor) {
   bool root = false;
   cursor.forward(400, [&](const Line& line) {
     root |= line.text.find("Root Cause") != line.text.npos;
-    if (root) code = code_in(line.text);
+    if (root) code = parse_code(line.text);
     return !code;
   });
   return code;
 }
 
-/// A row of torchrun's table of failures: only the first failure counts, the others died of it.
+/// A row of torchrun's table of failures. Only the first failure counts, because the other processes died as a
+/// consequence.
 void table_row(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
   if (code < 0)
@@ -63,7 +64,7 @@ void table_row(const Match& m, EventSink& sink) {
   else
     sink.exit({static_cast<int>(code), std::nullopt});
   if (code != -9) return;
-  if (const auto first = root_cause(m.cursor); first && *first != -9) return;
+  if (const auto first = find_root_code(m.cursor); first && *first != -9) return;
   const auto rank = find_behind(m.cursor, 3, "rank  ");
   if (rank && find_behind(m.cursor, 6, "Root Cause")) {
     Origin where;
@@ -84,7 +85,7 @@ void elastic(const Match& m, EventSink& sink) {
     sink.exit({static_cast<int>(code), std::nullopt});
 }
 
-/// "exit code 137" in a sentence that explains what it means is no death.
+/// A sentence that explains "exit code 137" is not a death.
 void code_137(const Match& m, EventSink& sink) {
   static constexpr std::string_view explains[] = {" mean",    " usual", " indicat", " often", " is ",
                                                   " typical", " = ",    " signif",  " (OOM)"};
@@ -94,12 +95,12 @@ void code_137(const Match& m, EventSink& sink) {
   emit(m, sink);
 }
 
-/// "code" is a word of programs, too: of a death its number follows.
+/// quick_reject: "code" is common in other texts, but a death has its number right after the word.
 bool is_numbered(std::string_view block, std::size_t at) {
-  std::string_view behind = block.substr(at + std::string_view("code").size());
+  std::string_view after = block.substr(at + std::string_view("code").size());
   for (const char c : {':', ' ', '('})
-    if (behind.starts_with(c)) behind.remove_prefix(1);
-  return behind.starts_with("137") || behind.starts_with("-9");
+    if (after.starts_with(c)) after.remove_prefix(1);
+  return after.starts_with("137") || after.starts_with("-9");
 }
 
 constexpr Pattern patterns[] = {

@@ -1,8 +1,8 @@
-// Lines of /proc that scripts print: the machine's memory from /proc/meminfo, a process's from /proc/PID/status. Their
-// kB is 1024 bytes.
+// Lines of /proc that scripts print: the machine's memory from /proc/meminfo and a process's memory from
+// /proc/PID/status. Their kB is 1024 bytes.
 //
-// MemAvailable is what programs can still get; MemFree and Cached are no measure of that and stay unread. The number of
-// the process stands 16 lines above its VmRSS where the whole file was printed.
+// MemAvailable is the memory that programs can still get. MemFree and Cached do not measure that, so they are not read.
+// If a script prints the whole status file, "Pid:" is 16 lines above VmRSS.
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
@@ -31,11 +31,11 @@ void available(const Match& m, EventSink& sink) {
   emit(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
 }
 
-/// The process that the file is of.
+/// Takes the process id from the "Pid:" line of the same status file.
 void emit_process(const Match& m, EventSink& sink) {
-  constexpr int rows = 17;
+  constexpr int max_rows = 17;
   Origin where;
-  m.cursor.backward(rows, [&](const Line& line) {
+  m.cursor.backward(max_rows, [&](const Line& line) {
     if (!line.text.starts_with("Pid:")) return true;
     where.pid = leading_integer(trimmed(line.text.substr(4)));
     return false;

@@ -1,8 +1,10 @@
-// Which program it is, by words that stand in no other one's log: launchers, loggers, modules of a command line.
+// Identifies the program by words that occur in no other program's log: launchers, loggers, modules of a command line.
 //
-// Programs whose step lines have a parser of their own are known by it: no word of theirs is looked for on every line.
-// They are names, not findings: what a program is by its traceback or its own message counts more, and the log of a
-// training may name an engine that helps it.
+// Programs with their own parser of step lines need no entry: that parser identifies them, and no further word is
+// searched on every line.
+//
+// These words are weak evidence. A traceback or a message of the program counts more, and a training log may name an
+// engine that it only uses.
 #include "parse/literal.h"
 #include "parse/parser.h"
 
@@ -14,7 +16,7 @@ void emit(const Match&, EventSink& sink) {
   sink.setting(setting.view(), value.view());
 }
 
-/// What a launcher was told to run.
+/// The script that a launcher runs.
 void script(const Match& m, EventSink& sink) { sink.setting("script", m[1]); }
 
 template <Literal setting, Literal value>

@@ -1,9 +1,8 @@
-// How far the run is and what it is doing: progress bars, plain step lines, and the announcements of training
-// libraries.
+// The position and the phase of the run: progress bars, plain step lines, and the announcements of training libraries.
 //
-// Bars and plain lines are fallbacks. Announcements stand beside whatever else the line says ("Evaluating: batch 3/40 |
-// allocated 9.1 GiB"), so that the memory on it is read, too. A bar may count anything ("1.16batch/s"): it is told by
-// its blocks, or by the unit that most loops give it.
+// Bars and plain lines are fallbacks. Announcements are non-exclusive: the line may contain something else
+// ("Evaluating: batch 3/40 | allocated 9.1 GiB"), and the memory on it must be read too. A bar may count anything
+// ("1.16batch/s"). Its blocks or the usual unit of loops identify it.
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/parser.h"
@@ -16,7 +15,7 @@ bool is_progress(const FreeformLine& printed) {
 }
 
 consteval Pattern plain(std::string_view name, std::string_view anchor, std::string_view example,
-                        bool (*near)(std::string_view, std::size_t)) {
+                        bool (*quick_reject)(std::string_view, std::size_t)) {
   return checked(Pattern{.name = name,
                          .anchor = anchor,
                          .example = example,
@@ -24,7 +23,7 @@ consteval Pattern plain(std::string_view name, std::string_view anchor, std::str
                          .fallback = true,
                          .fold_case = true,
                          .accepts_parsed = is_progress,
-                         .quick_reject = near});
+                         .quick_reject = quick_reject});
 }
 
 void evaluation(const Match&, EventSink& sink) { sink.remark("phase/evaluation"); }
@@ -38,16 +37,16 @@ void resumed(const Match&, EventSink& sink) {
   sink.remark("phase/checkpoint_load");
 }
 
-/// "loading" is a word of many lines; of few it is the model that is loaded.
+/// quick_reject: "loading" is common, but only a few lines with it are about the model.
 bool loads_model(std::string_view block, std::size_t at) {
-  const std::string_view behind = block.substr(at + std::string_view("oading ").size(), 12);
+  const std::string_view after = block.substr(at + std::string_view("oading ").size(), 12);
   for (const std::string_view word :
        {"the ", "all ", "model", "weights", "tensors", "safetensors", "pretrained", "pipeline", "text enc"})
-    if (behind.starts_with(word)) return true;
+    if (after.starts_with(word)) return true;
   return false;
 }
 
-/// Of a launcher that starts the job again when it failed.
+/// A launcher that restarts the job after a failure prints the attempt.
 void attempt(const Match& m, EventSink& sink) {
   sink.remark("run/attempt", static_cast<double>(leading_integer(m[1])));
 }
@@ -59,8 +58,10 @@ consteval Pattern marker(std::string_view name, std::string_view anchor, std::st
       Pattern{.name = name, .anchor = anchor, .regex = regex, .example = example, .emit = emit, .non_exclusive = true});
 }
 
-/// A message is printed over the bar that stood on its line: what is left of it has no description.
-void behind_message(const Match& m, EventSink& sink) { sink.step({leading_integer(m[1]), leading_integer(m[2]), {}}); }
+/// A message overwrites the bar on its line. The remainder of the bar has no description.
+void emit_covered_bar(const Match& m, EventSink& sink) {
+  sink.step({leading_integer(m[1]), leading_integer(m[2]), {}});
+}
 
 consteval Pattern resuming(std::string_view name, std::string_view anchor, std::string_view example) {
   return marker(
@@ -82,7 +83,7 @@ constexpr Pattern patterns[] = {
                     .regex = R"(\bof memory\b[^|\r\n]{0,400}\| {0,6}(\d{1,9})/(\d{1,9}) \[\d{1,4}:\d\d(?::\d\d)?<)",
                     .captures = 2,
                     .example = "WARNING: out of memory in loss                 | 5/2538 [00:01<31:32,  1.34batch/s]",
-                    .emit = behind_message,
+                    .emit = emit_covered_bar,
                     .non_exclusive = true}),
     plain("progress/step", "step", "step 240: loss 2.1190, lr 1.0e-04", may_name_place),
     plain("progress/iteration", "iter", "iteration 12/1000", may_name_place),

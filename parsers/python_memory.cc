@@ -1,11 +1,15 @@
-// Host memory as Python's tools print it: %memit, memory_profiler, tracemalloc, getrusage, and the table of the
-// workers' proportional and unique memory.
+// Host memory as Python's tools print it: %memit, memory_profiler, tracemalloc, getrusage, and the worker table with
+// proportional and unique set sizes.
 //
-// memory_profiler and %memit divide by 2^20 and say MiB. The line-by-line table of memory_profiler is no series: its
-// rows are lines of source, not moments. tracemalloc counts Python's own objects only; the printed example of its
-// manual divides by 10^6. ru_maxrss is KiB on Linux and bytes on macOS, where no process is as small as the number
-// would then say. In the worker table the unit is a letter, 2^10 each; rss counts shared pages in every process, pss
-// splits them.
+// memory_profiler and %memit divide by 2^20 and print MiB. The line-by-line table of memory_profiler is no series: its
+// rows are source lines, not points in time.
+//
+// tracemalloc counts only Python's own objects. The example in its manual divides by 10^6.
+//
+// ru_maxrss is KiB on Linux and bytes on macOS. A macOS process is never so small that the number could be KiB.
+//
+// In the worker table the unit is a letter, a power of 2^10. rss counts shared pages in every process; pss divides them
+// among the processes.
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
@@ -19,13 +23,13 @@ namespace {
 constexpr double kib = static_cast<double>(KiB), mib = static_cast<double>(MiB);
 constexpr double mac_page = 4096;
 
-double number_of(std::string_view text) {
+double parse_number(std::string_view text) {
   std::size_t at = 0;
   const auto number = read_number(text, at);
   return number ? number->value : 0;
 }
 
-Reading host(double value, double quantum, std::string_view unit, std::string_view label) {
+Reading make_reading(double value, double quantum, std::string_view unit, std::string_view label) {
   Reading r;
   r.metric = Metric::host_rss;
   r.kind = SeriesKind::sampled_gauge;
@@ -36,42 +40,43 @@ Reading host(double value, double quantum, std::string_view unit, std::string_vi
   return r;
 }
 
-/// The greatest size while one statement ran: each call begins anew.
+/// The peak during one statement. Each call of %memit resets it.
 void memit(const Match& m, EventSink& sink) {
-  Reading r = host(number_of(m[1]) * mib, mib / 100, "MiB", "%memit peak");
+  Reading r = make_reading(parse_number(m[1]) * mib, mib / 100, "MiB", "%memit peak");
   r.kind = SeriesKind::reset_maximum;
   sink.reading(r);
 }
 
 void recorded(const Match& m, EventSink& sink) {
-  sink.reading(host(number_of(m[1]) * mib, 1, "MiB", "mprof"), {}, number_of(m[2]));
+  sink.reading(make_reading(parse_number(m[1]) * mib, 1, "MiB", "mprof"), {}, parse_number(m[2]));
 }
 
 void traced(const Match& m, EventSink& sink) {
   const double unit = m[2] == "MiB" ? mib : 1e6;
-  Reading r = host(number_of(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
+  Reading r = make_reading(parse_number(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
   r.ambiguous_unit = m[2] == "MB";
   sink.reading(r);
 }
 
-void largest(double value, std::optional<double> step, EventSink& sink) {
+/// Distinguishes the two units of ru_maxrss: a multiple of the page size of 1 GiB or more is bytes.
+void emit_max_rss(double value, std::optional<double> step, EventSink& sink) {
   const bool bytes = value >= 1024 * mib && value / mac_page == static_cast<double>(whole_number(value / mac_page));
-  Reading r = host(bytes ? value : value * kib, bytes ? 1 : kib, bytes ? "bytes" : "kB", "ru_maxrss");
+  Reading r = make_reading(bytes ? value : value * kib, bytes ? 1 : kib, bytes ? "bytes" : "kB", "ru_maxrss");
   r.kind = SeriesKind::running_maximum;
   if (value > 0) sink.reading(r, step);
 }
 
-void usage(const Match& m, EventSink& sink) { largest(number_of(m[1]), read_printed(m.text).step, sink); }
+void usage(const Match& m, EventSink& sink) { emit_max_rss(parse_number(m[1]), read_printed(m.text).step, sink); }
 
-/// "{:.1f}" and a letter: "3.8G".
-std::optional<Reading> cell(std::string_view text, std::string_view label) {
+/// Parses a cell printed as "{:.1f}" and a letter: "3.8G".
+std::optional<Reading> parse_cell(std::string_view text, std::string_view label) {
   const auto size = read_size(text);
   if (!size) return std::nullopt;
-  return host(static_cast<double>(size->count), static_cast<double>(std::max<i64>(1, 2 * size->slack)),
-              text.substr(text.size() - 1), label);
+  return make_reading(static_cast<double>(size->count), static_cast<double>(std::max<i64>(1, 2 * size->slack)),
+                      text.substr(text.size() - 1), label);
 }
 
-std::vector<std::string_view> words_in(std::string_view line) {
+std::vector<std::string_view> split_words(std::string_view line) {
   std::vector<std::string_view> out;
   for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos && out.size() < 16;) {
     const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
@@ -82,7 +87,7 @@ std::vector<std::string_view> words_in(std::string_view line) {
 }
 
 bool worker_header(std::string_view line, Layout& layout) {
-  const std::vector<std::string_view> words = words_in(line);
+  const std::vector<std::string_view> words = split_words(line);
   if (words.size() < 5 || words[0] != "time" || words[1] != "PID" || words[2] != "rss" || words[3] != "pss" ||
       words[4] != "uss")
     return false;
@@ -92,7 +97,7 @@ bool worker_header(std::string_view line, Layout& layout) {
 }
 
 bool worker_row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const std::vector<std::string_view> words = words_in(line);
+  const std::vector<std::string_view> words = split_words(line);
   const auto is_cell = [](std::string_view w) { return w.size() > 3 && w[w.size() - 3] == '.'; };
   if (words.size() != layout.columns.size() || !is_cell(words[2]) || !is_cell(words[3]) || !is_cell(words[4]))
     return false;
@@ -101,7 +106,7 @@ bool worker_row(std::string_view line, const Layout& layout, EventSink& sink) {
   if (*where.pid <= 0) return false;
   sink.at(where);
   for (std::size_t i = 2; i < 5; ++i)
-    if (const auto r = cell(words[i], layout.columns[i])) sink.reading(*r, {}, number_of(words[0]));
+    if (const auto r = parse_cell(words[i], layout.columns[i])) sink.reading(*r, {}, parse_number(words[0]));
   return true;
 }
 

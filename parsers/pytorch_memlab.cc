@@ -1,7 +1,8 @@
-// pytorch_memlab's report of the tensors that live.
+// pytorch_memlab's report of the tensors in memory.
 //
-// The report's "Used Memory" is the sum of the tensors that it found, the line below it what the allocator counts: only
-// that is a measurement. Letters are 2^10 each. Its line profiler has rows of source lines, no moments: no series.
+// "Used Memory" is the sum of the tensors that the report found. The line below it is the allocator's own count. Only
+// that count is a measurement, so only that line is read. The letters K, M, G and T are powers of 2^10. The line
+// profiler of pytorch_memlab prints one row per source line, not per point in time, so its rows are no series.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"

@@ -1,8 +1,8 @@
-// Ray's memory monitor, which kills a task when its node runs low, and its object store.
+// Ray's memory monitor, which kills a task when its node runs low on memory, and Ray's object store.
 //
-// Three counts stand in one message and are not to be mixed up: what the task held, what was in use on its node, and
-// what the node has. The threshold is a share of the node. "GB" are GiB in all of them. The job may go on: Ray tries a
-// task again.
+// One message contains three different amounts: the memory of the task, the memory in use on its node, and the total of
+// the node. The threshold is a share of the node's total. All "GB" are GiB. The job may continue, because Ray retries a
+// task.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -10,18 +10,20 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) { return host_failure(Agent::scheduler, format); }
+Oom ray_failure(std::string_view format) { return host_failure(Agent::scheduler, format); }
 
-/// "28.50GB" of "30.00GB".
+/// Sets the node's total and free memory from "28.50GB / 30.00GB".
 void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
   oom.capacity = whole;
   if (used && whole && used->count <= whole->count) oom.free = *whole - *used;
 }
 
-/// The greatest user of the table below the message, "PID MEM(GB) COMMAND": "6 × ray::Actor.step, 19.41 GB at most".
-std::string largest_user(const Cursor& cursor) {
+/// The largest user in the table below the message, "PID MEM(GB) COMMAND", in words. The table is sorted, so the first
+/// row is the largest. Counts the rows with the same command: "6 of ray::Actor.step, 19.41 GB at most". Empty if there
+/// is no table.
+std::string find_largest_user(const Cursor& cursor) {
   constexpr int table_lines = 40;
-  constexpr std::size_t longest_name = 80;
+  constexpr std::size_t max_name_length = 80;
   std::string name, size;
   int count = 0;
   bool head = false;
@@ -31,12 +33,12 @@ std::string largest_user(const Cursor& cursor) {
       head = text.find("MEM(GB)") != text.npos;
       return true;
     }
-    // Exceptions are printed with an "E" in front of each line by test runners.
+    // Test runners print "E " before each line of an exception.
     const std::string_view row = trimmed(text.starts_with("E ") ? text.substr(2) : text);
     const std::size_t first = row.find_first_of("\t "), second = row.find_first_not_of("\t ", first);
     const std::size_t third = second == row.npos ? row.npos : row.find_first_of("\t ", second);
     if (leading_integer(row) <= 0 || third == row.npos) return false;
-    const std::string_view command = trimmed(row.substr(third)).substr(0, longest_name);
+    const std::string_view command = trimmed(row.substr(third)).substr(0, max_name_length);
     if (name.empty()) {
       name = std::string(command);
       size = std::string(row.substr(second, third - second));
@@ -49,18 +51,18 @@ std::string largest_user(const Cursor& cursor) {
          (count > 1 ? " at most" : "");
 }
 
-/// "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
+/// Parses "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
 void killed(const Match& m, EventSink& sink) {
-  constexpr std::size_t longest_name = 64;
-  Oom oom = base("ray");
+  constexpr std::size_t max_name_length = 64;
+  Oom oom = ray_failure("ray");
   const std::string_view text = m.after().substr(0, 1200);
   oom.process = size_after(text, "memoryused=");
-  if (const auto name = between(text, "name=", ",pid="); name.size() <= longest_name)
+  if (const auto name = between(text, "name=", ",pid="); name.size() <= max_name_length)
     oom.process_name = std::string(name);
   const std::string_view node = between(text, "wasrunningwas", "(");
   if (const std::size_t slash = node.find('/'); slash != node.npos)
     set_node(oom, read_size(node.substr(0, slash)), read_size(node.substr(slash + 1)));
-  if (const std::string user = largest_user(m.cursor); !user.empty()) sink.setting("largest_user", user);
+  if (const std::string user = find_largest_user(m.cursor); !user.empty()) sink.setting("largest_user", user);
   if (const auto pid = leading_integer(between(text, "pid=", ",")); pid > 0) {
     Origin where;
     where.pid = pid;
@@ -69,33 +71,33 @@ void killed(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// Before 2.0: "(61.02 / 64.0 GB)".
+/// The form before 2.0: "(61.02 / 64.0 GB)".
 void old_monitor(const Match& m, EventSink& sink) {
-  Oom oom = base("ray");
+  Oom oom = ray_failure("ray");
   set_node(oom, read_bytes(m[1], "GB"), read_bytes(m[2], "GB"));
   sink.oom(std::move(oom));
 }
 
 void raylet(const Match& m, EventSink& sink) {
-  Oom oom = base("ray");
+  Oom oom = ray_failure("ray");
   set_node(oom, read_size(m[1]), read_size(m[2]));
   oom.process_name = std::string(m[3]);
   sink.oom(std::move(oom));
 }
 
 void workers(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base("ray"));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(ray_failure("ray"));
 }
 
-/// The store has its own bound: no limit of the host, and nothing was killed.
+/// The object store has its own limit. The host did not reach a limit, and nothing was killed.
 void object_store(const Match& m, EventSink& sink) {
-  Oom oom = base("ray-object-store");
+  Oom oom = ray_failure("ray-object-store");
   oom.kind = OomKind::shared_memory;
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-/// The worker is gone without a word. Ray itself names the kernel's killer among the possible reasons.
+/// The worker died without a message. Ray itself lists the kernel's OOM killer among the possible reasons.
 void vanished(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.oom(host_failure(Agent::signal, "ray-worker-died", "ray"));

@@ -1,4 +1,4 @@
-// Ray Tune's status, printed every few seconds: what the whole node uses. GiB is 2^30.
+// Ray Tune's status, printed every few seconds: the memory in use on the whole node. GiB is 2^30 bytes.
 #include "parse/line_format.h"
 #include "parse/parser.h"
 

@@ -1,8 +1,8 @@
-// rocm-smi: bytes of --showmeminfo vram as text and as JSON, and the per cents of its table.
+// rocm-smi: the bytes of --showmeminfo vram as text and as JSON, and the percentages of its table.
 //
-// "VRAM Total Used" is the whole card's memory in use, "VRAM Total" its capacity; VIS_VRAM is the part of it that the
-// host sees, and GTT is host memory. JSON holds all cards on one line or a key a line; the card's own key stands
-// before.
+// "VRAM Total Used" is the memory in use on the whole GPU and "VRAM Total" its capacity. VIS_VRAM is the part that the
+// host can address, and GTT is host memory. JSON contains all GPUs on one line, or one key per line. The key of the GPU
+// precedes its values.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -14,9 +14,9 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int most_keys = 200;  ///< of one card in JSON
-constexpr int most_near = 24;   ///< lines of the same report around one card's
-constexpr std::size_t one_line_cards = 64;
+constexpr int max_keys = 200;         ///< keys of one GPU in JSON
+constexpr int max_lines_around = 24;  ///< lines of the same report around one GPU's line
+constexpr std::size_t max_cards_per_line = 64;
 
 /// The number of the last "cardN" in `text`.
 std::optional<int> last_card(std::string_view text) {
@@ -30,15 +30,15 @@ std::optional<int> last_card(std::string_view text) {
 
 std::optional<int> card_above(const Cursor& cursor) {
   std::optional<int> card;
-  cursor.backward(most_keys, [&](const Line& line) {
+  cursor.backward(max_keys, [&](const Line& line) {
     card = last_card(line.body());
     return !card;
   });
   return card;
 }
 
-/// True when a line around the hit, or the hit's own, names a card other than `device`.
-bool lists_others(const Cursor& cursor, int device, int most, std::string_view open, char close) {
+/// True if the hit's line or one of the `most` lines around it names a GPU other than `device`.
+bool has_others(const Cursor& cursor, int device, int max_lines, std::string_view open, char close) {
   const auto names_other = [&](std::string_view text) {
     for (std::size_t at = text.find(open); at != text.npos; at = text.find(open, at + 1)) {
       const std::string_view digits = text.substr(at + open.size(), 4);
@@ -50,8 +50,8 @@ bool lists_others(const Cursor& cursor, int device, int most, std::string_view o
   };
   bool others = names_other(cursor.line().body());
   const auto look = [&](const Line& line) { return !(others = others || names_other(line.body())); };
-  cursor.forward(most, look);
-  cursor.backward(others ? 0 : most, look);
+  cursor.forward(max_lines, look);
+  cursor.backward(others ? 0 : max_lines, look);
   return others;
 }
 
@@ -69,21 +69,21 @@ void text_used(const Match& m, EventSink& sink) {
 
 void text_total(const Match& m, EventSink& sink) {
   const int device = static_cast<int>(leading_integer(m[1]));
-  emit_total(sink, device, leading_integer(m[2]), !lists_others(m.cursor, device, most_near, "GPU[", ']'));
+  emit_total(sink, device, leading_integer(m[2]), !has_others(m.cursor, device, max_lines_around, "GPU[", ']'));
 }
 
-/// Calls `emit` for every `key` of a line of JSON, with its card.
+/// Calls `emit` for every `key` of a line of JSON, with its GPU.
 void each_value(const Match& m, EventSink& sink, std::string_view key, void (*emit)(EventSink&, int, i64, bool),
                 bool total) {
-  std::size_t seen = 0;
-  for (std::size_t at = m.text.find(key); at != m.text.npos && seen < one_line_cards; at = m.text.find(key, at + 1)) {
+  std::size_t count = 0;
+  for (std::size_t at = m.text.find(key); at != m.text.npos && count < max_cards_per_line;
+       at = m.text.find(key, at + 1)) {
     const std::string_view rest = m.text.substr(at + key.size());
-    ++seen;
+    ++count;
     if (rest.empty() || rest.front() < '0' || rest.front() > '9') continue;  // "N/A"
     std::optional<int> card = last_card(m.text.substr(0, at));
     if (!card) card = card_above(m.cursor);
-    if (card)
-      emit(sink, *card, leading_integer(rest), total && !lists_others(m.cursor, *card, most_keys, "\"card", '"'));
+    if (card) emit(sink, *card, leading_integer(rest), total && !has_others(m.cursor, *card, max_keys, "\"card", '"'));
   }
 }
 
@@ -94,8 +94,8 @@ void json_total(const Match& m, EventSink& sink) {
   each_value(m, sink, "\"VRAM Total Memory (B)\": \"", emit_total, true);
 }
 
-/// "GPU Memory Allocated (VRAM%)" is a share of the card. "GPU memory use (%)" beside it is the share of the time in
-/// which the memory was busy.
+/// "GPU Memory Allocated (VRAM%)" is the share of GPU memory in use. "GPU memory use (%)" next to it is the share of
+/// time in which the memory was busy.
 void emit_share(EventSink& sink, int device, i64 share, bool) {
   emit_amount(sink, {.device = device},
               {.metric = Metric::utilization, .number = static_cast<double>(share), .unit_bytes = 1, .unit = "%"});
@@ -108,7 +108,7 @@ void json_share(const Match& m, EventSink& sink) {
   each_value(m, sink, "\"GPU Memory Allocated (VRAM%)\": \"", emit_share, false);
 }
 
-/// Cells hold blanks, but from the right end of the line the columns count: "…  VRAM%  GPU%".
+/// Cells contain blanks, so the columns are counted from the right end of the line: "…  VRAM%  GPU%".
 bool header(std::string_view line, Layout& layout) {
   const auto cells = blank_cells(line);
   const auto vram = std::find(cells.begin(), cells.end(), "VRAM%");
@@ -137,7 +137,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
 
 enum CsvRole : int { other, device, used_bytes, total_bytes };
 
-/// --csv: "device,VRAM Total Memory (B),VRAM Total Used Memory (B)".
+/// The header of --csv: "device,VRAM Total Memory (B),VRAM Total Used Memory (B)".
 bool csv_header(std::string_view line, Layout& layout) {
   layout = {};
   layout.kind = "rocm_smi_csv";

@@ -1,7 +1,7 @@
-// Further runtimes that ask a device for memory: ONNX Runtime's arena, TensorRT-LLM, Paddle's driver
-// calls, MXNet, darknet, the Ascend driver, vLLM's warm-up.
+// Further runtimes that request GPU memory: ONNX Runtime's arena, TensorRT-LLM, Paddle's driver calls, MXNet, darknet,
+// the Ascend driver, vLLM's warm-up.
 //
-// Forms that other_gpu does not hold. All numbers are bytes.
+// These forms are not in other_gpu. All numbers are bytes.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -9,11 +9,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
-void bare(const Match& m, EventSink& sink, std::string_view framework) {
+/// A failure without numbers, unless the line is program text.
+void emit_bare(const Match& m, EventSink& sink, std::string_view framework) {
   if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
 }
 
-/// Only an arena with a limit (gpu_mem_limit) says so: what is "available" is left of that limit, not of the device.
+/// Only an arena with a limit (gpu_mem_limit) prints this. "Available" is the rest of that limit, not of the GPU.
 void arena(const Match& m, EventSink& sink) {
   Oom oom = refusal("onnxruntime", Agent::library);
   oom.message_format = "onnxruntime-arena";
@@ -32,14 +33,15 @@ void ascend(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The driver's code below PyTorch's or MindSpore's own report, which has the numbers.
+/// The driver's code. PyTorch's or MindSpore's own report above has the numbers and takes precedence.
 void ascend_code(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 30, 6,
                {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed", "Call rtMalloc fail"}))
-    bare(m, sink, "ascend");
+    emit_bare(m, sink, "ascend");
 }
 
-/// The runtime asks for pages of one size after the other; all but the first are attempts at the same.
+/// The runtime requests pages of one size after another. Only the first request is reported; the others retry the same
+/// allocation.
 void ascend_malloc(const Match& m, EventSink& sink) {
   static constexpr std::string_view call = "Call rtMalloc fail";
   if (is_near(m.cursor, 30, 6, {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed"})) return;
@@ -52,7 +54,7 @@ void ascend_malloc(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// Triton's own pool (cuda-memory-pool-byte-size) was full; pinned memory serves as well.
+/// Triton's own pool (cuda-memory-pool-byte-size) was full. Triton uses pinned memory instead, so the run continues.
 void triton_pool(const Match& m, EventSink& sink) {
   Oom oom = refusal("triton-server", Agent::library);
   read_request(m[1], oom);
@@ -63,7 +65,7 @@ void triton_pool(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// MindSpore's queue of batches is pinned memory of the host.
+/// MindSpore's batch queue uses pinned host memory.
 void pinned_arena(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   Oom oom;
@@ -74,16 +76,16 @@ void pinned_arena(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// PyTorch's report, where it was printed, stands above in the same chain of exceptions.
+/// PyTorch's report, if it was printed, is above in the same chain of exceptions.
 void warm_up(const Match& m, EventSink& sink) {
-  if (!find_behind(m.cursor, 200, "Tried to allocate")) bare(m, sink, "vllm");
+  if (!find_behind(m.cursor, 200, "Tried to allocate")) emit_bare(m, sink, "vllm");
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
-void emit_tensorrt_llm(const Match& m, EventSink& sink) { bare(m, sink, "tensorrt-llm"); }
-void emit_paddle(const Match& m, EventSink& sink) { bare(m, sink, "paddle"); }
-void emit_mxnet(const Match& m, EventSink& sink) { bare(m, sink, "mxnet"); }
-void emit_darknet(const Match& m, EventSink& sink) { bare(m, sink, "darknet"); }
+void emit_tensorrt_llm(const Match& m, EventSink& sink) { emit_bare(m, sink, "tensorrt-llm"); }
+void emit_paddle(const Match& m, EventSink& sink) { emit_bare(m, sink, "paddle"); }
+void emit_mxnet(const Match& m, EventSink& sink) { emit_bare(m, sink, "mxnet"); }
+void emit_darknet(const Match& m, EventSink& sink) { emit_bare(m, sink, "darknet"); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "runtimes/onnxruntime_arena",

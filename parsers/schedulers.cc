@@ -1,9 +1,9 @@
-// Batch systems and cluster managers that kill for memory: LSF, PBS, Torque, Moab, Grid Engine, HTCondor, YARN, Flux,
-// AWS Batch.
+// Batch systems and cluster managers that kill jobs for memory: LSF, PBS, Torque, Moab, Grid Engine, HTCondor, YARN,
+// Flux, AWS Batch.
 //
-// Each prints what was used and what was allowed on the line itself, LSF and Torque in the summary below it. Sizes are
-// binary in all of them. A limit on virtual memory counts addresses, of which most are never touched: it has a form of
-// its own. A job that ran out of time is no failure of memory.
+// Each prints usage and limit on the line itself; LSF and Torque print them in the summary below. All sizes are binary.
+// A limit on virtual memory counts address space, most of which is never used, so it has a separate format name. A job
+// that exceeded its time limit is not a memory failure.
 #include <algorithm>
 
 #include "parse/context.h"
@@ -13,17 +13,17 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) { return host_failure(Agent::scheduler, format); }
+Oom scheduler_failure(std::string_view format) { return host_failure(Agent::scheduler, format); }
 
-void used_and_limit(EventSink& sink, std::string_view format, std::string_view used, std::string_view limit) {
-  Oom oom = base(format);
+void emit_usage(EventSink& sink, std::string_view format, std::string_view used, std::string_view limit) {
+  Oom oom = scheduler_failure(format);
   if (!used.empty()) oom.process = read_size(used);
   if (!limit.empty()) oom.limit = read_size(limit);
   sink.oom(std::move(oom));
 }
 
 void lsf(const Match& m, EventSink& sink) {
-  Oom oom = base("lsf");
+  Oom oom = scheduler_failure("lsf");
   m.cursor.forward(30, [&](const Line& line) {
     const std::string text = dense(line.text);
     if (text.starts_with("MaxMemory:")) oom.process = size_after(text, "MaxMemory:");
@@ -37,15 +37,15 @@ void pbs(const Match& m, EventSink& sink) {
   if (m[1] == "walltime" || m[1] == "cput") return sink.remark("run/time_limit");
   if (m[1].find("mem") == std::string_view::npos) return;
   const std::string used = dense(m[2]), limit = dense(m[3]);
-  // Torque prints bytes without a unit; a single number without one was cut off by the console.
+  // Torque prints bytes without a unit. If only one of the numbers has a unit, the console truncated the line.
   const bool whole = used.ends_with('b') == limit.ends_with('b');
-  used_and_limit(sink, m[1].find("vmem") == std::string_view::npos ? "pbs" : "pbs-virtual", whole ? used : "",
-                 whole ? limit : "");
+  emit_usage(sink, m[1].find("vmem") == std::string_view::npos ? "pbs" : "pbs-virtual", whole ? used : "",
+             whole ? limit : "");
 }
 
-/// Torque's mail: which of the resources went over stands in none of its lines, only what was used of each.
+/// Torque's mail contains the usage of each resource, but not which resource exceeded its limit.
 void torque(const Match& m, EventSink& sink) {
-  Oom oom = base("torque");
+  Oom oom = scheduler_failure("torque");
   m.cursor.forward(30, [&](const Line& line) {
     if (const auto used = size_after(line.text, "resources_used.mem=")) oom.process = used;
     return true;
@@ -54,39 +54,40 @@ void torque(const Match& m, EventSink& sink) {
 }
 
 void moab(const Match& m, EventSink& sink) {
-  Oom oom = base("moab");
+  Oom oom = scheduler_failure("moab");
   oom.process = read_bytes(m[1], "MiB");
   oom.limit = read_bytes(m[2], "MiB");
   sink.oom(std::move(oom));
 }
 
-/// h_vmem and s_vmem count addresses.
+/// h_vmem and s_vmem limit address space.
 void grid_engine(const Match& m, EventSink& sink) {
-  used_and_limit(sink, m[1].ends_with("vmem") ? "grid-engine-virtual" : "grid-engine", m[2], m[3]);
+  emit_usage(sink, m[1].ends_with("vmem") ? "grid-engine-virtual" : "grid-engine", m[2], m[3]);
 }
 
-/// The last usage that was measured is of some time before the limit was reached; only a peak is what was used.
+/// The last measured usage is older than the moment when the job reached the limit. So only a peak is read as usage.
 void condor(const Match& m, EventSink& sink) {
-  Oom oom = base("htcondor");
+  Oom oom = scheduler_failure("htcondor");
   oom.limit = read_bytes(m[1], "MiB");
   if (m.has(2)) oom.process = read_bytes(m[2], "MiB");
   sink.oom(std::move(oom));
 }
 
 void condor_docker(const Match& m, EventSink& sink) {
-  Oom oom = base("htcondor");
+  Oom oom = scheduler_failure("htcondor");
   oom.limit = read_bytes(m[1], "MiB");
   sink.oom(std::move(oom));
 }
 
 void yarn(const Match& m, EventSink& sink) {
-  used_and_limit(sink, m[3] == "virtual" ? "yarn-virtual" : "yarn", m[1], m[2]);
+  emit_usage(sink, m[3] == "virtual" ? "yarn-virtual" : "yarn", m[1], m[2]);
 }
 
-void yarn_node(const Match& m, EventSink& sink) { used_and_limit(sink, "yarn", m[1], m[2]); }
-void yarn_virtual(const Match& m, EventSink& sink) { used_and_limit(sink, "yarn-virtual", m[1], m[2]); }
+void yarn_node(const Match& m, EventSink& sink) { emit_usage(sink, "yarn", m[1], m[2]); }
+void yarn_virtual(const Match& m, EventSink& sink) { emit_usage(sink, "yarn-virtual", m[1], m[2]); }
 
-/// A node's monitor, every three seconds and for each container; its processes are told apart by the first one's id.
+/// The node's monitor prints this every three seconds for each container. The first process's id distinguishes the
+/// containers.
 void yarn_monitor(const Match& m, EventSink& sink) {
   const auto used = read_size(dense(m[2]));
   if (!used) return;
@@ -103,23 +104,23 @@ void yarn_monitor(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-/// The peak of the whole shell stands below the line.
+/// The peak of the whole shell follows below the line.
 void flux(const Match& m, EventSink& sink) {
-  Oom oom = base("flux");
+  Oom oom = scheduler_failure("flux");
   if (const auto line = find_ahead(m.cursor, 4, "memory.peak = "))
     oom.process = size_after(dense(line->text), "memory.peak=");
   sink.oom(std::move(oom));
 }
 
 void without_numbers(const Match& m, EventSink& sink, std::string_view format) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base(format));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(scheduler_failure(format));
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void emit_notebook(const Match& m, EventSink& sink) { without_numbers(m, sink, "notebook"); }
 void emit_aws_batch(const Match& m, EventSink& sink) { without_numbers(m, sink, "aws-batch"); }
 
-/// The mail says what the job held at most some lines above.
+/// The mail contains the job's peak some lines above.
 void emit_grid_engine_epilog(const Match& m, EventSink& sink) {
   Oom oom = host_failure(Agent::scheduler, "grid-engine-virtual");
   static constexpr std::string_view label = "Max vmem";

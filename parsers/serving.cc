@@ -1,7 +1,7 @@
-// Inference servers that find no room for what they plan: key-value cache, start-up checks, weights.
+// Inference servers that lack memory for their plan: KV cache, start-up checks, weights.
 //
-// vLLM, SGLang, text-generation-inference and ollama compute before they allocate, so that their messages name what
-// they wanted and what there was. "GiB" of vLLM and "GB" of SGLang are both 2^30.
+// vLLM, SGLang, text-generation-inference and ollama compute the plan before they allocate. So their messages contain
+// both the request and the available memory. vLLM's "GiB" and SGLang's "GB" are both 2^30 bytes.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -9,7 +9,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view framework, std::string_view format) {
+Oom pool_failure(std::string_view framework, std::string_view format) {
   Oom oom;
   oom.kind = OomKind::pool;
   oom.agent = Agent::serving;
@@ -18,109 +18,111 @@ Oom base(std::string_view framework, std::string_view format) {
   return oom;
 }
 
-std::optional<Bytes> gib(std::string_view number) { return read_bytes(number, "GiB"); }
+std::optional<Bytes> parse_gib(std::string_view number) { return read_bytes(number, "GiB"); }
 
-/// "Available KV cache memory: -0.3 GiB" above the error: less than nothing was left.
-std::optional<Bytes> left_for_cache(const Cursor& cursor) {
+/// Finds "Available KV cache memory: -0.3 GiB" above the error. A negative number means that less than nothing was left
+/// for the cache.
+std::optional<Bytes> find_cache_memory(const Cursor& cursor) {
   static constexpr std::string_view label = "vailable KV cache memory: ";
   const auto line = find_behind(cursor, 30, label);
   if (!line) return std::nullopt;
   std::string_view value = std::string_view(line->text).substr(line->text.find(label) + label.size());
   const bool negative = value.starts_with("-");
   if (negative) value.remove_prefix(1);
-  auto out = gib(value.substr(0, value.find(' ')));
+  auto out = parse_gib(value.substr(0, value.find(' ')));
   if (out && negative) out->count = -out->count;
   return out;
 }
 
 void no_blocks(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
-  Oom oom = base("vllm", "vllm-no-blocks");
-  oom.free = left_for_cache(m.cursor);
+  Oom oom = pool_failure("vllm", "vllm-no-blocks");
+  oom.free = find_cache_memory(m.cursor);
   sink.oom(std::move(oom));
 }
 
 void cache_needed(const Match& m, EventSink& sink) {
-  Oom oom = base("vllm", "vllm-kv-cache");
-  oom.request = gib(m[1]);
-  oom.limit = gib(m[2]);
+  Oom oom = pool_failure("vllm", "vllm-kv-cache");
+  oom.request = parse_gib(m[1]);
+  oom.limit = parse_gib(m[2]);
   sink.oom(std::move(oom));
 }
 
-void max_length(const Match&, EventSink& sink) { sink.oom(base("vllm", "vllm-max-length")); }
+void max_length(const Match&, EventSink& sink) { sink.oom(pool_failure("vllm", "vllm-max-length")); }
 
 void free_memory(const Match& m, EventSink& sink) {
-  Oom oom = base("vllm", "vllm-free-memory");
-  oom.free = gib(m[2]);
-  oom.capacity = gib(m[3]);
-  oom.limit = gib(m[4]);
+  Oom oom = pool_failure("vllm", "vllm-free-memory");
+  oom.free = parse_gib(m[2]);
+  oom.capacity = parse_gib(m[3]);
+  oom.limit = parse_gib(m[4]);
   Origin where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
-/// One device has less left than the others: somebody else is on it. With the check switched off it is a warning.
+/// One GPU has less free memory than the others: another process uses it. If the check is disabled, the message is only
+/// a warning.
 void unbalanced(const Match& m, EventSink& sink) {
-  Oom oom = base("sglang", "sglang-unbalanced");
+  Oom oom = pool_failure("sglang", "sglang-unbalanced");
   oom.caught = m[1].empty();
-  oom.free = gib(m[2]);
+  oom.free = parse_gib(m[2]);
   sink.oom(std::move(oom));
 }
 
 void sglang_static(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-mem-fraction"));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(pool_failure("sglang", "sglang-mem-fraction"));
 }
 void sglang_prefill(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-prefill"));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(pool_failure("sglang", "sglang-prefill"));
 }
-/// Rows for requests that run at the same time: their number is fixed at start, whatever memory is free.
+/// Rows for concurrent requests. Their number is fixed at the start and does not depend on free memory.
 void sglang_requests(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(base("sglang", "sglang-request-rows"));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(pool_failure("sglang", "sglang-request-rows"));
 }
 
-/// FlashInfer cuts its arrays from one workspace, whose size the engine chose.
+/// FlashInfer takes its arrays from one workspace of a size that the engine chose.
 void workspace(const Match& m, EventSink& sink) {
-  Oom oom = base("flashinfer", "flashinfer-workspace");
+  Oom oom = pool_failure("flashinfer", "flashinfer-workspace");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-/// Its trial of the largest prompt failed before there was any cache.
+/// The trial run with the largest prompt failed before the cache existed.
 void tgi(const Match&, EventSink& sink) {
-  Oom oom = base("text-generation-inference", "tgi-prefill");
+  Oom oom = pool_failure("text-generation-inference", "tgi-prefill");
   oom.kind = OomKind::device;
   sink.oom(std::move(oom));
 }
 
-/// TensorRT-LLM says on the lines that follow what was free for the part that it could not make. PyTorch's own report,
-/// where there is one, stands above.
+/// TensorRT-LLM prints the free memory before the failed component on the next lines. PyTorch's own report, if it
+/// exists, is above.
 void executor(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 60, 0, {"Tried to allocate"})) return;
-  Oom oom = base("tensorrt-llm", "trtllm-executor");
+  Oom oom = pool_failure("tensorrt-llm", "trtllm-executor");
   oom.kind = OomKind::device;
   m.cursor.forward(6, [&](const Line& line) {
-    const auto behind = [&](std::string_view label) -> std::optional<std::string_view> {
+    const auto after = [&](std::string_view label) -> std::optional<std::string_view> {
       const std::size_t at = line.text.find(label);
       return at == line.text.npos ? std::nullopt : std::optional(trimmed(line.text.substr(at + label.size())));
     };
-    if (const auto total = behind("Total GPU memory (GiB):")) oom.capacity = gib(*total);
-    const auto left = behind("before component creation attempt (GiB):");
-    if (left) oom.free = gib(*left), sink.claim_through(line.number);
+    if (const auto total = after("Total GPU memory (GiB):")) oom.capacity = parse_gib(*total);
+    const auto left = after("before component creation attempt (GiB):");
+    if (left) oom.free = parse_gib(*left), sink.claim_through(line.number);
     return !left;
   });
   sink.oom(std::move(oom));
 }
 
 void ollama(const Match& m, EventSink& sink) {
-  Oom oom = base("ollama", "ollama-system");
+  Oom oom = pool_failure("ollama", "ollama-system");
   oom.kind = OomKind::host;
-  oom.request = gib(m[1]);
-  oom.free = gib(m[2]);
+  oom.request = parse_gib(m[1]);
+  oom.free = parse_gib(m[2]);
   sink.oom(std::move(oom));
 }
 
-/// It lives.
+/// The server answers requests, so it still runs.
 void answers(const Match&, EventSink& sink) { sink.remark("run/serving"); }
 
 constexpr Pattern patterns[] = {

@@ -1,8 +1,10 @@
-// Settings of a training as programs and launchers print them: argument dumps, configurations, command lines, reprs.
+// Settings of a training run as programs and launchers print them: argument dumps, configurations, command lines,
+// reprs.
 //
-// One row is one key in all its spellings: key=8, key: 8, 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; an
-// underscore may be a dash. The canonical name is that of the fact (src/analysis/fact_specs.cc, settings.…); the last
-// print wins. All rows stand aside: a step line may name its batch size and still be read as a step line.
+// One row is one key in all its spellings: key=8, key: 8, 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`. A
+// dash may replace an underscore. The canonical name is the name of the fact (src/analysis/fact_specs.cc, settings.…).
+// The last printed value wins. All rows are non-exclusive: a step line may contain its batch size and is still read as
+// a step line.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -15,29 +17,30 @@ namespace {
 
 enum class Kind {
   count,  ///< a whole number
-  first,  ///< the same, or a list of them
-  ratio,  ///< 0.9
-  truth,  ///< told as "true" or "false"; a bare --key is true
-  flag,   ///< told only when true, with the row's own value
-  word,   ///< a name, without an enumeration's prefix
+  first,  ///< a whole number, or the first of a list of them
+  ratio,  ///< a share such as 0.9
+  truth,  ///< emitted as "true" or "false"; --key without a value is true
+  flag,   ///< emitted only if true, with the row's fixed value
+  word,   ///< a name, without the prefix of an enumeration
   type,   ///< a number type: float32, bfloat16, …
 };
 
-/// Text put together by the compiler.
-struct Built {
+/// Text that the compiler builds.
+struct CompileTimeText {
   std::array<char, 640> data{};
   std::size_t size = 0;
   constexpr void add(std::string_view text) {
     for (const char c : text) data[size++] = c;
   }
-  /// The key with any dash or underscore.
+  /// Adds the key; each underscore matches a dash too.
   constexpr void add_key(std::string_view key) {
     for (const char c : key) add(c == '_' ? std::string_view("[_-]") : std::string_view(&c, 1));
   }
   constexpr std::string_view view() const { return {data.data(), size}; }
 };
 
-constexpr std::string_view value_of(Kind kind) {
+/// The regex of a value, with the one captured group.
+constexpr std::string_view value_regex(Kind kind) {
   switch (kind) {
     case Kind::first:
       return R"(\[? ?(\d{1,9})(?!\.?\d|[A-Za-z_%]))";
@@ -56,8 +59,9 @@ constexpr std::string_view value_of(Kind kind) {
   return {};
 }
 
-consteval Built regex_of(std::string_view key, Kind kind) {
-  Built out;
+/// The regex of a row: the key as an option or as a name with a separator, then the value.
+consteval CompileTimeText build_regex(std::string_view key, Kind kind) {
+  CompileTimeText out;
   out.add("(?:--");
   out.add_key(key);
   out.add(kind == Kind::truth || kind == Kind::flag
@@ -67,20 +71,20 @@ consteval Built regex_of(std::string_view key, Kind kind) {
   out.add(R"(['"]?(?: {0,2}[:=] {0,2}| ?\.{3,80} ?| {2,40})['"]?))");
   out.add("(?:");
   if (kind == Kind::word) out.add(R"((?:<?[A-Z]\w{1,30}\.)?)");
-  out.add(value_of(kind));
+  out.add(value_regex(kind));
   out.add(kind == Kind::truth || kind == Kind::flag ? R"(|(?= --)|(?= \\)|(?<=[a-z0-9]) {0,3}$))" : ")");
   return out;
 }
 
-consteval Built name_of(std::string_view key) {
-  Built out;
+consteval CompileTimeText build_name(std::string_view key) {
+  CompileTimeText out;
   out.add("settings/");
   for (const char c : key) out.add(c == ' ' ? std::string_view("_") : std::string_view(&c, 1));
   return out;
 }
 
-consteval Built dashed(std::string_view key) {
-  Built out;
+consteval CompileTimeText build_dashed(std::string_view key) {
+  CompileTimeText out;
   for (const char c : key) out.add(c == '_' ? std::string_view("-") : std::string_view(&c, 1));
   return out;
 }
@@ -92,7 +96,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// One spelling for one thing: "bfloat16", "bf16-mixed" → "bf16".
+/// One spelling per type: "bfloat16" and "bf16-mixed" become "bf16".
 std::string type_name(std::string_view text) {
   const std::string t = lower(text);
   if (t.find("bf16") != t.npos || t == "bfloat16") return "bf16";
@@ -101,30 +105,31 @@ std::string type_name(std::string_view text) {
   return t;
 }
 
-/// Source code, usage texts and defaults name keys that nobody set.
+/// False for source code, usage texts and defaults. They contain keys that nobody set.
 bool is_configuration(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
   if (start == line.npos) return false;
-  const std::string_view said = line.substr(start);
+  const std::string_view text_start = line.substr(start);
   for (const std::string_view head :
        {"def ", "class ", "import ", "from ", "#", "usage:", "return ", "assert ", "raise ", "if ", "File \""})
-    if (said.starts_with(head)) return false;
+    if (text_start.starts_with(head)) return false;
   for (const std::string_view piece : {"add_argument", "Optional[", ": int", ": float", ": bool", ": str", "default=",
                                        "(default", "try setting", "self.", "lambda ", "Consider ", "consider ", "Try "})
     if (line.find(piece) != line.npos) return false;
   return true;
 }
 
-/// "dtype=torch.float32" in a call is about one tensor.
+/// False for calls: "dtype=torch.float32" in a call is about one tensor.
 bool is_type_statement(std::string_view line) {
   const bool call = line.find("dtype=torch.") != line.npos && line.find("config") == line.npos &&
                     line.find("torch_dtype=") == line.npos;
   return is_configuration(line) && !call && line.find("tensor(") == line.npos;
 }
 
-constexpr std::size_t longest_sequence = 7;  ///< digits; 1048576 is the block of an asynchronous reader, not a sequence
+/// digits; 1048576 is the block size of an asynchronous reader, not a sequence length
+constexpr std::size_t too_many_digits = 7;
 
-/// Whether what the regex wants stands around the key: no word before it, and a quote or a separator behind it.
+/// quick_reject: true if no word precedes the key and a quote or a separator follows it. The regex requires both.
 template <std::size_t size>
 bool is_key(std::string_view block, std::size_t at) {
   const auto in_word = [](char c) {
@@ -132,19 +137,20 @@ bool is_key(std::string_view block, std::size_t at) {
   };
   const bool option = at >= 2 && block.substr(at - 2, 2) == "--";
   const bool begins = at == 0 || option || !in_word(block[at - 1]);
-  const std::string_view behind = block.substr(at + size, 2);
-  const char next = behind.empty() ? '\n' : behind[0];
+  const std::string_view after = block.substr(at + size, 2);
+  const char next = after.empty() ? '\n' : after[0];
   const bool blank =
       next == ' ' &&
-      (option || (behind.size() > 1 && std::string_view(" :=.").find(behind[1]) != std::string_view::npos));
+      (option || (after.size() > 1 && std::string_view(" :=.").find(after[1]) != std::string_view::npos));
   return begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos);
 }
 
 template <Literal key, Literal name, Kind kind, Literal fixed>
+/// One row of the table. Its texts are built at compile time; emit() normalises the value by its kind.
 struct Row {
-  static constexpr Built regex = regex_of(key.view(), kind);
-  static constexpr Built title = name_of(key.view());
-  static constexpr Built dash = dashed(key.view());
+  static constexpr CompileTimeText regex = build_regex(key.view(), kind);
+  static constexpr CompileTimeText title = build_name(key.view());
+  static constexpr CompileTimeText dash = build_dashed(key.view());
 
   static void emit(const Match& m, EventSink& sink) {
     const std::string_view text = m[1];
@@ -162,7 +168,7 @@ struct Row {
       if (const std::string w = lower(text); w != "none" && w != "null" && w != "true" && w != "false")
         sink.setting(name.view(), w);
     } else {
-      if (name.view() == "sequence_length" && (text.size() < 2 || text.size() >= longest_sequence)) return;
+      if (name.view() == "sequence_length" && (text.size() < 2 || text.size() >= too_many_digits)) return;
       if (text != "0" || name.view() == "num_workers" || name.view() == "zero_stage") sink.setting(name.view(), text);
     }
   }
@@ -180,7 +186,7 @@ consteval Pattern row(std::string_view example) {
                          .emit = R::emit,
                          .accepts = kind == Kind::type ? is_type_statement : is_configuration,
                          .quick_reject = is_key<key.view().size()>,
-                         .before_anchor = 2,  // "--"
+                         .before_anchor = 2,  // for the "--" of an option
                          .digits_are_numbers = true,
                          .non_exclusive = true});
 }
@@ -189,7 +195,7 @@ void train_batch_size(const Match& m, EventSink& sink) { sink.setting("batch_siz
 
 constexpr Pattern patterns[] = {
     row<"batch_size", "batch_size", Kind::count>("Namespace(batch_size=16, lr=0.0001)"),
-    // Of a command line: in DeepSpeed's configuration the same key is the batch of all ranks together.
+    // Only from a command line: in DeepSpeed's configuration the same key is the batch size of all ranks together.
     checked(Pattern{.name = "settings/train_batch_size",
                     .anchor = "--train_batch_size",
                     .second_anchor = "--train-batch-size",

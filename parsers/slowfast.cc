@@ -1,7 +1,7 @@
-// PySlowFast and its relatives: one JSON object per log interval behind "json_stats: ", keys sorted.
+// PySlowFast and its relatives: one JSON object per logging interval after "json_stats: ", with sorted keys.
 //
-// "gpu_mem" is torch.cuda.max_memory_allocated() in 2^30, never reset; "RAM" is what the whole machine uses and has, in
-// 2^30, too.
+// "gpu_mem" is torch.cuda.max_memory_allocated() in units of 2^30 bytes and is never reset. "RAM" is the memory in use
+// and the total of the whole machine, also in units of 2^30 bytes.
 #include <algorithm>
 
 #include "parse/line_format.h"
@@ -10,15 +10,16 @@
 namespace oomdoctor::parsers {
 namespace {
 
-std::string_view text_of(std::string_view line, std::string_view key) {
+/// The text from the end of `key` to the next quote; empty if the key is missing.
+std::string_view find_value(std::string_view line, std::string_view key) {
   std::size_t at = line.find(key);
   if (at == line.npos) return {};
   at += key.size();
   return line.substr(at, line.find('"', at) - at);
 }
 
-/// "10/1251": place and total.
-std::pair<double, double> place_of(std::string_view text) {
+/// Parses "10/1251" into the position and the total; zeros if `text` has another form.
+std::pair<double, double> parse_progress(std::string_view text) {
   std::size_t at = 0;
   const auto n = read_number(text, at);
   if (!n || at >= text.size() || text[at] != '/') return {};
@@ -44,16 +45,17 @@ void emit(std::string_view number, Metric metric, SeriesKind kind, std::string_v
 
 void stats(const Match& m, EventSink& sink) {
   const std::string_view line = m.text;
-  const bool training = text_of(line, "\"_type\": \"").starts_with("train");
-  const auto [epoch, epochs] = place_of(text_of(line, "\"epoch\": \""));
-  const auto [batch, batches] = place_of(text_of(line, "\"iter\": \""));
+  const bool training = find_value(line, "\"_type\": \"").starts_with("train");
+  const auto [epoch, epochs] = parse_progress(find_value(line, "\"epoch\": \""));
+  const auto [batch, batches] = parse_progress(find_value(line, "\"iter\": \""));
   std::optional<double> step;
+  // Training batches restart in each epoch, so earlier epochs are added. An evaluation pass keeps its own count.
   if (batches > 0) step = batch + (training ? std::max(0.0, epoch - 1) * batches : 0);
   if (training && step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, epoch});
   if (!training) sink.remark("phase/evaluation");
   const std::string_view phase = training ? "" : "evaluation";
   emit(m[1], Metric::max_allocated, SeriesKind::running_maximum, phase, step, sink);
-  emit(text_of(line, "\"RAM\": \""), Metric::host_used, SeriesKind::sampled_gauge, phase, step, sink);
+  emit(find_value(line, "\"RAM\": \""), Metric::host_used, SeriesKind::sampled_gauge, phase, step, sink);
 }
 
 constexpr Pattern patterns[] = {

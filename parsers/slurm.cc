@@ -1,8 +1,9 @@
-// What Slurm says about memory: slurmstepd and srun in the job's own output, sacct rows, and the reports that job
+// Slurm's messages about memory: slurmstepd and srun in the job's output, rows of sacct, and the reports that job
 // scripts print at the end (seff, jobinfo).
 //
-// slurmstepd counts the kills of the step's cgroup ("oom-kill event(s)", since 20.11 "oom_kill event"); before 17.11 it
-// polled the job and compared with its limit in KiB. A cancelled job, also one out of time, is no failure of memory.
+// slurmstepd counts the OOM kills in the step's cgroup ("oom-kill event(s)", since 20.11 "oom_kill event"). Before
+// 17.11 it polled the job and compared its usage with the limit in KiB. A cancelled job, also one that exceeded its
+// time limit, is not a memory failure.
 #include <algorithm>
 
 #include "parse/context.h"
@@ -12,13 +13,14 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom base(std::string_view format) { return host_failure(Agent::slurm, format); }
+Oom slurm_failure(std::string_view format) { return host_failure(Agent::slurm, format); }
 
-void oom_event(const Match&, EventSink& sink) { sink.oom(base("slurm-oom-kill")); }
-void task(const Match&, EventSink& sink) { sink.oom(base("slurm-task")); }
+void oom_event(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-oom-kill")); }
+void task(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-task")); }
 
-/// The cell of a row of sacct under `name`: columns stand at the rules of dashes below the header, or between bars.
-std::string_view cell(const Line& header, std::string_view rules, std::string_view row, std::string_view name) {
+/// The cell of a sacct row in the column `name`. Columns end with the dashes below the header, or bars separate them.
+/// Empty if the column is missing.
+std::string_view find_cell(const Line& header, std::string_view rules, std::string_view row, std::string_view name) {
   const std::size_t at = header.text.find(name);
   if (at == header.text.npos) return {};
   const std::string_view before = header.text.substr(0, at);
@@ -30,35 +32,36 @@ std::string_view cell(const Line& header, std::string_view rules, std::string_vi
     }
     return row.substr(0, row.find('|'));
   }
-  const std::size_t last = at + name.size() - 1;  // names end where their column does, or before it
+  const std::size_t last = at + name.size() - 1;  // a name ends where its column does, or before it
   if (last >= rules.size() || last >= row.size() || rules[last] != '-') return {};
   const std::size_t blank = rules.rfind(' ', last);
   const std::size_t begin = blank == rules.npos ? 0 : blank + 1;
   return trimmed(row.substr(begin, rules.find(' ', last) - begin));
 }
 
-/// A state at full length is a word of other programs, too: an exit code behind it or the header above makes it a row.
+/// Other programs also print an unabbreviated state. The line is a row only if an exit code follows or a sacct header
+/// is above.
 void row(const Match& m, EventSink& sink) {
-  constexpr int most_rows = 60;
-  const auto header = find_behind(m.cursor, most_rows, "JobID");
+  constexpr int max_rows = 60;
+  const auto header = find_behind(m.cursor, max_rows, "JobID");
   const bool cut = m[1].ends_with('+');
   if (!cut && !m.has(2) && !header) return;
-  Oom oom = base("slurm-state");
+  Oom oom = slurm_failure("slurm-state");
   if (header) {
-    const auto rules = find_behind(m.cursor, most_rows, "---");
+    const auto rules = find_behind(m.cursor, max_rows, "---");
     const std::string_view below = rules ? rules->text : std::string_view{};
-    const std::string_view used = cell(*header, below, m.text, "MaxRSS");
-    const std::string_view asked = cell(*header, below, m.text, "ReqMem");
+    const std::string_view used = find_cell(*header, below, m.text, "MaxRSS");
+    const std::string_view asked = find_cell(*header, below, m.text, "ReqMem");
     if (!used.empty()) oom.process = read_size(used);
-    if (!asked.empty() && !asked.ends_with('c')) oom.limit = read_size(asked);  // "4Gc": of each core
+    if (!asked.empty() && !asked.ends_with('c')) oom.limit = read_size(asked);  // "4Gc" is per core
   }
   sink.oom(std::move(oom));
 }
 
-/// "(8485688 > 8388608)": KiB; since 18.08 bytes. A limit is whole MiB, so that numbers from 2^30 on are bytes: as KiB
-/// they would be a terabyte and more.
+/// "(8485688 > 8388608)": KiB, since 18.08 bytes. A limit is a whole number of MiB, so numbers from 2^30 on are bytes:
+/// as KiB they would be 1 TiB or more.
 void over_limit(const Match& m, EventSink& sink) {
-  Oom oom = base(m.has(1) ? "slurm-virtual" : "slurm-limit");
+  Oom oom = slurm_failure(m.has(1) ? "slurm-virtual" : "slurm-limit");
   const i64 used = leading_integer(m[2]), limit = leading_integer(m[3]);
   const i64 unit = limit >= GiB ? 1 : KiB;
   oom.process = Bytes{used * unit, 0};
@@ -66,27 +69,28 @@ void over_limit(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// "at some point" is also said of jobs that ended well: page cache counts, too. It is a failure where something died.
+/// Slurm prints "at some point" also for jobs that ended normally, because page cache counts. It is a failure only if
+/// something nearby died.
 void exceeded(const Match& m, EventSink& sink) {
   const bool some_point = m.after().find("at some point") != std::string_view::npos;
   if (some_point &&
       !is_near(m.cursor, 40, 40, {"Killed", "killed", "oom", "OUT_OF_ME", "SIGKILL", "exit code 137", "MemoryError"}))
     return;
-  sink.oom(base("slurm-limit"));
+  sink.oom(slurm_failure("slurm-limit"));
 }
 
-/// srun's word for a task that got SIGKILL. Behind a cancellation it means nothing.
+/// srun prints this for a task that got SIGKILL. After a cancellation it is no evidence of a memory failure.
 void task_killed(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_near(m.cursor, 20, 10, {"CANCELLED AT", "TIME LIMIT", "forcing job termination", "Force Terminated"})) return;
-  Oom oom = base("sigkill");
+  Oom oom = slurm_failure("sigkill");
   oom.agent = Agent::signal;
   sink.oom(std::move(oom));
 }
 
-/// Numbers of the report around the state line, each on a line of its own.
+/// Reads the numbers of the report around the state line. Each is on a separate line.
 void report(const Match& m, EventSink& sink) {
-  Oom oom = base("slurm-state");
+  Oom oom = slurm_failure("slurm-state");
   const auto read = [&](const Line& line) {
     const std::string_view text = line.text;
     const std::size_t colon = text.find(':');
@@ -109,11 +113,11 @@ void report(const Match& m, EventSink& sink) {
 void cancelled(const Match& m, EventSink& sink) {
   if (m[1].find("TIME LIMIT") != std::string_view::npos) return sink.remark("run/time_limit");
   if (is_near(m.cursor, 6, 0, {"memory limit", "oom-kill", "oom_kill"}))
-    return;  // the cancellation is Slurm's own answer to it
+    return;  // the cancellation is Slurm's reaction to the memory failure
   sink.remark("run/cancelled");
 }
 
-/// The state is a word of its own: CUDA_ERROR_OUT_OF_MEMORY is none.
+/// quick_reject: the state must be a separate word. CUDA_ERROR_OUT_OF_MEMORY is not one.
 bool is_state(std::string_view block, std::size_t at) {
   return at == 0 || std::string_view(" |:=").find(block[at - 1]) != std::string_view::npos;
 }

@@ -1,12 +1,11 @@
-// nvidia-smi --query-gpu … --format=csv in all its variants, and the same columns under the names that users give them.
+// nvidia-smi --query-gpu … --format=csv in all its variants, and the same columns under names that users chose.
 //
-// All amounts are MiB, however they are spelled; the header keeps " [MiB]" where the cells lose it (nounits). Columns
-// are taken by their header's name, never by their place. Without a header they are inferred from the cells, and the
-// report says so.
-// --query-compute-apps lists processes: each has a series of its own.
+// All amounts are MiB in every spelling. With nounits only the header keeps " [MiB]". Columns are identified by the
+// name in the header, never by their position. Without a header they are inferred from the cells, and the report
+// mentions it. --query-compute-apps lists processes, each as a separate series.
 //
-// Rows of several cards are told apart by index, else by uuid, else by bus id, else by name, and where only the time is
-// there by the order of the rows of one moment.
+// The index distinguishes the rows of several GPUs, else the uuid, else the bus id, else the name. If a row contains
+// only a time, the order of the rows within one query distinguishes them.
 #include <algorithm>
 #include <any>
 #include <array>
@@ -24,15 +23,16 @@ namespace oomdoctor::parsers {
 namespace {
 
 enum Role : int { other, time_stamp, index, name, uuid, bus, tile, used, total, free_, pid, process_used };
-/// Beside the role of an amount: the unit that its header names, where that is not MiB.
+/// Flags next to the role of an amount: the unit in the column's header, if it is not MiB.
 enum Unit : int { mebibytes_unit = 0, bytes_unit = 64, gigabytes_unit = 128, unit_bits = 192 };
 
 constexpr double mebibyte = static_cast<double>(MiB);
-/// No card has that many MiB: the amounts are bytes.
-constexpr double most_mebibytes = 1e7;
-constexpr std::size_t most_remembered = 64;
-/// Rows of one query follow each other within milliseconds; two queries hardly do.
-constexpr double one_moment = 0.05;
+/// No GPU has this many MiB, so larger amounts are bytes.
+constexpr double max_mebibytes = 1e7;
+/// Bounds the memory per input: GPUs remembered, also per query.
+constexpr std::size_t max_remembered_cards = 64;
+/// Seconds. Rows of one query follow each other within milliseconds; rows of two queries almost never do.
+constexpr double max_query_seconds = 0.05;
 
 std::string lower(std::string_view text) {
   std::string out;
@@ -41,8 +41,9 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-/// The unit that a header's cell names: "memory.used [MiB]", "mem_used_gb", "memory_used(B)"; nullopt: no amount.
-std::optional<int> unit_of(std::string_view n) {
+/// The unit in a header cell: "memory.used [MiB]", "mem_used_gb", "memory_used(B)". nullopt if the column is not an
+/// amount.
+std::optional<int> parse_unit(std::string_view n) {
   const std::size_t open = n.find_first_of("[(");
   std::string_view unit = open == n.npos ? n.substr(n.find_last_of('_') + 1) : n.substr(open + 1);
   const std::size_t close = unit.find_first_of("])");
@@ -50,14 +51,15 @@ std::optional<int> unit_of(std::string_view n) {
   unit = unit.substr(0, close);
   if (unit == "gib" || unit == "gb" || unit == "g") return gigabytes_unit;
   if (unit == "bytes" || unit == "b") return bytes_unit;
-  if (open != n.npos && unit != "mib" && unit != "mb" && unit != "m" && !unit.empty()) return std::nullopt;  // [%]
+  // for example [%]
+  if (open != n.npos && unit != "mib" && unit != "mb" && unit != "m" && !unit.empty()) return std::nullopt;
   return mebibytes_unit;
 }
 
-/// The role of a header cell, "memory.used [MiB]", "gpu_memory_used", "memory_used(MB)", "GPU Memory Used (MiB)".
-int role_of(std::string_view cell) {
+/// The role of a header cell: "memory.used [MiB]", "gpu_memory_used", "memory_used(MB)", "GPU Memory Used (MiB)".
+int find_role(std::string_view cell) {
   const std::string whole = lower(cell);
-  const auto unit = unit_of(whole);
+  const auto unit = parse_unit(whole);
   std::string n = whole.substr(0, whole.find_first_of("[("));
   while (!n.empty() && n.back() == '_') n.pop_back();
   for (const std::string_view letters : {"_mib", "_mb", "_gib", "_gb", "_bytes"})
@@ -80,6 +82,7 @@ int role_of(std::string_view cell) {
   return other;
 }
 
+/// Accepts the line as a header if its columns identify a query of nvidia-smi, or amounts with a time or an index.
 bool header(std::string_view line, Layout& layout) {
   const auto cells = comma_cells(line);
   if (cells.size() < 2) return false;
@@ -87,7 +90,7 @@ bool header(std::string_view line, Layout& layout) {
   for (const auto cell : cells) {
     if (cell.empty() || cell.size() > 120 || (cell[0] >= '0' && cell[0] <= '9')) return false;
     layout.columns.emplace_back(cell);
-    layout.roles.push_back(role_of(cell));
+    layout.roles.push_back(find_role(cell));
   }
   const auto has = [&](int role) {
     return std::any_of(layout.roles.begin(), layout.roles.end(), [&](int r) { return (r & ~unit_bits) == role; });
@@ -113,34 +116,35 @@ struct Number {
   int decimals = 0;
 };
 
-/// The number at the front of a cell, nearly always digits and nothing else; moves `at` behind it.
+/// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
+/// has a fast path.
 std::optional<Number> front_number(std::string_view cell, std::size_t& at) {
-  constexpr std::size_t most_digits = 15;  // a double holds them all
+  constexpr std::size_t max_digits = 15;  // a double represents all integers of this length
   i64 whole = 0;
   std::size_t i = 0;
   const char* const bytes = cell.data();  // the bound is checked once: this is the hot path of exports
-  for (const std::size_t end = std::min(cell.size(), most_digits); i < end && bytes[i] >= '0' && bytes[i] <= '9'; ++i)
+  for (const std::size_t end = std::min(cell.size(), max_digits); i < end && bytes[i] >= '0' && bytes[i] <= '9'; ++i)
     whole = whole * 10 + (bytes[i] - '0');
   if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, Number{static_cast<double>(whole), 0};
   const auto any = read_number(cell, at);
   return any ? std::optional(Number{any->value, any->decimals}) : std::nullopt;
 }
 
-/// A column, and its cell in the row that is being read.
+/// A column, and its cell in the current row.
 struct Column {
-  int role = other;  ///< and unit
-  bool bare = true;  ///< its header names no unit
+  int role = other;  ///< including the unit flags
+  bool bare = true;  ///< the header contains no unit
   std::string_view cell;
 };
 
-/// What a memory cell says.
+/// The content of a memory cell.
 struct Amount {
   double number = 0, unit = mebibyte;
   int decimals = 0;
-  bool bare = true;  ///< neither cell nor header name a unit
+  bool bare = true;  ///< neither the cell nor the header contains a unit
 };
 
-/// The unit, in bytes, is the cell's own, else the header's. nullopt for [N/A] and its like.
+/// Reads an amount. The cell's own unit has precedence over the header's. `out` is empty for [N/A] and similar cells.
 void read_amount(std::string_view cell, const Column& column, std::optional<Amount>& out) {
   out.reset();
   std::size_t at = 0;
@@ -158,10 +162,12 @@ void read_amount(std::string_view cell, const Column& column, std::optional<Amou
   if (unit.empty() && named == bytes_unit) amount.unit = 1;
 }
 
-/// A time stamp, "2025/02/01 12:00:00.104", with a zone or without, a calendar date, or seconds since 1970.
-std::optional<double> time_of(std::string_view cell) {
-  constexpr std::size_t longest_zone = 6;  // "+01:00"
-  if (const auto stamp = read_time(cell); stamp && stamp->length + longest_zone >= cell.size()) return stamp->seconds;
+/// Parses a time: "2025/02/01 12:00:00.104" with or without a zone, a calendar date, or seconds or milliseconds since
+/// 1970.
+std::optional<double> parse_time(std::string_view cell) {
+  constexpr std::size_t max_zone_length = 6;  // such as "+01:00"
+  if (const auto stamp = read_time(cell); stamp && stamp->length + max_zone_length >= cell.size())
+    return stamp->seconds;
   std::size_t at = 0;
   const auto n = read_number(cell, at);
   if (!n || at != cell.size()) return read_calendar_time(cell);
@@ -170,72 +176,77 @@ std::optional<double> time_of(std::string_view cell) {
   return std::nullopt;
 }
 
-/// "2025-02-01" in a column of its own, with the clock in the next: seconds since 1970 of its midnight.
-std::optional<double> day_of(std::string_view cell) {
+/// Parses "2025-02-01" in a separate column, with the clock in the next column. Seconds from 1970 to midnight of that
+/// day.
+std::optional<double> parse_day(std::string_view cell) {
   if (cell.size() != 10) return std::nullopt;
   const auto stamp = read_time(std::string(cell) + " 00:00:00");
   return stamp && stamp->has_date ? std::optional(stamp->seconds) : std::nullopt;
 }
 
-/// What a row says of its card.
-struct Named {
+/// The identity and the total of the row's GPU, as views into the line.
+struct CardNames {
   std::optional<int> index;
   std::string_view uuid, bus, name, tile;
   std::optional<double> total;  ///< bytes
-  bool operator==(const Named&) const = default;
-  /// What tells it from others of its number.
+  bool operator==(const CardNames&) const = default;
+  /// The text that distinguishes it from other GPUs with the same index.
   std::string_view other() const { return !uuid.empty() ? uuid : !bus.empty() ? bus : name; }
 };
 
-/// A card of which a row told all that there is to tell.
+/// A GPU whose name and total a row has already emitted.
 struct KnownCard {
   std::string uuid, bus, name, label;
   std::optional<double> total;
   Origin origin;
-  const KnownCard** told = nullptr;  ///< which card of its number was told last; null: it cannot be told from others
-  std::map<std::pair<Metric, double>, Reading> readings;  ///< by unit: all but value and print step
+  /// the last emitted GPU with the same index; null if the GPU cannot be distinguished from others
+  const KnownCard** last_emitted = nullptr;
+  /// prepared readings by metric and unit: all but value and quantum
+  std::map<std::pair<Metric, double>, Reading> readings;
 };
 
-/// What rows remember of the rows before them.
-struct Seen {
+/// The state that earlier rows leave for later rows of the same table.
+struct RowMemory {
   using Known = KnownCard;
-  std::optional<double> date;          ///< of the date line above the rows
-  std::optional<double> moment;        ///< of the last row, where cards are told apart by their order
-  std::vector<std::string> cards;      ///< of this moment
-  std::map<int, std::string> numbers;  ///< the card that had a number first
-  std::optional<i64> total;            ///< MiB, of the first card
-  std::deque<Known> known;             ///< numbered cards
-  std::map<int, const Known*> told;    ///< last, by number
-  std::string name;                    ///< told last
-  std::optional<Known> other;          ///< told last, where it is none of these
+  std::optional<double> date;                ///< of the date line above the rows
+  std::optional<double> moment;              ///< time of the last row, if only the order distinguishes the GPUs
+  std::vector<std::string> cards;            ///< names of the GPUs in this query
+  std::map<int, std::string> numbers;        ///< the first GPU with each index
+  std::optional<i64> total;                  ///< MiB, of the first GPU
+  std::deque<Known> known;                   ///< GPUs with an index; a deque keeps their addresses stable
+  std::map<int, const Known*> last_emitted;  ///< last emitted GPU of each index
+  std::string name;                          ///< last emitted name
+  std::optional<Known> other;                ///< last emitted GPU that is not in `known`
 };
 
-void begin_moment(Seen& seen, std::optional<double> date, std::optional<double> moment) {
-  seen.date = date;
-  seen.moment = moment;
-  seen.cards.clear();
+void begin_query(RowMemory& row_memory, std::optional<double> date, std::optional<double> moment) {
+  row_memory.date = date;
+  row_memory.moment = moment;
+  row_memory.cards.clear();
 }
 
-/// Which card a row is about where nothing but name and time tell: the how-manieth row of this moment. A date line
-/// above the rows makes one moment of them.
-int place_in_moment(Seen& seen, std::optional<double> time, std::string_view card) {
-  if (!seen.date) {
+/// The position of the row within its query, among rows of the same name. It identifies the GPU if the row contains
+/// only name and time. A date line above the rows starts a query for all of them.
+int position_in_query(RowMemory& row_memory, std::optional<double> time, std::string_view card) {
+  if (!row_memory.date) {
     if (!time) return 0;
-    const bool same = seen.moment && std::abs(*seen.moment - *time) < one_moment && std::fmod(*time, 1.0) != 0.0;
-    if (!same) begin_moment(seen, {}, time);
+    const bool same =
+        row_memory.moment && std::abs(*row_memory.moment - *time) < max_query_seconds && std::fmod(*time, 1.0) != 0.0;
+    if (!same) begin_query(row_memory, {}, time);
   }
-  if (seen.cards.size() < most_remembered) seen.cards.emplace_back(card);
-  return static_cast<int>(std::count(seen.cards.begin(), seen.cards.end(), card)) - 1;
+  if (row_memory.cards.size() < max_remembered_cards) row_memory.cards.emplace_back(card);
+  return static_cast<int>(std::count(row_memory.cards.begin(), row_memory.cards.end(), card)) - 1;
 }
 
+/// The parsed cells of a row of --query-gpu.
 struct Row {
-  Named card;
+  CardNames card;
   std::optional<double> time, day;
   std::optional<Amount> used, total, free;
   bool malformed_time = false;
 };
 
-/// One cell of a row; false where it does not fit its column: the line is no row.
+/// Reads one cell of a row; false if it does not fit its column, so the line is not a row.
 bool read_cell(std::string_view cell, const Column& column, Row& row) {
   const int plain = column.role & ~unit_bits;
   if (plain == used || plain == total || plain == free_) {
@@ -243,18 +254,18 @@ bool read_cell(std::string_view cell, const Column& column, Row& row) {
     read_amount(cell, column, amount);
     if (!amount && !is_absent(cell)) return false;
   } else if (plain == time_stamp) {
-    if (const auto day = day_of(cell))
+    if (const auto day = parse_day(cell))
       row.day = day;
-    else if (const auto time = time_of(cell))
+    else if (const auto time = parse_time(cell))
       row.time = time;
     else
       row.malformed_time = true;
   } else if (plain == index && !is_absent(cell)) {
     std::size_t at = 0;
     const auto n = front_number(cell, at);
-    if (!n) return row.card.name = cell, true;  // some call the card's name "gpu"
+    if (!n) return row.card.name = cell, true;  // some users call the GPU's name "gpu"
     if (at != cell.size() || n->decimals != 0 || n->value < 0 || n->value > 1024) return false;
-    // A "gpu" that somebody put in front of "index" is the one that he counts by.
+    // If a user added a "gpu" column before "index", that column is the user's own numbering and has precedence.
     if (!row.card.index) row.card.index = static_cast<int>(n->value);
   } else if (plain == uuid) {
     row.card.uuid = cell;
@@ -268,9 +279,9 @@ bool read_cell(std::string_view cell, const Column& column, Row& row) {
   return true;
 }
 
-/// Cuts the line into as many cells as there are columns; false where there are more or fewer: a log may go on behind a
-/// table.
-bool cut_cells(std::string_view line, std::span<Column> columns) {
+/// Splits the line into one cell per column; false if there are more or fewer cells, because other log lines may follow
+/// a table.
+bool split_cells(std::string_view line, std::span<Column> columns) {
   std::size_t begin = 0;
   for (Column& column : columns) {
     if (begin > line.size()) return false;
@@ -282,84 +293,88 @@ bool cut_cells(std::string_view line, std::span<Column> columns) {
 }
 
 bool read_row(std::string_view line, std::span<Column> columns, Row& row) {
-  if (!cut_cells(line, columns)) return false;
+  if (!split_cells(line, columns)) return false;
   for (const Column& column : columns)
     if (column.role != other && !read_cell(trimmed_cell(column.cell), column, row)) return false;
   if (row.malformed_time && !row.used && !row.free) return false;
+  // A clock without a date counts from the date in the other column.
   if (row.day && row.time && *row.time < 86400) *row.time += *row.day;
-  if ((row.used && row.used->bare && row.used->number > most_mebibytes) ||
-      (row.total && row.total->bare && row.total->number > most_mebibytes))
+  if ((row.used && row.used->bare && row.used->number > max_mebibytes) ||
+      (row.total && row.total->bare && row.total->number > max_mebibytes))
     for (auto* a : {&row.used, &row.total, &row.free})
       if (*a && (*a)->bare) (*a)->unit = 1;
   if (row.total) row.card.total = row.total->number * row.total->unit;
   return true;
 }
 
-/// True where this number was another card's before: two machines write into one file, and both have a card 0.
-bool is_second_of_its_number(Seen& seen, const Named& card) {
+/// True if another GPU had this index before. This happens if two machines write into one file and both have a GPU 0.
+bool is_duplicate_index(RowMemory& row_memory, const CardNames& card) {
   if (card.other().empty()) return false;
-  const auto known = seen.numbers.find(*card.index);
-  if (known != seen.numbers.end()) return known->second != card.other();
-  if (seen.numbers.size() < most_remembered) seen.numbers.emplace(*card.index, card.other());
+  const auto known = row_memory.numbers.find(*card.index);
+  if (known != row_memory.numbers.end()) return known->second != card.other();
+  if (row_memory.numbers.size() < max_remembered_cards) row_memory.numbers.emplace(*card.index, card.other());
   return false;
 }
 
-/// Names the card of a row: its number, else what else tells it from others.
-std::string identify(Seen& seen, const Named& card, std::optional<double> time, Origin& where) {
+/// Identifies the row's GPU: sets its index in `where`, or returns a label that distinguishes it from others.
+std::string identify(RowMemory& row_memory, const CardNames& card, std::optional<double> time, Origin& where) {
   if (!card.tile.empty())
     return "GPU " + (card.index ? std::to_string(*card.index) : std::string()) + " tile " + std::string(card.tile);
   if (card.index) {
-    const bool second = is_second_of_its_number(seen, card);
+    const bool second = is_duplicate_index(row_memory, card);
     if (!second) where.device = card.index;
     return std::string(second ? card.other() : "");
   }
   if (!card.uuid.empty() || !card.bus.empty()) return std::string(card.other());
   std::string label(card.name);
-  if (const int place = place_in_moment(seen, time, card.name); place > 0)
-    label += (label.empty() ? "row " : ", row ") + std::to_string(place + 1);
+  if (const int position = position_in_query(row_memory, time, card.name); position > 0)
+    label += (label.empty() ? "row " : ", row ") + std::to_string(position + 1);
   return label;
 }
 
-/// The total of the row's card, and of all cards as long as they are alike.
-void emit_total(Seen& seen, const Named& named, const std::string& card, EventSink& sink) {
+/// Emits the total of the row's GPU, and the common total as long as all GPUs are alike.
+void emit_total(RowMemory& row_memory, const CardNames& named, const std::string& card, EventSink& sink) {
   if (!named.total || *named.total <= 0) return;
   const i64 total = whole_number(*named.total / mebibyte);
-  if (!seen.total) seen.total = total;
+  if (!row_memory.total) row_memory.total = total;
   const std::string text = std::to_string(total) + " MiB";
-  sink.setting("capacity", *seen.total == total ? text : "not the same for all cards");
+  sink.setting("capacity", *row_memory.total == total ? text : "not the same for all cards");
   if (!card.empty()) sink.setting("capacity/" + card, text);
 }
 
-/// The numbered card that is so named, told before or not; null where there are too many.
-Seen::Known* known_card(Seen& seen, const Named& named) {
+/// The entry of the GPU with these names, created if necessary. Null if the row has no index, is a tile, or the list is
+/// full.
+RowMemory::Known* known_card(RowMemory& row_memory, const CardNames& named) {
   if (!named.index || !named.tile.empty()) return nullptr;
-  const Seen::Known*& told = seen.told[*named.index];
-  for (Seen::Known& known : seen.known)
-    if (known.told == &told && known.uuid == named.uuid && known.bus == named.bus && known.name == named.name &&
-        known.total == named.total)
+  const RowMemory::Known*& last_emitted = row_memory.last_emitted[*named.index];
+  for (RowMemory::Known& known : row_memory.known)
+    if (known.last_emitted == &last_emitted && known.uuid == named.uuid && known.bus == named.bus &&
+        known.name == named.name && known.total == named.total)
       return &known;
-  if (seen.known.size() >= most_remembered) return told = nullptr, nullptr;
-  Seen::Known& known = seen.known.emplace_back();
+  if (row_memory.known.size() >= max_remembered_cards) return last_emitted = nullptr, nullptr;
+  RowMemory::Known& known = row_memory.known.emplace_back();
   known.uuid = named.uuid;
   known.bus = named.bus;
   known.name = named.name;
   known.total = named.total;
-  known.told = &told;
+  known.last_emitted = &last_emitted;
   return &known;
 }
 
-/// What the row says of its card.
-void emit_card(Seen& seen, const Named& named, std::optional<double> time, bool with_total, Seen::Known& card,
-               EventSink& sink) {
+/// Emits the identity and the total of the row's GPU.
+void emit_card(RowMemory& row_memory, const CardNames& named, std::optional<double> time, bool with_total,
+               RowMemory::Known& card, EventSink& sink) {
   card.origin = {};
-  card.label = identify(seen, named, time, card.origin);
+  card.label = identify(row_memory, named, time, card.origin);
   sink.at(card.origin);
-  seen.name = named.name;
+  row_memory.name = named.name;
   if (!named.name.empty()) sink.setting("gpu", named.name);
-  if (with_total) emit_total(seen, named, card.origin.device ? std::to_string(*card.origin.device) : card.label, sink);
+  if (with_total)
+    emit_total(row_memory, named, card.origin.device ? std::to_string(*card.origin.device) : card.label, sink);
 }
 
-Reading& reading_of(Seen::Known& card, Metric metric, double unit) {
+/// Returns the prepared reading of the series, so that each row only sets the value and the quantum.
+Reading& find_reading(RowMemory::Known& card, Metric metric, double unit) {
   const auto [at, added] = card.readings.try_emplace({metric, unit});
   Reading& reading = at->second;
   if (!added) return reading;
@@ -371,6 +386,8 @@ Reading& reading_of(Seen::Known& card, Metric metric, double unit) {
   return reading;
 }
 
+/// Rows of the CSV. read() parses a row on any thread and stores it; emit() emits the rows in order with the state of
+/// the earlier rows.
 class CsvRows final : public Rows {
  public:
   explicit CsvRows(const Layout& layout)
@@ -383,36 +400,36 @@ class CsvRows final : public Rows {
     if (columns_.empty()) return false;
     if (processes_) return read_process(line);
     if (const auto date = date_line(line)) {
-      Kept& kept = kept_.emplace_back();
-      kept.kind = Kept::Kind::date;
-      kept.time = date;
+      StoredRow& stored = stored_rows_.emplace_back();
+      stored.kind = StoredRow::Kind::date;
+      stored.time = date;
     } else {
       Row row;
       if (!read_row(line, columns_, row)) return false;
-      Kept& kept = kept_.emplace_back();
-      kept.card = number_of(row.card);
-      kept.time = row.time;
+      StoredRow& stored = stored_rows_.emplace_back();
+      stored.card = find_card(row.card);
+      stored.time = row.time;
       if (!row.used && !row.free) return true;
-      kept.kind = row.used ? Kept::Kind::used : Kept::Kind::free;
+      stored.kind = row.used ? StoredRow::Kind::used : StoredRow::Kind::free;
       const Amount& amount = row.used ? *row.used : *row.free;
-      kept.number = amount.number;
-      kept.unit = amount.unit;
-      kept.decimals = amount.decimals;
-      if (row.used && row.free) kept.whole = row.used->number * row.used->unit + row.free->number * row.free->unit;
+      stored.number = amount.number;
+      stored.unit = amount.unit;
+      stored.decimals = amount.decimals;
+      if (row.used && row.free) stored.whole = row.used->number * row.used->unit + row.free->number * row.free->unit;
     }
     return true;
   }
 
   void emit(std::size_t i, std::any& memory, EventSink& sink) override {
-    const Kept& row = kept_[i];
-    if (row.kind == Kept::Kind::process) return emit_process(row, sink);
-    if (!memory.has_value()) memory.emplace<Seen>();
-    Seen& seen = *std::any_cast<Seen>(&memory);
-    if (row.kind == Kept::Kind::date) return begin_moment(seen, row.time, {});
-    const std::optional<double> time = row.time ? row.time : seen.date;
-    Seen::Known& card = emit_card(seen, cards_[row.card], time, sink);
-    if (row.kind == Kept::Kind::card) return;
-    Reading& reading = reading_of(card, row.kind == Kept::Kind::used ? Metric::used : Metric::free, row.unit);
+    const StoredRow& row = stored_rows_[i];
+    if (row.kind == StoredRow::Kind::process) return emit_process(row, sink);
+    if (!memory.has_value()) memory.emplace<RowMemory>();
+    RowMemory& row_memory = *std::any_cast<RowMemory>(&memory);
+    if (row.kind == StoredRow::Kind::date) return begin_query(row_memory, row.time, {});
+    const std::optional<double> time = row.time ? row.time : row_memory.date;
+    RowMemory::Known& card = emit_card(row_memory, cards_[row.card], time, sink);
+    if (row.kind == StoredRow::Kind::card) return;
+    Reading& reading = find_reading(card, row.kind == StoredRow::Kind::used ? Metric::used : Metric::free, row.unit);
     reading.value = row.number * row.unit;
     reading.quantum = row.decimals == 0 ? row.unit : row.unit / std::pow(10.0, row.decimals);
     reading.quantum = std::max(1.0, reading.quantum);
@@ -421,10 +438,10 @@ class CsvRows final : public Rows {
   }
 
  private:
-  /// What is kept of a row.
-  struct Kept {
+  /// A stored row.
+  struct StoredRow {
     enum class Kind { process, date, card, used, free } kind = Kind::card;
-    double whole = 0;  ///< bytes used and free
+    double whole = 0;  ///< used plus free, in bytes
     std::uint32_t card = 0;
     int decimals = 0;
     double number = 0, unit = 0;
@@ -432,65 +449,66 @@ class CsvRows final : public Rows {
     std::optional<double> time;
   };
   struct Card {
-    Named named;
-    Seen::Known* known = nullptr;
+    CardNames named;
+    RowMemory::Known* known = nullptr;
   };
 
-  /// "2025/02/01 12:00:00.104, GPU-…, 4711, python, 1812 MiB"; names of programs hold commas.
+  /// Reads "2025/02/01 12:00:00.104, GPU-…, 4711, python, 1812 MiB". Names of programs may contain commas, so the
+  /// columns after the pid are counted from the end.
   bool read_process(std::string_view line) {
     const auto cells = comma_cells(line);
     if (cells.size() < columns_.size()) return false;
-    Kept& kept = kept_.emplace_back();
-    kept.kind = Kept::Kind::process;
+    StoredRow& stored = stored_rows_.emplace_back();
+    stored.kind = StoredRow::Kind::process;
     const std::size_t more = cells.size() - columns_.size();
-    bool behind_name = false;
+    bool after_pid = false;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
-      const std::string_view cell = cells[behind_name ? c + more : c];
+      const std::string_view cell = cells[after_pid ? c + more : c];
       const int plain = columns_[c].role & ~unit_bits;
       std::optional<Amount> amount;
-      if (plain == pid) kept.pid = leading_integer(cell);
-      if (plain == time_stamp) kept.time = time_of(cell);
+      if (plain == pid) stored.pid = leading_integer(cell);
+      if (plain == time_stamp) stored.time = parse_time(cell);
       if (plain == process_used || plain == used) read_amount(cell, columns_[c], amount);
-      if (amount) kept.number = amount->number, kept.unit = amount->unit, kept.decimals = amount->decimals;
-      behind_name = behind_name || plain == pid;
+      if (amount) stored.number = amount->number, stored.unit = amount->unit, stored.decimals = amount->decimals;
+      after_pid = after_pid || plain == pid;
     }
     return true;
   }
 
-  static void emit_process(const Kept& row, EventSink& sink) {
+  static void emit_process(const StoredRow& row, EventSink& sink) {
     if (row.pid <= 0 || row.unit <= 0) return;
     emit_process_memory(sink, row.pid, row.number, row.unit, row.time);
   }
 
-  /// Of a card in `cards_`. Cards come in turns.
-  std::uint32_t number_of(const Named& named) {
+  /// The index of the GPU in `cards_`. A query lists the GPUs in turn, so the next GPU is tried first.
+  std::uint32_t find_card(const CardNames& named) {
     const std::size_t next = card_ + 1 < cards_.size() ? card_ + 1 : 0;
     if (next < cards_.size() && cards_[next].named == named) return card_ = static_cast<std::uint32_t>(next);
-    const auto begin = cards_.end() - static_cast<std::ptrdiff_t>(std::min(cards_.size(), most_remembered));
+    const auto begin = cards_.end() - static_cast<std::ptrdiff_t>(std::min(cards_.size(), max_remembered_cards));
     const auto found = std::find_if(begin, cards_.end(), [&](const Card& c) { return c.named == named; });
     card_ = static_cast<std::uint32_t>(found - cards_.begin());
     if (found == cards_.end()) cards_.push_back({named});
     return card_;
   }
 
-  /// Tells what a row says of its card only where it says something else than the last row of the card's number.
-  Seen::Known& emit_card(Seen& seen, Card& card, std::optional<double> time, EventSink& sink) const {
-    if (card.known == nullptr) card.known = known_card(seen, card.named);
-    if (card.known != nullptr && *card.known->told == card.known && seen.name == card.known->name) {
+  /// Emits the identity of the GPU only if it differs from the last row with the same index.
+  RowMemory::Known& emit_card(RowMemory& row_memory, Card& card, std::optional<double> time, EventSink& sink) const {
+    if (card.known == nullptr) card.known = known_card(row_memory, card.named);
+    if (card.known != nullptr && *card.known->last_emitted == card.known && row_memory.name == card.known->name) {
       sink.at(card.known->origin);
       return *card.known;
     }
-    Seen::Known& told = card.known != nullptr ? *card.known : seen.other.emplace();
-    parsers::emit_card(seen, card.named, time, with_total_, told, sink);
-    if (told.told != nullptr) *told.told = &told;
-    return told;
+    RowMemory::Known& current = card.known != nullptr ? *card.known : row_memory.other.emplace();
+    parsers::emit_card(row_memory, card.named, time, with_total_, current, sink);
+    if (current.last_emitted != nullptr) *current.last_emitted = &current;
+    return current;
   }
 
   bool processes_, with_total_;
   std::vector<Column> columns_;
-  std::vector<Kept> kept_;
+  std::vector<StoredRow> stored_rows_;
   std::vector<Card> cards_;
-  std::uint32_t card_ = 0;  ///< of the last row
+  std::uint32_t card_ = 0;  ///< GPU of the last row
 };
 
 std::unique_ptr<Rows> csv_rows(const Layout& layout) { return std::make_unique<CsvRows>(layout); }
@@ -524,7 +542,7 @@ bool sniff(std::span<const std::string> first_lines, Layout& layout) {
   return true;
 }
 
-/// The whole output where nvidia-smi does not know a field.
+/// nvidia-smi prints only this line if it does not know a field.
 bool refusal(std::string_view line, Layout& layout) {
   const std::size_t end = line.find("\" is not a valid field to query");
   if (!line.starts_with("Field \"") || end == line.npos || end > 80) return false;

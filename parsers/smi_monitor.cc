@@ -1,7 +1,9 @@
-// nvidia-smi dmon, where it was asked for memory (-s m): the column fb, in MiB that it calls MB. The column mem beside
-// it is the memory's bandwidth in per cent. Two header lines come again every screenful; "-" is an absent value. With
-// --format csv the cells are parted by commas; without a header (noheader) nothing tells what they are. pmon lists
-// processes: where its column fb was asked for (-s m), each has a series of its own.
+// nvidia-smi dmon with memory (-s m).
+//
+// The column fb is memory in MiB, labelled MB. The column mem next to it is memory bandwidth utilization in percent.
+// The two header lines repeat every screenful. "-" is an absent value. With --format csv commas separate the cells.
+// Without a header (noheader) the columns are unknown. pmon lists processes: with its column fb (-s m) each process has
+// a separate series.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -15,8 +17,8 @@ namespace {
 
 enum Role : int { other, gpu, pid, fb, date, clock_time };
 
-/// Blanks stand between the cells, or commas with --format csv.
-std::vector<std::string_view> cells_of(std::string_view line) {
+/// Splits at blanks, or at commas with --format csv.
+std::vector<std::string_view> split_cells(std::string_view line) {
   return line.find(',') == line.npos ? blank_cells(line) : comma_cells(line);
 }
 
@@ -25,7 +27,7 @@ bool header(std::string_view line, Layout& layout) {
   if (line.empty() || line.front() != '#') return false;
   layout = {};
   layout.kind = "smi_dmon";
-  for (const std::string_view cell : cells_of(line.substr(1))) {
+  for (const std::string_view cell : split_cells(line.substr(1))) {
     layout.columns.emplace_back(cell);
     layout.roles.push_back(cell == "gpu"    ? gpu
                            : cell == "pid"  ? pid
@@ -44,8 +46,8 @@ bool header(std::string_view line, Layout& layout) {
 
 bool is_value(std::string_view cell) { return cell == "-" || cell.find_first_not_of("0123456789.:") == cell.npos; }
 
-/// "20250201" with "12:00:05".
-std::optional<double> moment(std::string_view day, std::string_view clock) {
+/// Parses the cells "20250201" and "12:00:05" into seconds since 1970.
+std::optional<double> parse_time(std::string_view day, std::string_view clock) {
   if (clock.empty()) return std::nullopt;
   std::string text(clock);
   if (day.size() == 8)
@@ -56,8 +58,8 @@ std::optional<double> moment(std::string_view day, std::string_view clock) {
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  if (trimmed(line).starts_with('#')) return true;  // the units: "# Idx     MB     MB"
-  const auto cells = cells_of(line);
+  if (trimmed(line).starts_with('#')) return true;  // the line of units: "# Idx     MB     MB"
+  const auto cells = split_cells(line);
   const bool processes = layout.kind == "smi_pmon";
   if (processes ? cells.size() < layout.roles.size() || !is_value(cells[0]) : cells.size() != layout.roles.size())
     return false;
@@ -83,7 +85,8 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
     if (role == clock_time) clock = cells[i];
   }
   if (!used.empty() && used != "-")
-    emit_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"}, moment(day, clock));
+    emit_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"},
+                parse_time(day, clock));
   return true;
 }
 

@@ -1,8 +1,8 @@
-// nvidia-smi -q, as text and as XML: the section of the frame buffer of each whole card.
+// nvidia-smi -q, as text and as XML: the frame buffer section of each whole GPU.
 //
-// The same three or four amounts stand in other sections, too: BAR1 is address space, "Conf Compute Protected" a
-// reserved part. Under MIG each instance has a copy of its own, which is what a job inside it has. Neither form numbers
-// the cards: they are named by their bus id, and the only card of a machine is card 0.
+// Other sections contain the same three or four amounts: BAR1 is address space, and "Conf Compute Protected" is a
+// reserved part. Under MIG each instance prints its own section, which is the memory of a job inside it. Neither form
+// numbers the GPUs. Their bus ids name them, and the only GPU of a machine is GPU 0.
 #include <string>
 
 #include "parse/context.h"
@@ -11,15 +11,16 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int most_lines = 600;    ///< between a card's name and its memory, seven MIG instances included
-constexpr int most_sections = 24;  ///< of other cards and instances in between
+constexpr int max_lines = 600;    ///< between a GPU's heading and its memory, including seven MIG instances
+constexpr int max_sections = 24;  ///< of other GPUs and instances in between
 
+/// The amounts of one section, in MiB.
 struct Section {
   std::optional<i64> total, used;
 };
 
-/// "1812 MiB"; nullopt for N/A.
-std::optional<i64> mebibytes(std::string_view text) {
+/// Parses "1812 MiB"; nullopt for N/A.
+std::optional<i64> parse_mebibytes(std::string_view text) {
   text = trimmed(text);
   const std::size_t digits = text.find_first_not_of("0123456789");
   if (digits == 0 || digits == text.npos || digits > 9 || !trimmed(text.substr(digits)).starts_with("MiB"))
@@ -27,57 +28,60 @@ std::optional<i64> mebibytes(std::string_view text) {
   return leading_integer(text);
 }
 
-struct Place {
+/// The GPU or MIG instance of a section, and the time of the report.
+struct SectionOwner {
   std::string bus;
   bool alone = false;
-  bool divided = false;                        ///< the card has MIG instances
-  std::string gpu_instance, compute_instance;  ///< of a MIG instance
+  bool divided = false;                        ///< the GPU has MIG instances
+  std::string gpu_instance, compute_instance;  ///< empty for a whole GPU
   std::optional<double> time;
 };
 
-/// What stands behind the colon of "Timestamp       : Tue …".
-std::string_view value_of(std::string_view body) {
+/// The value in "Timestamp       : Tue …"; empty if the line has none.
+std::string_view find_value(std::string_view body) {
   const std::size_t colon = body.find(" : ");
   return colon == body.npos ? std::string_view{} : trimmed(body.substr(colon + 3));
 }
 
 bool is_card_heading(std::string_view text) { return text.starts_with("GPU 0") && text.find(" : ") == text.npos; }
 
-Place text_place(const Cursor& cursor) {
-  Place place;
+/// Scans upwards from the section. Until the heading of this section's GPU (`own`), lines name the instance. Further up
+/// are the other GPUs, their count, and the time of the report.
+SectionOwner find_text_owner(const Cursor& cursor) {
+  SectionOwner owner;
   const bool shared = trimmed(cursor.line().body()).starts_with("Shared");
   int sections = 0;
-  cursor.backward(most_lines, [&](const Line& line) {
+  cursor.backward(max_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
-    const bool own = place.bus.empty();
+    const bool own = owner.bus.empty();
     if (own && is_card_heading(text))
-      place.bus = std::string(text.substr(4));
+      owner.bus = std::string(text.substr(4));
     else if (own && text.starts_with("MIG Device") && text.ends_with("Device"))
-      place.divided = true;
-    else if (own && shared && text.starts_with("GPU Instance ID") && place.gpu_instance.empty())
-      place.gpu_instance = std::string(value_of(text));
-    else if (own && shared && text.starts_with("Compute Instance ID") && place.compute_instance.empty())
-      place.compute_instance = std::string(value_of(text));
-    else if (own && shared && text.starts_with("Index") && place.gpu_instance.empty())
-      place.gpu_instance = std::string(value_of(text));  // an old driver that prints no instance
+      owner.divided = true;
+    else if (own && shared && text.starts_with("GPU Instance ID") && owner.gpu_instance.empty())
+      owner.gpu_instance = std::string(find_value(text));
+    else if (own && shared && text.starts_with("Compute Instance ID") && owner.compute_instance.empty())
+      owner.compute_instance = std::string(find_value(text));
+    else if (own && shared && text.starts_with("Index") && owner.gpu_instance.empty())
+      owner.gpu_instance = std::string(find_value(text));  // an old driver, which prints no instance ids
     else if (text.starts_with("Attached GPUs"))
-      place.alone = value_of(text) == "1";
+      owner.alone = find_value(text) == "1";
     else if (text.starts_with("Timestamp") && text.find(" : ") != text.npos)
-      place.time = read_calendar_time(text);
+      owner.time = read_calendar_time(text);
     sections += text.ends_with("FB Memory Usage");
-    return !text.starts_with("====") && !place.time && sections < most_sections;
+    return !text.starts_with("====") && !owner.time && sections < max_sections;
   });
-  return place;
+  return owner;
 }
 
-Section text_section(const Cursor& cursor) {
+Section read_text_section(const Cursor& cursor) {
   Section section;
   cursor.forward(4, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     if (text.starts_with("Total"))
-      section.total = mebibytes(value_of(text));
+      section.total = parse_mebibytes(find_value(text));
     else if (text.starts_with("Used"))
-      section.used = mebibytes(value_of(text));
+      section.used = parse_mebibytes(find_value(text));
     else if (!text.starts_with("Reserved") && !text.starts_with("Free"))
       return false;
     return true;
@@ -85,60 +89,62 @@ Section text_section(const Cursor& cursor) {
   return section;
 }
 
-Place xml_place(const Cursor& cursor) {
-  Place place;
+/// Scans upwards like text_place(). `inside` is true until the opening tag of the first MIG device above; `closed` is
+/// true above the end of another MIG device. Only lines before both belong to this section's instance.
+SectionOwner find_xml_owner(const Cursor& cursor) {
+  SectionOwner owner;
   bool inside = true, closed = false;
   std::string index;
   int sections = 0;
-  cursor.backward(most_lines, [&](const Line& line) {
+  cursor.backward(max_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
-    if (place.bus.empty()) {
+    if (owner.bus.empty()) {
       closed = closed || text.starts_with("</mig_device>");
-      place.divided = place.divided || text.starts_with("<mig_device>");
+      owner.divided = owner.divided || text.starts_with("<mig_device>");
       if (inside && !closed && text.starts_with("<gpu_instance_id>"))
-        place.gpu_instance = std::string(between(text, ">", "<"));
+        owner.gpu_instance = std::string(between(text, ">", "<"));
       if (inside && !closed && text.starts_with("<compute_instance_id>"))
-        place.compute_instance = std::string(between(text, ">", "<"));
+        owner.compute_instance = std::string(between(text, ">", "<"));
       if (inside && !closed && text.starts_with("<index>")) index = std::string(between(text, ">", "<"));
       if (text.starts_with("<mig_device>")) {
-        if (inside && !closed && place.gpu_instance.empty()) place.gpu_instance = index.empty() ? "?" : index;
+        if (inside && !closed && owner.gpu_instance.empty()) owner.gpu_instance = index.empty() ? "?" : index;
         inside = false;
       }
-      if (text.starts_with("<gpu id=")) place.bus = std::string(between(text, "\"", "\""));
+      if (text.starts_with("<gpu id=")) owner.bus = std::string(between(text, "\"", "\""));
     }
-    if (text.starts_with("<attached_gpus>")) place.alone = between(text, ">", "<") == "1";
-    if (text.starts_with("<timestamp>")) place.time = read_calendar_time(between(text, ">", "<"));
+    if (text.starts_with("<attached_gpus>")) owner.alone = between(text, ">", "<") == "1";
+    if (text.starts_with("<timestamp>")) owner.time = read_calendar_time(between(text, ">", "<"));
     sections += text.starts_with("<fb_memory_usage>");
-    return !place.time && sections < most_sections && !text.starts_with("<nvidia_smi_log");
+    return !owner.time && sections < max_sections && !text.starts_with("<nvidia_smi_log");
   });
-  return place;
+  return owner;
 }
 
-Section xml_section(const Cursor& cursor) {
+Section read_xml_section(const Cursor& cursor) {
   Section section;
   cursor.forward(5, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
-    if (text.starts_with("<total>")) section.total = mebibytes(between(text, ">", "<"));
-    if (text.starts_with("<used>")) section.used = mebibytes(between(text, ">", "<"));
+    if (text.starts_with("<total>")) section.total = parse_mebibytes(between(text, ">", "<"));
+    if (text.starts_with("<used>")) section.used = parse_mebibytes(between(text, ">", "<"));
     return !text.starts_with("</");
   });
   return section;
 }
 
-void emit(EventSink& sink, const Place& place, const Section& section) {
-  if (place.bus.empty()) return;
-  const std::string name = place.alone ? "0" : place.bus;
-  const bool part = !place.gpu_instance.empty();
-  const std::string label = part ? instance_name(name, place.gpu_instance, place.compute_instance) : place.bus;
+void emit(EventSink& sink, const SectionOwner& owner, const Section& section) {
+  if (owner.bus.empty()) return;
+  const std::string name = owner.alone ? "0" : owner.bus;
+  const bool part = !owner.gpu_instance.empty();
+  const std::string label = part ? instance_name(name, owner.gpu_instance, owner.compute_instance) : owner.bus;
   Card card{.device = {}, .label = label};
-  if (!part && place.alone) card.device = 0;
-  if (section.used) emit_amount(sink, card, {.number = static_cast<double>(*section.used)}, place.time);
-  card.alone = place.alone && !part && !place.divided;
+  if (!part && owner.alone) card.device = 0;
+  if (section.used) emit_amount(sink, card, {.number = static_cast<double>(*section.used)}, owner.time);
+  card.alone = owner.alone && !part && !owner.divided;
   if (section.total) emit_capacity(sink, card, *section.total, "MiB");
 }
 
-void text_form(const Match& m, EventSink& sink) { emit(sink, text_place(m.cursor), text_section(m.cursor)); }
-void xml_form(const Match& m, EventSink& sink) { emit(sink, xml_place(m.cursor), xml_section(m.cursor)); }
+void text_form(const Match& m, EventSink& sink) { emit(sink, find_text_owner(m.cursor), read_text_section(m.cursor)); }
+void xml_form(const Match& m, EventSink& sink) { emit(sink, find_xml_owner(m.cursor), read_xml_section(m.cursor)); }
 
 bool is_heading(std::string_view line) { return trimmed(line).ends_with("FB Memory Usage"); }
 

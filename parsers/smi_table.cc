@@ -1,24 +1,24 @@
-// The table that nvidia-smi prints when asked for nothing, of every driver generation: two rows for each card up to
-// driver 418, a third for MIG later, wider columns from 550 on, a Driver-Model column on Windows.
+// The table of plain nvidia-smi, for every driver generation. It has two rows per GPU up to driver 418, a third row for
+// MIG later, wider columns since 550, and a Driver-Model column on Windows.
 //
-// The row with the card's number holds its bus id, the row below it "used / total" in MiB. A MIG instance has a row of
-// its own with its own total: for the job inside it, that is the card. Its name keeps it apart from the card, whose row
-// contains its memory. Rows of processes hold no total. The date above the table is its only time; many tables in one
-// file are one series a card.
+// The row with the GPU's index contains its bus id. The row below it contains "used / total" in MiB. A MIG instance has
+// a separate row with its own total, and a job inside it can use only that memory. Its name distinguishes it from its
+// GPU, whose row includes the instance's memory. Rows of processes contain no total. The only time is the date above
+// the table. Many tables in one file form one series per GPU.
 #include "parse/context.h"
 #include "parse/device_export.h"
 
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int most_rows = 160;  ///< of a table above one card: 32 cards of four lines and the head
+constexpr int max_rows = 160;  ///< lines of a table above one GPU: 32 GPUs of four lines each, and the heading
 
-/// "00000000:4A:00.0" or "0000:04:00.0" in a row.
-bool holds_bus_id(std::string_view row) {
+/// True if the row contains a bus id such as "00000000:4A:00.0" or "0000:04:00.0".
+bool has_bus_id(std::string_view row) {
   const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'); };
   for (std::size_t at = row.find(".0 "); at != row.npos; at = row.find(".0 ", at + 1)) {
     if (at < 10) continue;
-    const std::string_view id = row.substr(at - 10, 10);  // "0000:4A:00"
+    const std::string_view id = row.substr(at - 10, 10);  // for example "0000:4A:00"
     static constexpr std::string_view form = "hhhh:hh:hh";
     bool fits = true;
     for (std::size_t i = 0; i < form.size(); ++i) fits = fits && (form[i] == ':' ? id[i] == ':' : hex(id[i]));
@@ -27,7 +27,7 @@ bool holds_bus_id(std::string_view row) {
   return false;
 }
 
-/// Also the rest of a row that a terminal of 80 columns broke: "----------+", "        0 |".
+/// Also true for the rest of a row that a terminal of 80 columns broke: "----------+", "        0 |".
 bool is_table_line(std::string_view body) {
   const std::string_view text = trimmed(body);
   const auto frame = [](char c) { return c == '|' || c == '+'; };
@@ -44,9 +44,10 @@ struct CardRow {
   std::string name;
 };
 
-/// "|   0  Tesla V100-SXM2...  On   | 00000000:16:00.0 Off |": number and name; the word before the bar is a mode.
+/// Reads the index and the name from "|   0  Tesla V100-SXM2...  On   | 00000000:16:00.0 Off |". The word before the
+/// bar is a mode.
 std::optional<CardRow> read_card_row(std::string_view body) {
-  if (!trimmed(body).starts_with('|') || !holds_bus_id(body)) return std::nullopt;
+  if (!trimmed(body).starts_with('|') || !has_bus_id(body)) return std::nullopt;
   std::string_view cell = trimmed(body).substr(1);
   cell = trimmed(cell.substr(0, cell.find('|')));
   const std::size_t digits = cell.find_first_not_of("0123456789");
@@ -58,17 +59,19 @@ std::optional<CardRow> read_card_row(std::string_view body) {
   return row;
 }
 
-struct Above {
+/// What the lines above an amount contain.
+struct LinesAbove {
   std::optional<CardRow> own;
   bool others = false;
   std::optional<double> time;
 };
 
-/// The lines above an amount: its own card's row at once, then the rest of the table, then the line with the date.
-Above read_above(const Cursor& cursor) {
-  Above above;
+/// Reads the lines above an amount: directly above the row of its GPU, then the rest of the table, then the line with
+/// the date.
+LinesAbove read_above(const Cursor& cursor) {
+  LinesAbove above;
   bool first = true;
-  cursor.backward(most_rows, [&](const Line& line) {
+  cursor.backward(max_rows, [&](const Line& line) {
     const std::string_view body = line.body();
     if (first && !is_rest_of_row(body)) {
       first = false;
@@ -94,7 +97,7 @@ bool card_below(const Cursor& cursor) {
   return found;
 }
 
-/// True where the card is divided into MIG instances: a job inside one cannot have the card's total.
+/// True if the GPU is divided into MIG instances: a job inside one of them cannot use the GPU's total.
 bool is_divided(const Cursor& cursor) {
   bool divided = false;
   cursor.forward(3, [&](const Line& line) {
@@ -105,7 +108,7 @@ bool is_divided(const Cursor& cursor) {
 }
 
 void amount(const Match& m, EventSink& sink) {
-  const Above above = read_above(m.cursor);
+  const LinesAbove above = read_above(m.cursor);
   if (!above.own) return;
   const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor) && !is_divided(m.cursor)};
   emit_amount(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
@@ -113,7 +116,8 @@ void amount(const Match& m, EventSink& sink) {
   if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
 }
 
-/// "|  0    2   0   1  |": the numbers of card, instance and device.
+/// True for a row of the MIG table, "|  0    2   0   1  |": the numbers of GPU, GPU instance, compute instance and MIG
+/// device.
 bool is_instance(const Line& line) {
   const std::string_view text = trimmed(line.body());
   if (!text.starts_with('|')) return false;
@@ -121,22 +125,22 @@ bool is_instance(const Line& line) {
   return cells.size() == 4 && cells[0].find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The only instance of its table?
+/// True if the table lists no other MIG instance.
 bool is_only_instance(const Cursor& cursor) {
   bool others = false;
   const auto look = [&](const Line& line) {
     others = others || is_instance(line);
     return is_table_line(line.body()) && !others && line.body().find("MIG devices") == std::string_view::npos;
   };
-  cursor.backward(most_rows, look);
-  cursor.forward(others ? 0 : most_rows, look);
+  cursor.backward(max_rows, look);
+  cursor.forward(others ? 0 : max_rows, look);
   return !others;
 }
 
 void instance(const Match& m, EventSink& sink) {
   std::optional<double> time;
-  int gaps = 0;  // an empty line stands between the two tables
-  m.cursor.backward(most_rows, [&](const Line& line) {
+  int gaps = 0;  // an empty line separates the two tables
+  m.cursor.backward(max_rows, [&](const Line& line) {
     if (is_table_line(line.body())) return true;
     time = read_calendar_time(line.text);
     return !time && ++gaps < 3;

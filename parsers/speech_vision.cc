@@ -1,7 +1,7 @@
 // Speech and vision toolkits: ESPnet, RETURNN, StyleGAN, and Swin with its relatives.
 //
-// StyleGAN resets its maxima each tick, RETURNN each epoch, the others never do. RETURNN counts its steps in the epoch,
-// of which it does not print how many there are.
+// StyleGAN resets its maxima each tick and RETURNN each epoch. The others never reset them. RETURNN counts the steps
+// inside an epoch and does not print the number of steps per epoch.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"

@@ -1,8 +1,7 @@
-// Failures for want of memory in the words of programs that nobody here knows: what lexicon.txt finds where no exact
-// form took the line.
+// Out-of-memory failures in the words of unknown programs: matches of lexicon.txt where no exact form took the line.
 //
-// The lexicon decides whether a program speaks of itself, which memory it means and what its sizes are. What it leaves
-// open about the memory, the lines around tell.
+// The lexicon decides whether the program reports its own failure, which memory it means and what the sizes are. If the
+// line leaves the kind of memory open, the surrounding lines decide.
 #include <vector>
 
 #include "parse/context.h"
@@ -13,15 +12,16 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// The memory that the lines around speak of.
-OomKind kind_nearby(const Cursor& cursor) {
+/// Guesses the kind of memory from the surrounding lines.
+OomKind guess_kind(const Cursor& cursor) {
   const bool device = is_near(cursor, 25, 6,
                               {"cuda", "CUDA", "GPU", "gpu", "hip", "HIP", "device", "VRAM", "Vulkan", "vulkan", "XPU",
                                "NPU", "TPU", "torch", "tensor"});
   return device ? OomKind::device : OomKind::host;
 }
 
-Agent agent_of(const Statement& statement, OomKind kind, std::string_view line) {
+/// Guesses who refused the memory or killed the process, from the words of the line.
+Agent guess_agent(const Statement& statement, OomKind kind, std::string_view line) {
   if (kind == OomKind::pool) return Agent::serving;
   if (kind == OomKind::device) return Agent::driver;
   if (!statement.killed) return Agent::cpu_allocator;
@@ -34,21 +34,22 @@ void emit(const Match& m, EventSink& sink) {
   const std::string_view line = m.cursor.line().text;
   const Statement statement = read_statement(m.cursor);
   if (statement.voice == Voice::other) return;
-  // The head of a notebook's traceback, whose end says more.
+  // This line is the start of a traceback in a notebook. Its end contains more.
   if (line.find("Traceback (most recent call last)") != line.npos &&
       is_near(m.cursor, 0, 300, {"Error: ", "rror:", "out of memory"}))
     return;
-  // The name of an exception ends a traceback, or stands in a list of names.
+  // A bare exception name is either the end of a traceback or an entry in a list of names. Only the former is a
+  // failure.
   const bool listed =
       statement.bare && !is_near(m.cursor, 6, 0, {"File \"", "Traceback", "line ", "rror:", " at ", "what()"});
   if (statement.voice == Voice::unclear || listed) {
     sink.remark("failure/unclear");
     return;
   }
-  const OomKind kind = statement.kind.value_or(kind_nearby(m.cursor));
+  const OomKind kind = statement.kind.value_or(guess_kind(m.cursor));
   Oom oom;
   oom.kind = kind;
-  oom.agent = agent_of(statement, kind, line);
+  oom.agent = guess_agent(statement, kind, line);
   oom.message_format = "general";
   oom.request = statement.asked;
   oom.free = statement.free;
@@ -66,15 +67,16 @@ void emit(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-bool takes(std::string_view line) { return read_statement(line).voice != Voice::other; }
+bool is_statement(std::string_view line) { return read_statement(line).voice != Voice::other; }
 
-/// A word of memory near the anchor, on its line: most lines with "exceed" or "out of" have none.
+/// quick_reject: true if a word of memory is near the anchor on the same line. Most lines with "exceed" or "out of"
+/// have none.
 bool names_memory(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 160;
   static constexpr std::string_view words[] = {"mem",      "alloc", "oom", "ram", "hbm",     "swap", "heap",
                                                "resource", "mmap",  "rss", "shm", "byte",    "kib",  "mib",
                                                "gib",      "kb",    "mb",  "gb",  "reserve", "fit",  "vm"};
-  const auto low = [&](std::size_t i) {
+  const auto lower_at = [&](std::size_t i) {
     const char c = block[i];
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
   };
@@ -83,14 +85,15 @@ bool names_memory(std::string_view block, std::size_t at) {
   while (end < block.size() && end - at < reach && block[end] != '\n') ++end;
   for (std::size_t i = begin; i < end; ++i)
     for (const std::string_view word : words) {
-      if (low(i) != word[0] || end - i < word.size()) continue;
+      if (lower_at(i) != word[0] || end - i < word.size()) continue;
       std::size_t k = 1;
-      while (k < word.size() && low(i + k) == word[k]) ++k;
+      while (k < word.size() && lower_at(i + k) == word[k]) ++k;
       if (k == word.size()) return true;
     }
   return false;
 }
 
+/// The lexicon's anchors are known only at run time. The list is never freed, because the static pattern refers to it.
 std::span<const Pattern> patterns() {
   static const auto& anchors =
       *new std::vector<std::string_view>(failure_lexicon().anchors().begin(), failure_lexicon().anchors().end());
@@ -103,7 +106,7 @@ std::span<const Pattern> patterns() {
       .emit = emit,
       .fallback = true,
       .fold_case = true,
-      .accepts = takes,
+      .accepts = is_statement,
       .quick_reject = names_memory};
   return {&pattern, 1};
 }

@@ -1,11 +1,13 @@
-// TensorFlow: its pool allocator (BFC), operations that could not get a tensor, and refusals of the driver below the
-// pool.
+// TensorFlow: its pool allocator (BFC), operations that could not allocate a tensor, and refusals of the driver below
+// the pool.
 //
-// One failure is printed in parts: the allocator's line with the size, its dump of thousands of lines with "Limit" and
-// "InUse" near the end, and the operation's exception with the tensor's shape, twice or more. The case builder joins
-// them. "The caller indicates that this is not a failure" is true: a trial of a faster algorithm. A refusal of the
-// driver is a step of the pool's growth: it asks again for nine tenths, and only when nothing comes after it did the
-// program end there.
+// TensorFlow prints one failure in parts: the allocator's line with the size, a dump of thousands of lines with "Limit"
+// and "InUse" near the end, and the operation's exception with the tensor's shape, at least twice. oomdoctor joins them
+// later.
+//
+// "The caller indicates that this is not a failure" is true: TensorFlow only tried a faster algorithm. A refusal of the
+// driver is a step of the pool's growth: the pool retries with nine tenths of the size. The refusal is final only if
+// nothing follows it.
 #include <array>
 #include <limits>
 
@@ -18,9 +20,10 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int dump_lines = 6000;
+/// The maximum length of the allocator's dump.
+constexpr int max_dump_lines = 6000;
 
-Oom base(Agent agent, std::string_view format) {
+Oom tf_failure(Agent agent, std::string_view format) {
   Oom oom;
   oom.agent = agent;
   oom.framework = "tensorflow";
@@ -28,8 +31,9 @@ Oom base(Agent agent, std::string_view format) {
   return oom;
 }
 
-/// "GPU_0_bfc" is a device's pool; "gpu_host_bfc", "cuda_host_bfc", "mklcpu" and "cpu" are the host's memory.
-void place(std::string_view allocator, Oom& oom, Origin& where) {
+/// Derives device or host memory from the allocator's name. "GPU_0_bfc" is a GPU's pool. "gpu_host_bfc",
+/// "cuda_host_bfc", "mklcpu" and "cpu" are host memory.
+void set_memory_kind(std::string_view allocator, Oom& oom, Origin& where) {
   allocator = allocator.substr(0, allocator.find(')'));
   const bool device =
       allocator.starts_with("GPU_") && allocator.size() > 4 && allocator[4] >= '0' && allocator[4] <= '9';
@@ -40,8 +44,8 @@ void place(std::string_view allocator, Oom& oom, Origin& where) {
   oom.agent = Agent::cpu_allocator;
 }
 
-/// "InUse:   7945689088", one to a line, at the end of the dump.
-std::optional<Bytes> statistic(std::string_view text, std::string_view name) {
+/// Parses a line such as "InUse:   7945689088". The dump ends with these lines, one value each.
+std::optional<Bytes> parse_statistic(std::string_view text, std::string_view name) {
   const std::string_view line = trimmed(text);
   if (!line.starts_with(name)) return std::nullopt;
   const i64 count = leading_integer(trimmed(line.substr(name.size())));
@@ -52,13 +56,14 @@ void allocator(const Match& m, EventSink& sink) {
   if (m.after().starts_with("withfreed_by_count") ||
       m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
     return;
-  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
   Origin where;
-  place(m[1], oom, where);
+  set_memory_kind(m[1], oom, where);
   read_request(m[2], oom);
   i64 last = 0;
-  bool exception = false;  // XLA reports the same request in whole bytes: its report stands for both
-  m.cursor.forward(dump_lines, [&](const Line& line) {
+  bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
+  // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
+  m.cursor.forward(max_dump_lines, [&](const Line& line) {
     const std::string_view text = line.text;
     if (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos)
       return false;
@@ -67,9 +72,9 @@ void allocator(const Match& m, EventSink& sink) {
       exception = true;
     if (exception || text.starts_with("Traceback (most recent")) return false;
     if (text.find("bfc_allocator") != text.npos) last = line.number;
-    if (const auto limit = statistic(text, "Limit:")) oom.limit = limit;
-    if (const auto used = statistic(text, "InUse:")) oom.allocated = used, last = line.number;
-    return !(oom.limit && statistic(text, "MaxAllocSize:"));
+    if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
+    if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number;
+    return !(oom.limit && parse_statistic(text, "MaxAllocSize:"));
   });
   if (exception) return;
   if (last > 0) sink.claim_through(last);
@@ -77,7 +82,7 @@ void allocator(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// Bytes of one element; 0 for types of varying size.
+/// Bytes per element; 0 for types of varying size.
 i64 element_size(std::string_view type) {
   struct Width {
     std::string_view name;
@@ -103,6 +108,8 @@ i64 element_size(std::string_view type) {
   return 0;
 }
 
+/// The bytes of a tensor, with "32,512,512" as shape. nullopt for an unknown type, an unknown dimension, or an
+/// overflow.
 std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) {
   i64 size = element_size(type);
   if (size == 0) return std::nullopt;
@@ -116,18 +123,18 @@ std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) 
   return Bytes{size, 0};
 }
 
-/// Before 1.4 the shape stands alone: behind the dump of the allocator that refused, which is named in its head. Where
-/// that is not near, the next one's may be.
-void shape_alone(const Match& m, EventSink& sink, Oom oom) {
+/// Before 1.4 the shape has no allocator. It follows the dump of the allocator that refused, and the head of the dump
+/// names it. If no dump is nearby above, the next one may belong to the failure.
+void emit_shape(const Match& m, EventSink& sink, Oom oom) {
   static constexpr std::string_view label = "Allocator (";
   static constexpr int short_dump = 100, end_of_dump = 12;
   Origin where;
   auto dump = find_behind(m.cursor, short_dump, label);
   if (!dump) dump = find_ahead(m.cursor, 3, label);
-  if (dump) place(std::string_view(dump->text).substr(dump->text.find(label) + label.size()), oom, where);
+  if (dump) set_memory_kind(std::string_view(dump->text).substr(dump->text.find(label) + label.size()), oom, where);
   m.cursor.backward(end_of_dump, [&](const Line& line) {
-    if (const auto used = statistic(line.text, "InUse:")) oom.allocated = used;
-    if (const auto limit = statistic(line.text, "Limit:")) oom.limit = limit;
+    if (const auto used = parse_statistic(line.text, "InUse:")) oom.allocated = used;
+    if (const auto limit = parse_statistic(line.text, "Limit:")) oom.limit = limit;
     return !oom.limit;
   });
   sink.at(where);
@@ -135,10 +142,10 @@ void shape_alone(const Match& m, EventSink& sink, Oom oom) {
 }
 
 void tensor(const Match& m, EventSink& sink) {
-  Oom oom = base(Agent::tf_bfc, "tf-bfc");
-  if (!m.has(2)) return shape_alone(m, sink, std::move(oom));
+  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
+  if (!m.has(2)) return emit_shape(m, sink, std::move(oom));
   Origin where;
-  if (m.has(4)) place(m[4], oom, where);
+  if (m.has(4)) set_memory_kind(m[4], oom, where);
   if (m[3].find("device:CPU") != std::string_view::npos && oom.agent == Agent::tf_bfc) {
     oom.kind = OomKind::host;
     oom.agent = Agent::cpu_allocator;
@@ -147,15 +154,15 @@ void tensor(const Match& m, EventSink& sink) {
     where.device = static_cast<int>(leading_integer(m[3].substr(gpu + 11)));
   oom.request = tensor_size(m[1], m[2]);
   sink.at(where);
-  // The first dimension of a tensor of images, or of volumes, counts them.
+  // The first dimension of a tensor of images or volumes is their number.
   if (const auto dimensions = std::count(m[1].begin(), m[1].end(), ',') + 1; dimensions == 4 || dimensions == 5)
     sink.setting("images", m[1].substr(0, m[1].find(',')));
   sink.oom(std::move(oom));
 }
 
-/// The exception of an operation that ran at once: neither size nor allocator, only the device in the function's name.
+/// The exception of an eager operation. It contains neither size nor allocator, only the device in the function's name.
 void operation(const Match& m, EventSink& sink) {
-  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
   Origin where;
   if (m[1] == "GPU") {
     where.device = static_cast<int>(leading_integer(m[2]));
@@ -167,9 +174,9 @@ void operation(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// TF_GPU_ALLOCATOR=cuda_malloc_async: the driver's pool says what it had.
+/// TF_GPU_ALLOCATOR=cuda_malloc_async: the driver's pool prints its free and total memory.
 void malloc_async(const Match& m, EventSink& sink) {
-  Oom oom = base(Agent::tf_bfc, "tf-malloc-async");
+  Oom oom = tf_failure(Agent::tf_bfc, "tf-malloc-async");
   Origin where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
   read_request(m[2], oom);
@@ -182,16 +189,16 @@ void malloc_async(const Match& m, EventSink& sink) {
       oom.capacity = read_size(numbers.substr(slash + 1));
   }
   m.cursor.forward(6, [&](const Line& line) {
-    if (const auto used = statistic(line.text, "InUse:")) oom.allocated = used, sink.claim_through(line.number);
+    if (const auto used = parse_statistic(line.text, "InUse:")) oom.allocated = used, sink.claim_through(line.number);
     return !oom.allocated;
   });
   sink.at(where);
   sink.oom(std::move(oom));
 }
 
-/// A copy to the device found no room and says so only in this way.
+/// A copy to the GPU found no memory. TensorFlow reports it only in this form.
 void destination(const Match&, EventSink& sink) {
-  Oom oom = base(Agent::library, "Dst tensor is not initialized");
+  Oom oom = tf_failure(Agent::library, "Dst tensor is not initialized");
   oom.kind = OomKind::masked;
   sink.oom(std::move(oom));
 }
@@ -212,28 +219,28 @@ void device_memory(const Match& m, double now, double peak, double quantum, std:
   sink.reading(r, step);
 }
 
-double number_of(std::string_view text) {
+double parse_number(std::string_view text) {
   std::size_t at = 0;
   const auto number = read_number(text, at);
   return number ? number->value : 0;
 }
 
-/// The dict of tf.config.experimental.get_memory_info, as it is: bytes of one device.
+/// The printed dict of tf.config.experimental.get_memory_info: bytes of one device.
 void memory_info(const Match& m, EventSink& sink) {
-  device_memory(m, number_of(m[1]), number_of(m[2]), 1, "bytes", sink);
+  device_memory(m, parse_number(m[1]), parse_number(m[2]), 1, "bytes", sink);
 }
 
-/// The same, divided by hand: the callback that everybody copies divides by 2^30.
+/// The same numbers, divided by a widely copied callback: it divides by 2^30.
 void memory_details(const Match& m, EventSink& sink) {
   constexpr double gib = static_cast<double>(GiB);
-  device_memory(m, number_of(m[1]) * gib, number_of(m[2]) * gib, gib / 1e4, "gb", sink);
+  device_memory(m, parse_number(m[1]) * gib, parse_number(m[2]) * gib, gib / 1e4, "gb", sink);
 }
 
 bool is_refusal(std::string_view text) {
   return text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos || text.find("pinned host memory of size") != text.npos;
 }
 
-/// The bytes of a refusal: in parentheses on the device, behind "size:" or "alloc" on the host.
+/// The bytes of a refusal: in parentheses on a GPU, after "size:" or "alloc" on the host.
 i64 refused_bytes(std::string_view text) {
   for (const std::string_view label : {"failed to allocate ", "memory of size: ", "failed to alloc "}) {
     const std::size_t at = text.find(label);
@@ -244,10 +251,10 @@ i64 refused_bytes(std::string_view text) {
   return 0;
 }
 
-/// What comes behind a run of refusals: nothing, the pool's failure, the pool's word that it helped itself, or further
+/// The event after a run of refusals: nothing, a failure of the pool, a message that the pool recovered, or further
 /// work.
-enum class Next { nothing, failure, coped, work };
-Next behind_refusals(const Cursor& cursor) {
+enum class Next { nothing, failure, recovered, work };
+Next find_next(const Cursor& cursor) {
   Next next = Next::nothing;
   cursor.forward(64, [&](const Line& line) {
     const std::string_view text = line.text;
@@ -258,46 +265,47 @@ Next behind_refusals(const Cursor& cursor) {
     const bool ends = text.find("Traceback (most") != text.npos || text.find("rror") != text.npos ||
                       text.find("Aborted") != text.npos || text.find("terminate called") != text.npos ||
                       text.find("Killed") != text.npos;
-    const bool coped =
+    const bool recovered =
         text.find("Garbage collection: deallocate") != text.npos || text.find("this is not a failure") != text.npos;
-    next = failure ? Next::failure : coped ? Next::coped : ends ? Next::nothing : Next::work;
+    next = failure ? Next::failure : recovered ? Next::recovered : ends ? Next::nothing : Next::work;
     return false;
   });
   return next;
 }
 
-void refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
-  bool first = true;  // of a run that asks for less and less
+/// Emits a refusal of the driver unless the pool reports the failure itself or recovers.
+void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
+  bool first = true;  // the pool retries with smaller sizes; only the first refusal of a run counts
   m.cursor.backward(1, [&](const Line& line) {
     if (is_refusal(line.text)) first = bytes > refused_bytes(line.text);
     return false;
   });
   if (!first) return;
-  const Next next = behind_refusals(m.cursor);
-  if (next == Next::failure || next == Next::coped) return;
-  // Growth is refused at info level; "E" and no level at all are believed.
+  const Next next = find_next(m.cursor);
+  if (next == Next::failure || next == Next::recovered) return;
+  // Growth is refused at info level. A refusal at level "E" or without a level is a real failure.
   oom.caught = next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos;
   if (bytes > 0) oom.request = Bytes{bytes, 0};
   sink.oom(std::move(oom));
 }
 
-/// TensorFlow before 1.0 names no allocator.
-void nameless(const Match& m, EventSink& sink) {
-  Oom oom = base(Agent::tf_bfc, "tf-bfc");
+/// TensorFlow before 1.0 does not name the allocator.
+void old_message(const Match& m, EventSink& sink) {
+  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 void driver(const Match& m, EventSink& sink) {
-  // The pool's attempt to grow for a trial that its caller can do without.
+  // The pool tried to grow for an algorithm that its caller can do without.
   if (is_near(m.cursor, 3, 0, {"caller indicates that this is not a failure"})) return;
-  refusal(m, leading_integer(m[1]), sink, base(Agent::driver, "tf-driver"));
+  emit_refusal(m, leading_integer(m[1]), sink, tf_failure(Agent::driver, "tf-driver"));
 }
 
 void pinned(const Match& m, EventSink& sink) {
-  Oom oom = base(Agent::cpu_allocator, "pinned-host");
+  Oom oom = tf_failure(Agent::cpu_allocator, "pinned-host");
   oom.kind = OomKind::host;
-  refusal(m, refused_bytes(m.text), sink, std::move(oom));
+  emit_refusal(m, refused_bytes(m.text), sink, std::move(oom));
 }
 
 constexpr Pattern patterns[] = {
@@ -344,7 +352,7 @@ constexpr Pattern patterns[] = {
              .reach = Reach::message,
              .example = "W tensorflow/core/common_runtime/bfc_allocator.cc:213] Ran out of memory trying to allocate "
                         "877.38MiB.  See logs for memory state",
-             .emit = nameless}),
+             .emit = old_message}),
     checked({.name = "tensorflow/operation",
              .anchor = "to allocate memory",
              .second_anchor = "ResourceExhausted",

@@ -1,8 +1,9 @@
-// TensorRT's builder and runtime: the memory around each phase, and what the device refused.
+// TensorRT's builder and runtime: the memory around each phase, and refused requests.
 //
-// "now: CPU …" is what the process holds on the host, "GPU …" what is in use on the whole card; only where TensorRT
-// speaks of its own managed allocation are both its own. The differences with a sign say the same twice. That a tactic
-// is skipped for want of memory is no failure, although the allocator calls it an error: the builder takes another.
+// "now: CPU …" is the host memory of the process and "GPU …" the memory in use on the whole GPU. In TensorRT's report
+// of its own managed allocation both are its own. The signed differences repeat the same values, so they are not read.
+// A tactic that is skipped for lack of memory is not a failure, although the allocator logs an error: the builder uses
+// another tactic.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -25,7 +26,7 @@ void emit(std::string_view number, Metric metric, SeriesKind kind, std::string_v
   sink.reading(r);
 }
 
-void around(const Match& m, EventSink& sink) {
+void emit_phase(const Match& m, EventSink& sink) {
   if (m.has(1)) return emit(m[3], Metric::allocated, SeriesKind::gauge, "TensorRT-managed", sink);
   emit(m[2], Metric::host_rss, SeriesKind::sampled_gauge, "", sink);
   emit(m[3], Metric::used, SeriesKind::sampled_gauge, "", sink);
@@ -44,7 +45,7 @@ void host_peak(const Match& m, EventSink& sink) {
   emit(m[1], Metric::host_rss, SeriesKind::reset_maximum, "peak of the build", sink);
 }
 
-/// TensorRT-LLM's pool for the keys and values, allocated once.
+/// TensorRT-LLM's pool for the KV cache. It is allocated once.
 void cache(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto value = read_number(m[1], at);
@@ -61,13 +62,14 @@ void cache(const Match& m, EventSink& sink) {
 
 constexpr std::string_view requested = "Requested amount of GPU memory";
 
-void refused(const Match& m, EventSink& sink) {
+void emit_refusal(const Match& m, EventSink& sink) {
   Oom oom = refusal("tensorrt");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-/// The code of the call, once or more; the line that counts the bytes follows where the builder asked.
+/// Reports the error code of a call, which may repeat. If the builder made the request, a line with the size follows
+/// within 8 lines and is the report.
 void code(const Match& m, EventSink& sink) {
   Oom oom = refusal("tensorrt");
   if (m.has(1))
@@ -77,7 +79,7 @@ void code(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The builder goes on while it has another tactic for the node.
+/// The builder continues as long as it has another tactic for the node.
 void skipped(const Match& m, EventSink& sink) {
   static constexpr int rest_of_node = 40;
   if (!find_ahead(m.cursor, rest_of_node, "Could not find any implementation for node"))
@@ -92,7 +94,7 @@ constexpr Pattern patterns[] = {
              .captures = 1,
              .reach = Reach::message,
              .example = "Requested amount of GPU memory (811032832 bytes) could not be allocated",
-             .emit = refused}),
+             .emit = emit_refusal}),
     checked(
         {.name = "tensorrt/code",
          .anchor = "Error Code ",
@@ -124,7 +126,7 @@ constexpr Pattern patterns[] = {
          .example =
              "[02/11/2024-10:11:12] [TRT] [I] [MemUsageChange] Init cuDNN: CPU +110, GPU +52, now: CPU 2311, GPU 1645 "
              "(MiB)",
-         .emit = around}),
+         .emit = emit_phase}),
     checked({.name = "tensorrt/snapshot",
              .anchor = "[MemUsageSnapshot] ",
              .regex = R"(\[MemUsageSnapshot\] [^:\r\n]{1,80}: CPU (\d{1,8}) MiB, GPU (\d{1,8}) MiB)",

@@ -1,13 +1,12 @@
-// The out-of-memory message of PyTorch's device allocators in every generation.
+// The out-of-memory messages of PyTorch's device allocators, in every generation.
 //
-// Printed by c10/cuda/CUDACachingAllocator.cpp (and its HIP, XPU and NPU twins), c10/cuda/CUDAMallocAsyncAllocator.cpp
-// and aten/src/ATen/mps/MPSAllocator.mm. Generations differ in their words, and the words are the version's
-// fingerprint:
-//   "cached)"                        1.0 – 1.3: the number is reserved minus allocated
-//   "reserved in total by PyTorch)"  1.4 – 2.0: the number is all that is reserved
-//   "a total capacty of"             2.1: the misspelling is this version's alone
-//   "a total capacity of"            2.2 and later; private pools since 2.4; PYTORCH_ALLOC_CONF since 2.9
-// All sizes are binary, "MB" of old builds included.
+// They come from c10/cuda/CUDACachingAllocator.cpp (and its HIP, XPU and NPU counterparts),
+// c10/cuda/CUDAMallocAsyncAllocator.cpp and aten/src/ATen/mps/MPSAllocator.mm. The wording identifies the version:
+// - "cached)": 1.0 – 1.3. The number is reserved minus allocated.
+// - "reserved in total by PyTorch)": 1.4 – 2.0. The number is all reserved memory.
+// - "a total capacty of": 2.1. Only this version has the misspelling.
+// - "a total capacity of": 2.2 and later, with private pools since 2.4 and PYTORCH_ALLOC_CONF since 2.9.
+// All sizes are binary, also the "MB" of old builds.
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -19,45 +18,45 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// What NVML says for "unknown" (2^64 - 1 bytes); it does not fit a size and is read as absent.
+/// NVML's value for "unknown" (2^64 - 1 bytes). It exceeds the range of a size and is read as absent.
 constexpr std::string_view not_available = "17179869184.00GiB";
 
 constexpr std::size_t max_message = 3000;  ///< blank-free bytes that one message may span (13 named processes: 900)
 
-/// The text of this message: up to the next one, and bounded.
-std::string_view message_of(const Match& m) {
+/// The text of this message: up to the next message, at most max_message bytes.
+std::string_view find_message(const Match& m) {
   std::string_view rest = m.after().substr(0, max_message);
   for (const std::string_view next : {"ofmemory.Triedtoallocate", "Traceback(mostrecentcalllast)"})
     rest = rest.substr(0, rest.find(next));
   return rest;
 }
 
-std::string advice_in(std::string_view text) {
+std::string find_advice(std::string_view text) {
   if (text.find("expandable_segments:True") != text.npos) return "expandable_segments";
   if (text.find("max_split_size_mb") != text.npos) return "max_split_size_mb";
   if (text.find("empty_cache") != text.npos) return "empty_cache";
   return "";
 }
 
-Agent agent_of(std::string_view word) {
+Agent find_agent(std::string_view word) {
   if (word == "HIP") return Agent::hip_allocator;
   if (word == "XPU") return Agent::xpu_allocator;
   if (word == "NPU" || word == "MLU") return Agent::npu_allocator;
   return Agent::cuda_allocator;
 }
 
-i64 integer(std::string_view text) {
+i64 parse_integer(std::string_view text) {
   i64 value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
 
-/// "Process1117159has127.15GiBmemoryinuse." for every other process.
+/// Reads "Process1117159has127.15GiBmemoryinuse." for every other process.
 void read_processes(std::string_view text, Oom& oom) {
   static constexpr std::string_view word = "Process";
   for (std::size_t at = text.find(word); at != text.npos && oom.others.size() < 256; at = text.find(word, at + 1)) {
     std::size_t i = at + word.size();
-    const i64 pid = integer(text.substr(i));
+    const i64 pid = parse_integer(text.substr(i));
     while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i;
     if (text.substr(i, 3) != "has") continue;
     const auto used = read_size(text.substr(i + 3));
@@ -67,18 +66,19 @@ void read_processes(std::string_view text, Oom& oom) {
   }
 }
 
-constexpr i64 max_context = 3 * GiB / 2;  ///< context, kernels and communication of one process: 0.1 to 1.5 GiB
+constexpr i64 max_context = 3 * GiB / 2;  ///< CUDA context, kernels and communication of one process: 0.1 to 1.5 GiB
 
-/// In a container the driver lists this process under a pid of the host: the one whose size is what PyTorch holds plus
-/// a context, where no sentence speaks of "this process".
-void recognise_self(Oom& oom, EventSink& sink) {
+/// In a container the driver lists this process under its pid on the host, and the message has no sentence about "this
+/// process". This process is the one with PyTorch's memory plus a CUDA context. A single listed process also matches if
+/// it fills at least 97% of the memory in use. If several match, none is chosen.
+void identify_self(Oom& oom, EventSink& sink) {
   if (oom.process || !oom.allocated) return;
-  const i64 held = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
+  const i64 pytorch_bytes = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
   const auto is_self = [&](const OtherProcess& process) {
-    const i64 more = process.used.count - held;
+    const i64 rest = process.used.count - pytorch_bytes;
     const bool fills = oom.others.size() == 1 && oom.capacity && oom.free &&
                        process.used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
-    return more >= -64 * MiB && (more <= max_context || fills);
+    return rest >= -64 * MiB && (rest <= max_context || fills);
   };
   const auto self = std::find_if(oom.others.begin(), oom.others.end(), is_self);
   if (self == oom.others.end() || std::any_of(std::next(self), oom.others.end(), is_self)) return;
@@ -102,7 +102,7 @@ void read_new_form(std::string_view text, Oom& oom, EventSink& sink) {
   if (oom.allocated && oom.unallocated) oom.reserved = *oom.allocated + *oom.unallocated;
   read_processes(text, oom);
   oom.sizes_not_available = text.find(not_available) != text.npos;
-  recognise_self(oom, sink);
+  identify_self(oom, sink);
   if (misspelt && oom.capacity)
     oom.message_format = "torch-2.1";
   else if (text.find("PYTORCH_ALLOC_CONF") != text.npos)
@@ -122,7 +122,7 @@ void read_old_form(std::string_view text, Oom& oom) {
   oom.allocated = size_before(list, "alreadyallocated");
   oom.free = size_before(list, "free");
   oom.limit = size_before(list, "allowed");
-  if (const auto cached = size_before(text, "cached)")) {  // the free part of the cache, not all of it
+  if (const auto cached = size_before(text, "cached)")) {  // the free part of the cache, not the whole cache
     oom.unallocated = cached;
     if (oom.allocated) oom.reserved = *oom.allocated + *cached;
     oom.message_format = "torch-1.0";
@@ -138,33 +138,34 @@ void read_old_form(std::string_view text, Oom& oom) {
 
 void request(const Match& m, EventSink& sink) {
   Oom oom;
-  oom.agent = agent_of(m[1]);
+  oom.agent = find_agent(m[1]);
   oom.framework = "pytorch";
   oom.request = read_size(m[2]);
-  const std::string_view text = message_of(m);
+  const std::string_view text = find_message(m);
   if (text.starts_with("(") || text.substr(0, 120).find("alreadyallocated;") != text.npos) {
     read_old_form(text, oom);
   } else {
     read_new_form(text, oom, sink);
   }
   Origin where;
+  // The device index follows the word "GPU", or its counterpart, near the start of the text.
   std::size_t gpu = text.npos;
   for (const std::string_view name : {"GPU", "NPU", "XPU", "MLU"}) gpu = std::min(gpu, text.find(name));
   if (gpu < 4 && gpu + 3 < text.size()) {
     const char c = text[gpu + 3];
     if (c >= '0' && c <= '9')
-      where.device = static_cast<int>(integer(text.substr(gpu + 3)));
+      where.device = static_cast<int>(parse_integer(text.substr(gpu + 3)));
     else if (static_cast<unsigned char>(c) < 0x20)
       where.device = c;  // 2.2 printed the index as a character
   }
   sink.at(where);
-  oom.printed_advice = advice_in(text.substr(0, 1200));
+  oom.printed_advice = find_advice(text.substr(0, 1200));
   sink.oom(std::move(oom));
 }
 
 void beyond_exabyte(const Match& m, EventSink& sink) {
   Oom oom;
-  oom.agent = agent_of(m[1]);
+  oom.agent = find_agent(m[1]);
   oom.framework = "pytorch";
   oom.message_format = "torch-1eb";
   oom.beyond_exabyte = true;
@@ -183,7 +184,7 @@ void malloc_async(const Match& m, EventSink& sink) {
   oom.free = size_after(text, "Free(accordingtoCUDA):");
   oom.limit = size_after(text, "memoryfraction):");
   Origin where;
-  if (m.has(1) && !m[1].empty()) where.device = static_cast<int>(integer(m[1]));
+  if (m.has(1) && !m[1].empty()) where.device = static_cast<int>(parse_integer(m[1]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
@@ -202,7 +203,7 @@ void mps(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The allocator was composing its report when the driver's library failed: out of memory without numbers.
+/// The driver's library failed while the allocator composed its report: out of memory without numbers.
 void nvml_assert(const Match&, EventSink& sink) {
   Oom oom;
   oom.framework = "pytorch";
@@ -211,7 +212,7 @@ void nvml_assert(const Match&, EventSink& sink) {
 }
 
 /// The device that the line names before the message: "GPU 1 is bad: ", "cuda:1 ".
-std::optional<int> device_named(std::string_view before) {
+std::optional<int> find_device(std::string_view before) {
   std::optional<int> device;
   for (const std::string_view word : {"GPU", "gpu", "cuda", "device"})
     for (std::size_t at = before.find(word); at != before.npos; at = before.find(word, at + 1)) {
@@ -220,19 +221,19 @@ std::optional<int> device_named(std::string_view before) {
       const std::size_t digits = i;
       while (i < before.size() && before[i] >= '0' && before[i] <= '9') ++i;
       const bool whole = i == before.size() || std::string_view(" :,;)]").find(before[i]) != std::string_view::npos;
-      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(integer(before.substr(digits)));
+      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(parse_integer(before.substr(digits)));
     }
   return device;
 }
 
-void at_named_device(const Match& m, EventSink& sink) {
+void set_named_device(const Match& m, EventSink& sink) {
   Origin where;
-  where.device = device_named(m.before());
+  where.device = find_device(m.before());
   if (where.device) sink.at(where);
 }
 
-/// PyTorch and ggml print the same words; ggml names the device on the next line: "  current device: 0, in function …".
-void bare(const Match& m, EventSink& sink) {
+/// PyTorch and ggml print the same words. ggml names the device on the next line: "  current device: 0, in function …".
+void driver_error(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = Agent::driver;
   oom.framework = "pytorch";
@@ -242,15 +243,15 @@ void bare(const Match& m, EventSink& sink) {
     oom.framework = oom.message_format = "llama.cpp";
     Origin where;
     where.device =
-        static_cast<int>(integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));
+        static_cast<int>(parse_integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));
     sink.at(where);
   } else {
-    at_named_device(m, sink);
+    set_named_device(m, sink);
   }
   sink.oom(std::move(oom));
 }
 
-/// Metal refuses a single buffer above its limit, however much is free.
+/// Metal refuses a single buffer above its limit, regardless of the free memory.
 void mps_buffer(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = Agent::mps_allocator;
@@ -260,9 +261,9 @@ void mps_buffer(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// What loops print of a failure that they caught: "Step 1000: CUDA OOM". No numbers.
-void in_short(const Match& m, EventSink& sink) {
-  if (m.has(1)) sink.step({integer(m[1]), {}, {}});
+/// A training loop's own message about a failure that it caught: "Step 1000: CUDA OOM". No numbers.
+void short_message(const Match& m, EventSink& sink) {
+  if (m.has(1)) sink.step({parse_integer(m[1]), {}, {}});
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = "short";
@@ -270,7 +271,7 @@ void in_short(const Match& m, EventSink& sink) {
 }
 
 void thc(const Match& m, EventSink& sink) {
-  at_named_device(m, sink);
+  set_named_device(m, sink);
   Oom oom;
   oom.agent = Agent::driver;
   oom.framework = "pytorch";
@@ -278,7 +279,8 @@ void thc(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// "… error: out of memory": what failed stands before it, and not "CUDA out of memory" as the allocator says.
+/// quick_reject for "… error: out of memory". The failed part precedes the colon. The allocator's "CUDA out of memory"
+/// has no colon there.
 bool follows_colon(std::string_view block, std::size_t at) { return block.substr(0, at).ends_with(": "); }
 
 constexpr Pattern patterns[] = {
@@ -356,7 +358,7 @@ constexpr Pattern patterns[] = {
          .regex =
              R"((?:^|[:\]|>)%] {0,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
          .example = "torch.AcceleratorError: CUDA error: out of memory",
-         .emit = bare,
+         .emit = driver_error,
          .quick_reject = follows_colon}),
     checked(
         {.name = "torch_oom/short",
@@ -365,7 +367,7 @@ constexpr Pattern patterns[] = {
              R"(^(?:[^\r\nA-Za-z]{0,20}(?:[Ss]tep|[Ii]ter|[Ii]teration|[Bb]atch)[ :=#]{0,3}(\d{1,9})[ :|,-]{1,4})?[^\r\nA-Za-z]{0,8}CUDA OOM[^\r\nA-Za-z]{0,8}$)",
          .captures = 1,
          .example = "Step 1000: CUDA OOM",
-         .emit = in_short}),
+         .emit = short_message}),
 };
 
 }  // namespace

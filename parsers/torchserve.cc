@@ -1,7 +1,7 @@
-// TorchServe: system metrics of the host and its cards, once a minute.
+// TorchServe: system metrics of the host and its GPUs, once a minute.
 //
-// Host numbers are psutil's divided by 2^20, those of a card are nvidia-smi's: "Megabytes" is 2^20 in both. Each line
-// carries its own time.
+// Host numbers come from psutil and are divided by 2^20; GPU numbers come from nvidia-smi. "Megabytes" is 2^20 bytes in
+// both. Each line contains its own timestamp.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -19,7 +19,7 @@ void metric(const Match& m, EventSink& sink) {
                                          : Metric::used;
   r.kind = SeriesKind::sampled_gauge;
   r.value = value->value * static_cast<double>(MiB);
-  r.quantum = r.metric == Metric::used ? static_cast<double>(MiB) : 4096;  // psutil counts pages
+  r.quantum = r.metric == Metric::used ? static_cast<double>(MiB) : 4096;  // psutil counts pages of 4 KiB
   r.unit = "Megabytes";
   if (m.has(3)) {
     Origin where;

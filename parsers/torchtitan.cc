@@ -1,7 +1,8 @@
-// torchtitan: one line per logging interval, and the size of the card at start.
+// torchtitan: one line per logging interval, and the GPU's capacity at the start.
 //
-// Printed by torchtitan/components/metrics.py. "memory" is the maximum that the allocator had reserved since the line
-// before; the counter is reset with each line. Colours are taken off before the line gets here.
+// torchtitan/components/metrics.py prints both. "memory" is the maximum that the allocator reserved since the previous
+// line, because torchtitan resets the counter with each line. The scanner removes colours before the parser sees the
+// line.
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {

@@ -1,5 +1,5 @@
-// verl, EasyR1 and their relatives: memory before and after each phase of a reinforcement step, in 2^30. Each phase is
-// a series of its own: side by side they rise and fall by design.
+// verl, EasyR1 and their relatives: memory before and after each phase of a reinforcement learning step, in units of
+// 2^30 bytes. Each phase is a separate series, because memory rises and falls between phases by design.
 #include <algorithm>
 
 #include "parse/line_format.h"
@@ -23,16 +23,16 @@ void emit(std::string_view text, Metric metric, std::string_view phase, EventSin
   sink.reading(r);
 }
 
-void of_card(const Match& m, EventSink& sink) { emit(m[2], Metric::used, m[1], sink); }
+void emit_device(const Match& m, EventSink& sink) { emit(m[2], Metric::used, m[1], sink); }
 
-void of_process(const Match& m, EventSink& sink) {
+void emit_process(const Match& m, EventSink& sink) {
   emit(m[2], Metric::allocated, m[1], sink);
   emit(m[3], Metric::reserved, m[1], sink);
   if (m.has(4)) emit(m[4], Metric::used, m[1], sink);
 }
 
-/// The step's line of metrics: "step:40 - actor/entropy:0.4 - perf/max_memory_allocated_gb:41.21 - …", keys in any
-/// order. "gb" is 2^30; newer numpy prints its own type's name around the number.
+/// The metrics line of a step: "step:40 - actor/entropy:0.4 - perf/max_memory_allocated_gb:41.21 - …", with keys in any
+/// order. "gb" is 2^30 bytes. Newer numpy prints the name of its type around the number.
 void metrics(const Match& m, EventSink& sink) {
   struct Key {
     std::string_view name;
@@ -82,7 +82,7 @@ constexpr Pattern patterns[] = {
              .regex = R"(((?:Before|After) [^:\r\n]{1,80}): (\d{1,4}\.\d{1,3}) GB / \d{1,4}\.\d{1,3} GB\b)",
              .captures = 2,
              .example = "(WorkerDict pid=4711) After vllm offload in sharding manager: 31.07 GB / 79.19 GB.",
-             .emit = of_card}),
+             .emit = emit_device}),
     checked(
         {.name = "verl/of_process",
          .anchor = "memory allocated (GB): ",
@@ -91,7 +91,7 @@ constexpr Pattern patterns[] = {
          .captures = 4,
          .example = "(WorkerDict pid=4711) Before init from HF AutoModel, memory allocated (GB): 0.00, memory reserved "
                     "(GB): 0.02, device memory used/total (GB): 1.44/79.19",
-         .emit = of_process}),
+         .emit = emit_process}),
 };
 
 }  // namespace

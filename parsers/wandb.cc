@@ -1,7 +1,7 @@
-// Events of Weights & Biases: one JSON object per sample, over the seconds since the start.
+// Events of Weights & Biases: one JSON object per sample, with the seconds since the start.
 //
-// "memoryAllocatedBytes" is the card's memory in use; older versions print only "memoryAllocated", its share of the
-// card. "memory" is the share of the time in which the memory was busy. The process's RSS is divided by 2^20.
+// "memoryAllocatedBytes" is the GPU memory in use. Older versions print only "memoryAllocated", the share of GPU memory
+// in use. "memory" is the share of time in which the memory was busy. The RSS of the process is divided by 2^20.
 #include <string>
 
 #include "parse/line_format.h"
@@ -10,28 +10,29 @@
 namespace oomdoctor::parsers {
 namespace {
 
-/// The number behind "key": from `at` on; moves `at` behind it.
-std::optional<double> value_at(std::string_view line, std::size_t& at) {
+/// Reads the number after a "key": that ends at `at`; moves `at` to the end of the number.
+std::optional<double> read_value_at(std::string_view line, std::size_t& at) {
   while (at < line.size() && (line[at] == ':' || line[at] == ' ' || line[at] == '"')) ++at;
   const auto number = read_number(line, at);
   return number ? std::optional(number->value) : std::nullopt;
 }
 
-std::optional<double> value_of(std::string_view line, std::string_view key) {
+/// The number after the first `key` of the line; nullopt if either is missing.
+std::optional<double> find_value(std::string_view line, std::string_view key) {
   std::size_t at = line.find(key);
   if (at == line.npos) return std::nullopt;
   at += key.size();
-  return value_at(line, at);
+  return read_value_at(line, at);
 }
 
-bool holds_amount(std::string_view line) {
+bool has_memory_value(std::string_view line) {
   return line.find("\"system.") != line.npos &&
          (line.find(".memory.rssMB\"") != line.npos || line.find(".memoryAllocated") != line.npos);
 }
 
 void sample(const Match& m, EventSink& sink) {
-  constexpr int most_devices = 64;
-  const auto seconds = value_of(m.text, "\"_runtime\"");
+  constexpr int max_devices = 64;
+  const auto seconds = find_value(m.text, "\"_runtime\"");
   const auto emit = [&](double value, double unit, std::string_view name, Metric metric) {
     Reading r;
     r.metric = metric;
@@ -42,27 +43,29 @@ void sample(const Match& m, EventSink& sink) {
     sink.reading(r, {}, seconds);
   };
   constexpr double mebibyte = static_cast<double>(MiB);
-  if (const auto rss = value_of(m.text, "\"system.proc.memory.rssMB\"")) emit(*rss, mebibyte, "MB", Metric::host_rss);
-  if (const auto left = value_of(m.text, "\"system.proc.memory.availableMB\""))
-    emit(*left, mebibyte, "MB", Metric::host_available);
+  if (const auto rss = find_value(m.text, "\"system.proc.memory.rssMB\"")) emit(*rss, mebibyte, "MB", Metric::host_rss);
+  if (const auto available = find_value(m.text, "\"system.proc.memory.availableMB\""))
+    emit(*available, mebibyte, "MB", Metric::host_available);
   constexpr std::string_view gpu = "\"system.gpu.", bytes = ".memoryAllocatedBytes\"", share = ".memoryAllocated\"";
-  int seen = 0;
-  for (std::size_t at = m.text.find(gpu); at != m.text.npos && seen < most_devices; at = m.text.find(gpu, at)) {
+  int count = 0;
+  for (std::size_t at = m.text.find(gpu); at != m.text.npos && count < max_devices; at = m.text.find(gpu, at)) {
     at += gpu.size();
     const auto device = m.text[at] >= '0' && m.text[at] <= '9' ? read_number(m.text, at) : std::nullopt;
     if (!device || device->value > 4096) continue;
     const bool amount = m.text.substr(at).starts_with(bytes);
     if (!amount && !m.text.substr(at).starts_with(share)) continue;
-    const std::string own = std::string(gpu) + std::to_string(static_cast<int>(device->value)) + std::string(bytes);
-    if (!amount && m.text.find(own) != m.text.npos) continue;  // the amount says more
+    const std::string bytes_key =
+        std::string(gpu) + std::to_string(static_cast<int>(device->value)) + std::string(bytes);
+    if (!amount && m.text.find(bytes_key) != m.text.npos)
+      continue;  // the amount in bytes is more precise than the share
     at += amount ? bytes.size() : share.size();
-    const auto value = value_at(m.text, at);
+    const auto value = read_value_at(m.text, at);
     if (!value) continue;
     Origin where;
     where.device = static_cast<int>(device->value);
     sink.at(where);
     emit(*value, 1, amount ? "bytes" : "%", amount ? Metric::used : Metric::utilization);
-    ++seen;
+    ++count;
   }
 }
 
@@ -73,7 +76,7 @@ constexpr Pattern patterns[] = {
                  R"({"system.gpu.0.memoryAllocated": 41.2, "system.gpu.0.memoryAllocatedBytes": 10251468800, )"
                  R"("system.proc.memory.rssMB": 3120.4, "_wandb": true, "_timestamp": 1690000031, "_runtime": 31})",
              .emit = sample,
-             .accepts = holds_amount}),
+             .accepts = has_memory_value}),
 };
 
 }  // namespace

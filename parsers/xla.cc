@@ -1,8 +1,8 @@
-// XLA below JAX and PyTorch/XLA: RESOURCE_EXHAUSTED of a GPU or a TPU.
+// XLA below JAX and PyTorch/XLA: RESOURCE_EXHAUSTED on a GPU or a TPU.
 //
-// XLA plans a whole program, so that the request is the program's temporary memory in one piece. The pool's warning
-// stands some lines above and is the only one that names the device. On a TPU the compiler itself refuses: used,
-// capacity and what is missing; "G" there is 2^30.
+// XLA plans a whole program, so a request is all temporary memory of that program in one piece. Only the pool's warning
+// some lines above names the device. On a TPU the compiler itself refuses and prints the used memory, the capacity and
+// the difference. There "G" is 2^30 bytes.
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
@@ -12,10 +12,11 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int look_back = 300;
-constexpr int plan_lines = 200;  ///< the statistics and some twenty of the largest buffers, six lines each
+/// Lines from the message up to the pool's warning.
+constexpr int max_lines_above = 300;
+constexpr int plan_lines = 200;  ///< the statistics and about twenty of the largest buffers, six lines each
 
-Oom base(std::string_view format) {
+Oom xla_failure(std::string_view format) {
   Oom oom;
   oom.agent = Agent::xla;
   oom.framework = "jax";
@@ -23,16 +24,17 @@ Oom base(std::string_view format) {
   return oom;
 }
 
-/// "Allocator (GPU_0_bfc) ran out of memory …" above names the device.
-std::optional<int> device_above(const Cursor& cursor) {
+/// The device in the pool's warning above, "Allocator (GPU_0_bfc) ran out of memory …". A warning with freed_by_count
+/// is not a failure, so it is ignored.
+std::optional<int> find_device(const Cursor& cursor) {
   static constexpr std::string_view label = "Allocator (GPU_";
-  const auto line = find_behind(cursor, look_back, label);
+  const auto line = find_behind(cursor, max_lines_above, label);
   if (!line || line->text.find("freed_by_count") != line->text.npos) return std::nullopt;
   const std::size_t at = line->text.find(label) + label.size();
   return static_cast<int>(leading_integer(std::string_view(line->text).substr(at)));
 }
 
-/// The plan of the program that failed, its buffers and their places, printed below the message: one report.
+/// Claims the plan of the failed program below the message, with its buffers, so that all of it is one report.
 void claim_plan(const Cursor& cursor, EventSink& sink) {
   const auto head = find_ahead(cursor, 6, "BufferAssignment");
   if (!head) return;
@@ -52,10 +54,10 @@ void claim_plan(const Cursor& cursor, EventSink& sink) {
 }
 
 void gpu(const Match& m, EventSink& sink) {
-  Oom oom = base("xla-gpu");
+  Oom oom = xla_failure("xla-gpu");
   read_request(m[1], oom);
   Origin where;
-  where.device = device_above(m.cursor);
+  where.device = find_device(m.cursor);
   if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
   claim_plan(m.cursor, sink);
   sink.at(where);
@@ -63,22 +65,22 @@ void gpu(const Match& m, EventSink& sink) {
 }
 
 void hbm(const Match& m, EventSink& sink) {
-  Oom oom = base("xla-tpu");
+  Oom oom = xla_failure("xla-tpu");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
   sink.oom(std::move(oom));
 }
 
-/// On-chip memory of one core, which the compiler plans: no batch is too large for it, but a kernel's block.
+/// Vector memory on the chip, which the compiler assigns. The block of a kernel is too large for it, never a batch.
 void vmem(const Match& m, EventSink& sink) {
-  Oom oom = base("xla-vmem");
+  Oom oom = xla_failure("xla-vmem");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
   sink.oom(std::move(oom));
 }
 
 void tpu_runtime(const Match& m, EventSink& sink) {
-  Oom oom = base("xla-tpu");
+  Oom oom = xla_failure("xla-tpu");
   read_request(m[1], oom);
   oom.free = read_size(m[2]);
   sink.oom(std::move(oom));
@@ -86,12 +88,12 @@ void tpu_runtime(const Match& m, EventSink& sink) {
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void emit_constant(const Match& m, EventSink& sink) {
-  Oom oom = base("xla-gpu");
+  Oom oom = xla_failure("xla-gpu");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
-/// device.memory_stats(): a dict in bytes. The peak counts since the process began.
+/// device.memory_stats(): a dict in bytes. The peak counts from the start of the process.
 void memory_stats(const Match& m, EventSink& sink) {
   const std::optional<double> step = read_printed(m.text).step;
   const auto emit = [&](std::string_view key, Metric metric, SeriesKind kind) {

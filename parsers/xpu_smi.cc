@@ -1,5 +1,7 @@
-// xpu-smi of Intel: the table of "stats". The rows of "dump" are comma-separated and read with those of nvidia-smi.
-// A card of several tiles prints a line a tile in one cell; only the card's own number is read.
+// Intel's xpu-smi: the table of "stats". "dump" prints comma-separated rows, which the parser of nvidia-smi's rows
+// reads.
+//
+// A GPU with several tiles prints one line per tile in one cell. Only the number of the whole GPU is read.
 #include <string>
 
 #include "parse/context.h"
@@ -8,12 +10,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr int most_lines = 60;  ///< of the table above the row
+constexpr int max_lines = 60;  ///< rows of the table above the memory row
 
-/// "| Device ID                   | 0      |" above.
+/// Finds the table's row "| Device ID                   | 0      |" above the hit.
 std::optional<int> device_above(const Cursor& cursor) {
   std::optional<int> device;
-  cursor.backward(most_lines, [&](const Line& line) {
+  cursor.backward(max_lines, [&](const Line& line) {
     std::string_view text = trimmed(line.body());
     if (!text.starts_with("| Device ID ")) return text.starts_with('|') || text.starts_with('+');
     text = trimmed(text.substr(std::min(text.find('|', 1) + 1, text.size())));

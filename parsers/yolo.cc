@@ -1,8 +1,9 @@
 // YOLOv5, YOLOv7 and ultralytics: the column GPU_mem of the training table.
 //
-// It is what the allocator holds at that batch, not a maximum. YOLOv5 and YOLOv7 divide by 10^9, ultralytics by 2^30
-// (by 10^9 before 8.3): their columns tell them apart, for only the former print an objectness loss. The line is
-// redrawn while an epoch goes on; each printed state counts, at its batch where the bar tells it.
+// The column is the allocator's reserved memory at that batch, not a maximum. YOLOv5 and YOLOv7 divide by 10^9,
+// ultralytics by 2^30 (before 8.3 by 10^9). The columns distinguish them, because only YOLOv5 and YOLOv7 print an
+// objectness loss. The program redraws the line during an epoch. Each printed state is a sample, at its batch if the
+// bar shows one.
 #include <algorithm>
 
 #include "parse/line_format.h"
@@ -12,12 +13,12 @@
 namespace oomdoctor::parsers {
 namespace {
 
-constexpr std::size_t longest_head = 120;  ///< what launchers and loggers put in front of a line
+constexpr std::size_t max_prefix = 120;  ///< bytes before the table that launchers and loggers may print
 
-/// Reads a header's words; false when they are no training table's.
+/// Reads the words of a header; false if it is not the header of a training table.
 bool read_header(std::string_view line, std::string_view column, Layout& layout) {
   std::vector<std::string> words;
-  for (std::size_t at = line.find("Epoch "); at != line.npos && at < longest_head && words.size() < 24;) {
+  for (std::size_t at = line.find("Epoch "); at != line.npos && at < max_prefix && words.size() < 24;) {
     const std::size_t end = std::min(line.find_first_of(" \t", at), line.size());
     words.emplace_back(line.substr(at, end - at));
     at = line.find_first_not_of(" \t", end);
@@ -38,8 +39,8 @@ bool read_header(std::string_view line, std::string_view column, Layout& layout)
 bool new_header(std::string_view line, Layout& layout) { return read_header(line, "GPU_mem", layout); }
 bool old_header(std::string_view line, Layout& layout) { return read_header(line, "gpu_mem", layout); }
 
-/// The place of a bar, "640: 100% 8/8 [": done and total; zeros when the row has none.
-std::pair<double, double> bar_of(std::string_view rest) {
+/// Parses the position in a bar, "640: 100% 8/8 [", into done and total; zeros if the row has no bar.
+std::pair<double, double> parse_bar(std::string_view rest) {
   const std::size_t percent = rest.find('%');
   if (percent == rest.npos) return {};
   for (std::size_t slash = rest.find('/', percent); slash != rest.npos; slash = rest.find('/', slash + 1)) {
@@ -52,13 +53,14 @@ std::pair<double, double> bar_of(std::string_view rest) {
   return {};
 }
 
-struct Place {
+/// The leading columns of a row.
+struct RowStart {
   GaugeValue epoch, memory;
-  std::size_t end = 0;  ///< behind the memory
+  std::size_t end = 0;  ///< offset after the memory
 };
 
-/// "0/299      6.3G " at `at`.
-std::optional<Place> place_at(std::string_view line, std::size_t at) {
+/// Parses "0/299      6.3G " at offset `at`.
+std::optional<RowStart> parse_row_start(std::string_view line, std::size_t at) {
   const auto epoch = read_number(line, at);
   if (!epoch || at >= line.size() || line[at] != '/') return std::nullopt;
   const auto epochs = read_number(line, ++at);
@@ -66,22 +68,22 @@ std::optional<Place> place_at(std::string_view line, std::size_t at) {
   at = std::min(line.find_first_not_of(" \t", at), line.size());
   const auto memory = read_number(line, at);
   if (!memory || at >= line.size() || line[at] != 'G' || memory->value < 0 || memory->value > 1e5) return std::nullopt;
-  return Place{*epoch, *memory, at};
+  return RowStart{*epoch, *memory, at};
 }
 
-/// "      0/299      6.3G    0.1131 ...", with a tag or a time in front or without: the epoch from 0 (ultralytics: from
-/// 1), then the memory.
+/// "      0/299      6.3G    0.1131 ...", possibly after a tag or a time: the epoch, then the memory. YOLOv5 and YOLOv7
+/// count epochs from 0, ultralytics from 1.
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto is_digit = [&](std::size_t i) { return line[i] >= '0' && line[i] <= '9'; };
-  std::optional<Place> place;
-  for (std::size_t i = 0; i < std::min(line.size(), longest_head) && !place; ++i)
+  std::optional<RowStart> row_start;
+  for (std::size_t i = 0; i < std::min(line.size(), max_prefix) && !row_start; ++i)
     if (is_digit(i) && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t' || line[i - 1] == ':'))
-      place = place_at(line, i);
-  if (!place) return false;
-  const GaugeValue *epoch = &place->epoch, *memory = &place->memory;
-  const std::size_t at = place->end;
+      row_start = parse_row_start(line, i);
+  if (!row_start) return false;
+  const GaugeValue *epoch = &row_start->epoch, *memory = &row_start->memory;
+  const std::size_t at = row_start->end;
   const bool decimal = layout.roles[0] == 1;
-  const auto [done, total] = bar_of(line.substr(at));
+  const auto [done, total] = parse_bar(line.substr(at));
   const double first = decimal ? 0 : 1;
   const double step = total > 0 ? std::max(0.0, epoch->value - first) * total + done : epoch->value;
   if (total > 0 && step < 1e15)
