@@ -1,5 +1,5 @@
-// Source of the sizes: the totals in out-of-memory messages of PyTorch ("total capacity of 79.15 GiB"), which are a
-// little less than the board's: the driver keeps some, and ECC takes a sixteenth where it is in the same memory.
+// The sizes are the totals in PyTorch's out-of-memory messages ("total capacity of 79.15 GiB"). They are slightly below
+// the board's memory: the driver reserves some, and ECC uses a sixteenth if it is in the same memory.
 #include "analysis/gpu_models.h"
 
 #include <algorithm>
@@ -90,10 +90,11 @@ std::optional<GpuModel> find_gpu_model(std::string_view printed_name) {
   };
   if (has("MIG") || has("LAPTOP") || has("MOBILE") || has("MAX")) return std::nullopt;
   const GpuModel* best = nullptr;
-  std::size_t most = 0;
+  std::size_t most_words = 0;
   for (const GpuModel& model : models) {
     const std::vector<std::string> words = words_of(model.name);
-    if (words.size() > most && std::all_of(words.begin(), words.end(), has)) best = &model, most = words.size();
+    if (words.size() > most_words && std::all_of(words.begin(), words.end(), has))
+      best = &model, most_words = words.size();
   }
   return best == nullptr ? std::nullopt : std::optional(*best);
 }

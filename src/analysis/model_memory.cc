@@ -1,8 +1,8 @@
-// Each term is one function: what it needs, the formula, the same formula in words. Sizes are counted in doubles, since
-// products of hostile sizes leave 63 bits, and clamped where they become bytes.
+// Each term is one function: its inputs, the formula, and the formula in words. Counts are doubles, because products of
+// absurd sizes exceed 63 bits. They are clamped when they become bytes.
 //
-// With pipeline parallelism two stages are candidates: the first holds activations of as many passes as the pipeline is
-// long, the last one the logits. Both are computed, and the one that needs more is the budget.
+// With pipeline parallelism two stages can need most. The first stage has the activations of as many passes as the
+// pipeline has stages. The last stage has the logits. Both are computed, and the larger one is the budget.
 #include "analysis/model_memory.h"
 
 #include <fmt/format.h>
@@ -33,12 +33,12 @@ std::string count_words(double count) {
   return fmt::format("{:.0f}", count);
 }
 
-/// " ÷ 8 ranks", "" where nothing is divided.
-std::string divided(double by, std::string_view what) {
+/// " ÷ 8 ranks"; "" if nothing is divided.
+std::string division_words(double by, std::string_view what) {
   return by > 1 ? fmt::format(" ÷ {:.0f} {}", by, what) : std::string();
 }
 
-/// What one term reads: a value that is not known counts as 0 and is remembered by its name.
+/// The inputs of one term. An unknown input counts as 0, and its name is recorded.
 class Inputs {
  public:
   double size(const std::optional<i64>& value, std::string_view name) {
@@ -57,6 +57,7 @@ class Inputs {
   std::vector<std::string_view> needs;
 };
 
+/// Computes the budget of one pipeline stage, term by term.
 class BudgetMaker {
  public:
   BudgetMaker(const ModelShape& model, const RunShape& run, Stage stage)
@@ -91,11 +92,11 @@ class BudgetMaker {
   }
 
  private:
-  /// Parameters on this device before sharding over data-parallel ranks.
+  /// The parameters on this GPU before sharding over data-parallel ranks.
   struct Parameters {
-    double all = 0;         ///< of the model, without adapters
-    double embeddings = 0;  ///< of these
-    double trained = 0;     ///< the adapters where there are some
+    double all = 0;         ///< in the model, without adapters
+    double embeddings = 0;  ///< part of `all`
+    double trained = 0;     ///< the adapters, if there are any
     double adapters = 0;
   };
 
@@ -104,7 +105,7 @@ class BudgetMaker {
     const auto total = parameters_of(model_);
     if (!total) in.miss("params");
     const double all = count_of(total.value_or(0)), tables = std::min(embedding_parameters(model_), all);
-    // Each end of a pipeline holds one table; between them and inside of one, tensor parallelism splits all.
+    // Each end of a pipeline has one table. Tensor parallelism splits all parameters.
     const double one_table = model_.tied_embeddings ? tables : tables / 2;
     here.embeddings = (pipeline_ > 1 ? one_table : tables) / tensor_;
     here.all = (all - tables) / (tensor_ * pipeline_) + here.embeddings;
@@ -131,7 +132,7 @@ class BudgetMaker {
     return in.choice(run_.precision, "precision") == Precision::fp32 ? fp32 : sixteen_bit;
   }
 
-  /// Of a quantised weight; 0 where none is.
+  /// Bytes of a quantised weight; 0 without quantisation.
   double packed_bytes() const {
     if (run_.quantisation == Quantisation::none) return 0;
     return run_.quantisation == Quantisation::four_bit ? four_bit : eight_bit;
@@ -139,10 +140,10 @@ class BudgetMaker {
 
   double sharded_from(int stage) const { return zero_ >= stage ? ranks_ : 1; }
 
-  /// "6.738 billion parameters", with what it was divided by.
+  /// "6.738 billion parameters", with its divisors.
   std::string parameter_words(double count, std::string_view kind, double shards) const {
     return fmt::format("{} {}{}{}", count_words(count), kind, tensor_ * pipeline_ > 1 ? " of this device" : "",
-                       divided(shards, "ranks"));
+                       division_words(shards, "ranks"));
   }
 
   void add(const Inputs& in, Term term) {
@@ -160,7 +161,7 @@ class BudgetMaker {
     double base = each * here.all;
     std::string words = fmt::format("{:.0f} bytes × {}", each, parameter_words(here.all, "parameters", shards));
     if (const double packed = packed_bytes(); packed > 0) {
-      // Tables and head stay in 16 bits: bitsandbytes replaces the linear layers of the blocks alone.
+      // Tables and head stay in 16 bits: bitsandbytes replaces only the linear layers of the blocks.
       base = packed * (here.all - here.embeddings) + sixteen_bit * here.embeddings;
       words = fmt::format("{:.4g} bits × {}", 8 * packed,
                           parameter_words(here.all - here.embeddings, "parameters", shards));
@@ -172,14 +173,14 @@ class BudgetMaker {
     add(in, {"weights", "weights", bytes_of((base + adapter_recipe.weights * here.adapters) / shards), words});
   }
 
-  /// On one device with one pass a step, gradients come while activations go; else they stay between the passes, or in
-  /// buffers that live as long as the run.
+  /// True on one GPU with one pass per step: gradients appear while activations are freed. Otherwise gradients stay
+  /// between passes, or in buffers for the whole run.
   bool gradients_replace_activations() const {
     return run_.accumulation == 1 && ranks_ == 1 && pipeline_ == 1 && zero_ == 0;
   }
 
   void add_gradients() {
-    if (run_.offload_optimizer) return;  // they go to the host with the optimizer
+    if (run_.offload_optimizer) return;  // the host has them, with the optimizer
     Inputs in;
     const Parameters here = parameters(in);
     const double each = trained_recipe(in).gradients, shards = sharded_from(2);
@@ -188,7 +189,7 @@ class BudgetMaker {
              gradients_replace_activations() ? Moment::step : Moment::always});
   }
 
-  /// Rows and columns of every trained matrix.
+  /// Rows plus columns of every trained matrix.
   double factored_elements(Inputs& in, const Parameters& here) const {
     if (run_.adapter_rank) return here.adapters / group_size(run_.adapter_rank);
     const auto matrices = matrices_of(model_);
@@ -222,7 +223,7 @@ class BudgetMaker {
     add(in, {"optimizer", "optimizer states", bytes_of(bytes / shards), words});
   }
 
-  /// ZeRO-3 and FSDP: units that are whole for the moment, and the root unit with the tables.
+  /// ZeRO-3 and FSDP: the units that are gathered at a time, plus the root unit with the tables.
   void add_gathered() {
     if (zero_ < 3) return;
     Inputs in;
@@ -262,7 +263,8 @@ class BudgetMaker {
              Moment::pass});
   }
 
-  /// Multi-tensor optimizers (foreach, torch's default) update all parameters in one operation.
+  /// Multi-tensor optimizers (foreach, the default in torch) update all parameters in one operation, which needs
+  /// temporary copies.
   void add_step_copies() {
     if (run_.fused_optimizer || run_.offload_optimizer || run_.optimizer == Optimizer::adam_8bit) return;
     Inputs in;
@@ -280,17 +282,17 @@ class BudgetMaker {
 
   std::string token_words() const {
     return fmt::format("{} × {} tokens{}", run_.batch.value_or(0), run_.sequence.value_or(0) + run_.image_tokens,
-                       divided(context_, "ranks"));
+                       division_words(context_, "ranks"));
   }
 
-  /// Layers whose activations are held at once: those of this stage, for each pass that is under way in it.
+  /// The layers with activations in memory: those of this stage, for each of its concurrent passes.
   double layers_held(Inputs& in) const {
     const double layers = in.size(model_.layers, "layers") / pipeline_;
     if (stage_ != Stage::first) return layers;
     return layers * std::min(pipeline_, run_.accumulation ? count_of(*run_.accumulation) : pipeline_);
   }
 
-  /// Bytes that a layer keeps for each token and hidden unit.
+  /// The bytes that a layer keeps per token and hidden unit.
   double layer_bytes(Inputs& in) const {
     const LayerBytes layer = model_.gated ? gated_layer : classic_layer;
     const double hidden = std::max(in.size(model_.hidden, "hidden"), 1.0), precision = number_bytes(in) / sixteen_bit;
@@ -357,7 +359,7 @@ class BudgetMaker {
         run_.work == Work::generation ? fmt::format("{} tokens", run_.batch.value_or(0)) : token_words();
     term(each * logits, loss == Loss::plain ? plain_loss_error * logits : 0,
          fmt::format("{:.0f} bytes × {} × {} of the vocabulary{}", each, count, model_.vocabulary.value_or(0),
-                     divided(tensor_, "tensor-parallel ranks")));
+                     division_words(tensor_, "tensor-parallel ranks")));
   }
 
   void add_cache() {
@@ -368,7 +370,7 @@ class BudgetMaker {
                             ? count_of(*model_.head_size)
                             : in.size(model_.hidden, "hidden") / std::max(in.size(model_.heads, "heads"), 1.0);
     const double layers = in.size(model_.layers, "layers") / pipeline_, each = number_bytes(in);
-    const double here = std::max(heads / tensor_, std::min(heads, 1.0));  // no head is on less than one device
+    const double here = std::max(heads / tensor_, std::min(heads, 1.0));  // a head is on at least one GPU
     add(in, {"key_value_cache", "KV cache", bytes_of(2 * each * layers * here * size * tokens(in)),
              fmt::format("keys and values: 2 × {:.0f} bytes × {:.0f} layers × {:.0f} heads of {:.0f} × {}", each,
                          layers, here, size, token_words()),
@@ -421,7 +423,8 @@ Budget budget_of(const ModelShape& model, const RunShape& run) {
   first.pipeline_stage = "first";
   last.pipeline_stage = "last";
   Budget &larger = first.total.count >= last.total.count ? first : last, &smaller = &larger == &first ? last : first;
-  if (larger.missing.empty()) larger.missing = std::move(smaller.missing);  // or it might be the larger one
+  if (larger.missing.empty())
+    larger.missing = std::move(smaller.missing);  // with its missing terms, it might be the larger one
   return std::move(larger);
 }
 

@@ -7,13 +7,13 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t query_matrix = 0, value_matrix = 2;  // places in matrices_of()
+constexpr std::size_t query_matrix = 0, value_matrix = 2;  // indices into the result of matrices_of()
 
 double count_of(i64 count) { return static_cast<double>(count); }
 
 }  // namespace
 
-// Query, key, value, output, the MLP's way up and down, its gate.
+// Query, key, value, output, the MLP's up and down projections, its gate.
 std::optional<std::vector<Matrix>> matrices_of(const ModelShape& model) {
   if (!model.hidden || (model.gated && !model.intermediate)) return std::nullopt;
   const double hidden = count_of(*model.hidden);
