@@ -1,7 +1,7 @@
 // Parses expressions by recursive descent:
 //   or > and > not > comparison > sum > product > sign > primary
-// Length, nesting and nodes are bounded, since rule files may come from strangers. Types are checked here, so that a
-// condition that compares a text with a size fails when the rules are loaded and not in the middle of a night.
+// Length, nesting and number of nodes are limited, because rule files may come from strangers. Types are checked here,
+// so that a condition that compares a text with a size fails when the rules are loaded, and not during a run.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -41,7 +41,7 @@ const char* type_name(Expr::Type type) {
 struct Token {
   enum class Kind { end, number, string, word, symbol } kind = Kind::end;
   std::size_t column = 0;
-  std::string_view text;  ///< of a string: without its quotes
+  std::string_view text;  ///< without quotes for a string
   double number = 0;
   int dimension = 0;
 };
@@ -51,6 +51,7 @@ struct Token {
 ExprError::ExprError(std::string_view text, std::size_t column, std::string message, std::string help)
     : Error(std::move(message), caret_excerpt(text, column), std::move(help)), column_(column) {}
 
+/// The parser of one expression. Each grammar function returns the index of its node.
 class ExprParser {
  public:
   explicit ExprParser(std::string_view text) : text_(text) {
@@ -68,6 +69,7 @@ class ExprParser {
  private:
   using Op = Expr::Op;
   using Type = Expr::Type;
+  /// Counts the nesting of the grammar functions, and fails when it exceeds the limit.
   struct Depth {
     explicit Depth(ExprParser& parser) : parser_(parser) {
       if (++parser_.depth_ > Expr::max_depth) parser_.fail("the expression is nested too deeply", {});
@@ -177,7 +179,8 @@ class ExprParser {
 
   Expr::Node& node(int index) { return expr_.nodes_[static_cast<std::size_t>(index)]; }
 
-  // All numbers of a node are bounded by max_nodes.
+  // max_nodes limits all indices of a node.
+  /// Appends a node and returns its index.
   int add(Op op, Type type, int dimension, int left, int right = -1, int leaf = -1) {
     if (expr_.nodes_.size() >= Expr::max_nodes) fail("the expression has too many parts", {});
     const auto narrow = [](int number) { return static_cast<std::int16_t>(number); };
@@ -203,7 +206,7 @@ class ExprParser {
               {});
   }
 
-  // 0 has every dimension: "account.after_compaction < 0" compares a size.
+  // 0 has every dimension, so that "account.after_compaction < 0" compares a size.
   bool is_zero(int index) {
     if (node(index).op != Op::constant) return false;
     const auto* number = std::get_if<Number>(&expr_.constants_[static_cast<std::size_t>(node(index).leaf)]);
@@ -223,6 +226,7 @@ class ExprParser {
                  [this] { return chain("and", Op::conjunction, [this] { return negation(); }); });
   }
 
+  /// Parses `part (word part)*`, left-associative.
   template <typename Part>
   int chain(std::string_view word, Op op, Part part) {
     const std::size_t first = token_.column;
