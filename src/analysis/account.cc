@@ -28,13 +28,13 @@ Bytes zero_floor(Bytes b) {
   return b;
 }
 
-std::optional<Bytes> reserved_of(const Oom& oom) {
+std::optional<Bytes> find_reserved(const Oom& oom) {
   if (oom.reserved) return oom.reserved;
   if (oom.allocated && oom.unallocated) return *oom.allocated + *oom.unallocated;
   return std::nullopt;
 }
 
-Bytes sum_of(const std::vector<OtherProcess>& others) {
+Bytes sum_sizes(const std::vector<OtherProcess>& others) {
   Bytes sum;
   for (const auto& o : others)
     if (o.pid != 0) sum = sum + o.used;
@@ -42,10 +42,10 @@ Bytes sum_of(const std::vector<OtherProcess>& others) {
 }
 
 /// The process's own memory outside the allocator, if the message contains it.
-std::optional<Bytes> own_other_of(const Oom& oom) {
+std::optional<Bytes> find_own_other(const Oom& oom) {
   for (const auto& o : oom.others)
     if (o.pid == 0) return o.used;  // MPS prints it as a process without a number
-  const auto reserved = reserved_of(oom);
+  const auto reserved = find_reserved(oom);
   if (oom.process && reserved) return zero_floor(*oom.process - *reserved);
   if (oom.process && oom.allocated) return zero_floor(*oom.process - *oom.allocated);
   return std::nullopt;
@@ -53,12 +53,12 @@ std::optional<Bytes> own_other_of(const Oom& oom) {
 
 /// True if the owner of the memory outside the framework is unknown, because the message counts no process, not even
 /// this one.
-bool is_ownerless(const Oom& oom) { return !oom.process && sum_of(oom.others).count == 0; }
+bool is_ownerless(const Oom& oom) { return !oom.process && sum_sizes(oom.others).count == 0; }
 
 /// Memory of other processes: printed, or what capacity, free and this process leave.
-std::optional<Bytes> external_of(
+std::optional<Bytes> find_external(
     const Oom& oom) {  // Memory of other processes: as printed, or capacity − free − this process.
-  const Bytes named = sum_of(oom.others);
+  const Bytes named = sum_sizes(oom.others);
   if (oom.kind != OomKind::device || !oom.capacity || !oom.free)
     return named.count > 0 ? std::optional(named) : std::nullopt;
   if (oom.process && oom.process->count > 0)  // 0 bytes: the driver counts in the PID namespace of another container
@@ -66,29 +66,30 @@ std::optional<Bytes> external_of(
                     [](Bytes a, Bytes b) { return a.count < b.count; });
   if (named.count > 0) return named;
   // Without the reserved size, the difference may be the process's own cache.
-  const auto reserved = reserved_of(oom);
+  const auto reserved = find_reserved(oom);
   if (!reserved || oom.sizes_not_available) return std::nullopt;
   return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{assumed_own_other, 0});
 }
 
 /// The number of other processes with nearly equal sizes typical of a context: other ranks of the job that opened a
 /// context on this GPU; 0 for fewer than two.
-int stray_contexts(const std::vector<OtherProcess>& others) {
-  int most = 0;
+int count_stray_contexts(const std::vector<OtherProcess>& others) {
+  int max_count = 0;
   for (const auto& a : others) {
     const auto size = static_cast<double>(a.used.count);
     if (size < context_low || size > context_high) continue;
-    most = std::max(most, static_cast<int>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& b) {
-                      return std::abs(static_cast<double>(b.used.count) - size) <= 0.02 * size;
-                    })));
+    max_count =
+        std::max(max_count, static_cast<int>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& b) {
+                   return std::abs(static_cast<double>(b.used.count) - size) <= 0.02 * size;
+                 })));
   }
-  return most >= 2 ? most : 0;
+  return max_count >= 2 ? max_count : 0;
 }
 
 /// True if the allocator counts more than the GPU has, and the driver less for the whole process. Part of the pool is
 /// then unmapped, because an engine in the same process sleeps.
 bool counts_unmapped(const Oom& oom) {
-  const auto reserved = reserved_of(oom);
+  const auto reserved = find_reserved(oom);
   if (oom.kind != OomKind::device || !oom.process || !oom.capacity || !reserved || oom.sizes_not_available)
     return false;
   return oom.process->count <= oom.capacity->count && reserved->count > oom.capacity->count;
@@ -174,14 +175,14 @@ std::optional<Account> account_of(const Incident& incident) {
     if (oom.allocated) add("tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("CUDA graph pools (free blocks)", oom.private_pools);
     add(oom.framework == "pytorch" ? "PyTorch cache (unused)" : "cache (unused)", oom.unallocated);
-    const auto own = own_other_of(oom);
+    const auto own = find_own_other(oom);
     add(std::string(context_of(oom.agent)) + " context + libraries", own);
     if (!oom.allocated && !oom.reserved) add("this process", oom.process);
     for (const auto& o : oom.others)
       if (o.pid != 0) add("process " + std::to_string(o.pid), o.used);
-    const auto reserved = reserved_of(oom);
+    const auto reserved = find_reserved(oom);
     if (!own && reserved && oom.free && oom.capacity) {
-      const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_of(oom.others);
+      const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_sizes(oom.others);
       add("other processes + " + std::string(context_of(oom.agent)) + " contexts", rest);
     }
     if (oom.capacity) add("free", oom.free);
@@ -226,7 +227,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.beyond_exabyte", oom.beyond_exabyte);
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   set_true("oom.on_chip", oom.message_format == "xla-vmem");
-  const auto reserved = reserved_of(oom);
+  const auto reserved = find_reserved(oom);
   facts.set("oom.request", oom.request, here);
   const std::optional<Bytes> whole =
       oom.capacity || oom.kind != OomKind::device || !capacity ? oom.capacity : std::optional(Bytes{*capacity, 0});
@@ -244,13 +245,13 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (oom.kind != OomKind::device) return;
 
   const auto others = std::count_if(oom.others.begin(), oom.others.end(), [](const auto& o) { return o.pid != 0; });
-  facts.set("oom.others", std::optional(sum_of(oom.others)), here);
+  facts.set("oom.others", std::optional(sum_sizes(oom.others)), here);
   facts.set("oom.others_count", number(static_cast<double>(others)), here);
   const auto uncounted = std::count_if(oom.others.begin(), oom.others.end(),
                                        [](const auto& o) { return o.pid != 0 && o.used.count == 0; });
   facts.set("account.uncounted", number(static_cast<double>(uncounted)), here);
-  const auto own = own_other_of(oom);
-  const auto external = external_of(oom);
+  const auto own = find_own_other(oom);
+  const auto external = find_external(oom);
   facts.set("account.own_other", own, here);
   facts.set("account.external", external, here);
   if (external) {
@@ -283,7 +284,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   share("account.allocated_share", live, of_whole ? whole : oom.limit);
   share("account.request_share", oom.request, of_whole ? whole : oom.limit);
   if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved);
-  facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
+  facts.set("account.stray_contexts", number(count_stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)
     set_true(
         "account.oversubscribed",

@@ -55,15 +55,15 @@ std::string printed_name(std::string_view setting, std::string_view usual, const
 
 /// The next value of an engine's settings, in the direction that helps.
 void engine_advice(Facts& facts) {
-  constexpr double down = 0.1, up = 0.05, most = 0.95, least_part = 0.5;
+  constexpr double down = 0.1, up = 0.05, max_share = 0.95, min_part = 0.5;
   const auto set = [&](std::string_view name, double value, std::string_view from) {
     const Fact* fact = facts.find(from);
     facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->because : std::vector<Evidence>{});
   };
   for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
     if (const auto now = facts.number(share); now && *now > 0) {
-      set("advice.share_down", std::max(*now - down, least_part * *now), share);
-      if (*now + up <= most + 1e-9) set("advice.share_up", *now + up, share);
+      set("advice.share_down", std::max(*now - down, min_part * *now), share);
+      if (*now + up <= max_share + 1e-9) set("advice.share_up", *now + up, share);
     }
   const auto fits = facts.number("settings.fitting_length"), length = facts.number("settings.sequence_length");
   if (fits)
@@ -119,7 +119,7 @@ void advice_facts(Facts& facts) {
     if (*allocated + *request > weights)
       set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});
   }
-  const auto activations = get("advice.activations"), most = get("advice.activations_most");
+  const auto activations = get("advice.activations"), max_activations = get("advice.activations_most");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
     const auto accumulation = get("settings.accumulation");
     double wanted = std::floor(*batch / 2);
@@ -132,11 +132,13 @@ void advice_facts(Facts& facts) {
       set("advice.accumulation_to", *accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
     else
       set("advice.accumulation_times", *batch / to, {"settings.batch_size"});
-    if (most) set("advice.batch_saves_most", *most * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
+    if (max_activations)
+      set("advice.batch_saves_most", *max_activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
     if (activations)
       set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
   }
-  if (most && !get("settings.batch_size")) set("advice.batch_saves_most", *most / 2, {"oom.allocated"});
+  if (max_activations && !get("settings.batch_size"))
+    set("advice.batch_saves_most", *max_activations / 2, {"oom.allocated"});
   if (const auto longest = get("shape.outlier_value"); longest && activations && need && *activations > *need)
     set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
         {"shape.outlier_value"});

@@ -12,7 +12,7 @@ namespace oomdoctor {
 namespace {
 
 // Judgement constants, each with its reason.
-constexpr i64 few_points = 8;              ///< fewer values cannot exclude growth
+constexpr i64 min_points = 8;              ///< fewer values cannot exclude growth
 constexpr double gap_growth_share = 0.05;  ///< of the GPU; a smaller growth of the gap does not cause a failure
 constexpr double straggler_steps = 2;      ///< logs end in the middle of a step, and some print only every other step
 constexpr double straggler_share = 0.02;   ///< of the steps; in long runs the last lines may still be in a buffer
@@ -26,7 +26,7 @@ void set_gap_facts(const ScanResult& scan, const std::vector<Trend>& trends, con
                    std::optional<i64> capacity, Facts& facts) {
   for (std::size_t a = 0; a < scan.series.size(); ++a) {
     const Series& alloc = scan.series[a];
-    if (alloc.metric != Metric::allocated || alloc.n < few_points || !alloc.followed() || !belongs(alloc, incident))
+    if (alloc.metric != Metric::allocated || alloc.n < min_points || !alloc.followed() || !belongs(alloc, incident))
       continue;
     for (std::size_t r = 0; r < scan.series.size(); ++r) {
       const Series& res = scan.series[r];
@@ -52,11 +52,11 @@ bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metr
 void set_outside_fact(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
   for (std::size_t d = 0; d < scan.series.size(); ++d) {
     const Series& device = scan.series[d];
-    if (device.metric != Metric::used || device.n < few_points || !device.followed() || !belongs(device, incident))
+    if (device.metric != Metric::used || device.n < min_points || !device.followed() || !belongs(device, incident))
       continue;
     for (std::size_t p = 0; p < scan.series.size(); ++p) {
       const Series& process = scan.series[p];
-      if (!is_torch_counter(process.metric) || process.n < few_points || !process.followed() ||
+      if (!is_torch_counter(process.metric) || process.n < min_points || !process.followed() ||
           !belongs(process, incident))
         continue;
       if (process.origin.device && device.origin.device && process.origin.device != device.origin.device) continue;
@@ -81,7 +81,7 @@ void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
   std::optional<std::size_t> fullest;
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
-    if (!is_comparable(s, main) || !s.origin.rank || s.n < few_points) continue;
+    if (!is_comparable(s, main) || !s.origin.rank || s.n < min_points) continue;
     peaks.push_back(s.max_value);
     if (analysis.trends[i].leak) growing.push_back(i);
     if (!fullest || s.max_value > scan.series[*fullest].max_value) fullest = i;
@@ -103,7 +103,7 @@ void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
                             alone.last_evidence});
 }
 
-/// Notes a few ranks whose log ends many steps before the others. They died or hang, and the others wait for them.
+/// Notes a few ranks whose log ends many steps before the others. They failed or hang, and the others wait for them.
 void emit_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes) {
   std::vector<double> ends;
   for (const RankRow& row : ranks)

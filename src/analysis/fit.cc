@@ -82,7 +82,7 @@ struct Problem {
 };
 
 /// The columns times their coefficients, summed in the order of value_at.
-Vector curve_of(const Matrix& columns, const std::vector<double>& beta) {
+Vector evaluate_curve(const Matrix& columns, const std::vector<double>& beta) {
   Vector curve = Vector::Zero(columns.rows());
   for (Eigen::Index j = 0; j < columns.cols(); ++j) curve += beta[static_cast<std::size_t>(j)] * columns.col(j);
   return curve;
@@ -100,7 +100,7 @@ Matrix whiten(Matrix rows, double rho) {
 /// The products of each column of `left` with each of `right`. Eigen's matrix product first packs its input for many
 /// columns, which takes longer than these few products. (Stairs may have many levels, but do not use this.)
 template <typename Left, typename Right>
-Matrix products_of(const Left& left, const Right& right) {
+Matrix multiply_columns(const Left& left, const Right& right) {
   Matrix out(left.cols(), right.cols());
   for (Eigen::Index j = 0; j < right.cols(); ++j)
     for (Eigen::Index i = 0; i < left.cols(); ++i) out(i, j) = left.col(i).dot(right.col(j));
@@ -108,7 +108,7 @@ Matrix products_of(const Left& left, const Right& right) {
 }
 
 /// The products of the columns with themselves. The matrix is symmetric, so half of them suffice.
-Matrix squares_of(const Matrix& rows) {
+Matrix square_columns(const Matrix& rows) {
   Matrix out(rows.cols(), rows.cols());
   for (Eigen::Index j = 0; j < rows.cols(); ++j)
     for (Eigen::Index i = 0; i <= j; ++i) out(i, j) = out(j, i) = rows.col(i).dot(rows.col(j));
@@ -122,9 +122,9 @@ struct WhitenedProducts {
   Matrix next_row;  ///< of each row with the previous one, in both orders
   Matrix ends;      ///< of the first and the last row, which have only one neighbour
 
-  explicit WhitenedProducts(const Matrix& rows) : same_row(squares_of(rows)) {
+  explicit WhitenedProducts(const Matrix& rows) : same_row(square_columns(rows)) {
     const Eigen::Index n = rows.rows();
-    const Matrix one_way = products_of(rows.bottomRows(n - 1), rows.topRows(n - 1));
+    const Matrix one_way = multiply_columns(rows.bottomRows(n - 1), rows.topRows(n - 1));
     next_row = one_way + one_way.transpose();
     ends = rows.row(0).transpose() * rows.row(0) + rows.row(n - 1).transpose() * rows.row(n - 1);
   }
@@ -151,8 +151,8 @@ Matrix with_theta(const Problem& problem, const Fit& fit, const Matrix& columns)
   Matrix wide(columns.rows(), columns.cols() + 1);
   wide.leftCols(columns.cols()) = columns;
   const double nudge = 1e-4 * fit.theta[0];
-  const Vector up = curve_of(problem.columns(fit.law, {fit.theta[0] + nudge}), fit.beta);
-  const Vector down = curve_of(problem.columns(fit.law, {fit.theta[0] - nudge}), fit.beta);
+  const Vector up = evaluate_curve(problem.columns(fit.law, {fit.theta[0] + nudge}), fit.beta);
+  const Vector down = evaluate_curve(problem.columns(fit.law, {fit.theta[0] - nudge}), fit.beta);
   wide.rightCols(1) = (up - down) / (2 * nudge);
   return wide;
 }
@@ -168,7 +168,7 @@ void set_covariance(Fit& fit, const Problem& problem, const Matrix& columns, dou
     inverse = Matrix((scale.cwiseAbs2() * (variance / (1 + ridge))).asDiagonal());
   } else {
     wide = wide * scale.asDiagonal();
-    Matrix normal = squares_of(wide);
+    Matrix normal = square_columns(wide);
     normal.diagonal().array() += ridge;
     inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
   }
@@ -213,7 +213,7 @@ Solution solve_for(const Matrix& design, bool disjoint, const Points& points, co
   Matrix rows(design.rows(), k + 1);
   rows.leftCols(k) = design;
   Solution best;
-  best.beta = disjoint ? solve_disjoint(design, y) : solve(squares_of(design), products_of(design, y));
+  best.beta = disjoint ? solve_disjoint(design, y) : solve(square_columns(design), multiply_columns(design, y));
   rows.col(k) = y - design * best.beta;
   const Vector plain = best.beta;
   const auto try_rho = [&](double rho, double squares) {
@@ -259,7 +259,7 @@ Fit fit_with_theta(Law law, std::vector<double> theta, const Points& points, con
   const bool cyclic = law == Law::cycle || law == Law::cycle_line;
   for (std::size_t i = 0; i < best.beta.size(); ++i)
     if (i == 0 || has_levels(law) || (cyclic && i < cycle_levels)) best.beta[i] += problem.level;
-  const Vector curve = curve_of(columns, best.beta);
+  const Vector curve = evaluate_curve(columns, best.beta);
   best.residuals.reserve(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     best.residuals.push_back(points.y[i] - curve[static_cast<Eigen::Index>(i)]);

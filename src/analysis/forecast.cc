@@ -108,7 +108,7 @@ double find_crossing(const Fit& fit, double level, double from, double spacing) 
 
 /// The shortest interval with this share of the values: crossings are skewed, and periodic laws cross at few positions.
 /// If too many curves never cross, the interval is open and starts at the quantile (1 − share) / 2.
-std::pair<double, double> shortest_interval(std::vector<double> values, double share) {
+std::pair<double, double> find_shortest_interval(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const auto needed = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
   std::pair<double, double> best{quantile_of(values, (1 - share) / 2), never};
@@ -184,7 +184,7 @@ Forecast forecast_of(const std::vector<WeightedModel>& models, const Points& poi
       crossings.push_back(find_crossing(drawn, capacity - noise, from, spacing));
     }
   }
-  const auto [low, high] = shortest_interval(crossings, 0.9);
+  const auto [low, high] = find_shortest_interval(crossings, 0.9);
   forecast.step = find_crossing(chosen, capacity, from, spacing);
   if (!std::isfinite(forecast.step)) forecast.step = median_of(crossings);
   forecast.step_low = std::min(low, forecast.step);

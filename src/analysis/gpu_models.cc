@@ -64,7 +64,7 @@ constexpr auto models = std::to_array<GpuModel>({
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 /// "NVIDIA A100-SXM4-80GB" → NVIDIA, A100, SXM4, 80GB.
-std::vector<std::string> words_of(std::string_view name) {
+std::vector<std::string> split_words(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : name) {
     const bool part = (c >= '0' && c <= '9') || (upper(c) >= 'A' && upper(c) <= 'Z');
@@ -84,7 +84,7 @@ i64 GpuModel::bytes() const { return whole_number(std::round(gibibytes * static_
 std::span<const GpuModel> gpu_models() { return models; }
 
 std::optional<GpuModel> find_gpu_model(std::string_view printed_name) {
-  const std::vector<std::string> printed = words_of(printed_name);
+  const std::vector<std::string> printed = split_words(printed_name);
   const auto has = [&](std::string_view word) {
     return std::find(printed.begin(), printed.end(), word) != printed.end();
   };
@@ -92,7 +92,7 @@ std::optional<GpuModel> find_gpu_model(std::string_view printed_name) {
   const GpuModel* best = nullptr;
   std::size_t most_words = 0;
   for (const GpuModel& model : models) {
-    const std::vector<std::string> words = words_of(model.name);
+    const std::vector<std::string> words = split_words(model.name);
     if (words.size() > most_words && std::all_of(words.begin(), words.end(), has))
       best = &model, most_words = words.size();
   }

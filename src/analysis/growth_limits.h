@@ -79,10 +79,11 @@ inline constexpr double equal_rises = 0.6;       // slower against faster slope 
 inline constexpr double rests = 0.2;             // slope of a pause against the slope of its sides
 inline constexpr double same_slope = 2.5;        // standard errors between the slopes of two runs of one program
 inline constexpr double like_jump = 1 / 3.0;     // smaller against larger jump of one staircase
-inline constexpr double quiet_gaps = 3;  // in mean gaps: a staircase whose next step is overdue by this much has ended
+inline constexpr double quiet_gaps =
+    3;  // in units of its longest gap: a staircase whose next step is overdue by this much has ended
 inline constexpr std::size_t least_before_release = 3;  // values; fewer do not count as work
 inline constexpr double start_evidence =
-    6;  // BIC points by which a later start of the work must describe the run better
+    6;  // points of the score by which a later start of the work must describe the run better
 inline constexpr double start_beside_stairs =
     20;  // the same if stairs describe the run, because their levels are as free as lines
 

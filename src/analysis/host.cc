@@ -1,5 +1,5 @@
-// Host RAM, shared memory, masked library statuses and pools: the kind of failure behind a message. The order of trust
-// is kernel or scheduler line, allocator message, library status, bare signal.
+// Host RAM, shared memory, masked library statuses and pools: the kind of failure that a message shows. The order of
+// trust is kernel or scheduler line, allocator message, library status, bare signal.
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "fl
 struct Manager {
   std::string_view form, name;
 };
-/// The program behind a message, by the prefix of its form.
+/// The program that prints a message, by the prefix of its form.
 constexpr Manager managers[] = {{"slurm", "slurm"},
                                 {"oomkilled", "kubernetes"},
                                 {"evicted", "kubernetes"},
@@ -97,7 +97,7 @@ std::size_t count_victims(const Incident& incident) {
   return pids.size();
 }
 
-bool is_most_of(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
+bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
   return part && whole && part->count >= whole->count / 2;
 }
 
@@ -149,7 +149,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const std::size_t victims = host ? count_victims(primary) : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
   // Of several victims, the first one in the log says nothing about the others, unless it used most of the memory.
-  const bool one_of_many = victims > 1 && !is_most_of(oom.process, oom.limit ? oom.limit : oom.capacity);
+  const bool one_of_many = victims > 1 && !is_majority(oom.process, oom.limit ? oom.limit : oom.capacity);
   const auto& frames = oom.frames;
   set_true("host.fork",
            by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);

@@ -189,7 +189,7 @@ struct Range {
 
 /// The range of theta. A knot needs at least three values, or a tenth of a longer series, on each side whose slope it
 /// determines: with fewer, growth has neither begun nor stopped. Only a start-up may be shorter.
-Range range_of(Law law, std::span<const double> u) {
+Range theta_range(Law law, std::span<const double> u) {
   const std::size_t n = u.size(), side = std::max<std::size_t>(3, n / 10);
   const double early = u[std::min(side - 1, n - 1)], tail = u[n > 1 + side ? n - 1 - side : 0];
   switch (law) {
@@ -228,7 +228,7 @@ double search_golden_section(Search& search, double low, double high) {
 
 double find_smooth_theta(Search& search, Law law) {
   constexpr int cells = 40;
-  const Range range = range_of(law, search.u());
+  const Range range = theta_range(law, search.u());
   const auto theta_at = [&](int i) {
     const double share = static_cast<double>(std::clamp(i, 0, cells)) / cells;
     return range.logarithmic ? range.low * std::pow(range.high / range.low, share)

@@ -19,10 +19,10 @@ using namespace model_memory;
 
 enum class Stage { only, first, last };
 
-double count_of(i64 count) { return static_cast<double>(count); }
-double group_size(const std::optional<i64>& size) { return count_of(std::max<i64>(size.value_or(1), 1)); }
+double to_double(i64 count) { return static_cast<double>(count); }
+double group_size(const std::optional<i64>& size) { return to_double(std::max<i64>(size.value_or(1), 1)); }
 
-Bytes bytes_of(double count, double slack = 0) {
+Bytes to_bytes(double count, double slack = 0) {
   return {whole_number(std::round(std::min(count, most_bytes))), whole_number(std::round(std::min(slack, most_bytes)))};
 }
 
@@ -43,7 +43,7 @@ class Inputs {
  public:
   double size(const std::optional<i64>& value, std::string_view name) {
     if (!value) miss(name);
-    return count_of(value.value_or(0));
+    return to_double(value.value_or(0));
   }
   template <class T>
   T choice(const std::optional<T>& value, std::string_view name) {
@@ -104,7 +104,7 @@ class BudgetMaker {
     Parameters here;
     const auto total = parameters_of(model_);
     if (!total) in.miss("params");
-    const double all = count_of(total.value_or(0)), tables = std::min(embedding_parameters(model_), all);
+    const double all = to_double(total.value_or(0)), tables = std::min(embedding_parameters(model_), all);
     // Each end of a pipeline has one table. Tensor parallelism splits all parameters.
     const double one_table = model_.tied_embeddings ? tables : tables / 2;
     here.embeddings = (pipeline_ > 1 ? one_table : tables) / tensor_;
@@ -112,9 +112,9 @@ class BudgetMaker {
     if (run_.adapter_rank) {
       const auto added = adapter_parameters(model_, *run_.adapter_rank, run_.adapter_targets);
       if (!added) miss_sizes(in);
-      here.adapters = count_of(added.value_or(0)) / (tensor_ * pipeline_);
+      here.adapters = to_double(added.value_or(0)) / (tensor_ * pipeline_);
     }
-    const double share = model_.trainable && all > 0 ? std::min(count_of(*model_.trainable) / all, 1.0) : 1;
+    const double share = model_.trainable && all > 0 ? std::min(to_double(*model_.trainable) / all, 1.0) : 1;
     here.trained = run_.adapter_rank ? here.adapters : here.all * share;
     return here;
   }
@@ -170,7 +170,7 @@ class BudgetMaker {
     }
     if (here.adapters > 0)
       words += fmt::format(" + {:.0f} bytes × {} of adapters", adapter_recipe.weights, count_words(here.adapters));
-    add(in, {"weights", "weights", bytes_of((base + adapter_recipe.weights * here.adapters) / shards), words});
+    add(in, {"weights", "weights", to_bytes((base + adapter_recipe.weights * here.adapters) / shards), words});
   }
 
   /// True on one GPU with one pass per step: gradients appear while activations are freed. Otherwise gradients stay
@@ -184,7 +184,7 @@ class BudgetMaker {
     Inputs in;
     const Parameters here = parameters(in);
     const double each = trained_recipe(in).gradients, shards = sharded_from(2);
-    add(in, {"gradients", "gradients", bytes_of(each * here.trained / shards),
+    add(in, {"gradients", "gradients", to_bytes(each * here.trained / shards),
              fmt::format("{:.0f} bytes × {}", each, parameter_words(here.trained, "trained parameters", shards)),
              gradients_replace_activations() ? Moment::step : Moment::always});
   }
@@ -196,7 +196,7 @@ class BudgetMaker {
     if (!matrices || !model_.layers) return miss_sizes(in), 0;
     double sum = 0;
     for (const Matrix& matrix : *matrices) sum += matrix.in + matrix.out;
-    return sum * count_of(*model_.layers) / (tensor_ * pipeline_);
+    return sum * to_double(*model_.layers) / (tensor_ * pipeline_);
   }
 
   void add_states() {
@@ -220,7 +220,7 @@ class BudgetMaker {
       const std::string rows = fmt::format("{:.0f} bytes × {} rows and columns", fp32, count_words(elements));
       words = each > 0 ? words + " + " + rows : rows;
     }
-    add(in, {"optimizer", "optimizer states", bytes_of(bytes / shards), words});
+    add(in, {"optimizer", "optimizer states", to_bytes(bytes / shards), words});
   }
 
   /// ZeRO-3 and FSDP: the units that are gathered at a time, plus the root unit with the tables.
@@ -235,7 +235,7 @@ class BudgetMaker {
     std::string words = fmt::format("{:.0f} × {:.3g} bytes × {} parameters of a layer", units, each, count_words(unit));
     if (here.embeddings > 0)
       words += fmt::format(" + {:.0f} bytes × {} of embeddings", table, count_words(here.embeddings));
-    add(in, {"gathered", "gathered layers", bytes_of(each * units * unit + table * here.embeddings), words});
+    add(in, {"gathered", "gathered layers", to_bytes(each * units * unit + table * here.embeddings), words});
   }
 
   void add_buckets() {
@@ -244,13 +244,13 @@ class BudgetMaker {
     const Parameters here = parameters(in);
     if (zero_ == 0) {
       const double each = trained_recipe(in).gradients;
-      add(in, {"buckets", "DDP's gradient buckets", bytes_of(each * here.trained),
+      add(in, {"buckets", "DDP's gradient buckets", to_bytes(each * here.trained),
                fmt::format("a second copy of all gradients: {:.0f} bytes × {}", each,
                            parameter_words(here.trained, "trained parameters", 1))});
       return;
     }
     const double elements = std::min(zero_bucket_elements, here.trained);
-    add(in, {"buckets", "ZeRO's buckets", bytes_of(zero_buckets * sixteen_bit * elements),
+    add(in, {"buckets", "ZeRO's buckets", to_bytes(zero_buckets * sixteen_bit * elements),
              fmt::format("{:.0f} × {:.0f} bytes × {} elements", zero_buckets, sixteen_bit, count_words(elements))});
   }
 
@@ -258,7 +258,7 @@ class BudgetMaker {
     if (run_.precision != Precision::autocast || run_.adapter_rank || zero_ >= 3) return;
     Inputs in;
     const Parameters here = parameters(in);
-    add(in, {"casts", "autocast's copies", bytes_of(sixteen_bit * here.trained),
+    add(in, {"casts", "autocast's copies", to_bytes(sixteen_bit * here.trained),
              fmt::format("{:.0f} bytes × {}", sixteen_bit, parameter_words(here.trained, "trained parameters", 1)),
              Moment::pass});
   }
@@ -271,13 +271,13 @@ class BudgetMaker {
     const Parameters here = parameters(in);
     const Recipe recipe = trained_recipe(in);
     const double each = std::max(recipe.weights, recipe.master), shards = sharded_from(1);
-    add(in, {"step_copies", "copies in the optimizer's step", bytes_of(each * here.trained / shards),
+    add(in, {"step_copies", "copies in the optimizer's step", to_bytes(each * here.trained / shards),
              fmt::format("{:.0f} bytes × {}", each, parameter_words(here.trained, "trained parameters", shards)),
              Moment::step});
   }
 
   double tokens(Inputs& in) const {
-    return in.size(run_.batch, "batch") * (in.size(run_.sequence, "seq") + count_of(run_.image_tokens)) / context_;
+    return in.size(run_.batch, "batch") * (in.size(run_.sequence, "seq") + to_double(run_.image_tokens)) / context_;
   }
 
   std::string token_words() const {
@@ -289,7 +289,7 @@ class BudgetMaker {
   double layers_held(Inputs& in) const {
     const double layers = in.size(model_.layers, "layers") / pipeline_;
     if (stage_ != Stage::first) return layers;
-    return layers * std::min(pipeline_, run_.accumulation ? count_of(*run_.accumulation) : pipeline_);
+    return layers * std::min(pipeline_, run_.accumulation ? to_double(*run_.accumulation) : pipeline_);
   }
 
   /// The bytes that a layer keeps per token and hidden unit.
@@ -309,7 +309,7 @@ class BudgetMaker {
     const double of_token = tokens(in) * in.size(model_.hidden, "hidden"), layer = layer_bytes(in);
     const std::string words = fmt::format("{} × {} hidden", token_words(), model_.hidden.value_or(0));
     const auto term = [&](double bytes, std::string formula) {
-      add(in, {"activations", "activations", bytes_of(bytes, activation_error * bytes), std::move(formula),
+      add(in, {"activations", "activations", to_bytes(bytes, activation_error * bytes), std::move(formula),
                Moment::pass, true, true});
     };
     if (!training_) return term(of_token * layer, fmt::format("one layer: {:.4g} bytes × {}", layer, words));
@@ -326,13 +326,13 @@ class BudgetMaker {
     if (run_.attention == Attention::flash) return;
     Inputs in;
     in.choice(run_.attention, "attention");
-    const double square = tokens(in) * (in.size(run_.sequence, "seq") + count_of(run_.image_tokens));
+    const double square = tokens(in) * (in.size(run_.sequence, "seq") + to_double(run_.image_tokens));
     const double heads = in.size(model_.heads, "heads") / tensor_;
     const double each = scores * number_bytes(in) / sixteen_bit + scores_mask;
     double layers = 1;
     if (training_ && in.choice(run_.checkpointing, "checkpointing") == Checkpointing::none) layers = layers_held(in);
     const double bytes = each * square * heads * layers;
-    add(in, {"scores", "attention scores", bytes_of(bytes, activation_error * bytes),
+    add(in, {"scores", "attention scores", to_bytes(bytes, activation_error * bytes),
              fmt::format("{:.0f} bytes × {} × {} tokens × {:.0f} heads × {:.0f} {}", each, token_words(),
                          run_.sequence.value_or(0) + run_.image_tokens, heads, layers, layers > 1 ? "layers" : "layer"),
              Moment::pass, true, true});
@@ -343,7 +343,7 @@ class BudgetMaker {
     Inputs in;
     const double positions = run_.work == Work::generation ? in.size(run_.batch, "batch") : tokens(in);
     const auto term = [&](double bytes, double slack, std::string formula) {
-      add(in, {"logits", "logits and loss", bytes_of(bytes, slack), std::move(formula), Moment::pass, true,
+      add(in, {"logits", "logits and loss", to_bytes(bytes, slack), std::move(formula), Moment::pass, true,
                run_.work != Work::generation});
     };
     const Loss loss = training_ ? in.choice(run_.loss, "loss") : Loss::fused;
@@ -365,13 +365,13 @@ class BudgetMaker {
   void add_cache() {
     if (run_.work != Work::generation) return;
     Inputs in;
-    const double heads = model_.kv_heads ? count_of(*model_.kv_heads) : in.size(model_.heads, "heads");
+    const double heads = model_.kv_heads ? to_double(*model_.kv_heads) : in.size(model_.heads, "heads");
     const double size = model_.head_size
-                            ? count_of(*model_.head_size)
+                            ? to_double(*model_.head_size)
                             : in.size(model_.hidden, "hidden") / std::max(in.size(model_.heads, "heads"), 1.0);
     const double layers = in.size(model_.layers, "layers") / pipeline_, each = number_bytes(in);
     const double here = std::max(heads / tensor_, std::min(heads, 1.0));  // a head is on at least one GPU
-    add(in, {"key_value_cache", "KV cache", bytes_of(2 * each * layers * here * size * tokens(in)),
+    add(in, {"key_value_cache", "KV cache", to_bytes(2 * each * layers * here * size * tokens(in)),
              fmt::format("keys and values: 2 × {:.0f} bytes × {:.0f} layers × {:.0f} heads of {:.0f} × {}", each,
                          layers, here, size, token_words()),
              Moment::pass, true, true});
@@ -391,15 +391,15 @@ class BudgetMaker {
     double each = std::max(host_per_rank * ranks_, host_least);
     if (zero_ >= 3) each = run_.offload_parameters ? host_all_sharded : host_optimizer_sharded;
     budget_.host =
-        Term{"host", "host memory", bytes_of(each * host_factor * count_of(*all)),
-             fmt::format("{:.0f} bytes × {:.1f} × {} parameters", each, host_factor, count_words(count_of(*all)))};
+        Term{"host", "host memory", to_bytes(each * host_factor * to_double(*all)),
+             fmt::format("{:.0f} bytes × {:.1f} × {} parameters", each, host_factor, count_words(to_double(*all)))};
   }
 
   void find_peak() {
     double pass = 0, step = 0;
     for (const Term& term : budget_.terms) {
-      if (term.moment != Moment::step) pass += count_of(term.bytes.count);
-      if (term.moment != Moment::pass) step += count_of(term.bytes.count);
+      if (term.moment != Moment::step) pass += to_double(term.bytes.count);
+      if (term.moment != Moment::pass) step += to_double(term.bytes.count);
     }
     budget_.peak = step > pass ? Moment::step : Moment::pass;
     for (const Term& term : budget_.terms)

@@ -16,8 +16,8 @@
 namespace oomdoctor {
 namespace {
 
-constexpr i64 few_steps = 2;  ///< up to this many progress lines, a failure belongs to the first step, because the
-                              ///< first log line may come after that step
+constexpr i64 max_first_steps = 2;  ///< up to this many progress lines, a failure belongs to the first step, because
+                                    ///< the first log line may come after that step
 
 constexpr auto phase_ids =
     std::to_array<std::string_view>({"load", "first_step", "optimizer_init", "forward", "backward", "optimizer",
@@ -95,7 +95,7 @@ constexpr auto load_functions = std::to_array<std::string_view>(
      "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
 
 /// The words of a function's name, for any separator: "run_evalLoop" → run, eval, loop.
-std::vector<std::string> words_of(std::string_view function) {
+std::vector<std::string> split_words(std::string_view function) {
   function = function.substr(function.rfind('.') == function.npos ? 0 : function.rfind('.') + 1);
   std::vector<std::string> words;
   bool open = false;
@@ -151,7 +151,7 @@ bool loads_model(const Frame& f) {
 
 /// The phase by the words of a function's name, for names that are not in the lists above.
 std::string_view phase_by_words(const Frame& f) {
-  const std::vector<std::string> words = words_of(f.function);
+  const std::vector<std::string> words = split_words(f.function);
   const auto has = [&](std::initializer_list<std::string_view> any) {
     return std::any_of(words.begin(), words.end(),
                        [&](const std::string& w) { return std::find(any.begin(), any.end(), w) != any.end(); });
@@ -201,14 +201,14 @@ bool starts_late(const ScanResult& scan, const Incident& incident) {
 bool progressed(const ScanResult& scan, const Incident& incident) {
   const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
   const std::optional<i64> last = incident.when.step ? incident.when.step : scan.last_step;
-  return first && last && *last - *first > few_steps;
+  return first && last && *last - *first > max_first_steps;
 }
 
 bool was_resumed(const ScanResult& scan) { return scan.remark_counts.contains("run/resumed"); }
 
 /// The incident's own traceback. If the log starts too late for it, the traceback of another rank that failed on the
 /// same request.
-const std::vector<Frame>& frames_of(const ScanResult& scan, const Incident& incident) {
+const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& incident) {
   if (!incident.oom.frames.empty() || !incident.oom.request) return incident.oom.frames;
   for (const Incident& other : scan.incidents)
     if (other.follows && &scan.incidents[*other.follows] == &incident && other.oom.request == incident.oom.request &&
@@ -219,7 +219,7 @@ const std::vector<Frame>& frames_of(const ScanResult& scan, const Incident& inci
 
 /// The phase by the traceback: known function names, then words in the names, then the innermost operation.
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
-  const auto& frames = frames_of(scan, incident);
+  const auto& frames = find_frames(scan, incident);
   if (frames.empty()) return "";
   for (const Word& w : functions)
     for (const Frame& f : frames)
@@ -235,7 +235,7 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
         !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
-  const bool early = count_progress(scan, incident) <= few_steps && log_begins_with_run(scan) &&
+  const bool early = count_progress(scan, incident) <= max_first_steps && log_begins_with_run(scan) &&
                      (!starts_late(scan, incident) || was_resumed(scan)) && !progressed(scan, incident);
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
@@ -259,7 +259,7 @@ bool was_for_cache(const ScanResult& scan, const Incident& incident) {
 }
 
 std::string find_moment(const ScanResult& scan, const Incident& incident) {
-  const auto& frames = frames_of(scan, incident);
+  const auto& frames = find_frames(scan, incident);
   for (const Word& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
@@ -338,7 +338,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (!phase.id.empty())
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 
-  const auto& frames = frames_of(scan, incident);
+  const auto& frames = find_frames(scan, incident);
   facts.set("trace.known", Value{!frames.empty()}, here);
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.
@@ -385,8 +385,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                                ? std::max(static_cast<double>(*scan.last_step) - static_cast<double>(*first), 0.0) + 1
                                : 0;
     facts.set("run.started", Value{count > 0}, progress);
-    facts.set("run.steps", Value{Number{count <= few_steps ? lines : std::max(printed, lines), 0}}, progress);
-    if (!facts.is_true("phase.first_step") && phase.id.empty() && count > few_steps)
+    facts.set("run.steps", Value{Number{count <= max_first_steps ? lines : std::max(printed, lines), 0}}, progress);
+    if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);

@@ -1,4 +1,4 @@
-// A job that dies leaves several ends, and most of them are consequences of a single one. The end with the largest
+// A job that fails leaves several ends, and most of them are consequences of a single one. The end with the largest
 // weight after the last progress line counts. Of equal ones the last counts, because the last of several chained
 // exceptions is the uncaught one.
 #include "analysis/runs.h"

@@ -106,7 +106,7 @@ std::vector<std::size_t> count_edges(const Points& points, double floor) {
 }
 
 /// The means of at most `max_count` blocks of neighbours. `begins[k]` is the first value of block k.
-Points blocks_of(const Points& points, std::size_t max_count, std::vector<std::size_t>& begins) {
+Points average_blocks(const Points& points, std::size_t max_count, std::vector<std::size_t>& begins) {
   const std::size_t n = points.size(), count = std::min(n, max_count);
   for (std::size_t block = 0; block <= count; ++block) begins.push_back(block * n / count);
   return condensed(points, max_count);
@@ -198,7 +198,7 @@ std::vector<Segment> segments_of(const Points& given, const NoiseScale& noise) {
   const double penalty =
       3 * std::log(static_cast<double>(std::max<std::size_t>(n, 3))) * noise.sigma * noise.sigma * noise.inflation();
   std::vector<std::size_t> begins;
-  const Points blocks = blocks_of(points, max_blocks, begins);
+  const Points blocks = average_blocks(points, max_blocks, begins);
   std::vector<Segment> rough = cut_into_lines(blocks, penalty);
   if (blocks.size() == n) return rough;
   const LineSums sums(points);

@@ -63,7 +63,7 @@ std::optional<double> version_of_words(std::string_view message_format) {
 }
 
 /// The vendor of the GPU, by the agent that refused, else by words in the log; "" if neither shows it.
-std::string_view vendor_of(const ScanResult& scan, const Incident& incident) {
+std::string_view find_vendor(const ScanResult& scan, const Incident& incident) {
   const Oom& oom = incident.oom;
   switch (oom.agent) {
     case Agent::cuda_allocator:
@@ -152,7 +152,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
     if (device) {
-      const std::string_view vendor = vendor_of(scan, *incident);
+      const std::string_view vendor = find_vendor(scan, *incident);
       if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);

@@ -51,7 +51,7 @@ double neighbourhood(const std::vector<double>& y, std::size_t from, std::size_t
   return median_of({y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(to)});
 }
 
-/// Like std::floor, but without the function call that it needs on processors without a rounding instruction.
+/// Like std::floor, but without the function call that it becomes if the build cannot assume a rounding instruction.
 double fast_floor(double number) {
   if (!(std::abs(number) < 1e15)) return std::floor(number);  // too large for an integer, or NaN
   const auto whole = static_cast<double>(static_cast<std::int64_t>(number));
@@ -417,7 +417,7 @@ std::optional<Fit> find_staircase(const Points& points, const std::vector<std::s
 
   Tooth best;
   std::vector<std::array<double, 3>> before_offset;
-  const auto gain_of = [&](double sum, double square, double product) {
+  const auto compute_gain = [&](double sum, double square, double product) {
     const double remaining = square - sum * sum / static_cast<double>(n);
     return remaining > 1e-9 ? product * product / remaining : 0;
   };
@@ -435,7 +435,7 @@ std::optional<Fit> find_staircase(const Points& points, const std::vector<std::s
       // The values before this offset are one stair lower than at offset 0.
       const auto& [passed, passed_stairs, passed_y] = before_offset[static_cast<std::size_t>(k)];
       const double about =
-          gain_of(before_offset.back()[1] - passed, squares - 2 * passed_stairs + passed, products - passed_y);
+          compute_gain(before_offset.back()[1] - passed, squares - 2 * passed_stairs + passed, products - passed_y);
       if (about < best.gain * (1 - near_tie)) continue;
       const double offset = period * k / offsets;
       double sum = 0, square = 0, product = 0;
@@ -443,7 +443,7 @@ std::optional<Fit> find_staircase(const Points& points, const std::vector<std::s
         const double stair = fast_floor((u[i] - offset) / period + reset_tolerance);
         sum += stair, square += stair * stair, product += stair * y[i];
       }
-      const double gain = gain_of(sum, square, product);
+      const double gain = compute_gain(sum, square, product);
       if (gain > best.gain * (1 + 1e-9)) best = {period, offset, gain};
     }
   };

@@ -280,16 +280,15 @@ double StageMap::paused_behind(std::size_t value) const {
   double paused = 0;
   for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
     const Segment& segment = parts_[i].segment;
-    // A pause may begin and end between two logged values. The growth across it shows how much of those intervals it
-    // took.
     if (parts_[i].kind != StageKind::pause || segment.begin <= value) continue;
-    // Where in the last interval before it and the first behind it the pause lay, shows in what grew meanwhile.
+    // A pause begins and ends between two logged values. The growth across it shows how much of these intervals was
+    // work.
     const Segment &before = parts_[i - 1].segment, &after = parts_[i + 1].segment;
-    const double x_before = points_.x[before.end - 1], x_behind = points_.x[after.begin];
+    const double x_before = points_.x[before.end - 1], x_after = points_.x[after.begin];
     const double slope = (before.slope + after.slope) / 2;
     const double grown = slope > 0 ? (start_of(after) - end_of(before)) / slope : 0;
     const double lowest = points_.x[segment.end - 1] - points_.x[segment.begin];
-    paused += std::clamp(x_behind - x_before - grown, lowest, std::max(lowest, x_behind - x_before));
+    paused += std::clamp(x_after - x_before - grown, lowest, std::max(lowest, x_after - x_before));
   }
   return paused;
 }

@@ -15,13 +15,13 @@ namespace oomdoctor {
 namespace {
 
 // Judgement constants, each with its reason.
-constexpr i64 few_points = 8;  ///< fewer values cannot exclude growth
+constexpr i64 min_points = 8;  ///< fewer values cannot exclude growth
 constexpr double outlier_factor =
     1.5;  ///< a batch this much longer than all earlier ones is an outlier, not the upper end of the usual range
 constexpr double forecast_tolerance =
     0.10;  ///< of the observed window; the forecast may miss the failure by this much and still agree
 
-constexpr i64 few_unplaced = 12;  ///< values without step or time may all belong to the set-up, which fills memory once
+constexpr i64 min_unplaced = 12;  ///< values without step or time may all belong to the set-up, which fills memory once
 
 constexpr double risk_windows = 50;  ///< in observed windows; a failure further away is no useful forecast
 
@@ -134,16 +134,16 @@ void emit_full(const ScanResult& scan, std::optional<i64> capacity, std::vector<
     const double share = s.max_value / static_cast<double>(*whole);
     const auto mark = std::find_if(full_marks.begin(), full_marks.end(), [&](double m) { return share >= m; });
     if (mark == full_marks.end()) continue;
-    const std::string place = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
-                              : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
-                                            : "";
+    const std::string position = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
+                                 : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
+                                               : "";
     const std::string of = s.origin.device                 ? fmt::format("GPU {}", *s.origin.device)
                            : s.metric == Metric::host_used ? "host RAM"
                                                            : "the GPU";
     notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
                      fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * share),
                                  std::string(to_string(s.metric)), bytes_text(*whole - whole_number(s.max_value)),
-                                 bytes_text(*whole), place),
+                                 bytes_text(*whole), position),
                      s.last_evidence});
   }
 }
@@ -154,7 +154,7 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
   const Series* tightest = nullptr;
   for (const Series& s : scan.series)
     if ((s.metric == Metric::allocated || s.metric == Metric::active || s.metric == Metric::max_allocated) &&
-        s.n >= few_points && (tightest == nullptr || s.max_value > tightest->max_value))
+        s.n >= min_points && (tightest == nullptr || s.max_value > tightest->max_value))
       tightest = &s;
   if (tightest == nullptr) return;
   const double left = static_cast<double>(capacity) - tightest->max_value, share = left / static_cast<double>(capacity);
@@ -176,7 +176,7 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
 double unreachable_bytes(const ScanResult& scan, const Series& s) {
   if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
   const auto beside = [&](const Series& other) {
-    return other.n >= few_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
+    return other.n >= min_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
            (!other.origin.device || !s.origin.device || other.origin.device == s.origin.device);
   };
   const Series *device = nullptr, *reserved = nullptr, *peak = nullptr;
@@ -215,8 +215,8 @@ std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const std
     const Series& s = scan.series[i];
     const Trend& t = trends[i];
     if (!t.leak || t.confidence < growth_limits::risk_confidence || s.kind == SeriesKind::running_maximum) return false;
-    if (!s.has_steps && !s.has_times && s.n < few_unplaced) return false;
-    if (!t.forecast) return s.n >= few_unplaced;
+    if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
+    if (!t.forecast) return s.n >= min_unplaced;
     return t.forecast->step_low - s.last_x <= risk_windows * working_length(t);
   };
   const auto before = [&](std::size_t a, std::size_t b) {
@@ -241,7 +241,7 @@ std::optional<std::size_t> find_steep_series(const ScanResult& scan, std::option
   constexpr double min_rise = 0.1;  // of the device, each rise
   for (std::size_t i = 0; i < scan.series.size() && capacity; ++i) {
     const Series& s = scan.series[i];
-    if (!is_device_metric(s.metric) || s.n < min_values || s.n >= few_points || !s.has_steps) continue;
+    if (!is_device_metric(s.metric) || s.n < min_values || s.n >= min_points || !s.has_steps) continue;
     const auto& buckets = s.buckets();
     double smallest_rise = std::numeric_limits<double>::max(), last_rise = 0;
     for (std::size_t k = 1; k < buckets.size(); ++k) {
@@ -270,7 +270,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const bool settled = t.shape == Shape::warmup || t.shape == Shape::step || t.shape == Shape::saturating;
   facts.set("trend.settled", Value{settled}, both);
   facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
-  if (s.n >= few_points)
+  if (s.n >= min_points)
     facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
   const double last_slope = t.slope.value + t.acceleration.value * working_length(t) / 2;
   facts.set("trend.slope", number(t.slope.value), both);
@@ -342,7 +342,7 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     for (std::size_t i = 0; i + 1 < buckets.size(); ++i) before = std::max(before, buckets[i].high);
     const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
     facts.set("shape.varies", Value{s.max_value > 1.1 * min_values}, both);
-    if (s.n < few_points || before <= 0) continue;
+    if (s.n < min_points || before <= 0) continue;
     facts.set("shape.outlier", Value{s.last_value >= outlier_factor * before}, {s.last_evidence});
     facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
     facts.set("shape.typical_value", Value{Number{before, 0}}, both);

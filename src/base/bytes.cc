@@ -15,7 +15,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// The power of 1024 (or 1000) that a prefix letter means; -1 for any other letter.
-int power_of(char letter) {
+int prefix_power(char letter) {
   constexpr std::string_view letters = "kmgtpe";
   const auto at = letters.find(letter);
   return at == std::string_view::npos ? -1 : static_cast<int>(at) + 1;
@@ -73,9 +73,9 @@ std::optional<i64> unit_bytes(std::string_view unit, Radix radix) {
   constexpr std::array<std::string_view, 6> long_prefixes = {"kilo", "mega", "giga", "tera", "peta", "exa"};
   for (const auto prefix : long_prefixes)
     if (word.starts_with(prefix) && (word.substr(prefix.size()) == "byte" || word.substr(prefix.size()) == "bytes"))
-      return raise(radix == Radix::binary ? 1024 : 1000, power_of(prefix.front()));
+      return raise(radix == Radix::binary ? 1024 : 1000, prefix_power(prefix.front()));
   if (word.empty()) return std::nullopt;
-  const int power = power_of(word.front());
+  const int power = prefix_power(word.front());
   if (power < 0) return std::nullopt;
   std::string_view rest = std::string_view(word).substr(1);
   const bool marked_binary = rest.starts_with('i');

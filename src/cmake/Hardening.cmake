@@ -10,7 +10,7 @@ macro(oomdoctor_hardening)
   check_pie_supported(LANGUAGES CXX)  # without it, CMake links no position-independent program
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   if(NOT OOMDOCTOR_SANITIZE)
-    add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index behind the end of a vector
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)  # checks the indices of vectors
     # The C library's checked functions need an optimised build. Some compilers define the macro themselves, at another
     # level.
     add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")

@@ -356,9 +356,9 @@ class ExprParser {
       if (fact.kind != Token::Kind::word) fail("known(…) takes the name of a fact", {});
       next();
       expect(")");
-      return add_fact(Op::known, Type::truth, 0, spec_of(fact));
+      return add_fact(Op::known, Type::truth, 0, find_spec(fact));
     }
-    const FactSpec& spec = spec_of(token);
+    const FactSpec& spec = find_spec(token);
     const Type type = spec.unit == FactUnit::truth  ? Type::truth
                       : spec.unit == FactUnit::text ? Type::text
                                                     : Type::number;
@@ -385,7 +385,7 @@ class ExprParser {
     return left;
   }
 
-  const FactSpec& spec_of(const Token& token) const {
+  const FactSpec& find_spec(const Token& token) const {
     if (const FactSpec* spec = find_fact_spec(token.text)) return *spec;
     fail_at(token.column, "there is no fact \"" + std::string(token.text) + "\"", nearest_fact(token.text));
   }

@@ -49,7 +49,7 @@ struct Candidate {
   const FixRule* rule = nullptr;
   Evaluation when;
   bool maybe_in_force = false;
-  std::optional<double> saves, low, most;
+  std::optional<double> saves, low, max_saves;
   double score = 0;
   std::vector<std::string> facts;
 
@@ -107,12 +107,12 @@ Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const
   fix.facts.assign(fix.when.facts.begin(), fix.when.facts.end());
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
-  if (const auto most = max_saving(facts)) {
-    if (fix.saves) fix.saves = std::min(*fix.saves, *most);
-    if (fix.low) fix.low = std::min(*fix.low, *most);
+  if (const auto max_saves = max_saving(facts)) {
+    if (fix.saves) fix.saves = std::min(*fix.saves, *max_saves);
+    if (fix.low) fix.low = std::min(*fix.low, *max_saves);
   }
   if (!fix.low && fix.saves) fix.low = *fix.saves / 2;
-  if (!fix.saves && rule.saves_most) fix.most = positive(rule.saves_most, facts, fix.facts);
+  if (!fix.saves && rule.saves_most) fix.max_saves = positive(rule.saves_most, facts, fix.facts);
   if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
   const double evidence =
       (fix.applies() ? 1 : planning.unknown_evidence) * (fix.maybe_in_force ? planning.maybe_in_force : 1);
@@ -219,7 +219,7 @@ RankedFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   out.causes = rule.causes;
   if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
   if (fix.low) out.saves_low = rounded(*fix.low);
-  if (fix.most && *fix.most > 0) out.saves_low = 0, out.saves_high = rounded(*fix.most);
+  if (fix.max_saves && *fix.max_saves > 0) out.saves_low = 0, out.saves_high = rounded(*fix.max_saves);
   out.saves_formula = rule.saves_formula;
   out.cost = rule.cost;
   out.diagnostic = rule.kind == FixKind::diagnostic;

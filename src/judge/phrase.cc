@@ -15,7 +15,7 @@ namespace {
 /// A piece of plain text, or a placeholder.
 struct Piece {
   std::string text;  ///< plain text, or the format of a placeholder
-  std::optional<Expr> place;
+  std::optional<Expr> expression;
 };
 using Sentence = std::vector<Piece>;
 
@@ -55,7 +55,7 @@ bool ends_sentence(std::string_view text) {
          std::string_view(".!?").find(text[text.size() - 2]) != std::string_view::npos;
 }
 
-bool begins_place(std::string_view text, std::size_t at) {
+bool begins_placeholder(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size() || text[at] != '{') return false;
   const char c = text[at + 1];
   return (c >= 'a' && c <= 'z') || c == '(';
@@ -77,7 +77,7 @@ std::vector<Sentence> split_sentences(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text.substr(at).starts_with("{{")) {
       plain += text[at++];
-    } else if (begins_place(text, at)) {
+    } else if (begins_placeholder(text, at)) {
       const std::size_t end = text.find('}', at);
       if (end == std::string_view::npos)
         throw ExprError(text, at, "the place that begins here has no }", "write {{ for a plain brace");
@@ -108,13 +108,13 @@ std::vector<Sentence> split_sentences(std::string_view text) {
 std::optional<std::string> fill_sentence(const Sentence& sentence, const Facts& facts) {
   std::string filled;
   for (const auto& piece : sentence) {
-    if (!piece.place) {
+    if (!piece.expression) {
       filled += piece.text;
       continue;
     }
-    const Value value = piece.place->evaluate(facts).value;
+    const Value value = piece.expression->evaluate(facts).value;
     if (!known(value)) return std::nullopt;
-    filled += format_value(*piece.place, value, piece.text);
+    filled += format_value(*piece.expression, value, piece.text);
   }
   return filled;
 }
@@ -124,8 +124,8 @@ constexpr std::string_view unknown_words = "…";
 /// The letters that replace a value of this unit when there is no log.
 std::string letters_for(const Piece& piece) {
   if (piece.text == "%") return "X%";
-  const FactSpec* spec = piece.place->only_fact();
-  const FactUnit unit = spec ? spec->unit : piece.place->dimension() == 1 ? FactUnit::bytes : FactUnit::count;
+  const FactSpec* spec = piece.expression->only_fact();
+  const FactUnit unit = spec ? spec->unit : piece.expression->dimension() == 1 ? FactUnit::bytes : FactUnit::count;
   if (!piece.text.empty()) return "N";
   switch (unit) {
     case FactUnit::bytes:
@@ -171,8 +171,8 @@ std::string Phrase::with_letters() const {
     std::string filled;
     bool has_words = false;
     for (const auto& piece : sentence) {
-      filled += piece.place ? letters_for(piece) : piece.text;
-      has_words = has_words || (piece.place && filled.ends_with(unknown_words));
+      filled += piece.expression ? letters_for(piece) : piece.text;
+      has_words = has_words || (piece.expression && filled.ends_with(unknown_words));
     }
     if (text.empty() || !has_words) text += filled;
   }

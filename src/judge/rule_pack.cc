@@ -128,7 +128,7 @@ MythRule read_myth(RuleTable& table, const std::string& id) {
   return myth;
 }
 
-std::string id_of(std::string_view path, std::string_view folder) {
+std::string parse_id(std::string_view path, std::string_view folder) {
   std::string_view name = path.substr(folder.size());
   if (!name.ends_with(".toml")) throw Error(std::string(path) + ": a rule file ends in .toml");
   name.remove_suffix(5);
@@ -164,7 +164,7 @@ void RulePack::add(const RuleFile& file) {
     table.finish();
     return;
   }
-  const std::string id = id_of(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
+  const std::string id = parse_id(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
   if (folder.ends_with("causes"))
     causes_.insert_or_assign(id, read_cause(table, id));
   else if (folder.ends_with("fixes"))

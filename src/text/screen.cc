@@ -6,13 +6,14 @@
 namespace oomdoctor {
 namespace {
 
-// Bounds: no terminal is greater, and a damaged capture must not fill the memory.
+// Limits: no terminal is larger, and a damaged capture must not fill the memory.
 constexpr std::size_t most_rows = 300, most_columns = 1000;
 constexpr std::size_t most_parameters = 64;
-/// A refresh is a hundredth of its screen; what shows far more than it sends is no capture, and must not fill the disk.
+/// A refresh is a hundredth of its screen. Input that shows far more than it sends is no capture, and must not fill the
+/// disk.
 constexpr std::size_t most_shown = 1 << 20, most_shown_share = 256;
 
-/// The `i`-th parameter of a sequence, at most a screen's columns; `otherwise` where it is absent or no number.
+/// The `i`-th parameter of a sequence, limited to a screen's columns; `otherwise` if it is missing or invalid.
 std::size_t parameter(std::string_view text, std::size_t i, std::size_t otherwise) {
   for (; i > 0; --i) {
     const std::size_t next = text.find(';');
@@ -112,7 +113,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
     return;
   }
   if (final_byte == 'J' && parameter(p, 0, 0) != 1 && row_ == 0 && column_ == 0) {
-    full_screen_ = true;  // terminals without an alternate screen only clear it
+    full_screen_ = true;  // terminals without an alternate screen only clear the screen
     rows_.clear();
   }
   if (!full_screen_) return;
@@ -121,7 +122,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
   switch (final_byte) {
     case 'H':
     case 'f':
-      // A refresh begins with the clock in the first row and ends with the cursor in the last corner.
+      // A refresh begins with the clock in the first row, and ends with the cursor in the last corner.
       if (n == 1 && rows_.size() > 1) show(out);
       move(n - 1, m - 1);
       break;
@@ -167,7 +168,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
     case 'b':
       if (row != nullptr && here > 0)
         for (std::size_t i = 0; i < n; ++i) {
-          const std::string again = rows_[row_][here - 1];  // a copy: put() may move the row
+          const std::string again = rows_[row_][here - 1];  // a copy, because put() may move the row
           for (const char c : again) put(c);
         }
       break;
