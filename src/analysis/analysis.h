@@ -66,13 +66,15 @@ struct Analysis {
 Analysis analyse(ScanResult& scan, const AnalysisOptions& options);
 
 // The single analyses. Each adds to `facts` and may read the facts of those before it in this order.
+/// The memory breakdown of a failure; nullopt if its message prints no capacity or limit, or no parts.
 std::optional<Account> account_of(const Incident& incident);
 /// `capacity`: bytes of the GPU, if the message does not print them.
 void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
 /// Detects another rank of this job among the processes that the message lists.
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
-Phase phase_of(const ScanResult& scan, const Incident& incident);                    // phases.cc
+/// Finds the phase by the traceback, else by the last phase marker before the failure.
+Phase phase_of(const ScanResult& scan, const Incident& incident);  // phases.cc
 void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: the same facts when nothing failed
@@ -88,10 +90,12 @@ void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);         
 void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
 void comparison_facts(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity,
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
+/// Fills Analysis::ranks, and adds a note about ranks that stopped early.
 void compare_ranks(const ScanResult& scan, Analysis& analysis);  // comparisons.cc: RankRow, stragglers
-void model_facts(Facts& facts);                                  // model_account.cc: model.*
-void increment_fact(Facts& facts);                               // increments.cc: trend.increment
-void advice_facts(Facts& facts);                                 // advice.cc: advice.*
+/// A lower bound for the memory of the model, from the settings.
+void model_facts(Facts& facts);     // model_account.cc: model.*
+void increment_fact(Facts& facts);  // increments.cc: trend.increment
+void advice_facts(Facts& facts);    // advice.cc: advice.*
 
 /// True if the series belongs to the failed process and began before the failure. Without a failure, true for every
 /// series.

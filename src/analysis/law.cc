@@ -88,6 +88,8 @@ std::size_t column_count(Law law, const std::vector<double>& theta) {
   }
 }
 
+// The basis functions of a law. The first one is the constant, except in laws with levels, where each level has its own
+// column.
 void fill_columns(Law law, const std::vector<double>& theta, std::span<const double> u, double* out) {
   const std::size_t n = u.size();
   const double first = theta.empty() ? 0 : theta[0];
@@ -171,6 +173,7 @@ void fill_columns(Law law, const std::vector<double>& theta, double u, double* o
   fill_columns(law, theta, std::span<const double>(&u, 1), out);
 }
 
+// Called for every point of every drawn curve, so small laws need no allocation.
 double value_at(Law law, const std::vector<double>& beta, const std::vector<double>& theta, double u) {
   std::array<double, 16> small{};
   std::vector<double> large;
@@ -189,6 +192,7 @@ double period_of(const std::vector<double>& theta) {
   return theta.size() == 2 ? theta[0] : (theta.back() - theta.front()) / static_cast<double>(theta.size() - 1);
 }
 
+// The tolerances let a position exactly on a reset begin the next period, despite rounding.
 double phase_of(const std::vector<double>& theta, double u) {
   const double period = period_of(theta);
   if (theta.size() == 2) {

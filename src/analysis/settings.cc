@@ -11,6 +11,7 @@
 namespace oomdoctor {
 namespace {
 
+/// Reads "1,024", "1_024", "7B" or "355M"; suffixes are decimal.
 std::optional<double> number_in(std::string_view text) {
   std::string digits;
   for (const char c : text)
@@ -32,6 +33,7 @@ std::optional<double> number_in(std::string_view text) {
   }
 }
 
+/// nullopt for a text that is neither; "full" and "selective" are modes of checkpointing.
 std::optional<bool> truth_in(std::string_view text) {
   for (const std::string_view yes : {"True", "true", "1", "yes", "on", "full", "selective"})
     if (text == yes) return true;
@@ -128,6 +130,7 @@ std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<In
   return model ? std::optional(model->bytes()) : std::nullopt;
 }
 
+// The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
     const FactSpec* spec = find_fact_spec("settings." + name);

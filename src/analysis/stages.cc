@@ -132,15 +132,15 @@ void StageMap::mark_plateaus() {
   constexpr std::size_t max_parts = 80;    // more parts are a pattern for the periodic laws
   for (std::vector<std::size_t> remaining = working(); remaining.size() >= 3 && remaining.size() <= max_parts;
        remaining = working()) {
-    std::size_t lowest = std::numeric_limits<std::size_t>::max(), from = 0, to = 0;
+    std::size_t smallest = std::numeric_limits<std::size_t>::max(), from = 0, to = 0;
     std::optional<Plateau> found;
     for (std::size_t i = 1; i + 1 < remaining.size(); ++i)
       for (std::size_t j = i, size = 0; j + 1 < remaining.size() && j < i + max_segments; ++j) {
         size += parts_[remaining[j]].segment.size();
-        if (size >= lowest) break;
+        if (size >= smallest) break;
         const auto plateau = plateau_between(parts_[remaining[i - 1]].segment, parts_[remaining[i]].segment,
                                              parts_[remaining[j]].segment, parts_[remaining[j + 1]].segment);
-        if (plateau) lowest = size, from = i, to = j, found = plateau;
+        if (plateau) smallest = size, from = i, to = j, found = plateau;
       }
     if (!found) return;
     for (std::size_t i = from; i <= to; ++i) parts_[remaining[i]].kind = found->kind;
@@ -170,11 +170,11 @@ void StageMap::mark_open_plateau() {
 /// Marks a level stretch between two equal rises that meet it on both sides.
 void StageMap::mark_pauses() {
   const std::vector<std::size_t> remaining = working();
-  constexpr std::size_t lowest = 3;  // minimum number of values in each of the three
+  constexpr std::size_t min_values = 3;  // minimum number of values in each of the three
   for (std::size_t i = 1; i + 1 < remaining.size(); ++i) {
     const Segment &before = parts_[remaining[i - 1]].segment, &level = parts_[remaining[i]].segment,
                   &after = parts_[remaining[i + 1]].segment;
-    if (std::min({before.size(), level.size(), after.size()}) < lowest) continue;
+    if (std::min({before.size(), level.size(), after.size()}) < min_values) continue;
     const double slower = std::min(before.slope, after.slope), faster = std::max(before.slope, after.slope);
     if (slower <= 0 || slower < limits::equal_rises * faster || std::abs(level.slope) > limits::rests * slower)
       continue;
@@ -287,8 +287,8 @@ double StageMap::paused_behind(std::size_t value) const {
     const double x_before = points_.x[before.end - 1], x_after = points_.x[after.begin];
     const double slope = (before.slope + after.slope) / 2;
     const double grown = slope > 0 ? (start_of(after) - end_of(before)) / slope : 0;
-    const double lowest = points_.x[segment.end - 1] - points_.x[segment.begin];
-    paused += std::clamp(x_after - x_before - grown, lowest, std::max(lowest, x_after - x_before));
+    const double min_pause = points_.x[segment.end - 1] - points_.x[segment.begin];
+    paused += std::clamp(x_after - x_before - grown, min_pause, std::max(min_pause, x_after - x_before));
   }
   return paused;
 }

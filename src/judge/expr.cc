@@ -26,6 +26,7 @@ Truth to_truth(const Value& v) {
 // An overflow or 0/0 is unknown.
 Value finite(Number n) { return std::isfinite(n.value) && std::isfinite(n.slack) ? Value{n} : Value{}; }
 
+// A divisor that may be 0 within its tolerance makes the quotient unknown.
 Value quotient(Number a, Number b) {
   if (std::fabs(b.value) <= b.slack) return {};  // also division by zero
   const double q = a.value / b.value;
@@ -93,6 +94,7 @@ class ExprRun {
   }
 
  private:
+  /// The value alone, without the names of its facts. It stops at the first unknown operand.
   Value value_at(int index) const {
     const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
     using Op = Expr::Op;

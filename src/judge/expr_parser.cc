@@ -114,6 +114,7 @@ class ExprParser {
     token_.text = text_.substr(token_.column, at_ - token_.column);
   }
 
+  /// An optional unit after a number. Ambiguous units (KB, MB, …) are errors.
   void unit() {
     std::size_t start = at_;
     while (start < text_.size() && text_[start] == ' ') ++start;
@@ -366,6 +367,7 @@ class ExprParser {
     return add_fact(Op::fact, type, size ? 1 : 0, spec);
   }
 
+  /// min(…) and max(…), as a chain of binary nodes.
   int extreme(Op op) {
     expect("(");
     const std::size_t first = token_.column;

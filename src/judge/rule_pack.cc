@@ -128,6 +128,7 @@ MythRule read_myth(RuleTable& table, const std::string& id) {
   return myth;
 }
 
+/// The id of a rule: its file name without .toml.
 std::string parse_id(std::string_view path, std::string_view folder) {
   std::string_view name = path.substr(folder.size());
   if (!name.ends_with(".toml")) throw Error(std::string(path) + ": a rule file ends in .toml");

@@ -90,6 +90,8 @@ std::string_view to_string(SeriesKind kind) {
   return "gauge";
 }
 
+// Update the exact summary first. The value then joins the last bucket while that has less than width_ values and is
+// part of the same run; otherwise it needs a new bucket.
 void Series::add(double x, double t, double y) {
   if (!std::isfinite(x) || !std::isfinite(y)) return;
   if (!std::isfinite(t)) t = 0;

@@ -91,6 +91,8 @@ std::optional<Piece> next_piece(std::string_view text, bool at_end) {
 
 }  // namespace
 
+// The longest line gives a candidate for the width. It counts if enough full lines have a continuation, few have none,
+// and full lines are more frequent than slightly shorter ones.
 std::size_t console_width(std::string_view head) {
   std::size_t width = 0;
   std::vector<std::pair<std::string_view, std::size_t>> lines;
@@ -157,6 +159,7 @@ void LineUnwrapper::unfold(UnwrappedText& out, bool at_end) {
   if (at_end) out.bytes.append(held_end_), held_end_.clear();
 }
 
+// A line end is passed on only when the next line shows that it was not a console's break.
 void LineUnwrapper::take(UnwrappedText& out, std::string_view line, std::string_view end) {
   if (last_full_ && is_rest(last_line_, line) != Rest::no)
     out.removed_breaks.push_back(out.bytes.size());

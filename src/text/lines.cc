@@ -332,6 +332,7 @@ bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   return false;
 }
 
+// Tags come in any order, so try all kinds in rounds until none matches.
 LinePrefix peel_prefix(std::string_view line) {
   LinePrefix prefix;
   std::size_t at = 0;
@@ -354,6 +355,7 @@ LinePrefix peel_prefix(std::string_view line) {
   return prefix;
 }
 
+// With two tags of one kind the positions are not enough, so the line is parsed again.
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line) {
   if (form.again) {
     const LinePrefix own = peel_prefix(line);

@@ -57,6 +57,7 @@ HWY_EXPORT(mark_digits);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// The bytes that bind a following run of digits, which is then not free.
 constexpr auto binds_digits = [] {
   std::array<bool, 256> out{};
   for (int c = 'a'; c <= 'z'; ++c)

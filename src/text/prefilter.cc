@@ -46,6 +46,7 @@ void Prefilter::add(std::string_view anchor, bool fold_case, std::uint32_t index
   for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(piece_of(anchor, fold_case, at));
 }
 
+// Takes placements from the plan, places the other anchors, fills the kernel's tables, and sorts the entries by slot.
 Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan)
     : first_entry_((1u << slot_bits) + 1) {
   const std::size_t n = anchors.size();
@@ -97,6 +98,7 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
   }
   for (std::size_t s = 1; s < first_entry_.size(); ++s)
     first_entry_[s] = static_cast<std::uint16_t>(first_entry_[s] + first_entry_[s - 1]);
+  // Counting sort: entries of one slot become adjacent.
   std::vector<std::uint16_t> next = first_entry_;
   ends_.resize(n);
   entries_.resize(n);
@@ -139,6 +141,8 @@ void Prefilter::verify_at_ends(const Span& span, std::size_t place, std::uint32_
   }
 }
 
+// Compares the ends of all anchors with a found fingerprint. Matches are collected first and their middle parts
+// compared later, which keeps the inner loop free of branches.
 void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPlaces& found,
                        std::vector<AnchorHit>& hits) const {
   struct Match {

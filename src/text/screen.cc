@@ -42,6 +42,7 @@ void ScreenPlayer::finish(std::string& out) {
   if (full_screen_) show(out);
 }
 
+// A state machine over single bytes, because feed() may split a sequence anywhere.
 void ScreenPlayer::take(char c, std::string& out) {
   switch (state_) {
     case State::text:
@@ -85,6 +86,7 @@ void ScreenPlayer::control(char c) {
   if (c == '\t') column_ = std::min(column_ / 8 * 8 + 8, most_columns - 1);
 }
 
+// UTF-8 continuation bytes join the previous cell.
 void ScreenPlayer::put(char c) {
   if (rows_.size() <= row_) rows_.resize(row_ + 1);
   auto& row = rows_[row_];
@@ -104,6 +106,8 @@ void ScreenPlayer::move(std::size_t row, std::size_t column) {
   column_ = std::min(column, most_columns - 1);
 }
 
+// Executes one control sequence, and ignores unknown ones. A new screen begins with a switch to the alternate screen,
+// or with a clear from the top left corner.
 void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& out) {
   const std::size_t n = std::max<std::size_t>(parameter(p, 0, 1), 1), m = std::max<std::size_t>(parameter(p, 1, 1), 1);
   if (!p.empty() && p[0] == '?') {
@@ -184,6 +188,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
   }
 }
 
+// Appends the screen if it changed since the last call, up to the limit on the total output.
 void ScreenPlayer::show(std::string& out) {
   if (!changed_ || shown_ > most_shown + most_shown_share * fed_) return;
   changed_ = false;

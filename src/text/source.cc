@@ -86,6 +86,7 @@ bool is_binary(std::string_view first) {
   return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
 }
 
+/// Suggests a similar name from the folder of a missing file.
 std::string missing_file_help(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
