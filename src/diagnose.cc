@@ -1,4 +1,4 @@
-// The table of contents: read, analyse, judge, report.
+// The whole pipeline on one page: read, analyse, judge, report.
 #include "oomdoctor/diagnose.h"
 
 #include <algorithm>
@@ -33,23 +33,24 @@ std::string declared_text(const Parser& parser) {
          std::string(parser.name);
 }
 
-/// The shipped formats, and the user's where there are any: then each case says so, because a reader of the report may
-/// have other ones.
+/// Reads logs with the shipped formats and the user's. Each result names the user's formats in a note, because a reader
+/// of the report may not have them.
 class LogReader {
  public:
   explicit LogReader(const std::vector<std::string>& format_files) {
-    // Made once, then const: a process may read many logs. It is not taken apart when the process ends.
+    // Built once, then const, because a process may read many logs. Never destroyed, because that would only delay the
+    // exit.
     static const Scanner& shipped = *new Scanner(all_parsers(), shipped_prefilter_plan());
     scanner_ = &shipped;
     if (format_files.empty()) return;
     formats_.emplace(all_parsers());
     for (const std::string& path : format_files) formats_->add_file(path);
-    scanner_ = &own_.emplace(formats_->parsers(), shipped_prefilter_plan());
+    scanner_ = &extended_.emplace(formats_->parsers(), shipped_prefilter_plan());
   }
 
-  /// `threads`: for this one log.
+  /// Reads one log on `threads` threads.
   ScanResult read(const LogSource& log, std::size_t threads) const {
-    // A descriptor is open while its log is read, and no longer: there may be more logs than descriptors.
+    // The descriptor is open only during this call: there may be more logs than descriptors.
     Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
     ScanResult scan = scanner_->scan(source, {.jobs = threads});
     if (formats_)
@@ -66,24 +67,24 @@ class LogReader {
  private:
   const Scanner* scanner_;
   std::optional<UserFormats> formats_;
-  std::optional<Scanner> own_;
+  std::optional<Scanner> extended_;
 };
 
-std::size_t threads_of(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
+std::size_t thread_count(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
 
-/// Few logs are read one after the other, each by all threads; of many, each by one, side by side.
-std::size_t threads_for_one(std::size_t logs, const Options& options) {
-  const std::size_t threads = threads_of(options);
+/// With few logs, read one after the other, each on all threads. With many, read them in parallel, one thread each.
+std::size_t threads_per_log(std::size_t logs, const Options& options) {
+  const std::size_t threads = thread_count(options);
   return logs < threads ? threads : 1;
 }
 
-/// Made when first needed: a healthy log needs none. Taking it apart when the process ends would serve nobody.
+/// Built on first use, because a healthy log needs no rules. Never destroyed, because that would only delay the exit.
 const RulePack& shipped_pack() {
   static const RulePack& pack = *new RulePack(shipped_rules());
   return pack;
 }
 
-/// What the user's rules add to the shipped ones. Made before a log is read: what is wrong with them is said at once.
+/// The shipped rules plus the user's. Built before oomdoctor reads a log, so an invalid rule fails at once.
 class Rules {
  public:
   explicit Rules(const Options& options) {
@@ -95,55 +96,54 @@ class Rules {
   std::optional<RulePack> extended_;
 };
 
-Report report_of(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
+Report diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
   const Analysis analysis = analyse(scan, {options.capacity_bytes, threads});
-  // What a later run of the job got past needs no cure.
-  const bool anything = (analysis.primary && !analysis.runs.overcome) || analysis.facts.is_true("run.at_risk");
-  const Diagnosis diagnosis = anything ? judge(rules.pack(), analysis.facts) : Diagnosis{};
+  // A failure that a later run of the job got past needs no fix.
+  const bool needs_diagnosis = (analysis.primary && !analysis.runs.overcome) || analysis.facts.is_true("run.at_risk");
+  const Diagnosis diagnosis = needs_diagnosis ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;
   return report;
 }
 
-/// The logs of a diagnosis.
+/// The logs of a diagnosis. Threads call `read` concurrently.
 struct Logs {
   std::size_t size = 0;
   std::function<ScanResult(std::size_t log)> read;
-  bool again = true;  ///< each can be read once more
+  bool rereadable = true;  ///< each log can be read twice
 };
 
-/// Of several jobs, each by itself. Their logs are read a second time: so no more than one need be in memory per
-/// thread.
-Report report_of_jobs(const std::vector<std::vector<std::size_t>>& jobs, const Logs& logs, const Rules& rules,
-                      const Options& options) {
-  std::vector<std::optional<Report>> made(jobs.size());
+/// Reports each job separately. It reads the logs a second time, so memory use is one scan per thread.
+Report diagnose_jobs(const std::vector<std::vector<std::size_t>>& jobs, const Logs& logs, const Rules& rules,
+                     const Options& options) {
+  std::vector<std::optional<Report>> results(jobs.size());
   SeveralJobs all;
   for_each_in_order(
-      jobs.size(), threads_of(options),
+      jobs.size(), thread_count(options),
       [&](std::size_t job) {
-        JoinedCase together;
-        for (const std::size_t log : jobs[job]) together.add(logs.read(log));
-        made[job] = report_of(together.take(), rules, options, 1);
+        JoinedCase merger;
+        for (const std::size_t log : jobs[job]) merger.add(logs.read(log));
+        results[job] = diagnose_scan(merger.take(), rules, options, 1);
       },
-      [&](std::size_t job) { all.add(*std::exchange(made[job], std::nullopt), jobs[job]); });
+      [&](std::size_t job) { all.add(*std::exchange(results[job], std::nullopt), jobs[job]); });
   return all.take();
 }
 
-/// Reads all logs side by side and joins them in their order.
-Report report_of_all(const Logs& logs, const Rules& rules, const Options& options) {
-  JoinedCase together;
+/// Reads all logs in parallel and merges them in their order. Logs of several jobs are read again, job by job.
+Report diagnose_logs(const Logs& logs, const Rules& rules, const Options& options) {
+  JoinedCase merger;
   std::vector<LogIdentity> identities;
-  std::vector<std::optional<ScanResult>> made(logs.size);
+  std::vector<std::optional<ScanResult>> results(logs.size);
   for_each_in_order(
-      logs.size, threads_of(options), [&](std::size_t i) { made[i] = logs.read(i); },
+      logs.size, thread_count(options), [&](std::size_t i) { results[i] = logs.read(i); },
       [&](std::size_t i) {
-        identities.push_back(identity_of(*made[i]));
-        together.add(*std::exchange(made[i], std::nullopt));
+        identities.push_back(identity_of(*results[i]));
+        merger.add(*std::exchange(results[i], std::nullopt));
         if (options.progress) options.progress({i + 1, logs.size});
       });
-  if (logs.again)
-    if (const auto jobs = jobs_of(identities); jobs.size() > 1) return report_of_jobs(jobs, logs, rules, options);
-  return report_of(together.take(), rules, options, threads_of(options));
+  if (logs.rereadable)
+    if (const auto jobs = jobs_of(identities); jobs.size() > 1) return diagnose_jobs(jobs, logs, rules, options);
+  return diagnose_scan(merger.take(), rules, options, thread_count(options));
 }
 
 bool can_be_read_again(const LogSource& log) {
@@ -156,18 +156,18 @@ bool can_be_read_again(const LogSource& log) {
 Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   const Rules rules(options);
   const LogReader logs(options.format_files);
-  const std::size_t threads = threads_for_one(sources.size(), options);
-  return report_of_all({sources.size(), [&](std::size_t i) { return logs.read(sources[i], threads); },
+  const std::size_t threads = threads_per_log(sources.size(), options);
+  return diagnose_logs({sources.size(), [&](std::size_t i) { return logs.read(sources[i], threads); },
                         std::all_of(sources.begin(), sources.end(), can_be_read_again)},
                        rules, options);
 }
 
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take) {
   const LogReader logs(options.format_files);
-  const std::size_t threads = threads_for_one(sources.size(), options);
+  const std::size_t threads = threads_per_log(sources.size(), options);
   std::vector<std::string> lines(sources.size());
   for_each_in_order(
-      sources.size(), threads_of(options),
+      sources.size(), thread_count(options),
       [&](std::size_t i) {
         const LogSource& log = sources[i];
         const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
@@ -190,8 +190,9 @@ Report merge(const std::vector<std::string>& part_files, const Options& options)
     if (file.inputs.front().unreadable == PartFiles::lost) ++lost;
     return file;
   };
-  Report report = report_of_all({parts.size(), read}, rules, options);
-  if (lost > 0 && lost == parts.size())  // what could not be read then may be readable by now
+  Report report = diagnose_logs({parts.size(), read}, rules, options);
+  if (lost > 0 &&
+      lost == parts.size())  // the logs that could not be read then may be readable now, so the reason may be absent
     throw parts.why_lost(0).value_or(Error("no part could be read", "", "try again"));
   for (const std::string& problem : parts.problems())
     report.notes.push_back({"warning", left_out_words(problem), std::nullopt});
@@ -202,7 +203,7 @@ std::vector<std::string> merge_parts(const std::vector<std::string>& part_files,
   const PartFiles parts(part_files);
   std::vector<std::string> problems = parts.problems();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (const auto why = parts.why_lost(i))  // what is handed on has been found good
+    if (const auto why = parts.why_lost(i))  // a part is passed on only after it was read without an error
       problems.emplace_back(why->what());
     else
       take(parts.line(i));

@@ -1,9 +1,9 @@
-// The account of the device at the moment of death.
+// The memory breakdown of the GPU at the moment of the failure.
 //
-// Identities (of the allocator's own printing code): reserved = allocated + unallocated; capacity = free + this process
-// + other processes; own memory outside the allocator = this process - reserved. Messages before 2.1 do not name
-// processes: there only the sum of own and foreign memory outside the allocator is known. Every term keeps the slack of
-// its printed digits.
+// Identities, from the allocator's printing code: reserved = allocated + unallocated; capacity = free + this process +
+// other processes; own memory outside the allocator = this process - reserved. Messages before 2.1 do not list
+// processes, so they show only the sum of own and foreign memory outside the allocator. Every term keeps the tolerance
+// of its printed digits.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,12 +14,13 @@
 namespace oomdoctor {
 namespace {
 
-// Judgement, with its reason.
+// Judgement constants, each with its reason.
 constexpr i64 assumed_own_other =
-    3 * GiB / 2;  ///< context, kernels, NCCL of one process take 0.1 to 1.5 GiB: what is over that is somebody else's
-constexpr double margin_share = 0.05;    ///< room to leave on the device: steps vary by a few per cent
-constexpr double pieces_share = 0.04;    ///< of the device: as much lies in pieces that nobody can use
-constexpr i64 unusable_free = 64 * MiB;  ///< the driver never gives out the last tens of MiB
+    3 * GiB /
+    2;  ///< CUDA context, kernels and NCCL of one process take 0.1 to 1.5 GiB; more belongs to another process
+constexpr double margin_share = 0.05;    ///< of the GPU; free memory to keep, because steps vary by a few per cent
+constexpr double pieces_share = 0.04;    ///< of the GPU; this much is in pieces too small to use
+constexpr i64 unusable_free = 64 * MiB;  ///< the driver never hands out the last tens of MiB
 constexpr double context_low = 0.25 * static_cast<double>(GiB), context_high = 1.6 * static_cast<double>(GiB);
 
 Bytes zero_floor(Bytes b) {
@@ -27,77 +28,82 @@ Bytes zero_floor(Bytes b) {
   return b;
 }
 
-std::optional<Bytes> reserved_of(const Oom& oom) {
+std::optional<Bytes> find_reserved(const Oom& oom) {
   if (oom.reserved) return oom.reserved;
   if (oom.allocated && oom.unallocated) return *oom.allocated + *oom.unallocated;
   return std::nullopt;
 }
 
-Bytes sum_of(const std::vector<OtherProcess>& others) {
+Bytes sum_sizes(const std::vector<OtherProcess>& others) {
   Bytes sum;
   for (const auto& o : others)
     if (o.pid != 0) sum = sum + o.used;
   return sum;
 }
 
-/// Own memory outside the allocator, where the message tells it.
-std::optional<Bytes> own_other_of(const Oom& oom) {
+/// The process's own memory outside the allocator, if the message contains it.
+std::optional<Bytes> find_own_other(const Oom& oom) {
   for (const auto& o : oom.others)
-    if (o.pid == 0) return o.used;  // MPS prints it under that name
-  const auto reserved = reserved_of(oom);
+    if (o.pid == 0) return o.used;  // MPS prints it as a process without a number
+  const auto reserved = find_reserved(oom);
   if (oom.process && reserved) return zero_floor(*oom.process - *reserved);
   if (oom.process && oom.allocated) return zero_floor(*oom.process - *oom.allocated);
   return std::nullopt;
 }
 
-/// What lies outside the framework is known, but not whose it is: the message counts no process, not even this one.
-bool is_ownerless(const Oom& oom) { return !oom.process && sum_of(oom.others).count == 0; }
+/// True if the owner of the memory outside the framework is unknown, because the message counts no process, not even
+/// this one.
+bool is_ownerless(const Oom& oom) { return !oom.process && sum_sizes(oom.others).count == 0; }
 
 /// Memory of other processes: printed, or what capacity, free and this process leave.
-std::optional<Bytes> external_of(const Oom& oom) {
-  const Bytes named = sum_of(oom.others);
+std::optional<Bytes> find_external(
+    const Oom& oom) {  // Memory of other processes: as printed, or capacity − free − this process.
+  const Bytes named = sum_sizes(oom.others);
   if (oom.kind != OomKind::device || !oom.capacity || !oom.free)
     return named.count > 0 ? std::optional(named) : std::nullopt;
-  if (oom.process && oom.process->count > 0)  // 0 bytes: processes are counted in another container's numbers
+  if (oom.process && oom.process->count > 0)  // 0 bytes: the driver counts in the PID namespace of another container
     return std::max(zero_floor(*oom.capacity - *oom.free - *oom.process), named,
                     [](Bytes a, Bytes b) { return a.count < b.count; });
   if (named.count > 0) return named;
-  // Without what was reserved, what is missing may as well be the process's own cache.
-  const auto reserved = reserved_of(oom);
+  // Without the reserved size, the difference may be the process's own cache.
+  const auto reserved = find_reserved(oom);
   if (!reserved || oom.sizes_not_available) return std::nullopt;
   return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{assumed_own_other, 0});
 }
 
-/// Several other processes of nearly equal, context-like size: the job's own ranks with a context on this device.
-int stray_contexts(const std::vector<OtherProcess>& others) {
-  int most = 0;
+/// The number of other processes with nearly equal sizes typical of a context: other ranks of the job that opened a
+/// context on this GPU; 0 for fewer than two.
+int count_stray_contexts(const std::vector<OtherProcess>& others) {
+  int max_count = 0;
   for (const auto& a : others) {
     const auto size = static_cast<double>(a.used.count);
     if (size < context_low || size > context_high) continue;
-    most = std::max(most, static_cast<int>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& b) {
-                      return std::abs(static_cast<double>(b.used.count) - size) <= 0.02 * size;
-                    })));
+    max_count =
+        std::max(max_count, static_cast<int>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& b) {
+                   return std::abs(static_cast<double>(b.used.count) - size) <= 0.02 * size;
+                 })));
   }
-  return most >= 2 ? most : 0;
+  return max_count >= 2 ? max_count : 0;
 }
 
-/// The allocator counts more than there is, while the driver counts less for the whole process: part of its pool is not
-/// mapped, because an engine in the same process sleeps.
+/// True if the allocator counts more than the GPU has, and the driver less for the whole process. Part of the pool is
+/// then unmapped, because an engine in the same process sleeps.
 bool counts_unmapped(const Oom& oom) {
-  const auto reserved = reserved_of(oom);
+  const auto reserved = find_reserved(oom);
   if (oom.kind != OomKind::device || !oom.process || !oom.capacity || !reserved || oom.sizes_not_available)
     return false;
   return oom.process->count <= oom.capacity->count && reserved->count > oom.capacity->count;
 }
 
-/// Sizes that two processes print of one of them a moment apart.
+/// True if two sizes may be those of one process, printed by two processes a moment apart.
 bool same_size(const Bytes& a, const Bytes& b) {
-  constexpr double apart = 0.02;
-  return std::abs(static_cast<double>(a.count - b.count)) <= apart * static_cast<double>(std::max(a.count, b.count));
+  constexpr double tolerance = 0.02;
+  return std::abs(static_cast<double>(a.count - b.count)) <=
+         tolerance * static_cast<double>(std::max(a.count, b.count));
 }
 
-/// The rank of this job that is the named process: it reports that very size as its own, on a device of this number.
-const Incident* sibling_behind(const ScanResult& scan, const Incident& incident, const OtherProcess& process) {
+/// The rank of this job that the process is: it reports the same size as its own memory, on a GPU of the same number.
+const Incident* find_sibling(const ScanResult& scan, const Incident& incident, const OtherProcess& process) {
   const Origin& here = incident.origin;
   for (const Incident& other : scan.incidents) {
     const Origin& there = other.origin;
@@ -108,18 +114,18 @@ const Incident* sibling_behind(const ScanResult& scan, const Incident& incident,
   return nullptr;
 }
 
-/// The line in which the job's launcher ends this process: it is one of the job's own.
-const Event* terminated_by_launcher(const ScanResult& scan, i64 pid) {
-  const auto ends_it = [&](const Event& event) {
+/// The line in which the job's launcher terminates this process, which shows that it belongs to the job.
+const Event* find_termination(const ScanResult& scan, i64 pid) {
+  const auto is_termination = [&](const Event& event) {
     const auto* remark = std::get_if<Remark>(&event.what);
     return remark != nullptr && remark->id == "collateral/terminated" && pid != 0 &&
            remark->number == static_cast<double>(pid);
   };
-  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), ends_it);
+  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), is_termination);
   return found == scan.remarks.end() ? nullptr : &*found;
 }
 
-/// What a process takes of the device before it allocates anything, by the name of its runtime.
+/// The runtime in the label of the context's part.
 std::string_view context_of(Agent agent) {
   switch (agent) {
     case Agent::cuda_allocator:
@@ -132,7 +138,7 @@ std::string_view context_of(Agent agent) {
   }
 }
 
-/// Batch systems count the whole job, kernels one process of it.
+/// The label of the used part. Batch systems count the whole job, the kernel counts one process.
 std::string host_share(const Oom& oom) {
   if (!oom.process_name.empty()) return "process " + oom.process_name;
   return oom.agent == Agent::scheduler || oom.agent == Agent::slurm ? "the job" : "the killed process";
@@ -152,7 +158,7 @@ std::optional<Account> account_of(const Incident& incident) {
     if (size && size->count > 0) account.shares.push_back({std::move(label), *size});
   };
   if (oom.kind == OomKind::host) {
-    // A whole that was gone beyond has no parts to be drawn.
+    // An exceeded limit has no parts to draw.
     if (oom.process && oom.process->count > saturated_sum(account.capacity.count, account.capacity.slack))
       return std::nullopt;
     add(host_share(oom), oom.process);
@@ -169,14 +175,14 @@ std::optional<Account> account_of(const Incident& incident) {
     if (oom.allocated) add("tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("CUDA graph pools (free blocks)", oom.private_pools);
     add(oom.framework == "pytorch" ? "PyTorch cache (unused)" : "cache (unused)", oom.unallocated);
-    const auto own = own_other_of(oom);
+    const auto own = find_own_other(oom);
     add(std::string(context_of(oom.agent)) + " context + libraries", own);
     if (!oom.allocated && !oom.reserved) add("this process", oom.process);
     for (const auto& o : oom.others)
       if (o.pid != 0) add("process " + std::to_string(o.pid), o.used);
-    const auto reserved = reserved_of(oom);
+    const auto reserved = find_reserved(oom);
     if (!own && reserved && oom.free && oom.capacity) {
-      const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_of(oom.others);
+      const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_sizes(oom.others);
       add("other processes + " + std::string(context_of(oom.agent)) + " contexts", rest);
     }
     if (oom.capacity) add("free", oom.free);
@@ -187,14 +193,15 @@ std::optional<Account> account_of(const Incident& incident) {
   return account;
 }
 
-/// A bound that somebody set, and not the device's own end, refused. Where TensorFlow, XLA or a Mac print one, it is
-/// what the allocator may have of the device by default, unless it is clearly less than there is.
+/// True if a configured cap refused the request, not the end of the GPU. TensorFlow, XLA and MPS print their default
+/// limit too, which counts only if it is clearly below the capacity.
 bool is_capped(const Oom& oom, const Facts& facts) {
   constexpr double clearly_less = 0.8;
-  if (oom.message_format == "onnxruntime-arena") return true;  // prints no limit, but speaks only where one is set
-  const bool counted = facts.find("account.limit_reached") != nullptr;  // otherwise nothing says what was held
+  if (oom.message_format == "onnxruntime-arena") return true;  // prints no limit, but fails this way only under one
+  const bool counted =
+      facts.find("account.limit_reached") != nullptr;  // otherwise the message does not show the memory in use
   if (!oom.limit || !facts.is_true(counted ? "account.limit_reached" : "account.free_beyond_request")) return false;
-  if (oom.free && oom.request) {  // the device itself would have refused, too
+  if (oom.free && oom.request) {  // the GPU would have refused too
     const Bytes missing = *oom.request - *oom.free;
     if (missing.count > missing.slack) return false;
   }
@@ -203,6 +210,7 @@ bool is_capped(const Oom& oom, const Facts& facts) {
                                              clearly_less * static_cast<double>(oom.capacity->count));
 }
 
+/// Sets oom.* and account.* from one message. A fact whose sizes are not printed stays unknown.
 void message_facts(const Incident& incident, std::optional<i64> capacity, Facts& facts) {
   const Oom& oom = incident.oom;
   const std::vector<Evidence> here{incident.evidence};
@@ -219,7 +227,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.beyond_exabyte", oom.beyond_exabyte);
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   set_true("oom.on_chip", oom.message_format == "xla-vmem");
-  const auto reserved = reserved_of(oom);
+  const auto reserved = find_reserved(oom);
   facts.set("oom.request", oom.request, here);
   const std::optional<Bytes> whole =
       oom.capacity || oom.kind != OomKind::device || !capacity ? oom.capacity : std::optional(Bytes{*capacity, 0});
@@ -237,13 +245,13 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (oom.kind != OomKind::device) return;
 
   const auto others = std::count_if(oom.others.begin(), oom.others.end(), [](const auto& o) { return o.pid != 0; });
-  facts.set("oom.others", std::optional(sum_of(oom.others)), here);
+  facts.set("oom.others", std::optional(sum_sizes(oom.others)), here);
   facts.set("oom.others_count", number(static_cast<double>(others)), here);
   const auto uncounted = std::count_if(oom.others.begin(), oom.others.end(),
                                        [](const auto& o) { return o.pid != 0 && o.used.count == 0; });
   facts.set("account.uncounted", number(static_cast<double>(uncounted)), here);
-  const auto own = own_other_of(oom);
-  const auto external = external_of(oom);
+  const auto own = find_own_other(oom);
+  const auto external = find_external(oom);
   facts.set("account.own_other", own, here);
   facts.set("account.external", external, here);
   if (external) {
@@ -271,12 +279,12 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   const auto live = unmapped        ? oom.process
                     : oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})))
                                     : std::nullopt;
-  // TensorFlow's limit is what was left for it of the device when it started.
+  // TensorFlow's limit is the part of the GPU that it got at its start.
   const bool of_whole = oom.capacity || !oom.limit || (whole && oom.agent == Agent::tf_bfc);
   share("account.allocated_share", live, of_whole ? whole : oom.limit);
   share("account.request_share", oom.request, of_whole ? whole : oom.limit);
   if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved);
-  facts.set("account.stray_contexts", number(stray_contexts(oom.others)), here);
+  facts.set("account.stray_contexts", number(count_stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)
     set_true(
         "account.oversubscribed",
@@ -284,14 +292,14 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (const auto account = account_of(incident))
     facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;
-  // TensorFlow's limit is what the allocator took of the device at start, not a cap that somebody set.
+  // TensorFlow's limit is what its allocator took at the start, and no configured cap.
   if (oom.limit && held && oom.request && oom.agent != Agent::tf_bfc) {
     const Bytes over = *held + *oom.request - *oom.limit;
     set_true("account.limit_reached", saturated_sum(over.count, over.slack) >= 0);
   }
   if (oom.request && oom.free) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
-    // Of a nearly full device the last part lies in pieces: that nobody got it tells of no limit.
+    // The last part of a nearly full GPU is fragmented. Its free bytes do not prove a limit.
     const i64 pieces =
         oom.capacity && !oom.limit ? static_cast<i64>(pieces_share * static_cast<double>(oom.capacity->count)) : 0;
     const i64 clear = std::max({unusable_free, oom.request->count / 20, pieces - oom.request->count});
@@ -317,13 +325,13 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
 
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {
   for (const OtherProcess& process : incident.oom.others) {
-    const Event* told = terminated_by_launcher(scan, process.pid);
-    if (told == nullptr) continue;
-    facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, {told->evidence});
-    facts.set("account.sibling", process.used, {incident.evidence, told->evidence});
+    const Event* termination = find_termination(scan, process.pid);
+    if (termination == nullptr) continue;
+    facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, {termination->evidence});
+    facts.set("account.sibling", process.used, {incident.evidence, termination->evidence});
   }
   for (const OtherProcess& process : incident.oom.others) {
-    const Incident* sibling = process.pid != 0 ? sibling_behind(scan, incident, process) : nullptr;
+    const Incident* sibling = process.pid != 0 ? find_sibling(scan, incident, process) : nullptr;
     if (sibling == nullptr) continue;
     const std::vector<Evidence> both{incident.evidence, sibling->evidence};
     facts.set("account.sibling_rank", Value{Number{static_cast<double>(*sibling->origin.rank), 0}}, both);

@@ -1,8 +1,8 @@
-// Values of the prescription, computed from this log: the batch that fits, the cap to ask for, the steps between
+// Values for the fixes, computed from this log: the batch that fits, the memory limit to request, the steps between
 // restarts.
 //
-// What scales with the batch is peak minus static memory, where static is the last gauge of live tensors between steps.
-// Where no such gauge is printed the share is unknown, and the smaller batch is offered without a promise of bytes.
+// The part that scales with the batch is peak minus static memory. Static memory is the last gauge of tensors between
+// steps. Without such a gauge the part is unknown, and the smaller batch is offered without a number of bytes.
 #include <algorithm>
 #include <cmath>
 
@@ -11,19 +11,20 @@
 namespace oomdoctor {
 namespace {
 
-// Judgement, with its reason.
-constexpr double host_room = 1.3;  ///< a third over what was used: samplers miss peaks
+// Judgement constants, each with its reason.
+constexpr double host_room = 1.3;  ///< a third more than the measured use, because samplers miss peaks
 constexpr double shared_memory =
     16.0 * static_cast<double>(
-               GiB);  ///< fits tens of workers with prefetched image batches; the default of containers is 64 MiB
+               GiB);  ///< enough for tens of workers with prefetched image batches; the default of containers is 64 MiB
 
-constexpr double most_of_it = 0.5;  ///< of the device: what PyTorch's counters and settings reach is the smaller part
-constexpr double several = 2;       ///< processes, ranks
-constexpr double least_weight_bytes = 0.5;  ///< of a parameter: four bits, and nothing kept beside it
+constexpr double majority = 0.5;  ///< of the GPU; from here, PyTorch's counters and settings cover the smaller part
+constexpr double several = 2;     ///< of processes or ranks
+constexpr double min_weight_bytes = 0.5;  ///< per parameter: 4-bit weights without anything else
 
 double round_up(double value, double unit) { return std::ceil(value / unit) * unit; }
 
-/// The largest batch at most `wanted` that divides the samples of one accumulated step, so that the global batch stays.
+/// The largest batch up to `wanted` that divides the samples of one accumulated step, so that the global batch stays
+/// the same.
 double dividing_batch(double wanted, double batch, double accumulation) {
   const double whole = batch * accumulation;
   for (double b = std::floor(wanted); b > 1; --b)
@@ -31,10 +32,10 @@ double dividing_batch(double wanted, double batch, double accumulation) {
   return 1;
 }
 
-/// What refused does not depend on the size of a step: others had taken the device before, one request is larger than a
-/// device on which nothing is held, or the bound is the platform's.
+/// True if the refused request does not depend on the step size: other processes had taken the GPU before, one request
+/// exceeds a GPU that is otherwise empty, or the platform sets the limit.
 bool is_independent_of_step(const Facts& facts) {
-  constexpr double little_given = 0.25, nothing_held = 0.02;  // of the device
+  constexpr double little_given = 0.25, nothing_held = 0.02;  // of the GPU
   const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
              held = facts.number("oom.allocated"), whole = facts.number("oom.capacity");
   const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
@@ -43,8 +44,8 @@ bool is_independent_of_step(const Facts& facts) {
   return taken || alone || facts.find("settings.block_limit") != nullptr || facts.is_true("settings.unified_memory");
 }
 
-/// The name under which the program printed a setting: its reader is named after it.
-std::string key_of(std::string_view setting, std::string_view usual, const Facts& facts) {
+/// The name under which the program printed a setting. The evidence's reader contains it.
+std::string printed_name(std::string_view setting, std::string_view usual, const Facts& facts) {
   constexpr std::string_view reader = "settings/";
   const Fact* fact = facts.find(setting);
   if (fact == nullptr || fact->because.empty() || !fact->because.front().reader.starts_with(reader))
@@ -52,17 +53,17 @@ std::string key_of(std::string_view setting, std::string_view usual, const Facts
   return fact->because.front().reader.substr(reader.size());
 }
 
-/// What an engine is set to, and the next value on the side that helps.
+/// The next value of an engine's settings, in the direction that helps.
 void engine_advice(Facts& facts) {
-  constexpr double down = 0.1, up = 0.05, most = 0.95, least_part = 0.5;
+  constexpr double down = 0.1, up = 0.05, max_share = 0.95, min_part = 0.5;
   const auto set = [&](std::string_view name, double value, std::string_view from) {
     const Fact* fact = facts.find(from);
     facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->because : std::vector<Evidence>{});
   };
   for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
     if (const auto now = facts.number(share); now && *now > 0) {
-      set("advice.share_down", std::max(*now - down, least_part * *now), share);
-      if (*now + up <= most + 1e-9) set("advice.share_up", *now + up, share);
+      set("advice.share_down", std::max(*now - down, min_part * *now), share);
+      if (*now + up <= max_share + 1e-9) set("advice.share_up", *now + up, share);
     }
   const auto fits = facts.number("settings.fitting_length"), length = facts.number("settings.sequence_length");
   if (fits)
@@ -77,8 +78,9 @@ void engine_advice(Facts& facts) {
 
 void advice_facts(Facts& facts) {
   engine_advice(facts);
-  facts.set("advice.batch_key", Value{key_of("settings.batch_size", "batch_size", facts)});
-  facts.set("advice.accumulation_key", Value{key_of("settings.accumulation", "gradient_accumulation_steps", facts)});
+  facts.set("advice.batch_key", Value{printed_name("settings.batch_size", "batch_size", facts)});
+  facts.set("advice.accumulation_key",
+            Value{printed_name("settings.accumulation", "gradient_accumulation_steps", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
   const auto share_of_outside = [&] {
     const auto outside = facts.number("account.own_other"),
@@ -86,7 +88,7 @@ void advice_facts(Facts& facts) {
     return outside && whole ? *outside / *whole : 0;
   };
   facts.set("advice.request_alone", Value{facts.number("account.request_share").value_or(0) > 1});
-  facts.set("advice.outside_pytorch", Value{share_of_outside() >= most_of_it});
+  facts.set("advice.outside_pytorch", Value{share_of_outside() >= majority});
   facts.set("advice.unseen_ranks",
             Value{facts.number("account.uncounted").value_or(0) >= several &&
                   (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});
@@ -105,19 +107,19 @@ void advice_facts(Facts& facts) {
     if (*allocated + *request > *static_bytes)
       set("advice.activations", *allocated + *request - *static_bytes,
           {"oom.allocated", "oom.request", "advice.static"});
-  // An upper bound is worth a number only where a step was at work: else nothing says that any of it is activations.
+  // An upper bound is useful only if a training step was running. Otherwise none of the memory may be activations.
   const bool works = facts.is_true("run.trains") || (get("settings.batch_size") && !facts.is_false("run.trains"));
   const bool in_step = works && !facts.is_true("phase.load") && !facts.is_true("phase.optimizer_init") &&
                        get("account.request_share").value_or(0) <= 1;
-  // What a sleeping engine had given back is counted by the allocator and not on the device.
+  // A sleeping engine has freed GPU memory that the allocator still counts.
   auto allocated = get("oom.allocated");
   if (const auto process = get("oom.process"); facts.is_true("account.unmapped_pool") && process) allocated = process;
   if (const auto request = get("oom.request"); in_step && allocated && request) {
-    const double weights = get("settings.parameters").value_or(0) * least_weight_bytes;
+    const double weights = get("settings.parameters").value_or(0) * min_weight_bytes;
     if (*allocated + *request > weights)
       set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});
   }
-  const auto activations = get("advice.activations"), most = get("advice.activations_most");
+  const auto activations = get("advice.activations"), max_activations = get("advice.activations_most");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
     const auto accumulation = get("settings.accumulation");
     double wanted = std::floor(*batch / 2);
@@ -130,11 +132,13 @@ void advice_facts(Facts& facts) {
       set("advice.accumulation_to", *accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
     else
       set("advice.accumulation_times", *batch / to, {"settings.batch_size"});
-    if (most) set("advice.batch_saves_most", *most * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
+    if (max_activations)
+      set("advice.batch_saves_most", *max_activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
     if (activations)
       set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
   }
-  if (most && !get("settings.batch_size")) set("advice.batch_saves_most", *most / 2, {"oom.allocated"});
+  if (max_activations && !get("settings.batch_size"))
+    set("advice.batch_saves_most", *max_activations / 2, {"oom.allocated"});
   if (const auto longest = get("shape.outlier_value"); longest && activations && need && *activations > *need)
     set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
         {"shape.outlier_value"});
@@ -147,8 +151,8 @@ void advice_facts(Facts& facts) {
         set("advice.fraction_to", std::min(1.0, round_up(to / *capacity, 0.01)), {"oom.limit", "oom.capacity"});
     }
   }
-  // What one process held says nothing about what the whole needs: only a bound that was reached does, and of an
-  // evicted pod its use.
+  // The use of one process does not show the need of the whole job. Only a limit that was reached does, or the use of
+  // an evicted pod.
   const auto used = get("host.used");
   const auto bound = get("host.limit") ? get("host.limit") : get("host.capacity");
   if (bound || (used && facts.is_true("host.evicted")))

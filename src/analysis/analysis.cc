@@ -9,16 +9,16 @@
 namespace oomdoctor {
 namespace {
 
-/// Of the forecast's lower bound: a restart must come clearly before the wall.
+/// of the forecast's lower bound; a restart must happen clearly before the memory is full
 constexpr double restart_share = 0.7;
 
-/// The first failure that ended the work; else the last one that the program survived.
-std::optional<std::size_t> primary_of(const ScanResult& scan) {
-  int run = 0;  // the last one that failed
+/// The first failure that ended the work; otherwise the last one that the program survived.
+std::optional<std::size_t> find_primary(const ScanResult& scan) {
+  int run = 0;  // the last run with a failure
   if (scan.inputs.size() == 1)
     for (const Incident& incident : scan.incidents)
       if (!incident.handled) run = std::max(run, incident.run.number);
-  // What others follow from came first, also where it was read later.
+  // A failure that caused others came first, even if its line was read later.
   for (const Incident& incident : scan.incidents)
     if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
   for (std::size_t i = 0; i < scan.incidents.size(); ++i)
@@ -27,8 +27,8 @@ std::optional<std::size_t> primary_of(const ScanResult& scan) {
   return scan.incidents.size() - 1;
 }
 
-/// Static memory: the last value of a gauge of live tensors, where it does not grow itself. And the interval between
-/// restarts that keeps a growing run clear of the wall.
+/// Sets the static memory: the last value of a gauge of tensors, if it does not grow. Also sets the interval between
+/// restarts that keeps a growing run below its capacity.
 void series_advice(const ScanResult& scan, Analysis& analysis) {
   if (!analysis.main_series) return;
   const Series& s = scan.series[*analysis.main_series];
@@ -36,16 +36,17 @@ void series_advice(const ScanResult& scan, Analysis& analysis) {
   const std::vector<Evidence> last{s.last_evidence};
   if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
     analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
-  // The step at which it was full: that of the failure, else the earliest that the forecast allows.
-  const std::optional<i64> died = analysis.primary ? scan.incidents[*analysis.primary].when.step : std::nullopt;
-  if (t.leak && s.has_steps && (died || t.forecast)) {
-    const double full = died ? static_cast<double>(*died) : t.forecast->step_low;
+  // The step at which the memory was full: that of the failure, else the earliest one in the forecast.
+  const std::optional<i64> failure_step = analysis.primary ? scan.incidents[*analysis.primary].when.step : std::nullopt;
+  if (t.leak && s.has_steps && (failure_step || t.forecast)) {
+    const double full = failure_step ? static_cast<double>(*failure_step) : t.forecast->step_low;
     const double every = std::floor(restart_share * (full - t.working.first_step));
     if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
   }
 }
 
-/// What a training step of so many parameters keeps, beside what was live: some of it may not have been made yet.
+/// Notes the memory that training this model needs at least, next to the tensors at the failure. Some states may not
+/// have existed yet.
 void emit_states(Analysis& analysis) {
   const Fact* states = analysis.facts.find("model.states_least");
   const auto live = analysis.facts.number("oom.allocated");
@@ -60,8 +61,8 @@ void emit_states(Analysis& analysis) {
   analysis.notes.push_back(std::move(note));
 }
 
-/// Requests that PyTorch's allocator counted as refused and of which the log tells nothing else. PyTorch catches some
-/// of them itself, a program others.
+/// Notes requests that PyTorch's allocator counted as refused without another trace in the log. PyTorch catches some of
+/// them itself, programs catch others.
 void emit_refusals(const ScanResult& scan, std::vector<Note>& notes) {
   const Event* last = nullptr;
   double refused = 0;
@@ -80,7 +81,7 @@ void emit_refusals(const ScanResult& scan, std::vector<Note>& notes) {
        last->evidence});
 }
 
-/// A library failed while most of the device was free.
+/// Notes that most of the GPU was free when a library failed.
 void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
@@ -93,7 +94,7 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// What reads like a want of memory, and is none.
+/// Notes lines that look like an out-of-memory failure and are none.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
@@ -111,7 +112,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
           {Severity::note, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
 }
 
-/// A state that was copied while memory ran out, and saved all the same.
+/// Warns about a checkpoint that was saved although memory ran out during its copy.
 void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Incident& incident : scan.incidents) {
     if (incident.evidence.excerpt.find("point to invalid memory") == std::string::npos) continue;
@@ -123,7 +124,7 @@ void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Where the work was when the log ends, and nothing tells why it does.
+/// Notes the last step of a log that ends without a reason.
 void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
   const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
@@ -132,7 +133,7 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
                    *scan.last_progress});
 }
 
-/// A line that speaks of memory that ran out, where nothing shows that a program says it of itself.
+/// Notes a line about memory that ran out, if nothing shows that a program reports it about itself.
 void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
@@ -148,7 +149,7 @@ void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// The batch of an earlier run that did not run out, where the one that did has another.
+/// Sets the batch of an earlier run that fitted, if the failed run has another one.
 void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) {
   const auto batch = scan.settings.find("batch_size");
   if (batch == scan.settings.end() || batch->second.before.empty() || runs.all.size() < 2) return;
@@ -165,7 +166,7 @@ void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) 
 Analysis analyse(ScanResult& scan, const AnalysisOptions& options) {
   Analysis out;
   out.runs = runs_of(scan);
-  out.primary = primary_of(scan);
+  out.primary = find_primary(scan);
   for (const Incident& incident : scan.incidents) {
     out.accounts.push_back(account_of(incident));
     out.phases.push_back(phase_of(scan, incident));

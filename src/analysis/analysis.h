@@ -1,5 +1,5 @@
-// From the case to facts: which failure counts, what its numbers add up to, when in the step it struck, what the memory
-// series do, what the run was set to. Computes; concludes nothing.
+// From the scanned logs to facts: the failure that counts, its memory breakdown, its phase of the run, the trends of
+// the memory series, the settings. This stage computes; it draws no conclusions.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace oomdoctor {
 
-/// What the device's memory (or the group's limit) was made of. shares + unexplained = capacity.
+/// The memory breakdown of the GPU, or of the limit of a group. The sum of `shares` plus `unexplained` is `capacity`.
 struct Account {
   struct Part {
     std::string label;
@@ -22,79 +22,89 @@ struct Account {
   };
   Bytes capacity;
   std::vector<Part> shares;
-  Bytes unexplained;  ///< may be negative where the driver lets a process have more than there is
+  Bytes unexplained;  ///< may be negative, if the driver lets a process have more than there is
 };
 
-/// When in the run a failure struck; an id of the report's contract, "" when the log does not tell.
+/// The phase of the run in which a failure happened. `id` is one of the JSON report's ids, "" if the log does not show
+/// it.
 struct Phase {
   std::string id;
   std::optional<Evidence> by;
-  std::string moment = {};  ///< of an engine's own start, finer than a phase: "profile_run", "graph_capture", "wake_up"
+  std::string moment =
+      {};  ///< within the start of an inference engine, finer than a phase: "profile_run", "graph_capture", "wake_up"
 };
 
-/// One rank beside the others: figures of the series that the diagnosis is about, or of the fullest such series where
-/// the rank has several.
+/// One rank in the comparison of ranks. `series` is its series with the metric of the diagnosis; of several, the
+/// fullest.
 struct RankRow {
   int rank = 0;
   std::optional<std::size_t> series;
   std::optional<i64> last_step;
-  bool failed = false;  ///< for want of memory
+  bool failed = false;  ///< ran out of memory
 };
 
 struct AnalysisOptions {
-  std::optional<i64> capacity;  ///< bytes; given by the user where the log does not print it
-  std::size_t jobs = 1;         ///< threads to fit series on; the result is the same for every number
+  std::optional<i64> capacity;  ///< bytes; the user sets it if the log does not print it
+  std::size_t jobs = 1;         ///< threads that fit series; the result does not depend on their number
 };
 
+/// The result of all analyses.
 struct Analysis {
   Runs runs;
   std::optional<std::size_t> primary;            ///< index of the incident that the diagnosis is about
-  std::vector<std::optional<Account>> accounts;  ///< one an incident
-  std::vector<Phase> phases;                     ///< one an incident
-  std::vector<Trend> trends;                     ///< one a series
+  std::vector<std::optional<Account>> accounts;  ///< one per incident
+  std::vector<Phase> phases;                     ///< one per incident
+  std::vector<Trend> trends;                     ///< one per series
   std::optional<std::size_t> main_series;        ///< the series that trend.* is about
-  std::vector<RankRow> ranks;                    ///< by number; empty where fewer than two are known
+  std::vector<RankRow> ranks;                    ///< sorted by rank number; empty if fewer than two are known
   std::vector<Note> notes;
   Facts facts;
 };
 
-/// `scan` is changed in one way only: series whose unit was ambiguous are rescaled to the reading that fits the card.
+/// Runs all analyses in a fixed order. It changes `scan` in one way: it rescales series with an ambiguous unit to the
+/// unit that fits the GPU.
 Analysis analyse(ScanResult& scan, const AnalysisOptions& options);
 
-// The parts, each in its own file; `facts` grows from one to the next in this order.
+// The single analyses. Each adds to `facts` and may read the facts of those before it in this order.
+/// The memory breakdown of a failure; nullopt if its message prints no capacity or limit, or no parts.
 std::optional<Account> account_of(const Incident& incident);
-/// `capacity`: of the device, where another line than the message tells it.
+/// `capacity`: bytes of the GPU, if the message does not print them.
 void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
-/// Another rank of this job among the processes that the message names.
+/// Detects another rank of this job among the processes that the message lists.
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
-Phase phase_of(const ScanResult& scan, const Incident& incident);                    // phases.cc
+/// Finds the phase by the traceback, else by the last phase marker before the failure.
+Phase phase_of(const ScanResult& scan, const Incident& incident);  // phases.cc
 void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
-void no_phase_facts(Facts& facts);  // phases.cc: nothing has failed, in no phase
+void no_phase_facts(Facts& facts);  // phases.cc: the same facts when nothing failed
 void setting_facts(const ScanResult& scan, const Incident* incident,
                    Facts& facts);  // settings.cc: settings.*, platform.*
 void framework_facts(const ScanResult& scan, const Incident* incident,
                      Facts& facts);  // frameworks.cc: framework.*, run.trains
 void host_facts(const ScanResult& scan, const Incident& primary,
                 Facts& facts);  // host.cc: host.*, masked.*, pool.*
-/// A notebook whose log stops at a progress line: host memory is suspected, with low confidence.
+/// Adds a note for a notebook whose log stops at a progress line: the host may have run out of RAM, with low
+/// confidence.
 void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);                  // host.cc
 void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
 void comparison_facts(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity,
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
+/// Fills Analysis::ranks, and adds a note about ranks that stopped early.
 void compare_ranks(const ScanResult& scan, Analysis& analysis);  // comparisons.cc: RankRow, stragglers
-void model_facts(Facts& facts);                                  // model_account.cc: model.*
-void increment_fact(Facts& facts);                               // increments.cc: trend.increment
-void advice_facts(Facts& facts);                                 // advice.cc: advice.*
+/// A lower bound for the memory of the model, from the settings.
+void model_facts(Facts& facts);     // model_account.cc: model.*
+void increment_fact(Facts& facts);  // increments.cc: trend.increment
+void advice_facts(Facts& facts);    // advice.cc: advice.*
 
-/// Does the series tell of the process that failed, before it failed? Every series does where nothing failed.
+/// True if the series belongs to the failed process and began before the failure. Without a failure, true for every
+/// series.
 bool belongs(const Series& series, const Incident* incident);
 
 /// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
 std::optional<i64> read_capacity(std::string_view text);
 
-/// Bytes of the GPU that the log speaks of: the user's word, the message's, a printed one, or that of the GPU's model.
+/// The bytes of the GPU in this log: from the user, the message, another line, or the GPU's model, in this order.
 std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<Incident>& incident,
                                   const AnalysisOptions& options);
 

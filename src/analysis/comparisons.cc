@@ -1,5 +1,4 @@
-// What several series say together that none says alone: the cache against the tensors in it, the device against this
-// process, one rank against the others.
+// Comparisons of several series: the cache with the tensors in it, the GPU with this process, one rank with the others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,21 +11,22 @@
 namespace oomdoctor {
 namespace {
 
-// Judgement, with its reason.
-constexpr i64 few_points = 8;               ///< fewer values cannot show that there is no growth
-constexpr double gap_growth_share = 0.05;   ///< of the device: a gap that grew by less would not decide over a failure
-constexpr double few_steps_behind = 2;      ///< logs are cut off in the middle of a step, and printed every other one
-constexpr double step_share_behind = 0.02;  ///< of the steps: of long runs the last lines may still be in a buffer
-constexpr double few_ranks = 0.25;          ///< of all: where more stop early, the others are those that stand out
-constexpr std::size_t ranks_named = 4;      ///< of the stragglers
-constexpr double gap_over_allocated = 3;    ///< reserved must have grown this many times as much as allocated moved
+// Judgement constants, each with its reason.
+constexpr i64 min_points = 8;              ///< fewer values cannot exclude growth
+constexpr double gap_growth_share = 0.05;  ///< of the GPU; a smaller growth of the gap does not cause a failure
+constexpr double straggler_steps = 2;      ///< logs end in the middle of a step, and some print only every other step
+constexpr double straggler_share = 0.02;   ///< of the steps; in long runs the last lines may still be in a buffer
+constexpr double max_straggler_share =
+    0.25;  ///< of all ranks; if more stop early, the remaining ones are the unusual ones
+constexpr std::size_t max_named_ranks = 4;  ///< stragglers that the note names
+constexpr double gap_over_allocated = 3;    ///< reserved must have grown by this many times the movement of allocated
 
-/// Reserved climbs while allocated stays: the cache grows, the tensors do not.
+/// Detects a growing cache: reserved rises while allocated stays.
 void set_gap_facts(const ScanResult& scan, const std::vector<Trend>& trends, const Incident* incident,
                    std::optional<i64> capacity, Facts& facts) {
   for (std::size_t a = 0; a < scan.series.size(); ++a) {
     const Series& alloc = scan.series[a];
-    if (alloc.metric != Metric::allocated || alloc.n < few_points || !alloc.followed() || !belongs(alloc, incident))
+    if (alloc.metric != Metric::allocated || alloc.n < min_points || !alloc.followed() || !belongs(alloc, incident))
       continue;
     for (std::size_t r = 0; r < scan.series.size(); ++r) {
       const Series& res = scan.series[r];
@@ -47,32 +47,32 @@ void set_gap_facts(const ScanResult& scan, const std::vector<Trend>& trends, con
 
 bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metric == Metric::allocated; }
 
-/// The device fills without a bound while what the allocator of this process holds does not: a library, or another
-/// process. A rise alone says nothing, a device fills when a job starts.
+/// Detects growth outside this process's allocator: the GPU fills without a bound, but the allocator's memory does not.
+/// A library or another process then grows. A rise alone proves nothing, because a GPU fills when a job starts.
 void set_outside_fact(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
   for (std::size_t d = 0; d < scan.series.size(); ++d) {
     const Series& device = scan.series[d];
-    if (device.metric != Metric::used || device.n < few_points || !device.followed() || !belongs(device, incident))
+    if (device.metric != Metric::used || device.n < min_points || !device.followed() || !belongs(device, incident))
       continue;
     for (std::size_t p = 0; p < scan.series.size(); ++p) {
       const Series& process = scan.series[p];
-      if (!is_torch_counter(process.metric) || process.n < few_points || !process.followed() ||
+      if (!is_torch_counter(process.metric) || process.n < min_points || !process.followed() ||
           !belongs(process, incident))
         continue;
       if (process.origin.device && device.origin.device && process.origin.device != device.origin.device) continue;
-      if (analysis.trends[p].leak) return;  // it grows in here
+      if (analysis.trends[p].leak) return;  // the growth is inside the allocator
       analysis.facts.set("trend.external_grows", Value{analysis.trends[d].leak},
                          {device.first_evidence, device.last_evidence, process.last_evidence});
     }
   }
 }
 
-/// The same measure of the same part of the step.
+/// True if two series measure the same quantity at the same point of the step.
 bool is_comparable(const Series& a, const Series& b) {
   return a.metric == b.metric && a.label == b.label && a.phase == b.phase;
 }
 
-/// The main series of every rank: how many grow, and how far the fullest stands above the usual one.
+/// Compares the main series of all ranks: how many grow, and how far the fullest rank exceeds the median.
 void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
   if (!analysis.main_series) return;
   const Series& main = scan.series[*analysis.main_series];
@@ -81,7 +81,7 @@ void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
   std::optional<std::size_t> fullest;
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
-    if (!is_comparable(s, main) || !s.origin.rank || s.n < few_points) continue;
+    if (!is_comparable(s, main) || !s.origin.rank || s.n < min_points) continue;
     peaks.push_back(s.max_value);
     if (analysis.trends[i].leak) growing.push_back(i);
     if (!fullest || s.max_value > scan.series[*fullest].max_value) fullest = i;
@@ -103,23 +103,23 @@ void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
                             alone.last_evidence});
 }
 
-/// A few ranks whose log ends many steps before the others' do: they died or hang, and the others wait for them.
+/// Notes a few ranks whose log ends many steps before the others. They failed or hang, and the others wait for them.
 void emit_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes) {
   std::vector<double> ends;
   for (const RankRow& row : ranks)
     if (row.last_step) ends.push_back(static_cast<double>(*row.last_step));
   if (ends.size() < 2) return;
   const double usual = median_of(ends);
-  const double behind = usual - std::max(few_steps_behind, step_share_behind * std::abs(usual));
+  const double limit = usual - std::max(straggler_steps, straggler_share * std::abs(usual));
   std::vector<const RankRow*> late;
   for (const RankRow& row : ranks)
-    if (row.last_step && static_cast<double>(*row.last_step) < behind) late.push_back(&row);
-  if (late.empty() || static_cast<double>(late.size()) > few_ranks * static_cast<double>(ends.size())) return;
+    if (row.last_step && static_cast<double>(*row.last_step) < limit) late.push_back(&row);
+  if (late.empty() || static_cast<double>(late.size()) > max_straggler_share * static_cast<double>(ends.size())) return;
   std::string who;
-  for (std::size_t i = 0; i < std::min(late.size(), ranks_named); ++i)
+  for (std::size_t i = 0; i < std::min(late.size(), max_named_ranks); ++i)
     who += fmt::format("{}{} (step {}{})", i == 0 ? "" : ", ", late[i]->rank, *late[i]->last_step,
                        late[i]->failed ? ", out of memory" : "");
-  if (late.size() > ranks_named) who += fmt::format(" and {} more", late.size() - ranks_named);
+  if (late.size() > max_named_ranks) who += fmt::format(" and {} more", late.size() - max_named_ranks);
   notes.push_back({Severity::note,
                    fmt::format("{} {} stopped before the others, which reached step {:.0f}: a rank that waits for "
                                "another fails later and for another reason",
@@ -127,10 +127,10 @@ void emit_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes
                    {}});
 }
 
-/// The device's own clocked series at the moment of the failure: what it held beyond this process, where the message
-/// does not say.
+/// Reads a monitor's series of the GPU at the time of the failure, for the memory outside this process that the message
+/// does not contain.
 void set_join_facts(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
-  constexpr double nearest = 90;  // seconds; monitors are usually asked every 1 to 60
+  constexpr double max_distance = 90;  // in seconds; monitors usually sample every 1 to 60
   if (incident == nullptr || incident->when.time.value_or(0) < first_dated_time) return;
   const auto own = incident->oom.process    ? incident->oom.process
                    : incident->oom.reserved ? incident->oom.reserved
@@ -142,7 +142,7 @@ void set_join_facts(const ScanResult& scan, const Incident* incident, Analysis& 
       if (bucket.t > first_dated_time &&
           (then == nullptr || std::abs(bucket.t - *incident->when.time) < std::abs(then->t - *incident->when.time)))
         then = &bucket;
-    if (then == nullptr || std::abs(then->t - *incident->when.time) > nearest) continue;
+    if (then == nullptr || std::abs(then->t - *incident->when.time) > max_distance) continue;
     const std::vector<Evidence> both{incident->evidence, device.last_evidence};
     analysis.facts.set("join.device_used", Value{Number{then->high, 0}}, both);
     if (!own) return;

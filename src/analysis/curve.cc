@@ -1,5 +1,5 @@
-// The interval is that of the curve, not of single values, and widened where neighbouring residuals resemble each
-// other, as the forecast's is: a band that is too narrow would claim what the forecast does not.
+// The interval is that of the curve, not of single values. Like the forecast's interval, it is wider if neighbouring
+// residuals are correlated. A narrower band would contradict the forecast.
 #include "analysis/curve.h"
 
 #include <algorithm>
@@ -10,27 +10,27 @@
 namespace oomdoctor {
 namespace {
 
-constexpr int smooth_places = 24;
-constexpr int jumping_places = 96;  // stairs look steep then
+constexpr int smooth_points = 24;
+constexpr int jumping_points = 96;  // enough for steps to look steep
 
 bool jumps(Law law) { return has_levels(law) || has_teeth(law) || law == Law::step_line; }
 
-double last_place(const FittedSeries& scene, const std::optional<Forecast>& forecast) {
-  if (!forecast) return scene.last();
-  return std::clamp(forecast->step_high.value_or(forecast->step), scene.last(), scene.last() + scene.window());
+double last_x(const FittedSeries& fitted, const std::optional<Forecast>& forecast) {
+  if (!forecast) return fitted.last();
+  return std::clamp(forecast->step_high.value_or(forecast->step), fitted.last(), fitted.last() + fitted.window());
 }
 
 }  // namespace
 
-std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& scene, const std::optional<Forecast>& forecast) {
-  if (!scene.samples.as_printed()) return {};
-  const int places = jumps(fit.law) ? jumping_places : smooth_places;
-  const double first = scene.first(), width = last_place(scene, forecast) - first;
-  const Inflation wider = inflation(fit, scene.points.floor);
+std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& fitted, const std::optional<Forecast>& forecast) {
+  if (!fitted.samples.as_printed()) return {};
+  const int count = jumps(fit.law) ? jumping_points : smooth_points;
+  const double first = fitted.first(), width = last_x(fitted, forecast) - first;
+  const Inflation wider = inflation(fit, fitted.points.floor);
   const double reach = student_quantile(0.975, wider.freedom) * wider.factor;
   std::vector<CurvePoint> curve;
-  for (int i = 0; i <= places; ++i) {
-    const double x = std::round(1000 * (first + width * i / places)) / 1000;
+  for (int i = 0; i <= count; ++i) {
+    const double x = std::round(1000 * (first + width * i / count)) / 1000;
     const double y = fit.at(x), error = reach * fit.error_at(x);
     if (!std::isfinite(y) || !std::isfinite(error)) return {};
     curve.push_back({x, y, y - error, y + error});

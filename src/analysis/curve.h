@@ -1,4 +1,4 @@
-// A fitted law as a few points for a drawing, with the 95 % interval of the curve.
+// Samples a fitted law at a few points for a chart, with the 95 % interval of the curve.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace oomdoctor {
 
-/// Over the window, and as far beyond it as the forecast's interval goes, but at most one window: what lies further
-/// ahead says more about the law than about the run. Empty where x is no printed step.
-std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& scene, const std::optional<Forecast>& forecast);
+/// The range is the window, extended to the upper end of the forecast's interval but by at most one window: beyond
+/// that, the curve depends on the law more than on the run. Empty if x is not the printed step.
+std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& fitted, const std::optional<Forecast>& forecast);
 
 }  // namespace oomdoctor

@@ -1,4 +1,4 @@
-// How derived facts are computed, for people; the code that does it stands in the analysis of the fact's first word.
+// How derived facts are computed, for people. The code is in the analysis that the first word of the name refers to.
 #include <algorithm>
 #include <utility>
 

@@ -1,6 +1,6 @@
-// The vocabulary of the rules: every fact, its unit and what it says. A fact appears here once; the analysis that sets
-// it is named by its first word (oom, account, run, phase, trace, trend, ranks, join, shape, host, masked, pool,
-// settings, model, platform, framework, advice).
+// The vocabulary of the rules: every fact, its unit and its meaning. Each fact appears once. The first word of its name
+// is its group (oom, account, run, phase, trace, trend, ranks, join, shape, host, masked, pool, settings, model,
+// platform, framework, advice).
 #include "analysis/facts.h"
 
 namespace oomdoctor {
@@ -32,7 +32,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"oom.beyond_exabyte", truth, "the request was over 2^60 bytes, which no real tensor needs"},
       {"oom.sizes_not_available", truth, "the driver could not read a process's memory (WSL, WDDM)"},
       {"oom.printed_advice", text, "the hint printed with the message: expandable_segments, max_split_size_mb, …"},
-      // The account: what the numbers of the message add up to.
+      // The memory breakdown, computed from the numbers of the message.
       {"account.own_other", bytes,
        "memory of this process outside the framework's allocator: context, NCCL, libraries"},
       {"account.external", bytes, "memory of other processes on the device",
@@ -140,15 +140,15 @@ const std::vector<FactSpec>& fact_specs() {
       {"trend.external_grows", truth, "device memory rises while this process's does not"},
       {"trend.increment", text, "what each step, or each of several, keeps: its size is that of the growth"},
       {"trend.steps_to_full", steps, "steps from the last value to the full device, lower bound of the forecast"},
-      // One rank against the others.
+      // One rank compared with the others.
       {"ranks.compared", count, "ranks whose memory is printed"},
       {"ranks.growing", count, "of these, ranks whose memory grows without a bound"},
       {"ranks.fullest", count, "the rank with the highest memory"},
       {"ranks.skew", ratio, "its memory minus the usual rank's"},
-      // The failure against a monitor of the device, by the clock.
+      // The failure compared with a monitor of the GPU, by the clock.
       {"join.device_used", bytes, "memory in use on the device at the time of the message, as the monitor saw it"},
       {"join.external", bytes, "the part of it beyond this process, or beyond its allocator if the log prints no more"},
-      // Shapes of the inputs, where the log prints them.
+      // Shapes of the inputs, if the log prints them.
       {"shape.varies", truth, "sequence lengths, tokens or resolutions differ between steps",
        "print(step, max(map(len, batch['input_ids'])))   # the longest sequence of each batch"},
       {"shape.outlier", truth, "the failing step's input is far above all earlier ones"},
@@ -236,7 +236,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.eager", truth, "the engine's settings disable CUDA graphs"},
       {"settings.image_size", count, "longer side of the input image"},
       {"settings.frames", count, "video frames of a sample"},
-      // The machine and the job around the failure.
+      // The machine and the job of the failure.
       {"settings.job_memory", bytes, "host RAM that the job requested"},
       {"settings.machine_memory", bytes, "host RAM of the machine"},
       {"settings.machine_swap", text, "swap of the machine"},
@@ -274,7 +274,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.shards", count, "checkpoint shards of the model"},
       {"settings.non_releasable", bytes, "idle parts of segments in use, as PyTorch's table counts them"},
       {"settings.largest_free", bytes, "the largest piece of free device memory"},
-      // What follows from the settings.
+      // Derived from the settings.
       {"model.weights_least", bytes, "lower bound of the weights, by the number of parameters"},
       {"model.states_least", bytes,
        "lower bound of weights, gradients and optimizer states in training, on one device and unsharded"},
@@ -303,7 +303,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.kubernetes", truth, "the job runs under Kubernetes"},
       {"framework.tensorflow", truth, "TensorFlow is in use"},
       {"framework.jax", truth, "JAX is in use"},
-      // Values of the prescription, computed from this log.
+      // Values for the fixes, computed from this log.
       {"advice.request_alone", truth, "one request is larger than the whole device"},
       {"advice.outside_pytorch", truth, "at least half of the device is this process's, but not PyTorch's"},
       {"advice.unseen_ranks", truth, "processes on this device that the driver cannot see into are ranks of the job"},

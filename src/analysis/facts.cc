@@ -1,4 +1,4 @@
-// Storing facts and saying them. Only names of the vocabulary may be set: a misspelt fact would be unknown for ever.
+// Stores and prints facts. Only names of the vocabulary may be set: a misspelt fact would stay unknown forever.
 #include "analysis/facts.h"
 
 #include <array>
@@ -19,26 +19,26 @@ const std::map<std::string_view, const FactSpec*>& specs_by_name() {
   return table;
 }
 
-std::string printed(const char* format, double number) {
+std::string format_number(const char* format, double number) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, number);
   return text.data();
 }
 
 std::string size_text(double bytes) {
-  constexpr double largest = 9.2e18;
-  return bytes_text(static_cast<i64>(std::llround(std::fmin(std::fmax(bytes, -largest), largest))));
+  constexpr double max_size = 9.2e18;
+  return bytes_text(static_cast<i64>(std::llround(std::fmin(std::fmax(bytes, -max_size), max_size))));
 }
 
 std::string ratio_text(double ratio) {
   const double percent = ratio * 100;
-  return printed(std::fabs(percent) < 9.95 ? "%.1f%%" : "%.0f%%", percent);
+  return format_number(std::fabs(percent) < 9.95 ? "%.1f%%" : "%.0f%%", percent);
 }
 
-// 2.04 is "2.4" and 2.1 is "2.10": the minor version fills two digits.
+// 2.04 prints as "2.4" and 2.1 as "2.10", because the minor version has two digits.
 std::string version_text(double version) {
   const double major = std::floor(version);
-  return printed("%.0f", major) + "." + printed("%.0f", std::round((version - major) * 100));
+  return format_number("%.0f", major) + "." + format_number("%.0f", std::round((version - major) * 100));
 }
 
 std::string number_text(FactUnit unit, double number) {
@@ -57,7 +57,8 @@ std::string number_text(FactUnit unit, double number) {
     case FactUnit::steps:
       break;
   }
-  return std::fabs(number) < 1e15 && number == std::floor(number) ? printed("%.0f", number) : printed("%.4g", number);
+  return std::fabs(number) < 1e15 && number == std::floor(number) ? format_number("%.0f", number)
+                                                                  : format_number("%.4g", number);
 }
 
 [[maybe_unused]] bool has_unit(FactUnit unit, const Value& value) {
@@ -104,8 +105,8 @@ bool Facts::is_false(std::string_view name) const {
 
 std::optional<std::string> Facts::text(std::string_view name) const {
   const Fact* fact = find(name);
-  const auto* said = fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
-  return said != nullptr ? std::optional(*said) : std::nullopt;
+  const auto* value = fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
+  return value != nullptr ? std::optional(*value) : std::nullopt;
 }
 
 const FactSpec* find_fact_spec(std::string_view name) {

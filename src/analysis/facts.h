@@ -1,4 +1,4 @@
-// Named, typed, cited facts: all that the judgement may compare. A fact that is not set is unknown.
+// Named, typed facts with their lines: the only values that rules compare. A fact that no analysis set is unknown.
 #pragma once
 
 #include <map>
@@ -11,30 +11,35 @@
 
 namespace oomdoctor {
 
+/// The unit of a fact; it selects the printed form. `version` is major + minor / 100, so that 2.10 exceeds 2.4.
 enum class FactUnit { truth, bytes, ratio, count, text, steps, bytes_per_step, version };
 
-/// What a fact means; declared beside the analysis that computes it.
+/// The declaration of a fact. fact_specs.cc has one for each fact that an analysis can set.
 struct FactSpec {
   std::string_view name;  ///< dotted: "oom.free"
   FactUnit unit;
   std::string_view description;      ///< one line for `list facts`
-  std::string_view how_to_get = {};  ///< the log line or command that would make it known; "" when nothing would
+  std::string_view how_to_get = {};  ///< the log line or command that would provide it; "" if there is none
 };
 
+/// A known value and the lines that it came from.
 struct Fact {
   Value value;
   std::vector<Evidence> because;
 };
 
+/// The facts of one diagnosis. Not thread-safe.
 class Facts {
  public:
+  /// Stores a known value and replaces an older one. An unknown value stores nothing. Asserts that the vocabulary has
+  /// `name`, and that the value has the type of its spec.
   void set(std::string_view name, Value value, std::vector<Evidence> because = {});
   void set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> because = {});
   const Fact* find(std::string_view name) const;
-  /// The number or a fallback; for analyses that build on earlier facts.
+  /// The getters return nothing (or false) if the fact is unknown or has another type.
   std::optional<double> number(std::string_view name) const;
   bool is_true(std::string_view name) const;
-  bool is_false(std::string_view name) const;  ///< known, and not so
+  bool is_false(std::string_view name) const;  ///< known to be false; false for an unknown fact
   std::optional<std::string> text(std::string_view name) const;
   const std::map<std::string, Fact, std::less<>>& all() const { return facts_; }
 
@@ -42,15 +47,16 @@ class Facts {
   std::map<std::string, Fact, std::less<>> facts_;
 };
 
-/// Every fact that any analysis can set, in a fixed order.
+/// Every fact that an analysis can set, in a fixed order.
 const std::vector<FactSpec>& fact_specs();
+/// nullptr if no fact has this name.
 const FactSpec* find_fact_spec(std::string_view name);
 
-/// How a derived fact is computed, in words; "" for what is read as printed.
+/// The formula of a derived fact, in words; "" for a value that the log prints.
 std::string_view formula_of(std::string_view fact);
 std::vector<std::string_view> facts_with_formula();
 
-/// For people: "1.26 GiB", "41%", "yes".
+/// Formats a value for people: "1.26 GiB", "41%", "yes".
 std::string fact_text(const FactSpec& spec, const Value& value);
 
 }  // namespace oomdoctor

@@ -1,13 +1,13 @@
-// Least squares, because every law here is linear in its coefficients once one parameter (a rate, a knot, a position)
-// is held: that one is searched (law_search), the rest is solved. Steps are centred and
-// scaled to 0 … 1 before anything is squared; raw step numbers in a parabola lose all digits.
+// Least squares, because every law is linear in its coefficients for a fixed parameter (a rate, a knot, a position).
+// law_search searches that parameter, and this file solves for the rest. Steps are centred and scaled to 0 … 1 first: a
+// parabola in raw step numbers loses all digits.
 //
-// Memory wanders: neighbouring values are alike, and white-noise errors then call any slow wave a trend. So each law is
-// also fitted with first-order autocorrelated noise (Prais and Winsten 1954, rho on a grid) and pays one parameter for
-// it. Scores are AICc (Hurvich and Tsai 1989) and BIC (Schwarz 1978) with the residual sum floored by the print step:
-// without the floor a quantised constant has no noise and every slope is infinitely significant.
+// Memory drifts: neighbouring values are similar, and with white-noise errors every slow wave would look like a trend.
+// So each law is also fitted with first-order autocorrelated noise (Prais and Winsten 1954, rho on a grid), which costs
+// one parameter. Scores are AICc (Hurvich and Tsai 1989) and BIC (Schwarz 1978). The print step is a floor for the
+// residual sum: without it a quantised constant has no noise, and every slope is infinitely significant.
 //
-// Nothing is said about values outside the window here; how far a curve may be drawn out is for the forecast to judge.
+// This file fits inside the window only. The forecast judges how far a curve may be extrapolated.
 #include "analysis/fit.h"
 
 #include <algorithm>
@@ -31,10 +31,10 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-/// Beside 0.
+/// In addition to 0.
 constexpr std::array<double, 7> rho_grid{0.2, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96};
 
-/// The values prepared once: u, and y less its mean. What goes into a square sum is scaled by the root of its weight.
+/// The prepared values: u, and y minus its mean. Terms of a square sum are scaled by the square root of their weight.
 struct Problem {
   double origin, width, level;
   Vector u, y, root;
@@ -51,9 +51,10 @@ struct Problem {
       level += points.y[i] * points.weight[i];
       total += points.weight[i];
     }
-    // A mean lies between the values; one that rounding put beside them would make equal values fall or rise.
-    const auto [least, most] = std::minmax_element(points.y.begin(), points.y.end());
-    level = std::clamp(level / total, *least, *most);
+    // A mean lies within the range of the values. Rounding must not move it outside, or equal values would seem to
+    // move.
+    const auto [min_squares, highest] = std::minmax_element(points.y.begin(), points.y.end());
+    level = std::clamp(level / total, *min_squares, *highest);
     const double mean_weight = total / static_cast<double>(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       const auto row = static_cast<Eigen::Index>(i);
@@ -63,30 +64,32 @@ struct Problem {
     }
   }
 
-  /// The law's columns, not yet scaled.
+  /// The law's columns without weights.
   Matrix columns(Law law, const std::vector<double>& theta) const {
     Matrix rows(u.size(), static_cast<Eigen::Index>(column_count(law, theta)));
     fill_columns(law, theta, std::span(u.data(), static_cast<std::size_t>(u.size())), rows.data());
     return rows;
   }
 
-  Matrix scaled(const Matrix& columns) const { return root.asDiagonal() * columns; }
+  Matrix weighted(const Matrix& columns) const { return root.asDiagonal() * columns; }
 
   WeightedRows rows() const {
-    const auto span = [](const Vector& of) { return std::span(of.data(), static_cast<std::size_t>(of.size())); };
+    const auto span = [](const Vector& vector) {
+      return std::span(vector.data(), static_cast<std::size_t>(vector.size()));
+    };
     return {span(u), span(root), span(y)};
   }
 };
 
-/// The columns times their coefficients, added up in the order of value_at.
-Vector curve_of(const Matrix& columns, const std::vector<double>& beta) {
+/// The columns times their coefficients, summed in the order of value_at.
+Vector evaluate_curve(const Matrix& columns, const std::vector<double>& beta) {
   Vector curve = Vector::Zero(columns.rows());
   for (Eigen::Index j = 0; j < columns.cols(); ++j) curve += beta[static_cast<std::size_t>(j)] * columns.col(j);
   return curve;
 }
 
-/// Differences that make first-order autocorrelated noise white; the first row is kept with its own variance.
-Matrix whitened(Matrix rows, double rho) {
+/// Takes differences that make first-order autocorrelated noise white. The first row is scaled to the same variance.
+Matrix whiten(Matrix rows, double rho) {
   if (rho == 0) return rows;
   for (Eigen::Index j = 0; j < rows.cols(); ++j)
     for (Eigen::Index i = rows.rows() - 1; i > 0; --i) rows(i, j) -= rho * rows(i - 1, j);
@@ -94,84 +97,85 @@ Matrix whitened(Matrix rows, double rho) {
   return rows;
 }
 
-/// Sums of the products of each column with each. Eigen's kernels are made for many columns: they pack their input
-/// first, which takes longer than the few products here. (Stairs may have many levels, and need none.)
+/// The products of each column of `left` with each of `right`. Eigen's matrix product first packs its input for many
+/// columns, which takes longer than these few products. (Stairs may have many levels, but do not use this.)
 template <typename Left, typename Right>
-Matrix products_of(const Left& left, const Right& right) {
+Matrix multiply_columns(const Left& left, const Right& right) {
   Matrix out(left.cols(), right.cols());
   for (Eigen::Index j = 0; j < right.cols(); ++j)
     for (Eigen::Index i = 0; i < left.cols(); ++i) out(i, j) = left.col(i).dot(right.col(j));
   return out;
 }
 
-/// The same of columns with themselves: a product is that of the exchanged pair.
-Matrix squares_of(const Matrix& rows) {
+/// The products of the columns with themselves. The matrix is symmetric, so half of them suffice.
+Matrix square_columns(const Matrix& rows) {
   Matrix out(rows.cols(), rows.cols());
   for (Eigen::Index j = 0; j < rows.cols(); ++j)
     for (Eigen::Index i = 0; i <= j; ++i) out(i, j) = out(j, i) = rows.col(i).dot(rows.col(j));
   return out;
 }
 
-/// The products of whitened columns for every rho, from one pass over the rows: (a − ρ a')(b − ρ b'), where a' is the
-/// row before a, is the sum of four products, and ρ only stands in front of them.
+/// The products of whitened columns for every rho, from one pass over the rows. With a' as the row before a, the
+/// product (a − ρ a')(b − ρ b') is a sum of four products with ρ only as a factor.
 struct WhitenedProducts {
-  Matrix own;     ///< of each row
-  Matrix beside;  ///< of each row with the one before it, and the other way round
-  Matrix ends;    ///< of the first and of the last row, which have one neighbour each
+  Matrix same_row;  ///< of each row with itself
+  Matrix next_row;  ///< of each row with the previous one, in both orders
+  Matrix ends;      ///< of the first and the last row, which have only one neighbour
 
-  explicit WhitenedProducts(const Matrix& rows) : own(squares_of(rows)) {
+  explicit WhitenedProducts(const Matrix& rows) : same_row(square_columns(rows)) {
     const Eigen::Index n = rows.rows();
-    const Matrix one_way = products_of(rows.bottomRows(n - 1), rows.topRows(n - 1));
-    beside = one_way + one_way.transpose();
+    const Matrix one_way = multiply_columns(rows.bottomRows(n - 1), rows.topRows(n - 1));
+    next_row = one_way + one_way.transpose();
     ends = rows.row(0).transpose() * rows.row(0) + rows.row(n - 1).transpose() * rows.row(n - 1);
   }
 
-  Matrix at(double rho) const { return (1 + rho * rho) * own - rho * beside - rho * rho * ends; }
+  Matrix at(double rho) const { return (1 + rho * rho) * same_row - rho * next_row - rho * rho * ends; }
 };
 
-/// With normal equations, and a whiff of a ridge: a column that never moves (a knot behind the last value) must not
-/// blow up.
+/// Solves the normal equations with a tiny ridge. It keeps a constant column (a knot after the last value) from
+/// dividing by zero.
 Vector solve(Matrix normal, const Vector& right) {
   normal.diagonal().array() += 1e-13 * normal.diagonal().maxCoeff();
   return normal.ldlt().solve(right);
 }
 
-/// The same where no row has a value in two columns: the levels of stairs, of which there may be a hundred.
-Vector solve_apart(const Matrix& design, const Vector& y) {
+/// The same if no row has a value in two columns, as in the levels of stairs, of which there may be a hundred.
+Vector solve_disjoint(const Matrix& design, const Vector& y) {
   const Vector normal = design.colwise().squaredNorm().transpose();
   return (design.transpose() * y).cwiseQuotient((normal.array() + 1e-13 * normal.maxCoeff()).matrix());
 }
 
-/// The columns with one more for a smooth theta: how the curve moves when theta does.
+/// The columns plus one for a smooth theta: the derivative of the curve by theta.
 Matrix with_theta(const Problem& problem, const Fit& fit, const Matrix& columns) {
   if (!has_smooth_theta(fit.law)) return columns;
   Matrix wide(columns.rows(), columns.cols() + 1);
   wide.leftCols(columns.cols()) = columns;
   const double nudge = 1e-4 * fit.theta[0];
-  const Vector up = curve_of(problem.columns(fit.law, {fit.theta[0] + nudge}), fit.beta);
-  const Vector down = curve_of(problem.columns(fit.law, {fit.theta[0] - nudge}), fit.beta);
+  const Vector up = evaluate_curve(problem.columns(fit.law, {fit.theta[0] + nudge}), fit.beta);
+  const Vector down = evaluate_curve(problem.columns(fit.law, {fit.theta[0] - nudge}), fit.beta);
   wide.rightCols(1) = (up - down) / (2 * nudge);
   return wide;
 }
 
+/// Sets the covariance of beta and a smooth theta from the whitened columns, scaled to unit norm before the inversion.
 void set_covariance(Fit& fit, const Problem& problem, const Matrix& columns, double variance) {
-  Matrix wide = whitened(problem.scaled(with_theta(problem, fit, columns)), fit.rho);
+  Matrix wide = whiten(problem.weighted(with_theta(problem, fit, columns)), fit.rho);
   Vector scale = wide.colwise().norm().transpose();
   for (Eigen::Index i = 0; i < scale.size(); ++i) scale[i] = scale[i] > 0 ? 1 / scale[i] : 1;
   constexpr double ridge = 1e-9;
   Matrix inverse;
-  if (has_levels(fit.law) && fit.rho == 0) {  // columns that have nothing in common
+  if (has_levels(fit.law) && fit.rho == 0) {  // disjoint columns: the matrix is diagonal
     inverse = Matrix((scale.cwiseAbs2() * (variance / (1 + ridge))).asDiagonal());
   } else {
     wide = wide * scale.asDiagonal();
-    Matrix normal = squares_of(wide);
+    Matrix normal = square_columns(wide);
     normal.diagonal().array() += ridge;
     inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
   }
   fit.covariance.assign(inverse.data(), inverse.data() + inverse.size());
 }
 
-/// The curve's derivative by its free parameters at u.
+/// The derivative of the curve by its free parameters, at u.
 std::vector<double> gradient_at(const Fit& fit, double u) {
   std::vector<double> gradient(fit.free_parameters());
   fill_columns(fit.law, fit.theta, u, gradient.data());
@@ -191,36 +195,36 @@ double quadratic_form(const std::vector<double>& gradient, const std::vector<dou
   return std::max(0.0, sum);
 }
 
-/// The noise that scores best, and the coefficients with it.
+/// The noise model with the best score, and its coefficients.
 struct Solution {
   Vector beta;
   double rho = 0, squares = 0, score = 0;
   int parameters = 0;
 };
 
-/// `base`: parameters without rho; `searched`: what the score pays for positions; `apart`: no row has a value in two
-/// columns.
-Solution solve_for(const Matrix& design, bool apart, const Points& points, const Vector& y, int base, double searched,
-                   bool autocorrelated) {
-  const double least = static_cast<double>(points.size()) * points.floor * points.floor;
+/// Finds the coefficients and the rho with the best score. `base`: parameters without rho. `searched`: the score's
+/// penalty for searched positions. `disjoint`: no row has a value in two columns.
+Solution solve_for(const Matrix& design, bool disjoint, const Points& points, const Vector& y, int base,
+                   double searched, bool autocorrelated) {
+  const double min_squares = static_cast<double>(points.size()) * points.floor * points.floor;
   const Eigen::Index k = design.cols();
-  // Residuals are on the right in place of y: what rho changes is then a small correction of the first coefficients,
-  // and no digits go where the square sum is a difference.
+  // Solve for the residuals instead of y. Then rho only changes the first coefficients by a small correction, and the
+  // difference of squares loses no digits.
   Matrix rows(design.rows(), k + 1);
   rows.leftCols(k) = design;
   Solution best;
-  best.beta = apart ? solve_apart(design, y) : solve(squares_of(design), products_of(design, y));
+  best.beta = disjoint ? solve_disjoint(design, y) : solve(square_columns(design), multiply_columns(design, y));
   rows.col(k) = y - design * best.beta;
   const Vector plain = best.beta;
-  const auto consider = [&](double rho, double squares) {
+  const auto try_rho = [&](double rho, double squares) {
     const int parameters = base + (rho > 0 ? 1 : 0);
     const double score =
-        criterion(std::max(squares, least), points.size(), parameters) - std::log(1 - rho * rho) + searched;
+        criterion(std::max(squares, min_squares), points.size(), parameters) - std::log(1 - rho * rho) + searched;
     if (rho > 0 && !(score < best.score)) return false;
     best.score = score, best.rho = rho, best.parameters = parameters, best.squares = squares;
     return true;
   };
-  consider(0, rows.col(k).squaredNorm());
+  try_rho(0, rows.col(k).squaredNorm());
   if (!autocorrelated) return best;
   const WhitenedProducts products(rows);
   for (const double rho : rho_grid) {
@@ -229,19 +233,21 @@ Solution solve_for(const Matrix& design, bool apart, const Points& points, const
     const Vector right = sums.col(k).head(k);
     const Vector change = solve(normal, right);
     const double squares = sums(k, k) - 2 * change.dot(right) + change.dot(normal * change);
-    if (consider(rho, std::max(0.0, squares))) best.beta = plain + change;
+    if (try_rho(rho, std::max(0.0, squares))) best.beta = plain + change;
   }
   return best;
 }
 
-Fit fitted(Law law, std::vector<double> theta, const Points& points, const Problem& problem, bool autocorrelated) {
+/// Fits one law with a fixed theta, and adds the mean back to the coefficients.
+Fit fit_with_theta(Law law, std::vector<double> theta, const Points& points, const Problem& problem,
+                   bool autocorrelated) {
   const Matrix columns = problem.columns(law, theta);
   const auto n = static_cast<double>(points.size());
-  // A position that was searched among n costs more than a parameter that is estimated (Zhang and Siegmund 2007).
+  // A position searched among n costs more than an estimated parameter (Zhang and Siegmund 2007).
   const double searched = has_smooth_theta(law) ? 0 : static_cast<double>(theta.size()) * std::log(n);
   const int base = static_cast<int>(columns.cols() + static_cast<Eigen::Index>(theta.size())) + 1;
   const Solution solution =
-      solve_for(problem.scaled(columns), has_levels(law), points, problem.y, base, searched, autocorrelated);
+      solve_for(problem.weighted(columns), has_levels(law), points, problem.y, base, searched, autocorrelated);
   Fit best;
   best.score = solution.score, best.rho = solution.rho, best.parameters = solution.parameters;
   best.law = law, best.theta = std::move(theta), best.origin = problem.origin, best.width = problem.width;
@@ -253,7 +259,7 @@ Fit fitted(Law law, std::vector<double> theta, const Points& points, const Probl
   const bool cyclic = law == Law::cycle || law == Law::cycle_line;
   for (std::size_t i = 0; i < best.beta.size(); ++i)
     if (i == 0 || has_levels(law) || (cyclic && i < cycle_levels)) best.beta[i] += problem.level;
-  const Vector curve = curve_of(columns, best.beta);
+  const Vector curve = evaluate_curve(columns, best.beta);
   best.residuals.reserve(points.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     best.residuals.push_back(points.y[i] - curve[static_cast<Eigen::Index>(i)]);
@@ -317,12 +323,12 @@ double Fit::error_of_rise(double from, double to) const {
 }
 
 Fit fit_at(Law law, std::vector<double> theta, const Points& points, bool autocorrelated) {
-  return fitted(law, std::move(theta), points, Problem(points), autocorrelated);
+  return fit_with_theta(law, std::move(theta), points, Problem(points), autocorrelated);
 }
 
 Fit fit_law(Law law, const Points& points, bool autocorrelated) {
   const Problem problem(points);
-  return fitted(law, best_theta(law, problem.rows()), points, problem, autocorrelated);
+  return fit_with_theta(law, best_theta(law, problem.rows()), points, problem, autocorrelated);
 }
 
 Fit line_with_slope(double slope, double error, const Points& points) {
@@ -344,7 +350,7 @@ Fit line_with_slope(double slope, double error, const Points& points) {
 
 Inflation inflation(const Fit& fit, double floor) {
   const auto n = static_cast<double>(fit.residuals.size());
-  // Residuals below the print step are its pattern, not noise.
+  // Residuals below the print step show its pattern and no noise.
   const bool visible = std::sqrt(fit.rss / n) > floor;
   if (fit.rho > 0 || !visible) return {1, fit.freedom};
   const double r = corrected_lag_one(fit.residuals);

@@ -1,7 +1,7 @@
-// Spikes leave before anything is fitted (least squares bow to a single wild value), long series are read in block
-// means (the estimators are quadratic in places), and the noise is floored: by the print step, because a quantised
-// constant has no scatter of its own, and by a share of the movement, because no program follows a formula to the last
-// byte and the law that is wrong by less than that must be allowed to win by simplicity.
+// Spikes are removed before any fit, because a single outlier distorts least squares. Long series are averaged in
+// blocks, because the estimators are quadratic in the number of points. The noise has a floor. One part is the print
+// step, because a quantised constant shows no scatter. The other is a share of the movement, because no program follows
+// a formula to the last byte: among laws within that error, the simplest must win.
 #include "analysis/fitted_series.h"
 
 #include <algorithm>
@@ -22,10 +22,10 @@ namespace limits = growth_limits;
 
 bool only_rises(const Fit& stairs) { return std::is_sorted(stairs.beta.begin(), stairs.beta.end()); }
 
-/// May the levels between these changes only rise? Their means say so at once; a fit through dozens of levels costs as
-/// much as all other laws. A fall that may be rounding is left to the fit.
+/// True if the levels between these changes may all rise. Their means decide that cheaply; a fit through dozens of
+/// levels costs as much as all other laws together. A fall within rounding is left to the fit.
 bool may_only_rise(const Points& points, const std::vector<std::size_t>& changes) {
-  constexpr double rounding = 1e-9;  // of the level before
+  constexpr double rounding = 1e-9;  // of the previous level
   double last = -std::numeric_limits<double>::infinity();
   for (std::size_t k = 0, begin = 0; k <= changes.size(); ++k) {
     const std::size_t end = k < changes.size() ? changes[k] : points.size();
@@ -38,23 +38,25 @@ bool may_only_rise(const Points& points, const std::vector<std::size_t>& changes
   return true;
 }
 
-/// Two slopes, the first of them the steeper one.
+/// True for two slopes of which the first is steeper.
 bool slows_down(const Fit& fit) {
   return fit.law == Law::bend && fit.beta[2] / (1 - fit.theta[0]) < fit.beta[1] / fit.theta[0];
 }
 
-/// How many periods begin inside the window.
-std::size_t resets_in(const std::vector<double>& theta) {
+/// The number of periods that begin inside the window.
+std::size_t count_resets(const std::vector<double>& theta) {
   if (theta.size() != 2) return theta.size();
   return static_cast<std::size_t>(std::floor((1 - theta[1]) / theta[0]) - std::floor(-theta[1] / theta[0]));
 }
 
-/// Teeth that point down are stairs, and two steps are a change of input.
+/// True for a sawtooth that points down, which is a staircase, with too few steps: two steps are a change of the input.
 bool too_few_stairs(const Fit& fit) {
-  return fit.law == Law::ratchet && fit.beta[2] < 0 && resets_in(fit.theta) < limits::least_stairs;
+  return fit.law == Law::ratchet && fit.beta[2] < 0 && count_resets(fit.theta) < limits::least_stairs;
 }
 
-std::vector<Fit> all_fits(const Points& points) {
+/// Fits every law, and sorts by score. Very short series get only the laws without a bend; stairs need changes that a
+/// person can count, or only rises.
+std::vector<Fit> fit_all_laws(const Points& points) {
   std::vector<Fit> fits;
   for (const Law law : {Law::constant, Law::linear, Law::quadratic, Law::exponential, Law::logarithmic, Law::saturating,
                         Law::late, Law::ramp, Law::bend, Law::step, Law::two_steps, Law::step_line}) {
@@ -76,7 +78,7 @@ std::vector<Fit> all_fits(const Points& points) {
   return fits;
 }
 
-/// Labels that name a maximum, and labels that leave open whether they do: there the shape decides.
+/// False for labels of current values. For all other labels the shape of the series decides.
 bool may_be_maximum(const Series& series) {
   switch (series.metric) {
     case Metric::allocated:
@@ -91,6 +93,7 @@ bool may_be_maximum(const Series& series) {
   }
 }
 
+/// True for a running maximum: no value falls, and the label or many equal neighbours confirm it.
 bool cannot_fall(const Series& series, const Points& all) {
   std::size_t equal = 0;
   for (std::size_t i = 1; i < all.size(); ++i) {
@@ -102,8 +105,9 @@ bool cannot_fall(const Series& series, const Points& all) {
          static_cast<double>(equal) >= limits::plateau_share * static_cast<double>(all.size());
 }
 
-/// A print step so coarse that whole stretches repeat one number: each stretch is one observation, not many.
-Points thinned(const Points& points, double range) {
+/// Thins the values for the fits. If the print step is so coarse that whole stretches repeat one number, each stretch
+/// is one observation.
+Points thin(const Points& points, double range) {
   std::size_t equal = 0;
   for (std::size_t i = 1; i < points.size(); ++i)
     if (points.y[i] == points.y[i - 1]) ++equal;
@@ -112,7 +116,7 @@ Points thinned(const Points& points, double range) {
   return coarse ? condensed(points, limits::coarse_points) : in_whole_periods(points, limits::most_points);
 }
 
-/// How much the stairs climb late: the mean position of their jumps, each with its height as weight.
+/// True if the stairs still climb: enough steps, late on average (weighted by height), and the last one recent.
 bool keeps_climbing(const Fit& stairs) {
   if (!only_rises(stairs)) return false;
   double heights = 0, places = 0;
@@ -125,14 +129,14 @@ bool keeps_climbing(const Fit& stairs) {
          stairs.theta.back() > limits::last_stair;
 }
 
-/// Working values in order, at most about most_to_compare of them, each part in blocks of its own.
+/// The working values in order, in about max_to_compare blocks. No block spans two parts.
 struct WorkingBlocks {
   Points points;
-  std::vector<std::size_t> parts;   ///< of the map
-  std::vector<std::size_t> begins;  ///< first block of each of them; one more for the end
+  std::vector<std::size_t> parts;   ///< indices into the parts of the map
+  std::vector<std::size_t> begins;  ///< the first block of each part, plus one entry for the end
 };
 
-WorkingBlocks working_blocks(const StageMap& map, const Points& clean) {
+WorkingBlocks make_blocks(const StageMap& map, const Points& clean) {
   WorkingBlocks blocks;
   const std::size_t length = (clean.size() + limits::most_to_compare - 1) / limits::most_to_compare;
   for (std::size_t i = 0; i < map.parts().size(); ++i) {
@@ -148,7 +152,7 @@ WorkingBlocks working_blocks(const StageMap& map, const Points& clean) {
   }
   blocks.begins.push_back(blocks.points.size());
   blocks.points.quantum = clean.quantum;
-  // The movement of the stages, not that between them: how exactly a law must hold is a question of its own stage.
+  // The floor uses the movement within the stages, not between them: each stage has its own law.
   double movement = 0;
   for (std::size_t k = 0; k < blocks.parts.size(); ++k) {
     const Segment& segment = map.parts()[blocks.parts[k]].segment;
@@ -159,9 +163,9 @@ WorkingBlocks working_blocks(const StageMap& map, const Points& clean) {
   return blocks;
 }
 
-/// What the first `count` parts cost as lines, on the scale of Fit::score: with the scatter of the work behind them, or
-/// with their own where that is larger. Three numbers a line.
-double cost_as_lines(const WorkingBlocks& blocks, std::size_t count, double variance) {
+/// The cost of the first `count` parts as lines, on the scale of Fit::score. The scatter is that of the later work, or
+/// that of the line if it is larger. Three parameters per line.
+double cost_of_lines(const WorkingBlocks& blocks, std::size_t count, double variance) {
   double cost = 0;
   for (std::size_t k = 0; k < count; ++k) {
     const Segment line = fit_segment(blocks.points, blocks.begins[k], blocks.begins[k + 1]);
@@ -172,50 +176,51 @@ double cost_as_lines(const WorkingBlocks& blocks, std::size_t count, double vari
   return cost;
 }
 
-/// What a description by `count` lines and one law costs at least: nothing leaves less than half of the noise.
-double least_cost(const StageMap& map, const WorkingBlocks& blocks, std::size_t count, std::size_t values) {
+/// A lower bound for the cost of `count` lines and one law: no description leaves less than half of the noise.
+double min_cost(const StageMap& map, const WorkingBlocks& blocks, std::size_t count, std::size_t values) {
   const auto n = static_cast<double>(blocks.points.size());
   const double noise = map.noise().next * map.noise().next * n / static_cast<double>(values);
   const double variance = std::max(noise / 2, blocks.points.floor * blocks.points.floor);
   return n * std::log(variance) + (3 * static_cast<double>(count) + 2) * std::log(n);
 }
 
-/// The best law of one stage: two slopes of which the first is the steeper one are a start-up and the work behind it,
-/// and so is a line that jumps.
+/// The best law for one stage. It excludes a line with a jump and two slopes of which the first is steeper: both are a
+/// start-up followed by the work.
 const Fit& best_law(const std::vector<Fit>& fits) {
   return *std::find_if(fits.begin(), fits.end(),
                        [](const Fit& fit) { return !slows_down(fit) && fit.law != Law::step_line; });
 }
 
-/// The part with which the last working stage begins: the first working one, or a later one where the lines before it
-/// and the best law from it on describe the run clearly better than the best law over all of it.
-std::size_t start_of_work(const StageMap& map, const Points& clean, bool only_rises) {
-  const WorkingBlocks blocks = working_blocks(map, clean);
+/// The part with which the last working stage begins. It is the first working part, unless a later start describes the
+/// run clearly better: lines before the start plus the best law after it, against the best law over all of it.
+std::size_t find_start_of_work(const StageMap& map, const Points& clean, bool only_rises) {
+  const WorkingBlocks blocks = make_blocks(map, clean);
   std::vector<std::size_t> starts = map.starts(limits::least_values, only_rises);
   std::size_t best = blocks.parts.front();
   if (starts.empty()) return best;
-  const std::vector<Fit> over_all = all_fits(blocks.points);
-  const Fit& whole = best_law(over_all);
+  const std::vector<Fit> all_laws = fit_all_laws(blocks.points);
+  const Fit& whole = best_law(all_laws);
   double least = whole.score - (whole.law == Law::stairs ? limits::start_beside_stairs : limits::start_evidence);
   std::sort(starts.begin(), starts.end());
   for (const std::size_t start : starts) {
     const auto part =
         static_cast<std::size_t>(std::find(blocks.parts.begin(), blocks.parts.end(), start) - blocks.parts.begin());
-    if (least_cost(map, blocks, part, clean.size()) >= least) break;  // and all later ones cost more lines
-    std::vector<std::size_t> behind(blocks.points.size() - blocks.begins[part]);
-    if (behind.size() < limits::least_values) continue;
-    std::iota(behind.begin(), behind.end(), blocks.begins[part]);
-    const Points work = only(blocks.points, behind);
-    const std::vector<Fit> laws = all_fits(work);
+    if (min_cost(map, blocks, part, clean.size()) >= least) break;  // all later starts cost more lines
+    std::vector<std::size_t> after(blocks.points.size() - blocks.begins[part]);
+    if (after.size() < limits::least_values) continue;
+    std::iota(after.begin(), after.end(), blocks.begins[part]);
+    const Points work = only(blocks.points, after);
+    const std::vector<Fit> laws = fit_all_laws(work);
     const Fit& law = best_law(laws);
     const double variance = std::max(law.rss / law.freedom, work.floor * work.floor);
-    const double cost = law.score + cost_as_lines(blocks, part, variance);
+    const double cost = law.score + cost_of_lines(blocks, part, variance);
     if (cost < least) least = cost, best = start;
   }
   return best;
 }
 
-Approach approach_to(const StageMap& map, const Points& clean, const std::vector<std::size_t>& work) {
+/// Measures how the run reached the level at its end.
+Approach measure_approach(const StageMap& map, const Points& clean, const std::vector<std::size_t>& work) {
   const auto level_at = [&](std::size_t value) {
     const auto part = std::find_if(map.parts().begin(), map.parts().end(),
                                    [&](const StageMap::Part& p) { return value < p.segment.end; });
@@ -240,8 +245,8 @@ Approach approach_to(const StageMap& map, const Points& clean, const std::vector
   return approach;
 }
 
-/// Neighbours of one kind as one stage, at printed steps; `kept` leads from the map's values to those of `samples`.
-std::vector<Stage> stages_of(const StageMap& map, const Samples& samples, const std::vector<std::size_t>& kept) {
+/// Joins neighbours of one kind into one stage, with printed steps. `kept` maps the map's values to those of `samples`.
+std::vector<Stage> list_stages(const StageMap& map, const Samples& samples, const std::vector<std::size_t>& kept) {
   std::vector<Stage> stages;
   const double sign = samples.counts_down ? -1 : 1;
   for (std::size_t i = 0; i < map.parts().size();) {
@@ -260,10 +265,10 @@ std::vector<Stage> stages_of(const StageMap& map, const Samples& samples, const 
   return stages;
 }
 
-/// Cuts the run into stages and leaves in `scene` the values of the working stage that it ended in.
-void keep_working_stage(FittedSeries& scene, const std::vector<std::size_t>& spikes) {
-  const Samples& run = scene.samples;
-  std::vector<std::size_t> kept;  // values of the run that are no spikes
+/// Cuts the run into stages, and keeps in `fitted` only the values of the working stage in which the run ended.
+void keep_working_stage(FittedSeries& fitted, const std::vector<std::size_t>& spikes) {
+  const Samples& run = fitted.samples;
+  std::vector<std::size_t> kept;  // values of the run that are not spikes
   for (std::size_t i = 0, next = 0; i < run.points.size(); ++i) {
     if (next < spikes.size() && spikes[next] == i)
       ++next;
@@ -271,28 +276,28 @@ void keep_working_stage(FittedSeries& scene, const std::vector<std::size_t>& spi
       kept.push_back(i);
   }
   const Points clean = only(run.points, kept);
-  StageMap map(clean, run.counts_down, scene.series.has_times);
-  const std::size_t first = start_of_work(map, clean, cannot_fall(scene.series, run.points));
+  StageMap map(clean, run.counts_down, fitted.series.has_times);
+  const std::size_t first = find_start_of_work(map, clean, cannot_fall(fitted.series, run.points));
   map.begin_work_at(first);
-  scene.stages = stages_of(map, run, kept);
+  fitted.stages = list_stages(map, run, kept);
   const std::vector<std::size_t> work = map.values_of_work(first);
-  if (work.size() < limits::least_values) {  // what is left shows nothing: all of it is one stage then
-    scene.stages.clear();
-    scene.spikes = spikes;
+  if (work.size() < limits::least_values) {  // too few values for a verdict: treat the whole run as one stage
+    fitted.stages.clear();
+    fitted.spikes = spikes;
     return;
   }
   if (work.front() > 0) {
-    scene.approach = approach_to(map, clean, work);
-    scene.approach->done_step = run.printed[kept[scene.approach->done_value]];
+    fitted.approach = measure_approach(map, clean, work);
+    fitted.approach->done_step = run.printed[kept[fitted.approach->done_value]];
   }
 
-  // The values of the work, and the spikes among them.
+  // Keep the values of the work and the spikes among them.
   Samples samples = run;
   samples.points = {{}, {}, {}, run.points.quantum, run.points.floor};
   samples.printed.clear();
-  scene.spikes.clear();
+  fitted.spikes.clear();
   std::size_t next = 0, last_value = kept.size();
-  const auto take = [&](std::size_t i, double x) {
+  const auto append_value = [&](std::size_t i, double x) {
     samples.points.x.push_back(x);
     samples.points.y.push_back(run.points.y[i]);
     samples.points.weight.push_back(run.points.weight[i]);
@@ -301,17 +306,17 @@ void keep_working_stage(FittedSeries& scene, const std::vector<std::size_t>& spi
   for (const std::size_t value : work) {
     const std::size_t i = kept[value];
     const double shift = map.paused_behind(value);
-    const bool goes_on = value > 0 && value - 1 == last_value;
+    const bool contiguous = value > 0 && value - 1 == last_value;
     for (; next < spikes.size() && spikes[next] < i; ++next) {
-      if (!goes_on) continue;
-      scene.spikes.push_back(samples.points.size());
-      take(spikes[next], run.points.x[spikes[next]] + shift);
+      if (!contiguous) continue;
+      fitted.spikes.push_back(samples.points.size());
+      append_value(spikes[next], run.points.x[spikes[next]] + shift);
     }
     samples.pauses_cut = samples.pauses_cut || shift > 0;
-    take(i, run.points.x[i] + shift);
+    append_value(i, run.points.x[i] + shift);
     last_value = value;
   }
-  scene.samples = std::move(samples);
+  fitted.samples = std::move(samples);
 }
 
 }  // namespace
@@ -321,29 +326,29 @@ FittedSeries fit_series(const Series& series, const GrowthOptions& options) {
 }
 
 FittedSeries fit_series(const Series& series, const GrowthOptions& options, Samples run) {
-  FittedSeries scene{series, options, std::move(run), {}, {}, {}, false, false, {}, {}};
-  if (scene.samples.points.size() < limits::least_values) return scene;
-  keep_working_stage(scene, find_spikes(scene.samples.points));
-  const Points& all = scene.samples.points;
-  const Points clean = without(all, scene.spikes);
+  FittedSeries fitted{series, options, std::move(run), {}, {}, {}, false, false, {}, {}};
+  if (fitted.samples.points.size() < limits::least_values) return fitted;
+  keep_working_stage(fitted, find_spikes(fitted.samples.points));
+  const Points& all = fitted.samples.points;
+  const Points clean = without(all, fitted.spikes);
   const double range = usual_range(clean);
-  scene.points = thinned(clean, range);
-  scene.points.floor = noise_floor(clean, range);
-  scene.maximum = cannot_fall(series, all);
-  scene.fits = all_fits(scene.points);
-  if (scene.approach) scene.approach->decides = std::abs(scene.approach->way) >= visible_change(scene);
-  return scene;
+  fitted.points = thin(clean, range);
+  fitted.points.floor = noise_floor(clean, range);
+  fitted.maximum = cannot_fall(series, all);
+  fitted.fits = fit_all_laws(fitted.points);
+  if (fitted.approach) fitted.approach->decides = std::abs(fitted.approach->way) >= visible_change(fitted);
+  return fitted;
 }
 
-const Fit* fit_of(const FittedSeries& scene, Law law) {
-  for (const Fit& fit : scene.fits)
+const Fit* fit_of(const FittedSeries& fitted, Law law) {
+  for (const Fit& fit : fitted.fits)
     if (fit.law == law) return &fit;
   return nullptr;
 }
 
-double level_of(const FittedSeries& scene) { return std::max(1.0, std::abs(median_of(scene.points.y))); }
+double level_of(const FittedSeries& fitted) { return std::max(1.0, std::abs(median_of(fitted.points.y))); }
 
-Rise rise_of(const Fit& fit, const FittedSeries& scene) {
+Rise rise_of(const Fit& fit, const FittedSeries& fitted) {
   const auto column = [&](std::size_t i) {
     return Rise{fit.beta[i], std::sqrt(std::max(0.0, fit.covariance[i * fit.free_parameters() + i]))};
   };
@@ -351,11 +356,10 @@ Rise rise_of(const Fit& fit, const FittedSeries& scene) {
     case Law::ratchet:
     case Law::cycle_line:
       return column(line_column(fit.law));
-    case Law::bend:  // slowing down: only what it still does counts
+    case Law::bend:  // if it slows down, only the second slope counts
       if (slows_down(fit)) return column(2);
       break;
-    case Law::step_line:  // after a fall the floor counts, and a floor has risen only if it starts higher than the
-                          // first
+    case Law::step_line:  // after a fall, the floor has risen only if it now starts above the first value
       if (fit.beta[2] < 0) return {fit.beta[1] * fit.theta[0] + fit.beta[2], fit.sigma};
       return column(1);
     case Law::stairs:
@@ -363,19 +367,19 @@ Rise rise_of(const Fit& fit, const FittedSeries& scene) {
     default:
       break;
   }
-  return {fit.at(scene.last()) - fit.at(scene.first()), fit.error_of_rise(scene.first(), scene.last())};
+  return {fit.at(fitted.last()) - fit.at(fitted.first()), fit.error_of_rise(fitted.first(), fitted.last())};
 }
 
-double visible_change(const FittedSeries& scene) {
-  return std::max(limits::print_steps * scene.points.quantum, limits::level_share * level_of(scene));
+double visible_change(const FittedSeries& fitted) {
+  return std::max(limits::print_steps * fitted.points.quantum, limits::level_share * level_of(fitted));
 }
 
-double least_growth(const FittedSeries& scene) {
-  if (!scene.options.capacity || scene.samples.counts_down) return visible_change(scene);
-  return std::max(limits::print_steps * scene.points.quantum, limits::capacity_share * *scene.options.capacity);
+double least_growth(const FittedSeries& fitted) {
+  if (!fitted.options.capacity || fitted.samples.counts_down) return visible_change(fitted);
+  return std::max(limits::print_steps * fitted.points.quantum, limits::capacity_share * *fitted.options.capacity);
 }
 
-bool grows(const Fit& fit, const FittedSeries& scene) {
+bool grows(const Fit& fit, const FittedSeries& fitted) {
   switch (fit.law) {
     case Law::linear:
     case Law::exponential:
@@ -386,16 +390,16 @@ bool grows(const Fit& fit, const FittedSeries& scene) {
     case Law::cycle_line:
       return fit.beta[line_column(fit.law)] > 0;
     case Law::step_line:
-      return fit.beta[1] > 0 && rise_of(fit, scene).value > 0;
+      return fit.beta[1] > 0 && rise_of(fit, fitted).value > 0;
     case Law::stairs:
       return keeps_climbing(fit);
     case Law::quadratic: {
-      const double mean = rise_of(fit, scene).value / scene.window();
-      return mean > 0 && fit.slope_at(scene.last()) > limits::still_rising * mean;
+      const double mean = rise_of(fit, fitted).value / fitted.window();
+      return mean > 0 && fit.slope_at(fitted.last()) > limits::still_rising * mean;
     }
     case Law::bend: {
-      const double mean = (fit.at(scene.last()) - fit.at(scene.first())) / scene.window();
-      return mean > 0 && fit.beta[2] / (1 - fit.theta[0]) / scene.window() > limits::stalled * mean;
+      const double mean = (fit.at(fitted.last()) - fit.at(fitted.first())) / fitted.window();
+      return mean > 0 && fit.beta[2] / (1 - fit.theta[0]) / fitted.window() > limits::stalled * mean;
     }
     default:
       return false;

@@ -1,4 +1,4 @@
-// A series made ready to be judged: cleaned, thinned, and with every law fitted to it, best first.
+// A series prepared for the verdict: cleaned, thinned, with every growth law fitted, the best first.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,20 @@
 
 namespace oomdoctor {
 
-/// How the run came to its last working stage, over the whole run; values as in samples.
+/// How the run reached its last working stage, from its first value on; values as in `samples`.
 struct Approach {
-  double way = 0;              ///< from the first value of the run to the last working level
-  double done = 0;             ///< share of the run by which 95 % of the way are gone
-  std::size_t done_value = 0;  ///< the value at which that is
+  double way = 0;              ///< difference from the first value of the run to the last working level
+  double done = 0;             ///< share of the run after which 95 % of that difference is reached
+  std::size_t done_value = 0;  ///< index of the value that reaches it
   double done_step = 0;        ///< its printed step
-  bool decides = false;        ///< the way is visible: it describes a working stage that is level
-  double largest = 0;          ///< step between two neighbours
-  std::size_t shortest = 0;    ///< values of the shortest stage before the work
-  double moved = 0;            ///< what the stages before the work rose or fell within themselves
+  bool decides = false;        ///< the difference is visible, so it describes a level working stage
+  double largest = 0;          ///< largest step between two neighbours
+  std::size_t shortest = 0;    ///< length of the shortest stage before the work, in values
+  double moved = 0;            ///< sum of the rises and falls within the stages before the work
 };
 
-/// `fits` is empty where the series is too short; else it holds at least the constant.
+/// A prepared series. `fits` is empty if the series is too short; otherwise it contains at least the constant. Keeps
+/// references to the series and the options.
 struct FittedSeries {
   const Series& series;
   const GrowthOptions& options;
@@ -32,38 +33,39 @@ struct FittedSeries {
   Points points;                     ///< without spikes, thinned
   std::vector<Fit> fits;             ///< sorted by score
   bool maximum = false;              ///< the value cannot fall
-  bool slope_shared = false;         ///< the line's slope is that of earlier runs, too
-  std::vector<Stage> stages;         ///< of the run; empty where all of it is one working stage
-  std::optional<Approach> approach;  ///< where the work began behind another stage
+  bool slope_shared = false;         ///< the slope of the line comes from earlier runs too
+  std::vector<Stage> stages;         ///< of the run; empty if the whole run is one working stage
+  std::optional<Approach> approach;  ///< set if another stage precedes the work
 
   double first() const { return points.x.front(); }
   double last() const { return points.x.back(); }
   double window() const { return last() - first(); }
 };
 
+/// Prepares the last run of the series.
 FittedSeries fit_series(const Series& series, const GrowthOptions& options);
-/// Of one run of the series.
+/// Prepares one given run of the series.
 FittedSeries fit_series(const Series& series, const GrowthOptions& options, Samples run);
 
-const Fit* fit_of(const FittedSeries& scene, Law law);  ///< nullptr where it was not fitted
-double level_of(const FittedSeries& scene);             ///< the usual value, never 0
+const Fit* fit_of(const FittedSeries& fitted, Law law);  ///< nullptr if the law was not fitted
+double level_of(const FittedSeries& fitted);             ///< the usual value, never 0
 
-/// What a law says about growth over the window: of the floor, of the last slope where it slows down.
+/// The growth of a law over the window, with its standard error: of the floor, and of the last slope if it slows down.
 struct Rise {
   double value = 0, error = 0;
 };
-Rise rise_of(const Fit& fit, const FittedSeries& scene);
+Rise rise_of(const Fit& fit, const FittedSeries& fitted);
 
-/// Movement that has a shape: over rounding, over a share of what is used. Whether it matters is another question.
-double visible_change(const FittedSeries& scene);
+/// The smallest movement that has a shape: above rounding, and above a share of the level. It may still be irrelevant.
+double visible_change(const FittedSeries& fitted);
 
-/// Growth that matters: over rounding, over a share of the card.
-double least_growth(const FittedSeries& scene);
+/// The smallest growth that matters: above rounding, and above a share of the GPU.
+double least_growth(const FittedSeries& fitted);
 
-/// Does the law, as fitted, go up for ever?
-bool grows(const Fit& fit, const FittedSeries& scene);
+/// True if the fitted law rises without a bound.
+bool grows(const Fit& fit, const FittedSeries& fitted);
 
-/// Is `part` the same law with its growth taken away?
+/// True if `part` is the same law without its growth.
 bool contains(Law law, Law part);
 
 }  // namespace oomdoctor

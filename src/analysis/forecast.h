@@ -1,4 +1,4 @@
-// When a growing series reaches its capacity: an interval, not a number.
+// When a growing series reaches its capacity, as an interval.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,14 @@
 
 namespace oomdoctor {
 
-/// A law that may be the right one, with its share of belief. The first is the chosen one.
+/// A law that may be the true one, with its weight. The first one is the chosen law.
 struct WeightedModel {
   Fit fit;
   double weight = 1;
 };
 
-/// 90 % interval for the step at which the believed curves reach `capacity`; `points` is what they were fitted to.
-Forecast forecast_of(const std::vector<WeightedModel>& beliefs, const Points& points, double capacity);
+/// Computes the step at which the weighted curves reach `capacity`, with a 90 % interval. `points` are the fitted
+/// points.
+Forecast forecast_of(const std::vector<WeightedModel>& models, const Points& points, double capacity);
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Which frameworks and programs the log shows: by the allocator that refused, the files of a traceback, and the parsers
-// that found their lines.
+// The frameworks and programs in the log: by the allocator that refused, the files in the traceback, and the parsers
+// that matched lines.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -16,8 +16,8 @@ std::string with_slashes(std::string path) {
   return path;
 }
 
-/// TensorFlow and JAX share an allocator and a compiler: whose files they were built from tells which it is.
-void settle_runtime(const ScanResult& scan, Facts& facts) {
+/// TensorFlow and JAX share an allocator and a compiler. The source files in the messages show which one it is.
+void resolve_runtime(const ScanResult& scan, Facts& facts) {
   const auto runtime = scan.settings.find("runtime");
   if (runtime == scan.settings.end()) return;
   const std::vector<Evidence> here{runtime->second.evidence};
@@ -25,9 +25,9 @@ void settle_runtime(const ScanResult& scan, Facts& facts) {
   facts.set("framework.tensorflow", Value{runtime->second.value == "tensorflow"}, here);
 }
 
-/// A loop of the user's own calls the model where the traceback leads from a script into it and through no trainer. The
-/// trainer's own names of settings are its own, too.
-void settle_trainer(const ScanResult& scan, const Incident* incident, Facts& facts) {
+/// Detects a training loop of the user: the traceback leads from a script into the model without a trainer. Setting
+/// names that only the trainer uses prove the opposite.
+void resolve_trainer(const ScanResult& scan, const Incident* incident, Facts& facts) {
   const auto batch = scan.settings.find("batch_size");
   if (batch != scan.settings.end() && batch->second.evidence.reader.find("per_device_") != std::string::npos)
     facts.set("framework.trainer", Value{true}, {batch->second.evidence});
@@ -72,8 +72,8 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
   parsed("framework.tensorflow", "tensorflow");
   parsed("framework.jax", "xla");
   if (scan.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
-  settle_trainer(scan, incident, facts);
-  settle_runtime(scan, facts);
+  resolve_trainer(scan, incident, facts);
+  resolve_runtime(scan, facts);
 }
 
 constexpr auto training_words = std::to_array<std::string_view>(
@@ -86,8 +86,8 @@ constexpr auto using_words = std::to_array<std::string_view>(
 constexpr auto training_settings = std::to_array<std::string_view>(
     {"accumulation", "optimizer", "zero_stage", "fsdp", "trainable_parameters", "checkpointing"});
 
-/// Words of a file's or a function's name: "run_inference.py" says what its program is for. A library's files do not:
-/// trainer.py predicts, too.
+/// True if a part of a file name or function name is one of `words`: "run_inference.py" shows the purpose of its
+/// program. Library files do not count, because trainer.py predicts too.
 bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   const std::size_t slash = frame.file.find_last_of("/\\");
   const std::string file = frame.library ? "" : frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
@@ -101,32 +101,33 @@ bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   return false;
 }
 
-/// Steps of a sampler, of a growing forest or of requests are none of a training that fills a device by its batch.
+/// True for programs whose steps are those of a sampler, a forest or requests. Such a step is no training step whose
+/// batch fills the GPU.
 bool has_own_steps(const Program& program) {
   return program.work == Program::Work::paints || program.work == Program::Work::boosts ||
          program.work == Program::Work::runs;
 }
 
-const Program* program_of_name(std::string_view name) {
+const Program* find_program_by_name(std::string_view name) {
   const auto named =
       std::find_if(programs.begin(), programs.end(), [&](const Program& program) { return program.name == name; });
   return named == programs.end() ? nullptr : &*named;
 }
 
-const Program* program_named(const ScanResult& scan, std::string_view setting) {
+const Program* find_program_in_setting(const ScanResult& scan, std::string_view setting) {
   const auto printed = scan.settings.find(setting);
-  return printed == scan.settings.end() ? nullptr : program_of_name(printed->second.value);
+  return printed == scan.settings.end() ? nullptr : find_program_by_name(printed->second.value);
 }
 
-const Program* program_of_lines(const ScanResult& scan) {
+const Program* find_program_by_parser(const ScanResult& scan) {
   for (const ParserOfProgram& known : parsers_of_programs)
-    if (scan.coverage.by_parser.contains(known.parser)) return program_of_name(known.program);
+    if (scan.coverage.by_parser.contains(known.parser)) return find_program_by_name(known.program);
   return nullptr;
 }
 
-/// By its own message, by its files in the traceback, or by words of its log: those of an engine where nothing shows
-/// that it only helps a training.
-const Program* program_of(const ScanResult& scan, const Incident& incident) {
+/// Finds the program by its own message, by its files in the traceback, or by words in its log. The words of an engine
+/// count only if nothing shows that it is a helper of a training.
+const Program* find_program(const ScanResult& scan, const Incident& incident) {
   const auto& frames = incident.oom.frames;
   for (const Program& program : programs) {
     const auto of_program = [&](const Frame& f) {
@@ -137,13 +138,13 @@ const Program* program_of(const ScanResult& scan, const Incident& incident) {
         std::any_of(frames.begin(), frames.end(), of_program))
       return &program;
   }
-  const Program* engine = program_named(scan, "engine");
+  const Program* engine = find_program_in_setting(scan, "engine");
   const bool steps = scan.first_step && engine != nullptr && !has_own_steps(*engine);
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
   if (engine != nullptr && !steps && !trains) return engine;
-  const Program* program = program_named(scan, "program");
-  return program != nullptr ? program : program_of_lines(scan);
+  const Program* program = find_program_in_setting(scan, "program");
+  return program != nullptr ? program : find_program_by_parser(scan);
 }
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -157,9 +158,9 @@ bool shows_pytorch(const Incident& incident) {
                      [](const Frame& f) { return f.file.find("/torch") != std::string::npos; });
 }
 
-/// A framework is known not to be in use only where the allocator of another failed and nothing in the log is of the
-/// one. XLA serves several.
-void settle_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
+/// A framework is known to be absent only if the allocator of another one failed and nothing in the log is from it. XLA
+/// serves several frameworks.
+void resolve_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
   const auto is_read = [&](std::string_view parser) { return scan.coverage.by_parser.contains(parser); };
   if (scan.settings.contains("torch") || is_read("torch_oom") || is_read("memory_summary") ||
       facts.is_true("framework.deepspeed") || facts.is_true("framework.megatron") ||
@@ -177,13 +178,13 @@ void settle_frameworks(const ScanResult& scan, const Incident* incident, Facts& 
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
 }
 
-/// Libraries that have no training steps, beside the engines: a smaller batch or gradient accumulation means nothing to
-/// them.
+/// Libraries without training steps, in addition to the engines. A smaller batch or gradient accumulation does not
+/// apply to them.
 constexpr auto without_steps = std::to_array<std::string_view>(
     {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
      "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
 
-/// The frames of the failure, and the script that a launcher was told to run.
+/// The frames of the failure, plus the script that the launcher runs.
 std::vector<Frame> named_places(const ScanResult& scan, const Incident& incident) {
   std::vector<Frame> places = incident.oom.frames;
   if (const auto script = scan.settings.find("script"); script != scan.settings.end())
@@ -196,7 +197,7 @@ bool names_training(const ScanResult& scan, const Incident& incident) {
   return std::any_of(places.begin(), places.end(), [](const Frame& f) { return names_work(f, training_words); });
 }
 
-/// Web servers and what is built on them: what they call answers a request.
+/// Web servers and frameworks on top of them. Code that they call answers a request.
 constexpr auto servers = std::to_array<std::string_view>(
     {"/flask/", "/gunicorn/", "/uvicorn/", "/starlette/", "/fastapi/", "/gradio/", "/streamlit/", "/aiohttp/",
      "/tornado/", "/django/", "/celery/", "/bentoml/", "/litserve/"});
@@ -210,26 +211,26 @@ bool answers_requests(const ScanResult& scan, const Incident& incident) {
          });
 }
 
-/// The program's own files and functions say that it uses a model, and none that it trains one.
+/// True if the names of the program's files and functions show inference and none shows training.
 bool only_uses_model(const ScanResult& scan, const Incident& incident) {
   const std::vector<Frame> places = named_places(scan, incident);
-  // What the user's code calls of a library tells as much: model.encode(…).
-  bool called = true;
+  // A library function that the user's code calls counts too: model.encode(…).
+  bool called_by_user = true;
   return !names_training(scan, incident) && std::any_of(places.begin(), places.end(), [&](const Frame& f) {
-    const bool counts = !f.library || (called && !f.function.starts_with('_'));
-    called = !f.library;
+    const bool counts = !f.library || (called_by_user && !f.function.starts_with('_'));
+    called_by_user = !f.library;
     return counts && names_work(f, using_words);
   });
 }
 
-/// Settings that only a training has.
+/// True for settings that only a training has.
 bool is_set_to_train(const ScanResult& scan) {
   return std::any_of(training_settings.begin(), training_settings.end(),
                      [&](std::string_view name) { return scan.settings.contains(name); });
 }
 
-/// False only where what failed has no steps and nothing in the log is of a training. Programs that make pictures print
-/// steps, too: those of the sampler.
+/// Sets run.trains. It is false only if the failed program has no training steps and nothing in the log is from a
+/// training. Image generators print the steps of their sampler, which do not count.
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
   const bool steps = scan.first_step && (by == nullptr || !has_own_steps(*by));
   const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
@@ -238,7 +239,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
                     (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
                                                       incident->oom.framework) != without_steps.end());
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
-    facts.set("run.trains", Value{false});  // the engine was preparing itself: no step of a training
+    facts.set("run.trains", Value{false});  // the engine was preparing itself, which is no training step
   else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
            facts.is_true("trace.optimizer"))
     facts.set("run.trains", Value{true});
@@ -248,7 +249,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
     facts.set("run.trains", Value{true});
 }
 
-/// What the samples are, by the program, by libraries and layers in the traceback, and by the settings.
+/// True if the samples are images: by the program, by libraries and layers in the traceback, or by the settings.
 bool works_on_images(const ScanResult& scan, const Incident* incident, const Program* program) {
   static constexpr auto files = std::to_array<std::string_view>(
       {"/torchvision/", "/timm/", "/kornia/", "/monai/", "/diffusers/", "/segmentation_models", "resnet", "unet",
@@ -271,7 +272,7 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
 
 void framework_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   set_frameworks(scan, incident, facts);
-  const Program* program = incident != nullptr ? program_of(scan, *incident) : nullptr;
+  const Program* program = incident != nullptr ? find_program(scan, *incident) : nullptr;
   if (program != nullptr) {
     const std::vector<Evidence> here{incident->evidence};
     facts.set("framework.program", Value{std::string(program->name)}, here);
@@ -280,7 +281,7 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
   if (works_on_images(scan, incident, program)) facts.set("framework.images", Value{true});
-  settle_frameworks(scan, incident, facts);
+  resolve_frameworks(scan, incident, facts);
   set_training(scan, incident, program, facts);
 }
 

@@ -1,5 +1,5 @@
-// Source of the sizes: the totals in out-of-memory messages of PyTorch ("total capacity of 79.15 GiB"), which are a
-// little less than the board's: the driver keeps some, and ECC takes a sixteenth where it is in the same memory.
+// The sizes are the totals in PyTorch's out-of-memory messages ("total capacity of 79.15 GiB"). They are slightly below
+// the board's memory: the driver reserves some, and ECC uses a sixteenth if it is in the same memory.
 #include "analysis/gpu_models.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ constexpr auto models = std::to_array<GpuModel>({
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 /// "NVIDIA A100-SXM4-80GB" → NVIDIA, A100, SXM4, 80GB.
-std::vector<std::string> words_of(std::string_view name) {
+std::vector<std::string> split_words(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : name) {
     const bool part = (c >= '0' && c <= '9') || (upper(c) >= 'A' && upper(c) <= 'Z');
@@ -84,16 +84,17 @@ i64 GpuModel::bytes() const { return whole_number(std::round(gibibytes * static_
 std::span<const GpuModel> gpu_models() { return models; }
 
 std::optional<GpuModel> find_gpu_model(std::string_view printed_name) {
-  const std::vector<std::string> printed = words_of(printed_name);
+  const std::vector<std::string> printed = split_words(printed_name);
   const auto has = [&](std::string_view word) {
     return std::find(printed.begin(), printed.end(), word) != printed.end();
   };
   if (has("MIG") || has("LAPTOP") || has("MOBILE") || has("MAX")) return std::nullopt;
   const GpuModel* best = nullptr;
-  std::size_t most = 0;
+  std::size_t most_words = 0;
   for (const GpuModel& model : models) {
-    const std::vector<std::string> words = words_of(model.name);
-    if (words.size() > most && std::all_of(words.begin(), words.end(), has)) best = &model, most = words.size();
+    const std::vector<std::string> words = split_words(model.name);
+    if (words.size() > most_words && std::all_of(words.begin(), words.end(), has))
+      best = &model, most_words = words.size();
   }
   return best == nullptr ? std::nullopt : std::optional(*best);
 }

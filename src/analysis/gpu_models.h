@@ -9,19 +9,20 @@
 
 namespace oomdoctor {
 
+/// A GPU model.
 struct GpuModel {
-  std::string_view name;  ///< its words joined by '-'
-  double gibibytes = 0;   ///< what torch prints as the total capacity; the least where drivers differ
-  bool common = false;    ///< offered by `estimate` when it lists what fits
+  std::string_view name;  ///< words joined by '-'
+  double gibibytes = 0;   ///< total capacity as torch prints it; the smallest value if drivers differ
+  bool common = false;    ///< `estimate` includes it in its list of GPUs that fit
 
   i64 bytes() const;
 };
 
-/// The smallest first.
+/// All models, the smallest first.
 std::span<const GpuModel> gpu_models();
 
-/// The model that a name as drivers print it means: "NVIDIA A100-SXM4-80GB", "GeForce RTX 3090", "Tesla T4". Nothing
-/// where the name leaves the memory open ("A100"), and for laptop GPUs and parts of a GPU (MIG).
+/// Finds the model for a name as drivers print it: "NVIDIA A100-SXM4-80GB", "GeForce RTX 3090", "Tesla T4". nullopt if
+/// the name leaves the memory open ("A100"), and for laptop GPUs and parts of a GPU (MIG).
 std::optional<GpuModel> find_gpu_model(std::string_view printed_name);
 
 }  // namespace oomdoctor

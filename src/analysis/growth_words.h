@@ -1,4 +1,4 @@
-// The verdict about growth, and its one line for people.
+// The verdict about growth, and its one-line description for people.
 #pragma once
 
 #include <string>
@@ -7,20 +7,23 @@
 
 namespace oomdoctor {
 
-/// The question that growth failed.
+/// The test that growth failed.
 enum class GrowthDoubt { none, bounded, undecided, small, noise, open_end, levels_off, records };
 
-/// `bounded` and `chosen` always point into the scene's fits; `growing` where any law rises.
+/// The verdict over all fitted laws. `bounded` and `chosen` always point into FittedSeries::fits; `growing` is null if
+/// no law rises.
 struct GrowthVerdict {
-  const Fit* growing = nullptr;  ///< the best law that goes up for ever
-  const Fit* bounded = nullptr;  ///< the best that does not
+  const Fit* growing = nullptr;  ///< the best law that grows without a bound
+  const Fit* bounded = nullptr;  ///< the best law that does not
   const Fit* chosen = nullptr;
-  double gap = 0;  ///< by how much the growing law describes the series better
+  double gap = 0;  ///< the score by which the growing law is better
   bool leak = false;
   GrowthDoubt doubt = GrowthDoubt::none;
 };
 
-std::string words_for(const FittedSeries& scene, const GrowthVerdict& verdict, const Trend& trend);
-std::string words_for_short(const FittedSeries& scene);
+/// Describes the trend in one line, numbers first.
+std::string words_for(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend);
+/// The same for a series that is too short for a trend.
+std::string words_for_short(const FittedSeries& fitted);
 
 }  // namespace oomdoctor

@@ -1,4 +1,4 @@
-// Host memory, shared memory, masked library statuses and pools: what kind of failure the words stand for. The order of
+// Host RAM, shared memory, masked library statuses and pools: the kind of failure that a message shows. The order of
 // trust is kernel or scheduler line, allocator message, library status, bare signal.
 #include <algorithm>
 #include <array>
@@ -12,13 +12,14 @@
 namespace oomdoctor {
 namespace {
 
-/// Pools of an engine that hold something else than keys and values.
+/// Pools of an engine that do not contain keys and values.
 constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "flashinfer-workspace"};
 
+/// The prefix of a message form, and the manager that prints it.
 struct Manager {
   std::string_view form, name;
 };
-/// Whose messages these are, by the beginning of their forms.
+/// The program that prints a message, by the prefix of its form.
 constexpr Manager managers[] = {{"slurm", "slurm"},
                                 {"oomkilled", "kubernetes"},
                                 {"evicted", "kubernetes"},
@@ -34,14 +35,15 @@ constexpr Manager managers[] = {{"slurm", "slurm"},
                                 {"dask", "dask"},
                                 {"flux", "flux"}};
 
-/// Who sets the limit: the message says it, else the path of the control group, else whoever speaks in the log.
-std::string_view manager_of(const ScanResult& scan, const Oom& oom) {
+/// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
+/// log.
+std::string_view find_manager(const ScanResult& scan, const Oom& oom) {
   for (const Manager& manager : managers)
     if (oom.message_format.starts_with(manager.form)) return manager.name;
   if (const auto group = scan.settings.find("memory_manager");
       group != scan.settings.end() && oom.agent == Agent::cgroup)
     return group->second.value;
-  if (scan.remark_counts.contains("container/not_killed")) return "docker";  // it was asked
+  if (scan.remark_counts.contains("container/not_killed")) return "docker";  // only a container engine reports that
   for (const std::string_view parser : {"slurm", "kubernetes"})
     if (scan.coverage.by_parser.contains(parser)) return parser;
   return {};
@@ -51,7 +53,7 @@ bool is_heap(std::string_view form) {
   return form == "java-heap" || form == "java-direct" || form == "java-classes" || form == "javascript-heap";
 }
 
-/// Names under which Python programs and their helpers run.
+/// Process names of Python programs and their helpers.
 bool is_python(std::string_view process) {
   constexpr std::array<std::string_view, 8> names = {"python",  "pt_",      "ray::",      "jupyter",
                                                      "ipython", "torchrun", "accelerate", "deepspeed"};
@@ -59,7 +61,8 @@ bool is_python(std::string_view process) {
          std::any_of(names.begin(), names.end(), [&](std::string_view name) { return process.starts_with(name); });
 }
 
-/// Data loader workers: they are counted, one of them died, or one of their frames stands in the traceback.
+/// True if data loader workers are in use: the log counts them, one of them died, or one of their frames is in the
+/// traceback.
 bool uses_loader(const ScanResult& scan, const Incident& incident) {
   if (incident.oom.agent == Agent::worker || scan.coverage.by_parser.contains("dataloader")) return true;
   if (const auto workers = scan.settings.find("num_workers"); workers != scan.settings.end())
@@ -72,34 +75,34 @@ bool uses_loader(const ScanResult& scan, const Incident& incident) {
          incident.oom.process_name.starts_with("pt_data") || incident.oom.process_name.starts_with("pt_main");
 }
 
-/// The job's own data set makes one of its items.
+/// True if the job's own data set was creating an item.
 bool makes_item(const Incident& incident) {
   const auto& frames = incident.oom.frames;
   return std::any_of(frames.begin(), frames.end(),
                      [](const Frame& f) { return !f.library && f.function == "__getitem__"; });
 }
 
-/// Processes that one sweep of the kernel killed: its lines are reports of one incident.
-std::size_t victims_of(const Incident& incident) {
+/// The number of processes that one kernel OOM event killed. Its lines are reports of one incident.
+std::size_t count_victims(const Incident& incident) {
   static constexpr std::string_view words = "Killed process ";
   std::set<std::string> pids;
-  const auto take = [&](const Evidence& evidence) {
+  const auto add_victim = [&](const Evidence& evidence) {
     const std::size_t at = evidence.excerpt.find(words);
     if (at == std::string::npos) return;
     const std::size_t begin = at + words.size();
     pids.insert(evidence.excerpt.substr(begin, evidence.excerpt.find(' ', begin) - begin));
   };
-  take(incident.evidence);
-  for (const Evidence& evidence : incident.occurrences) take(evidence);
+  add_victim(incident.evidence);
+  for (const Evidence& evidence : incident.occurrences) add_victim(evidence);
   return pids.size();
 }
 
-bool is_most_of(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
+bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
   return part && whole && part->count >= whole->count / 2;
 }
 
-/// What the job asked for is the limit at which a scheduler kills.
-std::optional<i64> asked_by_job(const ScanResult& scan, const Oom& oom) {
+/// The memory that the job requested, which is the limit of a scheduler.
+std::optional<i64> job_request(const ScanResult& scan, const Oom& oom) {
   const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
   const auto asked = scan.settings.find("job_memory");
   if (oom.limit || !by_scheduler || asked == scan.settings.end()) return std::nullopt;
@@ -143,17 +146,17 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
                                     primary.evidence.excerpt.find("mmap") != std::string::npos);
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
-  const std::size_t victims = host ? victims_of(primary) : 0;
+  const std::size_t victims = host ? count_victims(primary) : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
-  // Of many that died together, the one that was read first speaks for none but itself, unless most of it was its own.
-  const bool one_of_many = victims > 1 && !is_most_of(oom.process, oom.limit ? oom.limit : oom.capacity);
+  // Of several victims, the first one in the log says nothing about the others, unless it used most of the memory.
+  const bool one_of_many = victims > 1 && !is_majority(oom.process, oom.limit ? oom.limit : oom.capacity);
   const auto& frames = oom.frames;
   set_true("host.fork",
            by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
   constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
   if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
-  if (const std::string_view manager = host ? manager_of(scan, oom) : ""; !manager.empty())
+  if (const std::string_view manager = host ? find_manager(scan, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
   if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
@@ -161,7 +164,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   if (host) {
     if (!one_of_many) facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
-    if (const auto asked = asked_by_job(scan, oom))
+    if (const auto asked = job_request(scan, oom))
       facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
   }
@@ -179,12 +182,12 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
 }
 
 void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes) {
-  constexpr i64 last_lines = 3;  // a cell's output ends with the bar that was being drawn
+  constexpr i64 max_lines_after = 3;  // the output of a cell ends with an unfinished progress bar
   const auto notebook = scan.settings.find("notebook");
   if (notebook == scan.settings.end() || !scan.incidents.empty() || !scan.last_progress) return;
   if (scan.remark_counts.contains("run/completed") || scan.remark_counts.contains("exit")) return;
   const Span& end = scan.last_progress->span;
-  if (end.last_line + last_lines <= scan.inputs[static_cast<std::size_t>(end.source)].lines) return;
+  if (end.last_line + max_lines_after <= scan.inputs[static_cast<std::size_t>(end.source)].lines) return;
   notes.push_back({Severity::note,
                    "the log ends in the middle of the work. So does a " + notebook->second.value +
                        " session that ran out of host RAM, but nothing proves it. To find out: print(step, "

@@ -1,7 +1,7 @@
-// A law earns its place by a cause: constant retention (linear), history that is kept and grows (quadratic), doubling
-// (exponential), caches that fill (saturating, logarithmic), start-up (ramp), a change of input (step), a leak behind a
+// Each law has a cause: constant retention (linear), a growing history that is kept (quadratic), doubling
+// (exponential), caches that fill (saturating, logarithmic), start-up (ramp), a change of input (step), a leak under a
 // condition (late), work that repeats (sawtooth, ratchet, cycle). Columns are of order 1 on the window 0 … 1, so that
-// no coefficient drowns another. Out of the window every law simply goes on; whether it does is not known here.
+// all coefficients have a similar size. Outside the window every law simply continues.
 #include "analysis/law.h"
 
 #include <algorithm>
@@ -88,6 +88,8 @@ std::size_t column_count(Law law, const std::vector<double>& theta) {
   }
 }
 
+// The basis functions of a law. The first one is the constant, except in laws with levels, where each level has its own
+// column.
 void fill_columns(Law law, const std::vector<double>& theta, std::span<const double> u, double* out) {
   const std::size_t n = u.size();
   const double first = theta.empty() ? 0 : theta[0];
@@ -95,9 +97,9 @@ void fill_columns(Law law, const std::vector<double>& theta, std::span<const dou
     for (std::size_t i = 0; i < n; ++i) out[number * n + i] = value(u[i]);
   };
   const auto line = [](double at) { return at - 0.5; };
-  const auto one_of = [&](std::size_t count, auto place) {
+  const auto indicator = [&](std::size_t count, auto index_at) {
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t chosen = place(u[i]), j = 0; j < count; ++j) out[j * n + i] = j == chosen ? 1 : 0;
+      for (std::size_t chosen = index_at(u[i]), j = 0; j < count; ++j) out[j * n + i] = j == chosen ? 1 : 0;
   };
   column(0, [](double) { return 1.0; });
   switch (law) {
@@ -111,13 +113,13 @@ void fill_columns(Law law, const std::vector<double>& theta, std::span<const dou
       column(2, [](double at) { return (at - 0.5) * (at - 0.5); });
       return;
     case Law::exponential: {
-      const double whole = std::expm1(first);
-      column(1, [&](double at) { return std::expm1(first * at) / whole; });
+      const double scale = std::expm1(first);
+      column(1, [&](double at) { return std::expm1(first * at) / scale; });
       return;
     }
     case Law::logarithmic: {
-      const double whole = std::log1p(first);
-      column(1, [&](double at) { return std::log1p(first * std::max(at, 0.0)) / whole; });
+      const double scale = std::log1p(first);
+      column(1, [&](double at) { return std::log1p(first * std::max(at, 0.0)) / scale; });
       return;
     }
     case Law::saturating:
@@ -153,14 +155,14 @@ void fill_columns(Law law, const std::vector<double>& theta, std::span<const dou
       column(cycle_levels, line);
       [[fallthrough]];
     case Law::cycle:
-      one_of(cycle_levels, [&](double at) {
+      indicator(cycle_levels, [&](double at) {
         return std::min(cycle_levels - 1, static_cast<std::size_t>(phase_of(theta, at) * cycle_levels));
       });
       return;
     case Law::step:
     case Law::two_steps:
     case Law::stairs:
-      one_of(theta.size() + 1, [&](double at) {
+      indicator(theta.size() + 1, [&](double at) {
         return static_cast<std::size_t>(std::upper_bound(theta.begin(), theta.end(), at) - theta.begin());
       });
       return;
@@ -171,6 +173,7 @@ void fill_columns(Law law, const std::vector<double>& theta, double u, double* o
   fill_columns(law, theta, std::span<const double>(&u, 1), out);
 }
 
+// Called for every point of every drawn curve, so small laws need no allocation.
 double value_at(Law law, const std::vector<double>& beta, const std::vector<double>& theta, double u) {
   std::array<double, 16> small{};
   std::vector<double> large;
@@ -189,6 +192,7 @@ double period_of(const std::vector<double>& theta) {
   return theta.size() == 2 ? theta[0] : (theta.back() - theta.front()) / static_cast<double>(theta.size() - 1);
 }
 
+// The tolerances let a position exactly on a reset begin the next period, despite rounding.
 double phase_of(const std::vector<double>& theta, double u) {
   const double period = period_of(theta);
   if (theta.size() == 2) {
@@ -197,8 +201,8 @@ double phase_of(const std::vector<double>& theta, double u) {
   }
   const auto next = std::upper_bound(theta.begin(), theta.end(), u + 1e-12);
   if (next == theta.begin()) return (u - theta.front()) / period + 1;
-  const double since = (u - *(next - 1)) / period;
-  return next == theta.end() ? since - std::floor(since + 1e-9) : since;
+  const double turns_since = (u - *(next - 1)) / period;
+  return next == theta.end() ? turns_since - std::floor(turns_since + 1e-9) : turns_since;
 }
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// The laws of growth that a series is tried against, as functions of u = (x − origin) / width, the share of the window.
-// Each is linear in its coefficients once theta (rates, knots, positions of jumps, or period and offset) is held.
+// The growth laws that are fitted to a series, as functions of u = (x − origin) / width, the share of the window. Each
+// law is linear in its coefficients for a fixed theta (rates, knots, positions of jumps, or period and offset).
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 namespace oomdoctor {
 
+/// The laws. Without a formula, the coefficients are those of the columns in fill_columns().
 enum class Law {
   constant,
   linear,
@@ -21,35 +22,38 @@ enum class Law {
   bend,         ///< two lines that meet
   step,
   two_steps,
-  stairs,      ///< levels
+  stairs,      ///< piecewise constant
   step_line,   ///< a line that jumps once
-  sawtooth,    ///< rises between resets, the floor is level
+  sawtooth,    ///< rises between resets, with a level floor
   ratchet,     ///< the same with a sloping floor
-  staircase,   ///< equal stairs at equal distances: what is kept is added every so many steps
-  cycle,       ///< any level pattern that repeats
-  cycle_line,  ///< the same on a slope
+  staircase,   ///< equal stairs at equal distances: memory that is added every so many steps stays
+  cycle,       ///< any periodic pattern of levels
+  cycle_line,  ///< the same plus a slope
 };
 std::string_view to_string(Law);
 
-inline constexpr std::size_t cycle_levels = 8;  ///< parts of a period that have a level of their own
+inline constexpr std::size_t cycle_levels = 8;  ///< parts of a period with separate levels
 
-/// Does the curve move smoothly with theta (a rate, a knot), so that theta has a standard error?
+/// True if the curve moves smoothly with theta (a rate, a knot), so that theta has a standard error.
 bool has_smooth_theta(Law law);
 bool has_levels(Law law);  ///< piecewise constant: step, two_steps, stairs
-bool has_teeth(Law law);   ///< repeats: sawtooth, ratchet, staircase, cycle, cycle_line
+bool has_teeth(Law law);   ///< periodic: sawtooth, ratchet, staircase, cycle, cycle_line
 
+/// The number of coefficients.
 std::size_t column_count(Law law, const std::vector<double>& theta);
-/// The law's columns at each u, column by column; `out` holds u.size() × column_count(…) values.
+/// Writes the law's columns at each u, column by column. `out` has room for u.size() × column_count(…) values.
 void fill_columns(Law law, const std::vector<double>& theta, std::span<const double> u, double* out);
-/// The same at one u.
+/// The same for one u.
 void fill_columns(Law law, const std::vector<double>& theta, double u, double* out);
+/// The law's value at u: Σ beta[i] · column i.
 double value_at(Law law, const std::vector<double>& beta, const std::vector<double>& theta, double u);
 
-/// Which column is the straight line of the law, if it has one next to something else.
+/// The index of the column that is a straight line, for laws that have one next to something else.
 std::size_t line_column(Law law);
 
-/// Where in its period (0 … 1) u lies; theta is (period, offset) or a list of at least three resets.
+/// The position of u in its period (0 … 1). `theta` is (period, offset), or a list of at least three resets.
 double phase_of(const std::vector<double>& theta, double u);
+/// The period in units of the window; the mean one for a list of resets.
 double period_of(const std::vector<double>& theta);
 
 }  // namespace oomdoctor

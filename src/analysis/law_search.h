@@ -1,4 +1,5 @@
-// Where a law's theta leaves least unexplained: rates, knots and jumps are searched, coefficients follow from them.
+// Finds the theta of a law with the smallest residual. Only rates, knots and jumps are searched; least squares gives
+// the coefficients.
 #pragma once
 
 #include <span>
@@ -8,14 +9,14 @@
 
 namespace oomdoctor {
 
-/// Values as least squares reads them, all of one length: u is their share of the window, 0 … 1 and ascending; `root`
-/// is the root of their weight; y is less its weighted mean and multiplied by the root.
+/// The input of least squares; all spans have one length. u is the share of the window, 0 … 1 and ascending. `root` is
+/// the square root of the weight. y has its weighted mean subtracted and is multiplied by `root`.
 struct WeightedRows {
   std::span<const double> u, root, y;
 };
 
-/// theta of the laws that have one smooth or positional parameter, or two jumps; empty for those that have none. At
-/// least five rows.
+/// theta for the laws with one smooth or positional parameter or with two jumps; empty for other laws. Needs at least
+/// five rows.
 std::vector<double> best_theta(Law law, const WeightedRows& rows);
 
 }  // namespace oomdoctor

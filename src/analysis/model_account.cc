@@ -1,7 +1,7 @@
-// What the settings say about the memory that no batch changes: at least so much go to weights, gradients and optimizer
-// states. A lower bound is what a log can give: 16 bits where it does not say more, no copy that some trainers make.
-// Silent where the states are spread over devices or lie elsewhere (sharding, offloading, pipelines, adapters): what is
-// left on one of them is not known then.
+// A lower bound for the memory that does not depend on the batch: weights, gradients and optimizer states by the
+// settings. A log gives only a lower bound: it assumes 16 bits if the log does not show more, and ignores copies that
+// some trainers make. It stays silent if the states are spread over GPUs or offloaded (sharding, offloading, pipelines,
+// adapters), because the share of one GPU is then unknown.
 #include "analysis/analysis.h"
 #include "analysis/model_memory.h"
 
@@ -22,8 +22,8 @@ const std::string* text_of(const Facts& facts, std::string_view name) {
   return fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
 }
 
-/// The leanest optimizer of the family that the log names; without a name, one that keeps nothing.
-Optimizer optimizer_of(const Facts& facts) {
+/// The smallest optimizer of the family that the log names; without a name, one without states.
+Optimizer find_optimizer(const Facts& facts) {
   const std::string* name = text_of(facts, "settings.optimizer");
   if (name == nullptr) return Optimizer::sgd;
   std::string lower = *name;
@@ -47,7 +47,7 @@ void model_facts(Facts& facts) {
   RunShape run;
   const std::string* precision = text_of(facts, "settings.precision");
   run.precision = precision != nullptr && *precision == "fp32" ? Precision::fp32 : Precision::pure_16bit;
-  run.optimizer = optimizer_of(facts);
+  run.optimizer = find_optimizer(facts);
   const Fact* from = facts.find("settings.parameters");
   double states = 0;
   for (const Term& term : budget_of(model, run).terms) {
@@ -56,7 +56,7 @@ void model_facts(Facts& facts) {
     if (term.id == "weights" || term.id == "gradients" || term.id == "optimizer")
       states += static_cast<double>(term.bytes.count);
   }
-  // Without a word about training, gradients may never be made.
+  // Without settings of a training, there may be no gradients.
   if (states > 0 && (trained || facts.find("settings.optimizer") != nullptr))
     facts.set("model.states_least", Value{Number{states, 0}}, from->because);
 }

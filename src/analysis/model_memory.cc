@@ -1,8 +1,8 @@
-// Each term is one function: what it needs, the formula, the same formula in words. Sizes are counted in doubles, since
-// products of hostile sizes leave 63 bits, and clamped where they become bytes.
+// Each term is one function: its inputs, the formula, and the formula in words. Counts are doubles, because products of
+// absurd sizes exceed 63 bits. They are clamped when they become bytes.
 //
-// With pipeline parallelism two stages are candidates: the first holds activations of as many passes as the pipeline is
-// long, the last one the logits. Both are computed, and the one that needs more is the budget.
+// With pipeline parallelism two stages can need most. The first stage has the activations of as many passes as the
+// pipeline has stages. The last stage has the logits. Both are computed, and the larger one is the budget.
 #include "analysis/model_memory.h"
 
 #include <fmt/format.h>
@@ -19,10 +19,10 @@ using namespace model_memory;
 
 enum class Stage { only, first, last };
 
-double count_of(i64 count) { return static_cast<double>(count); }
-double group_size(const std::optional<i64>& size) { return count_of(std::max<i64>(size.value_or(1), 1)); }
+double to_double(i64 count) { return static_cast<double>(count); }
+double group_size(const std::optional<i64>& size) { return to_double(std::max<i64>(size.value_or(1), 1)); }
 
-Bytes bytes_of(double count, double slack = 0) {
+Bytes to_bytes(double count, double slack = 0) {
   return {whole_number(std::round(std::min(count, most_bytes))), whole_number(std::round(std::min(slack, most_bytes)))};
 }
 
@@ -33,17 +33,17 @@ std::string count_words(double count) {
   return fmt::format("{:.0f}", count);
 }
 
-/// " ÷ 8 ranks", "" where nothing is divided.
-std::string divided(double by, std::string_view what) {
+/// " ÷ 8 ranks"; "" if nothing is divided.
+std::string division_words(double by, std::string_view what) {
   return by > 1 ? fmt::format(" ÷ {:.0f} {}", by, what) : std::string();
 }
 
-/// What one term reads: a value that is not known counts as 0 and is remembered by its name.
+/// The inputs of one term. An unknown input counts as 0, and its name is recorded.
 class Inputs {
  public:
   double size(const std::optional<i64>& value, std::string_view name) {
     if (!value) miss(name);
-    return count_of(value.value_or(0));
+    return to_double(value.value_or(0));
   }
   template <class T>
   T choice(const std::optional<T>& value, std::string_view name) {
@@ -57,6 +57,7 @@ class Inputs {
   std::vector<std::string_view> needs;
 };
 
+/// Computes the budget of one pipeline stage, term by term.
 class BudgetMaker {
  public:
   BudgetMaker(const ModelShape& model, const RunShape& run, Stage stage)
@@ -91,11 +92,11 @@ class BudgetMaker {
   }
 
  private:
-  /// Parameters on this device before sharding over data-parallel ranks.
+  /// The parameters on this GPU before sharding over data-parallel ranks.
   struct Parameters {
-    double all = 0;         ///< of the model, without adapters
-    double embeddings = 0;  ///< of these
-    double trained = 0;     ///< the adapters where there are some
+    double all = 0;         ///< in the model, without adapters
+    double embeddings = 0;  ///< part of `all`
+    double trained = 0;     ///< the adapters, if there are any
     double adapters = 0;
   };
 
@@ -103,17 +104,17 @@ class BudgetMaker {
     Parameters here;
     const auto total = parameters_of(model_);
     if (!total) in.miss("params");
-    const double all = count_of(total.value_or(0)), tables = std::min(embedding_parameters(model_), all);
-    // Each end of a pipeline holds one table; between them and inside of one, tensor parallelism splits all.
+    const double all = to_double(total.value_or(0)), tables = std::min(embedding_parameters(model_), all);
+    // Each end of a pipeline has one table. Tensor parallelism splits all parameters.
     const double one_table = model_.tied_embeddings ? tables : tables / 2;
     here.embeddings = (pipeline_ > 1 ? one_table : tables) / tensor_;
     here.all = (all - tables) / (tensor_ * pipeline_) + here.embeddings;
     if (run_.adapter_rank) {
       const auto added = adapter_parameters(model_, *run_.adapter_rank, run_.adapter_targets);
       if (!added) miss_sizes(in);
-      here.adapters = count_of(added.value_or(0)) / (tensor_ * pipeline_);
+      here.adapters = to_double(added.value_or(0)) / (tensor_ * pipeline_);
     }
-    const double share = model_.trainable && all > 0 ? std::min(count_of(*model_.trainable) / all, 1.0) : 1;
+    const double share = model_.trainable && all > 0 ? std::min(to_double(*model_.trainable) / all, 1.0) : 1;
     here.trained = run_.adapter_rank ? here.adapters : here.all * share;
     return here;
   }
@@ -131,7 +132,7 @@ class BudgetMaker {
     return in.choice(run_.precision, "precision") == Precision::fp32 ? fp32 : sixteen_bit;
   }
 
-  /// Of a quantised weight; 0 where none is.
+  /// Bytes of a quantised weight; 0 without quantisation.
   double packed_bytes() const {
     if (run_.quantisation == Quantisation::none) return 0;
     return run_.quantisation == Quantisation::four_bit ? four_bit : eight_bit;
@@ -139,10 +140,10 @@ class BudgetMaker {
 
   double sharded_from(int stage) const { return zero_ >= stage ? ranks_ : 1; }
 
-  /// "6.738 billion parameters", with what it was divided by.
+  /// "6.738 billion parameters", with its divisors.
   std::string parameter_words(double count, std::string_view kind, double shards) const {
     return fmt::format("{} {}{}{}", count_words(count), kind, tensor_ * pipeline_ > 1 ? " of this device" : "",
-                       divided(shards, "ranks"));
+                       division_words(shards, "ranks"));
   }
 
   void add(const Inputs& in, Term term) {
@@ -160,7 +161,7 @@ class BudgetMaker {
     double base = each * here.all;
     std::string words = fmt::format("{:.0f} bytes × {}", each, parameter_words(here.all, "parameters", shards));
     if (const double packed = packed_bytes(); packed > 0) {
-      // Tables and head stay in 16 bits: bitsandbytes replaces the linear layers of the blocks alone.
+      // Tables and head stay in 16 bits: bitsandbytes replaces only the linear layers of the blocks.
       base = packed * (here.all - here.embeddings) + sixteen_bit * here.embeddings;
       words = fmt::format("{:.4g} bits × {}", 8 * packed,
                           parameter_words(here.all - here.embeddings, "parameters", shards));
@@ -169,33 +170,33 @@ class BudgetMaker {
     }
     if (here.adapters > 0)
       words += fmt::format(" + {:.0f} bytes × {} of adapters", adapter_recipe.weights, count_words(here.adapters));
-    add(in, {"weights", "weights", bytes_of((base + adapter_recipe.weights * here.adapters) / shards), words});
+    add(in, {"weights", "weights", to_bytes((base + adapter_recipe.weights * here.adapters) / shards), words});
   }
 
-  /// On one device with one pass a step, gradients come while activations go; else they stay between the passes, or in
-  /// buffers that live as long as the run.
+  /// True on one GPU with one pass per step: gradients appear while activations are freed. Otherwise gradients stay
+  /// between passes, or in buffers for the whole run.
   bool gradients_replace_activations() const {
     return run_.accumulation == 1 && ranks_ == 1 && pipeline_ == 1 && zero_ == 0;
   }
 
   void add_gradients() {
-    if (run_.offload_optimizer) return;  // they go to the host with the optimizer
+    if (run_.offload_optimizer) return;  // the host has them, with the optimizer
     Inputs in;
     const Parameters here = parameters(in);
     const double each = trained_recipe(in).gradients, shards = sharded_from(2);
-    add(in, {"gradients", "gradients", bytes_of(each * here.trained / shards),
+    add(in, {"gradients", "gradients", to_bytes(each * here.trained / shards),
              fmt::format("{:.0f} bytes × {}", each, parameter_words(here.trained, "trained parameters", shards)),
              gradients_replace_activations() ? Moment::step : Moment::always});
   }
 
-  /// Rows and columns of every trained matrix.
+  /// Rows plus columns of every trained matrix.
   double factored_elements(Inputs& in, const Parameters& here) const {
     if (run_.adapter_rank) return here.adapters / group_size(run_.adapter_rank);
     const auto matrices = matrices_of(model_);
     if (!matrices || !model_.layers) return miss_sizes(in), 0;
     double sum = 0;
     for (const Matrix& matrix : *matrices) sum += matrix.in + matrix.out;
-    return sum * count_of(*model_.layers) / (tensor_ * pipeline_);
+    return sum * to_double(*model_.layers) / (tensor_ * pipeline_);
   }
 
   void add_states() {
@@ -219,10 +220,10 @@ class BudgetMaker {
       const std::string rows = fmt::format("{:.0f} bytes × {} rows and columns", fp32, count_words(elements));
       words = each > 0 ? words + " + " + rows : rows;
     }
-    add(in, {"optimizer", "optimizer states", bytes_of(bytes / shards), words});
+    add(in, {"optimizer", "optimizer states", to_bytes(bytes / shards), words});
   }
 
-  /// ZeRO-3 and FSDP: units that are whole for the moment, and the root unit with the tables.
+  /// ZeRO-3 and FSDP: the units that are gathered at a time, plus the root unit with the tables.
   void add_gathered() {
     if (zero_ < 3) return;
     Inputs in;
@@ -234,7 +235,7 @@ class BudgetMaker {
     std::string words = fmt::format("{:.0f} × {:.3g} bytes × {} parameters of a layer", units, each, count_words(unit));
     if (here.embeddings > 0)
       words += fmt::format(" + {:.0f} bytes × {} of embeddings", table, count_words(here.embeddings));
-    add(in, {"gathered", "gathered layers", bytes_of(each * units * unit + table * here.embeddings), words});
+    add(in, {"gathered", "gathered layers", to_bytes(each * units * unit + table * here.embeddings), words});
   }
 
   void add_buckets() {
@@ -243,13 +244,13 @@ class BudgetMaker {
     const Parameters here = parameters(in);
     if (zero_ == 0) {
       const double each = trained_recipe(in).gradients;
-      add(in, {"buckets", "DDP's gradient buckets", bytes_of(each * here.trained),
+      add(in, {"buckets", "DDP's gradient buckets", to_bytes(each * here.trained),
                fmt::format("a second copy of all gradients: {:.0f} bytes × {}", each,
                            parameter_words(here.trained, "trained parameters", 1))});
       return;
     }
     const double elements = std::min(zero_bucket_elements, here.trained);
-    add(in, {"buckets", "ZeRO's buckets", bytes_of(zero_buckets * sixteen_bit * elements),
+    add(in, {"buckets", "ZeRO's buckets", to_bytes(zero_buckets * sixteen_bit * elements),
              fmt::format("{:.0f} × {:.0f} bytes × {} elements", zero_buckets, sixteen_bit, count_words(elements))});
   }
 
@@ -257,40 +258,41 @@ class BudgetMaker {
     if (run_.precision != Precision::autocast || run_.adapter_rank || zero_ >= 3) return;
     Inputs in;
     const Parameters here = parameters(in);
-    add(in, {"casts", "autocast's copies", bytes_of(sixteen_bit * here.trained),
+    add(in, {"casts", "autocast's copies", to_bytes(sixteen_bit * here.trained),
              fmt::format("{:.0f} bytes × {}", sixteen_bit, parameter_words(here.trained, "trained parameters", 1)),
              Moment::pass});
   }
 
-  /// Multi-tensor optimizers (foreach, torch's default) update all parameters in one operation.
+  /// Multi-tensor optimizers (foreach, the default in torch) update all parameters in one operation, which needs
+  /// temporary copies.
   void add_step_copies() {
     if (run_.fused_optimizer || run_.offload_optimizer || run_.optimizer == Optimizer::adam_8bit) return;
     Inputs in;
     const Parameters here = parameters(in);
     const Recipe recipe = trained_recipe(in);
     const double each = std::max(recipe.weights, recipe.master), shards = sharded_from(1);
-    add(in, {"step_copies", "copies in the optimizer's step", bytes_of(each * here.trained / shards),
+    add(in, {"step_copies", "copies in the optimizer's step", to_bytes(each * here.trained / shards),
              fmt::format("{:.0f} bytes × {}", each, parameter_words(here.trained, "trained parameters", shards)),
              Moment::step});
   }
 
   double tokens(Inputs& in) const {
-    return in.size(run_.batch, "batch") * (in.size(run_.sequence, "seq") + count_of(run_.image_tokens)) / context_;
+    return in.size(run_.batch, "batch") * (in.size(run_.sequence, "seq") + to_double(run_.image_tokens)) / context_;
   }
 
   std::string token_words() const {
     return fmt::format("{} × {} tokens{}", run_.batch.value_or(0), run_.sequence.value_or(0) + run_.image_tokens,
-                       divided(context_, "ranks"));
+                       division_words(context_, "ranks"));
   }
 
-  /// Layers whose activations are held at once: those of this stage, for each pass that is under way in it.
+  /// The layers with activations in memory: those of this stage, for each of its concurrent passes.
   double layers_held(Inputs& in) const {
     const double layers = in.size(model_.layers, "layers") / pipeline_;
     if (stage_ != Stage::first) return layers;
-    return layers * std::min(pipeline_, run_.accumulation ? count_of(*run_.accumulation) : pipeline_);
+    return layers * std::min(pipeline_, run_.accumulation ? to_double(*run_.accumulation) : pipeline_);
   }
 
-  /// Bytes that a layer keeps for each token and hidden unit.
+  /// The bytes that a layer keeps per token and hidden unit.
   double layer_bytes(Inputs& in) const {
     const LayerBytes layer = model_.gated ? gated_layer : classic_layer;
     const double hidden = std::max(in.size(model_.hidden, "hidden"), 1.0), precision = number_bytes(in) / sixteen_bit;
@@ -307,7 +309,7 @@ class BudgetMaker {
     const double of_token = tokens(in) * in.size(model_.hidden, "hidden"), layer = layer_bytes(in);
     const std::string words = fmt::format("{} × {} hidden", token_words(), model_.hidden.value_or(0));
     const auto term = [&](double bytes, std::string formula) {
-      add(in, {"activations", "activations", bytes_of(bytes, activation_error * bytes), std::move(formula),
+      add(in, {"activations", "activations", to_bytes(bytes, activation_error * bytes), std::move(formula),
                Moment::pass, true, true});
     };
     if (!training_) return term(of_token * layer, fmt::format("one layer: {:.4g} bytes × {}", layer, words));
@@ -324,13 +326,13 @@ class BudgetMaker {
     if (run_.attention == Attention::flash) return;
     Inputs in;
     in.choice(run_.attention, "attention");
-    const double square = tokens(in) * (in.size(run_.sequence, "seq") + count_of(run_.image_tokens));
+    const double square = tokens(in) * (in.size(run_.sequence, "seq") + to_double(run_.image_tokens));
     const double heads = in.size(model_.heads, "heads") / tensor_;
     const double each = scores * number_bytes(in) / sixteen_bit + scores_mask;
     double layers = 1;
     if (training_ && in.choice(run_.checkpointing, "checkpointing") == Checkpointing::none) layers = layers_held(in);
     const double bytes = each * square * heads * layers;
-    add(in, {"scores", "attention scores", bytes_of(bytes, activation_error * bytes),
+    add(in, {"scores", "attention scores", to_bytes(bytes, activation_error * bytes),
              fmt::format("{:.0f} bytes × {} × {} tokens × {:.0f} heads × {:.0f} {}", each, token_words(),
                          run_.sequence.value_or(0) + run_.image_tokens, heads, layers, layers > 1 ? "layers" : "layer"),
              Moment::pass, true, true});
@@ -341,7 +343,7 @@ class BudgetMaker {
     Inputs in;
     const double positions = run_.work == Work::generation ? in.size(run_.batch, "batch") : tokens(in);
     const auto term = [&](double bytes, double slack, std::string formula) {
-      add(in, {"logits", "logits and loss", bytes_of(bytes, slack), std::move(formula), Moment::pass, true,
+      add(in, {"logits", "logits and loss", to_bytes(bytes, slack), std::move(formula), Moment::pass, true,
                run_.work != Work::generation});
     };
     const Loss loss = training_ ? in.choice(run_.loss, "loss") : Loss::fused;
@@ -357,19 +359,19 @@ class BudgetMaker {
         run_.work == Work::generation ? fmt::format("{} tokens", run_.batch.value_or(0)) : token_words();
     term(each * logits, loss == Loss::plain ? plain_loss_error * logits : 0,
          fmt::format("{:.0f} bytes × {} × {} of the vocabulary{}", each, count, model_.vocabulary.value_or(0),
-                     divided(tensor_, "tensor-parallel ranks")));
+                     division_words(tensor_, "tensor-parallel ranks")));
   }
 
   void add_cache() {
     if (run_.work != Work::generation) return;
     Inputs in;
-    const double heads = model_.kv_heads ? count_of(*model_.kv_heads) : in.size(model_.heads, "heads");
+    const double heads = model_.kv_heads ? to_double(*model_.kv_heads) : in.size(model_.heads, "heads");
     const double size = model_.head_size
-                            ? count_of(*model_.head_size)
+                            ? to_double(*model_.head_size)
                             : in.size(model_.hidden, "hidden") / std::max(in.size(model_.heads, "heads"), 1.0);
     const double layers = in.size(model_.layers, "layers") / pipeline_, each = number_bytes(in);
-    const double here = std::max(heads / tensor_, std::min(heads, 1.0));  // no head is on less than one device
-    add(in, {"key_value_cache", "KV cache", bytes_of(2 * each * layers * here * size * tokens(in)),
+    const double here = std::max(heads / tensor_, std::min(heads, 1.0));  // a head is on at least one GPU
+    add(in, {"key_value_cache", "KV cache", to_bytes(2 * each * layers * here * size * tokens(in)),
              fmt::format("keys and values: 2 × {:.0f} bytes × {:.0f} layers × {:.0f} heads of {:.0f} × {}", each,
                          layers, here, size, token_words()),
              Moment::pass, true, true});
@@ -389,15 +391,15 @@ class BudgetMaker {
     double each = std::max(host_per_rank * ranks_, host_least);
     if (zero_ >= 3) each = run_.offload_parameters ? host_all_sharded : host_optimizer_sharded;
     budget_.host =
-        Term{"host", "host memory", bytes_of(each * host_factor * count_of(*all)),
-             fmt::format("{:.0f} bytes × {:.1f} × {} parameters", each, host_factor, count_words(count_of(*all)))};
+        Term{"host", "host memory", to_bytes(each * host_factor * to_double(*all)),
+             fmt::format("{:.0f} bytes × {:.1f} × {} parameters", each, host_factor, count_words(to_double(*all)))};
   }
 
   void find_peak() {
     double pass = 0, step = 0;
     for (const Term& term : budget_.terms) {
-      if (term.moment != Moment::step) pass += count_of(term.bytes.count);
-      if (term.moment != Moment::pass) step += count_of(term.bytes.count);
+      if (term.moment != Moment::step) pass += to_double(term.bytes.count);
+      if (term.moment != Moment::pass) step += to_double(term.bytes.count);
     }
     budget_.peak = step > pass ? Moment::step : Moment::pass;
     for (const Term& term : budget_.terms)
@@ -421,7 +423,8 @@ Budget budget_of(const ModelShape& model, const RunShape& run) {
   first.pipeline_stage = "first";
   last.pipeline_stage = "last";
   Budget &larger = first.total.count >= last.total.count ? first : last, &smaller = &larger == &first ? last : first;
-  if (larger.missing.empty()) larger.missing = std::move(smaller.missing);  // or it might be the larger one
+  if (larger.missing.empty())
+    larger.missing = std::move(smaller.missing);  // with its missing terms, it might be the larger one
   return std::move(larger);
 }
 

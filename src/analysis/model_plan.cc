@@ -1,6 +1,6 @@
-// The search is exhaustive: there are few changes, and a budget takes microseconds. Each change has the price of one
-// plus its classes of cost and risk, so that a set is small before it is gentle, and a free change is rather made than
-// a dear one. Of sets of one price the one of fewer changes wins, then the one that comes first in the table.
+// An exhaustive search: there are few changes, and a budget takes microseconds. The price of a change is one plus its
+// cost class and its risk class. So a small set beats a gentle one, and a free change beats an expensive one. Of sets
+// with the same price, the one with fewer changes wins, then the one that is first in the table.
 #include "analysis/model_plan.h"
 
 #include <fmt/format.h>
@@ -15,14 +15,14 @@
 namespace oomdoctor {
 namespace {
 
-constexpr i64 most_batch = i64{1} << 30;    // beyond, something else ends first
-constexpr i64 most_ranks = 1024;            // as far as one looks for devices
-constexpr i64 sequence_step = 128;          // lengths that kernels like
-constexpr i64 suggested_adapter_rank = 16;  // peft's examples; memory hardly depends on it
+constexpr i64 max_batch = i64{1} << 30;     // with a larger batch, other limits apply first
+constexpr i64 max_ranks = 1024;             // nobody plans for more GPUs
+constexpr i64 sequence_step = 128;          // kernels prefer multiples of this length
+constexpr i64 suggested_adapter_rank = 16;  // as in peft's examples; it hardly affects memory
 
-/// The greatest value from `low` (which fits) to `high` (which need not) that still fits.
+/// The largest value that fits, by bisection between `low` (which fits) and `high` (which need not).
 template <class Fits>
-i64 greatest(i64 low, i64 high, Fits fitting) {
+i64 find_largest(i64 low, i64 high, Fits fitting) {
   while (low < high) {
     const i64 middle = low + (high - low + 1) / 2;
     if (fitting(middle))
@@ -33,6 +33,7 @@ i64 greatest(i64 low, i64 high, Fits fitting) {
   return low;
 }
 
+/// The model and the GPU of one plan.
 struct Situation {
   const ModelShape& model;
   i64 capacity;
@@ -40,6 +41,8 @@ struct Situation {
   bool fits(const RunShape& run) const { return oomdoctor::fits(budget_of(model, run), capacity); }
 };
 
+/// A possible change: when it applies, its effect, and the setting to write. `apply` may search for the largest value
+/// that fits.
 struct Candidate {
   std::string_view id, title;
   int cost, risk;
@@ -48,7 +51,7 @@ struct Candidate {
   std::string (*setting)(const RunShape& before, const RunShape& after);
 };
 
-// --- the changes: when one applies, what it does, how it is written down ---------------------------------------------
+// --- the changes: condition, effect, setting ------------------------------------------------------------------------
 
 bool is_training(const RunShape& run) { return run.work == Work::training; }
 
@@ -105,7 +108,7 @@ std::string eight_bits_setting(const RunShape&, const RunShape&) { return R"(opt
 bool is_replicated(const Situation&, const RunShape& run) {
   return is_training(run) && run.data_parallel.value_or(1) > 1 && run.zero_stage < 3;
 }
-/// The lowest stage that fits: each costs more communication than the one before.
+/// Uses the lowest ZeRO stage that fits, because each stage needs more communication than the one before.
 void shard(const Situation& situation, RunShape& run) {
   do ++run.zero_stage;
   while (run.zero_stage < 3 && !situation.fits(run));
@@ -124,7 +127,7 @@ std::string offload_setting(const RunShape&, const RunShape&) {
 }
 
 bool has_batch(const Situation&, const RunShape& run) { return run.batch.value_or(1) > 1; }
-/// The samples of a step stay as many; the passes become more, so that gradients are kept between them.
+/// Keeps the number of samples per step. It adds passes, so gradients are kept between them.
 RunShape with_batch(RunShape run, i64 batch) {
   const i64 samples = *run.batch * run.accumulation.value_or(1);
   if (run.accumulation) run.accumulation = (samples + batch - 1) / batch;
@@ -132,7 +135,8 @@ RunShape with_batch(RunShape run, i64 batch) {
   return run;
 }
 void shrink_batch(const Situation& situation, RunShape& run) {
-  run = with_batch(run, greatest(1, *run.batch - 1, [&](i64 batch) { return situation.fits(with_batch(run, batch)); }));
+  run = with_batch(run,
+                   find_largest(1, *run.batch - 1, [&](i64 batch) { return situation.fits(with_batch(run, batch)); }));
 }
 std::string batch_setting(const RunShape& before, const RunShape& after) {
   if (!is_training(after)) return fmt::format("per_device_eval_batch_size={}", *after.batch);
@@ -161,7 +165,7 @@ std::string four_bits_setting(const RunShape&, const RunShape&) {
 bool has_sequence(const Situation&, const RunShape& run) { return run.sequence.value_or(0) > sequence_step; }
 void shorten(const Situation& situation, RunShape& run) {
   const i64 steps = (*run.sequence - 1) / sequence_step;
-  run.sequence = sequence_step * greatest(1, steps, [&](i64 step) {
+  run.sequence = sequence_step * find_largest(1, steps, [&](i64 step) {
                    RunShape shorter = run;
                    shorter.sequence = step * sequence_step;
                    return situation.fits(shorter);
@@ -171,7 +175,7 @@ std::string sequence_setting(const RunShape&, const RunShape& run) {
   return fmt::format("max_length={}, truncation=True", *run.sequence);
 }
 
-/// In the order to make them: those that look for the greatest value that fits come behind those that have none.
+/// In the order in which to make them. Changes that search for the largest value come after those without one.
 constexpr std::array<Candidate, 14> candidates = {{
     {"flash_attention", "Use SDPA or FlashAttention", 0, 1, keeps_scores, use_flash, flash_setting},
     {"chunked_loss", "Compute head and loss part by part", 0, 1, keeps_logits, use_chunks, chunks_setting},
@@ -191,12 +195,12 @@ constexpr std::array<Candidate, 14> candidates = {{
     {"batch", "Smaller micro-batches", 1, 1, has_batch, shrink_batch, batch_setting},
     {"sequence", "Shorter sequences", 0, 3, has_sequence, shorten, sequence_setting},
 }};
-constexpr std::array most_risks = {1, 2, 3};  // classes: rounding alone; another model or schedule; other data
+constexpr std::array max_risks = {1, 2, 3};  // risk classes: rounding only; another model or schedule; other data
 
 // --- the search ------------------------------------------------------------------------------------------------------
 
-/// Makes the changes of a set one after the other; nullopt when one of them has nothing to change.
-std::optional<RunShape> changed(const Situation& situation, RunShape run, unsigned set) {
+/// Applies the changes of a set in order; nullopt if one of them does not apply.
+std::optional<RunShape> apply_changes(const Situation& situation, RunShape run, unsigned set) {
   for (unsigned i = 0; i < candidates.size(); ++i) {
     if ((set >> i & 1U) == 0) continue;
     if (!candidates.at(i).applies(situation, run)) return std::nullopt;
@@ -205,18 +209,18 @@ std::optional<RunShape> changed(const Situation& situation, RunShape run, unsign
   return run;
 }
 
-/// All changes of up to a risk that apply when they are made one after the other.
-unsigned all_that_apply(const Situation& situation, RunShape run, int most_risk) {
+/// All changes up to a risk class that apply, one after the other.
+unsigned find_applicable(const Situation& situation, RunShape run, int max_risk) {
   unsigned set = 0;
   for (unsigned i = 0; i < candidates.size(); ++i) {
-    if (candidates.at(i).risk > most_risk || !candidates.at(i).applies(situation, run)) continue;
+    if (candidates.at(i).risk > max_risk || !candidates.at(i).applies(situation, run)) continue;
     candidates.at(i).apply(situation, run);
     set |= 1U << i;
   }
   return set;
 }
 
-/// Price, number of changes, place in the table: less is better.
+/// Price, number of changes, position in the table. Smaller is better.
 std::tuple<int, int, unsigned> price(unsigned set) {
   int sum = 0;
   for (unsigned i = 0; i < candidates.size(); ++i)
@@ -224,11 +228,11 @@ std::tuple<int, int, unsigned> price(unsigned set) {
   return {sum, std::popcount(set), set};
 }
 
-/// Every set of changes of up to a risk, the cheapest first.
-std::vector<unsigned> sets_by_price(int most_risk) {
+/// Every set of changes up to a risk class, the cheapest first.
+std::vector<unsigned> sets_by_price(int max_risk) {
   unsigned too_risky = 0;
   for (unsigned i = 0; i < candidates.size(); ++i)
-    if (candidates.at(i).risk > most_risk) too_risky |= 1U << i;
+    if (candidates.at(i).risk > max_risk) too_risky |= 1U << i;
   std::vector<unsigned> sets;
   for (unsigned set = 1; set < 1U << candidates.size(); ++set)
     if ((set & too_risky) == 0) sets.push_back(set);
@@ -236,7 +240,7 @@ std::vector<unsigned> sets_by_price(int most_risk) {
   return sets;
 }
 
-Plan plan_with(const Situation& situation, RunShape run, unsigned set) {
+Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
   Plan plan;
   plan.budget = budget_of(situation.model, run);
   for (unsigned i = 0; i < candidates.size(); ++i) {
@@ -263,13 +267,13 @@ bool fits(const Budget& budget, i64 capacity) { return budget.total.count <= cap
 namespace {
 
 /// The largest value of one size of the run that fits.
-std::optional<i64> largest(const ModelShape& model, RunShape run, std::optional<i64> RunShape::*size, bool Term::*grows,
-                           i64 most, i64 capacity) {
+std::optional<i64> find_largest_size(const ModelShape& model, RunShape run, std::optional<i64> RunShape::*size,
+                                     bool Term::*grows, i64 max, i64 capacity) {
   run.*size = 1;
   const Budget one = budget_of(model, run);
   const bool any = std::any_of(one.terms.begin(), one.terms.end(), [&](const Term& term) { return term.*grows; });
   if (!one.missing.empty() || !any) return std::nullopt;
-  return greatest(0, most, [&](i64 value) {
+  return find_largest(0, max, [&](i64 value) {
     run.*size = value;
     return fits(budget_of(model, run), capacity);
   });
@@ -278,19 +282,19 @@ std::optional<i64> largest(const ModelShape& model, RunShape run, std::optional<
 }  // namespace
 
 std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i64 capacity) {
-  return largest(model, run, &RunShape::batch, &Term::with_batch, most_batch, capacity);
+  return find_largest_size(model, run, &RunShape::batch, &Term::with_batch, max_batch, capacity);
 }
 
 std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity) {
-  if (model.patch > 0) return std::nullopt;  // as many as its images have
-  constexpr i64 most_tokens = i64{1} << 27;
-  return largest(model, run, &RunShape::sequence, &Term::with_sequence, most_tokens, capacity);
+  if (model.patch > 0) return std::nullopt;  // the images determine the number
+  constexpr i64 max_tokens = i64{1} << 27;
+  return find_largest_size(model, run, &RunShape::sequence, &Term::with_sequence, max_tokens, capacity);
 }
 
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity) {
   RunShape sharded = run;
   sharded.zero_stage = 3;
-  for (i64 ranks = 2; ranks <= most_ranks; ranks *= 2) {
+  for (i64 ranks = 2; ranks <= max_ranks; ranks *= 2) {
     sharded.data_parallel = ranks;
     const Budget budget = budget_of(model, sharded);
     if (!budget.missing.empty()) return std::nullopt;
@@ -302,16 +306,16 @@ std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, 
 Plan plan_of(const ModelShape& model, const RunShape& run, i64 capacity) {
   const Situation situation{model, capacity};
   const auto suffices = [&](unsigned set) {
-    const auto after = changed(situation, run, set);
+    const auto after = apply_changes(situation, run, set);
     return after && situation.fits(*after);
   };
-  for (const int most_risk : most_risks) {
-    if (!suffices(all_that_apply(situation, run, most_risk))) continue;
-    const std::vector<unsigned> sets = sets_by_price(most_risk);
+  for (const int max_risk : max_risks) {
+    if (!suffices(find_applicable(situation, run, max_risk))) continue;
+    const std::vector<unsigned> sets = sets_by_price(max_risk);
     const auto found = std::find_if(sets.begin(), sets.end(), suffices);
-    if (found != sets.end()) return plan_with(situation, run, *found);
+    if (found != sets.end()) return make_plan(situation, run, *found);
   }
-  return plan_with(situation, run, all_that_apply(situation, run, most_risks.back()));
+  return make_plan(situation, run, find_applicable(situation, run, max_risks.back()));
 }
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Does a run fit a card, with which batch, and if it does not: the smallest set of changes that makes it fit. The
-// saving of a change is the difference of two whole budgets, before it and after it, so that no byte is counted twice.
+// Whether a run fits a GPU and with which batch; if it does not fit, the smallest set of changes that makes it fit. The
+// saving of a change is the difference between the whole budgets before and after it, so no byte counts twice.
 #pragma once
 
 #include <optional>
@@ -11,33 +11,34 @@
 
 namespace oomdoctor {
 
+/// One change of a plan.
 struct PlannedChange {
   std::string_view id, title;
-  std::string setting;      ///< as it is written down, with this run's numbers
-  int cost = 0, risk = 0;   ///< the classes of the rules' fixes
-  i64 saves = 0, peak = 0;  ///< bytes; the peak with this change and all before it
+  std::string setting;      ///< the setting to write, with this run's numbers
+  int cost = 0, risk = 0;   ///< the cost and risk classes of fixes
+  i64 saves = 0, peak = 0;  ///< bytes; `peak` is the peak with this change and all earlier ones
 };
 
+/// The changes that make a run fit.
 struct Plan {
-  std::vector<PlannedChange> changes;  ///< in the order to make them
+  std::vector<PlannedChange> changes;  ///< in the order in which to make them
   Budget budget;                       ///< with all of them
-  bool fits = false;                   ///< false: all that is known does not suffice
+  bool fits = false;                   ///< false: all known changes together do not suffice
 };
 
-/// What stays free for rounding and jitter.
+/// The memory that must stay free for rounding and jitter.
 i64 margin_of(i64 capacity);
-/// With the margin. Of an incomplete budget it says whether what is known fits.
+/// True if the budget plus the margin fits. For an incomplete budget it covers the known terms only.
 bool fits(const Budget& budget, i64 capacity);
 
-/// The largest micro-batch that fits, 0 when none does; nullopt where the budget is incomplete or no term grows with
-/// it.
+/// The largest micro-batch that fits; 0 if none fits; nullopt if the budget is incomplete or no term depends on it.
 std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i64 capacity);
-/// The same for the tokens of a sample, with the batch as it is.
+/// The same for the tokens of a sample, at the current batch.
 std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity);
-/// Data-parallel ranks over which ZeRO-3 or FSDP makes the run fit with nothing else changed; nullopt: no number does.
+/// The number of data-parallel ranks with which ZeRO-3 or FSDP alone makes the run fit; nullopt if no number does.
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity);
-/// The cheapest set of changes for a run that does not fit. Such as change the result are taken only where others do
-/// not suffice.
+/// Finds the cheapest set of changes for a run that does not fit. It uses changes that alter the result of the training
+/// only if the others do not suffice.
 Plan plan_of(const ModelShape& model, const RunShape& run, i64 capacity);
 
 }  // namespace oomdoctor

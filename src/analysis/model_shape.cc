@@ -7,25 +7,25 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t query_matrix = 0, value_matrix = 2;  // places in matrices_of()
+constexpr std::size_t query_matrix = 0, value_matrix = 2;  // indices into the result of matrices_of()
 
-double count_of(i64 count) { return static_cast<double>(count); }
+double to_double(i64 count) { return static_cast<double>(count); }
 
 }  // namespace
 
-// Query, key, value, output, the MLP's way up and down, its gate.
+// Query, key, value, output, the MLP's up and down projections, its gate.
 std::optional<std::vector<Matrix>> matrices_of(const ModelShape& model) {
   if (!model.hidden || (model.gated && !model.intermediate)) return std::nullopt;
-  const double hidden = count_of(*model.hidden);
+  const double hidden = to_double(*model.hidden);
   double query = hidden;
-  if (model.heads && model.head_size) query = count_of(*model.heads) * count_of(*model.head_size);
+  if (model.heads && model.head_size) query = to_double(*model.heads) * to_double(*model.head_size);
   double key = query;
   if (model.kv_heads) {
     if (!model.head_size && !model.heads) return std::nullopt;
-    const double size = model.head_size ? count_of(*model.head_size) : hidden / std::max(count_of(*model.heads), 1.0);
-    key = count_of(*model.kv_heads) * size;
+    const double size = model.head_size ? to_double(*model.head_size) : hidden / std::max(to_double(*model.heads), 1.0);
+    key = to_double(*model.kv_heads) * size;
   }
-  const double width = model.intermediate ? count_of(*model.intermediate) : model_memory::classic_width * hidden;
+  const double width = model.intermediate ? to_double(*model.intermediate) : model_memory::classic_width * hidden;
   std::vector<Matrix> all = {{hidden, query}, {hidden, key},   {hidden, key},
                              {query, hidden}, {hidden, width}, {width, hidden}};
   if (model.gated) all.push_back({hidden, width});
@@ -34,22 +34,23 @@ std::optional<std::vector<Matrix>> matrices_of(const ModelShape& model) {
 
 double embedding_parameters(const ModelShape& model) {
   if (!model.vocabulary || !model.hidden) return 0;
-  return count_of(*model.vocabulary) * count_of(*model.hidden) * (model.tied_embeddings ? 1 : 2);
+  return to_double(*model.vocabulary) * to_double(*model.hidden) * (model.tied_embeddings ? 1 : 2);
 }
 
 double patch_parameters(const ModelShape& model) {
   constexpr double channels = 3;
-  return model.hidden ? channels * count_of(model.patch) * count_of(model.patch) * count_of(*model.hidden) : 0;
+  return model.hidden ? channels * to_double(model.patch) * to_double(model.patch) * to_double(*model.hidden) : 0;
 }
 
 std::optional<i64> parameters_of(const ModelShape& model) {
   if (model.parameters) return model.parameters;
   const auto matrices = matrices_of(model);
   if (!matrices || model.irregular || !model.layers || (!model.vocabulary && model.patch == 0)) return std::nullopt;
-  const double hidden = count_of(*model.hidden);
+  const double hidden = to_double(*model.hidden);
   double layer = 2 * hidden;  // two norms
   for (const Matrix& matrix : *matrices) layer += matrix.in * matrix.out;
-  return whole_number(embedding_parameters(model) + patch_parameters(model) + count_of(*model.layers) * layer + hidden);
+  return whole_number(embedding_parameters(model) + patch_parameters(model) + to_double(*model.layers) * layer +
+                      hidden);
 }
 
 std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, AdapterTargets targets) {
@@ -59,7 +60,7 @@ std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, Adapter
   for (std::size_t i = 0; i < matrices->size(); ++i)
     if (targets == AdapterTargets::all_linear || i == query_matrix || i == value_matrix)
       sum += (*matrices)[i].in + (*matrices)[i].out;
-  return whole_number(count_of(rank) * sum * count_of(*model.layers));
+  return whole_number(to_double(rank) * sum * to_double(*model.layers));
 }
 
 i64 image_tokens(i64 width, i64 height, i64 patch) {

@@ -1,8 +1,8 @@
-// When in the run a failure struck. A traceback decides; where there is none, the last phase marker printed before it
-// does; where that is missing too, nothing is said.
+// The phase of the run in which a failure happened. The traceback decides. Without one, the last phase marker before
+// the failure decides. Without both, the phase stays unknown.
 //
-// A first step is claimed only where the log begins with the run (it prints its settings or its first steps): a message
-// alone does not tell how many steps went before it.
+// A "first step" needs a log that begins with the run (it prints its settings or its first steps): the message alone
+// does not show how many steps preceded it.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -16,19 +16,20 @@
 namespace oomdoctor {
 namespace {
 
-constexpr i64 few_steps = 2;  ///< progress lines up to which a failure counts as one of the first step: the first log
-                              ///< line may stand behind it
+constexpr i64 max_first_steps = 2;  ///< up to this many progress lines, a failure belongs to the first step, because
+                                    ///< the first log line may come after that step
 
 constexpr auto phase_ids =
     std::to_array<std::string_view>({"load", "first_step", "optimizer_init", "forward", "backward", "optimizer",
                                      "evaluation", "generation", "checkpoint_save", "checkpoint_load", "data_loading"});
 
+/// A function name or a part of one, and the phase that it shows.
 struct Word {
   std::string_view phase;
   std::string_view word;
 };
 
-/// Function names (whole, or as the part behind the last dot) that tell the phase; the first that any frame carries
+/// Function names (complete, or the part after the last dot) and their phases. The first entry that matches any frame
 /// decides.
 constexpr auto functions = std::to_array<Word>({
     {"checkpoint_save", "save_checkpoint"},
@@ -71,7 +72,7 @@ constexpr auto functions = std::to_array<Word>({
     {"generation", "generate_samples"},
 });
 
-/// What an engine does before it serves, and when it comes back: beside the phases of a training.
+/// Moments of an inference engine's start or wake-up, which are no training phases.
 constexpr auto moments = std::to_array<Word>({
     {"wake_up", "wake_up"},
     {"wake_up", "resume_memory_occupation"},
@@ -93,8 +94,8 @@ constexpr auto load_functions = std::to_array<std::string_view>(
      "init_model", "build_model", "load_checkpoint_in_model", "_legacy_load", "load_pipeline",
      "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
 
-/// The words of a function's name, whatever joins them: "run_evalLoop" → run, eval, loop.
-std::vector<std::string> words_of(std::string_view function) {
+/// The words of a function's name, for any separator: "run_evalLoop" → run, eval, loop.
+std::vector<std::string> split_words(std::string_view function) {
   function = function.substr(function.rfind('.') == function.npos ? 0 : function.rfind('.') + 1);
   std::vector<std::string> words;
   bool open = false;
@@ -115,8 +116,8 @@ bool in_optimizer(const Frame& f) {
 bool makes_states(const Frame& f) {
   return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
 }
-bool joins(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
-/// "self.loss_sum += loss": a tensor with its graph, and no number.
+bool concatenates(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
+/// "self.loss_sum += loss": adds a tensor with its graph instead of a number.
 bool sums_tensors(const Frame& f) {
   if (f.library || !contains(f.code, "loss") || !(contains(f.code, "+=") || contains(f.code, " + "))) return false;
   for (const std::string_view number : {".item(", ".detach(", "float(", ".data", "no_grad"})
@@ -130,27 +131,27 @@ bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
          contains(f.function, ".forward");
 }
-bool names(char c) {
+bool is_name_character(char c) {
   return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-/// "model.to(device)", "self.base_model.to(", and not what a model returned: "model(x).to(device)".
+/// Matches "model.to(device)" and "self.base_model.to(", but not the output of a model: "model(x).to(device)".
 bool moves_model(std::string_view code) {
   for (std::size_t at = code.find(".to("); at != code.npos; at = code.find(".to(", at + 1)) {
     std::size_t begin = at;
-    while (begin > 0 && names(code[begin - 1])) --begin;
+    while (begin > 0 && is_name_character(code[begin - 1])) --begin;
     if (contains(code.substr(begin, at - begin), "model")) return true;
   }
   return false;
 }
-bool loads(const Frame& f) {
+bool loads_model(const Frame& f) {
   if (!f.library && moves_model(f.code)) return true;
   if (contains(f.code, "model.cuda(")) return true;
   return std::find(load_functions.begin(), load_functions.end(), f.function) != load_functions.end();
 }
 
-/// What the words of a function's name say, for names that the lists above do not hold.
-std::string_view phase_in_words(const Frame& f) {
-  const std::vector<std::string> words = words_of(f.function);
+/// The phase by the words of a function's name, for names that are not in the lists above.
+std::string_view phase_by_words(const Frame& f) {
+  const std::vector<std::string> words = split_words(f.function);
   const auto has = [&](std::initializer_list<std::string_view> any) {
     return std::any_of(words.begin(), words.end(),
                        [&](const std::string& w) { return std::find(any.begin(), any.end(), w) != any.end(); });
@@ -168,8 +169,8 @@ std::string_view phase_in_words(const Frame& f) {
   return "";
 }
 
-/// The last phase marker in front of the incident, of its rank or of none.
-const Event* last_marker(const ScanResult& scan, const Incident& incident) {
+/// The last phase marker before the incident, from the same rank or without a rank.
+const Event* find_last_marker(const ScanResult& scan, const Incident& incident) {
   const Event* found = nullptr;
   for (const Event& e : scan.remarks) {
     const auto* r = std::get_if<Remark>(&e.what);
@@ -182,32 +183,32 @@ const Event* last_marker(const ScanResult& scan, const Incident& incident) {
   return found;
 }
 
-/// Lines that tell a step, of the run that failed.
-i64 progress_of(const ScanResult& scan, const Incident& incident) {
+/// The number of lines with a step in the failed run.
+i64 count_progress(const ScanResult& scan, const Incident& incident) {
   return incident.run.number > 0 ? incident.run.progress_lines : scan.progress_lines;
 }
 
 bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
 
-/// The first step that the log shows of this run is none of its first ones.
+/// True if the first step in the log is not one of the run's first steps.
 bool starts_late(const ScanResult& scan, const Incident& incident) {
-  constexpr i64 early_steps = 100;  // some programs print every hundredth step only
+  constexpr i64 early_steps = 100;  // some programs print only every hundredth step
   const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
   return first.value_or(0) > early_steps;
 }
 
-/// Between the first step that the log shows of this run and its last one lie more than a few: it got on.
-bool got_on(const ScanResult& scan, const Incident& incident) {
+/// True if the run progressed by more than a few steps within the log.
+bool progressed(const ScanResult& scan, const Incident& incident) {
   const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
   const std::optional<i64> last = incident.when.step ? incident.when.step : scan.last_step;
-  return first && last && *last - *first > few_steps;
+  return first && last && *last - *first > max_first_steps;
 }
 
 bool was_resumed(const ScanResult& scan) { return scan.remark_counts.contains("run/resumed"); }
 
-/// Its own traceback; where the log begins too late for that, the one of another rank that failed over the same
-/// request.
-const std::vector<Frame>& frames_of(const ScanResult& scan, const Incident& incident) {
+/// The incident's own traceback. If the log starts too late for it, the traceback of another rank that failed on the
+/// same request.
+const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& incident) {
   if (!incident.oom.frames.empty() || !incident.oom.request) return incident.oom.frames;
   for (const Incident& other : scan.incidents)
     if (other.follows && &scan.incidents[*other.follows] == &incident && other.oom.request == incident.oom.request &&
@@ -216,8 +217,9 @@ const std::vector<Frame>& frames_of(const ScanResult& scan, const Incident& inci
   return incident.oom.frames;
 }
 
-std::string phase_in_frames(const ScanResult& scan, const Incident& incident) {
-  const auto& frames = frames_of(scan, incident);
+/// The phase by the traceback: known function names, then words in the names, then the innermost operation.
+std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = find_frames(scan, incident);
   if (frames.empty()) return "";
   for (const Word& w : functions)
     for (const Frame& f : frames)
@@ -226,37 +228,38 @@ std::string phase_in_frames(const ScanResult& scan, const Incident& incident) {
           continue;
         return std::string(w.phase);
       }
-  // The outermost says what the program was at. Inside of libraries much is evaluated and generated.
+  // The outermost frame shows the activity of the program. Libraries evaluate and generate internally for many
+  // purposes.
   for (const Frame& f : frames)
-    if (const std::string_view phase = phase_in_words(f);
+    if (const std::string_view phase = phase_by_words(f);
         !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
-  const bool early = progress_of(scan, incident) <= few_steps && log_begins_with_run(scan) &&
-                     (!starts_late(scan, incident) || was_resumed(scan)) && !got_on(scan, incident);
+  const bool early = count_progress(scan, incident) <= max_first_steps && log_begins_with_run(scan) &&
+                     (!starts_late(scan, incident) || was_resumed(scan)) && !progressed(scan, incident);
   if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
-  if (any(loads)) return "load";
+  if (any(loads_model)) return "load";
   if (any([](const Frame& f) { return contains(f.file, "utils/data/") || contains(f.file, "dataloader"); }))
     return "data_loading";
   return "";
 }
 
-/// The program says behind the refusal that the memory was for its key-value cache.
+/// True if the program reports after the refusal that it wanted the memory for its key-value cache.
 bool was_for_cache(const ScanResult& scan, const Incident& incident) {
-  constexpr i64 near = 8;  // lines: the allocator, its caller and the cache speak in turn, for each device
+  constexpr i64 max_distance = 8;  // in lines: the allocator, its caller and the cache report in turn, for each GPU
   const Span& refused = incident.evidence.span;
   return std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
     const auto* remark = std::get_if<Remark>(&e.what);
-    const Span& said = e.evidence.span;
-    return remark != nullptr && remark->id == "for/kv_cache" && said.source == refused.source &&
-           said.first_line >= refused.first_line && said.first_line <= refused.first_line + near;
+    const Span& remark_span = e.evidence.span;
+    return remark != nullptr && remark->id == "for/kv_cache" && remark_span.source == refused.source &&
+           remark_span.first_line >= refused.first_line && remark_span.first_line <= refused.first_line + max_distance;
   });
 }
 
-std::string moment_of(const ScanResult& scan, const Incident& incident) {
-  const auto& frames = frames_of(scan, incident);
+std::string find_moment(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = find_frames(scan, incident);
   for (const Word& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
@@ -265,7 +268,7 @@ std::string moment_of(const ScanResult& scan, const Incident& incident) {
   });
   if (captures || contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
   if (was_for_cache(scan, incident)) return "for_cache";
-  const bool first = phase_in_frames(scan, incident) == "first_step";
+  const bool first = find_phase_in_frames(scan, incident) == "first_step";
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
 }
 
@@ -275,8 +278,8 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   return nullptr;
 }
 
-/// How many ranks the job has, as far as the log shows them.
-i64 ranks_of(const ScanResult& scan) {
+/// The number of ranks of the job, as far as the log shows it.
+i64 count_ranks(const ScanResult& scan) {
   std::set<int> seen;
   for (const auto& [rank, known] : scan.ranks) seen.insert(rank);
   for (const Incident& incident : scan.incidents)
@@ -291,22 +294,22 @@ i64 ranks_of(const ScanResult& scan) {
 
 Phase phase_of(const ScanResult& scan, const Incident& incident) {
   Phase phase;
-  phase.moment = moment_of(scan, incident);
+  phase.moment = find_moment(scan, incident);
   phase.by = incident.evidence;
   if (!phase.moment.empty() && phase.moment != "resumed_step") return phase;
   phase.by.reset();
-  phase.id = phase_in_frames(scan, incident);
+  phase.id = find_phase_in_frames(scan, incident);
   if (phase.id.empty() && contains(incident.evidence.excerpt, "state_dict() call")) phase.id = "checkpoint_save";
   if (!phase.id.empty()) {
     phase.by = incident.evidence;
     return phase;
   }
   const bool of_killer = incident.oom.agent == Agent::kernel || incident.oom.agent == Agent::cgroup;
-  if (incident.oom.kind == OomKind::shared_memory || of_killer) return phase;  // it may have been anybody
-  const Event* marker = last_marker(scan, incident);
+  if (incident.oom.kind == OomKind::shared_memory || of_killer) return phase;  // the kernel may have killed any process
+  const Event* marker = find_last_marker(scan, incident);
   if (marker == nullptr) return phase;
   const std::string id = std::get<Remark>(marker->what).id.substr(6);
-  if (id == "training") return phase;  // true of nearly everything: says nothing
+  if (id == "training") return phase;  // true of nearly every log, so it adds nothing
   const bool served = std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
     const auto* remark = std::get_if<Remark>(&e.what);
     return remark != nullptr && remark->id == "run/serving" && e.when.order > marker->when.order &&
@@ -335,16 +338,16 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (!phase.id.empty())
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 
-  const auto& frames = frames_of(scan, incident);
+  const auto& frames = find_frames(scan, incident);
   facts.set("trace.known", Value{!frames.empty()}, here);
   if (!frames.empty()) {
-    // Only what asked for the memory counts: the innermost frames.
+    // Use only the innermost frames, which requested the memory.
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
-    std::string near;
+    std::string max_distance;
     for (std::size_t i = first; i < frames.size(); ++i)
-      near += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
+      max_distance += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
     const auto mentions = [&](std::initializer_list<std::string_view> words) {
-      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(near, w); });
+      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(max_distance, w); });
     };
     facts.set("trace.loss",
               Value{mentions({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
@@ -359,14 +362,15 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
-              Value{std::any_of(frames.begin(), frames.end(), loads) &&
+              Value{std::any_of(frames.begin(), frames.end(), loads_model) &&
                     std::none_of(frames.begin(), frames.end(), in_forward)},
               here);
     const Frame* user = user_frame(frames);
-    facts.set("trace.growing",
-              Value{(user != nullptr && joins(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
-                    mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
-              here);
+    facts.set(
+        "trace.growing",
+        Value{(user != nullptr && concatenates(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
+              mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
+        here);
     facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
@@ -374,15 +378,15 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
 
   const std::vector<Evidence> progress = scan.last_progress ? std::vector<Evidence>{*scan.last_progress} : here;
   if (log_begins_with_run(scan)) {
-    const i64 count = progress_of(scan, incident);
+    const i64 count = count_progress(scan, incident);
     const double lines = static_cast<double>(count);
     const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
     const double printed = first && scan.last_step && count > 0
                                ? std::max(static_cast<double>(*scan.last_step) - static_cast<double>(*first), 0.0) + 1
                                : 0;
     facts.set("run.started", Value{count > 0}, progress);
-    facts.set("run.steps", Value{Number{count <= few_steps ? lines : std::max(printed, lines), 0}}, progress);
-    if (!facts.is_true("phase.first_step") && phase.id.empty() && count > few_steps)
+    facts.set("run.steps", Value{Number{count <= max_first_steps ? lines : std::max(printed, lines), 0}}, progress);
+    if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
@@ -393,11 +397,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     handled += i.handled && i.when.order < incident.when.order;
     ranks += i.origin.rank.has_value() && !i.handled;
   }
-  if (scan.more_incidents > 0)  // then there are ranks whose failures are counted alone
+  if (scan.more_incidents > 0)  // further failed ranks are counted without an incident
     ranks = std::max(ranks, i64{std::count_if(scan.ranks.begin(), scan.ranks.end(),
                                               [](const auto& rank) { return rank.second.failed; })});
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
-  if (const auto all = ranks_of(scan); all > 1)
+  if (const auto all = count_ranks(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);
   facts.set("run.ranks_failed", Value{Number{static_cast<double>(std::max<i64>(ranks, 1)), 0}}, here);
 }

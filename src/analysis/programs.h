@@ -1,5 +1,5 @@
-// Programs with switches of their own, by their messages, their files and the words of their logs
-// (parsers/programs.cc).
+// Programs with their own settings: their messages, their files and their properties. parsers/programs.cc has the words
+// of their logs.
 #pragma once
 
 #include <array>
@@ -7,18 +7,19 @@
 
 namespace oomdoctor {
 
+/// A program, as its messages and files show it. One program may have several rows.
 struct Program {
   enum class Work {
-    serves,     ///< requests of many, from a cache sized at its start
-    runs,       ///< a model, request by request
-    paints,     ///< pictures; it prints the steps of its sampler
-    boosts,     ///< trees; its iterations are no steps of a network
-    simulates,  ///< many copies of a world at once; what learns from it may be part of it
-    trains,     ///< a library for trainings, used for evaluation, too
+    serves,     ///< an inference server: many clients, a cache sized at its start
+    runs,       ///< runs a model, one request after the other
+    paints,     ///< generates images, and prints its sampler's steps
+    boosts,     ///< gradient-boosted trees; its iterations are no training steps of a network
+    simulates,  ///< many copies of a simulated world; the learner may run in the same process
+    trains,     ///< a training library, also used for evaluation
   };
   std::string_view name;
-  std::string_view framework;  ///< in its own message; "" where it prints none
-  std::string_view file;       ///< a part of the names of its files; "" where none tells
+  std::string_view framework;  ///< the name that its messages print; "" if none
+  std::string_view file;       ///< a part of its file names; "" if it has none
   Work work = Work::serves;
   bool sees = false;  ///< its samples are images
 };
@@ -63,7 +64,7 @@ inline constexpr auto programs = std::to_array<Program>({
     {"Gaussian splatting", "", "/gsplat/", Program::Work::trains, true},
 });
 
-/// Programs that the parser of their lines names.
+/// The parsers whose matches identify a program.
 struct ParserOfProgram {
   std::string_view parser, program;
 };
@@ -75,6 +76,7 @@ inline constexpr auto parsers_of_programs = std::to_array<ParserOfProgram>({{"mm
                                                                             {"verl", "verl"},
                                                                             {"yolo", "ultralytics"}});
 
+/// True for programs that do not train a network.
 constexpr bool is_engine(Program::Work work) {
   return work == Program::Work::serves || work == Program::Work::runs || work == Program::Work::paints ||
          work == Program::Work::boosts;

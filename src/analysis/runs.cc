@@ -1,6 +1,6 @@
-// A job that dies leaves several ends, and most of them are echoes of one: the most telling of those behind the last
-// progress of the run is taken. Of equal ones the last counts, because of chained exceptions the last is the one that
-// nobody caught.
+// A job that fails leaves several ends, and most of them are consequences of a single one. The end with the largest
+// weight after the last progress line counts. Of equal ones the last counts, because the last of several chained
+// exceptions is the uncaught one.
 #include "analysis/runs.h"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ const EndSpec* spec_of(const Event& event) {
   return spec == specs.end() ? nullptr : &*spec;
 }
 
-/// The exception's own line belongs to what was read of it.
-bool is_of_incident(const ScanResult& scan, const Span& span) {
+/// True if the line is part of an incident: an exception's own line is no separate end.
+bool belongs_to_incident(const ScanResult& scan, const Span& span) {
   const auto covers = [&](const Evidence& e) {
     return e.span.source == span.source && span.first_line >= e.span.first_line && span.first_line <= e.span.last_line;
   };
@@ -49,44 +49,50 @@ bool is_of_incident(const ScanResult& scan, const Span& span) {
   });
 }
 
-/// Ends on the lines [first, last].
-std::optional<Ending> ending_between(const ScanResult& scan, i64 first, i64 last) {
+/// Finds the end of a run in the lines [first, last]. Ends before the last progress line do not count, because the
+/// program continued after them.
+std::optional<Ending> find_ending(const ScanResult& scan, i64 first, i64 last) {
   const i64 progress = scan.last_progress ? scan.last_progress->span.first_line : 0;
-  i64 served = 0;  // an exception of one request ends no server
+  i64 served = 0;  // an exception in one request does not end a server
   for (const Event& event : scan.remarks)
     if (const auto* remark = std::get_if<Remark>(&event.what); remark != nullptr && remark->id == "run/serving")
       served = std::max(served, event.evidence.span.first_line);
   const Event* best = nullptr;
-  const EndSpec* of_best = nullptr;
+  const EndSpec* best_spec = nullptr;
   for (const Event& event : scan.remarks) {
     const EndSpec* spec = spec_of(event);
     const i64 line = event.evidence.span.first_line;
-    if (spec == nullptr || line < first || line > last || is_of_incident(scan, event.evidence.span)) continue;
-    if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program went on
-    if (of_best == nullptr || spec->weight > of_best->weight ||
-        (spec->weight == of_best->weight && line > best->evidence.span.first_line))
-      best = &event, of_best = spec;
+    if (spec == nullptr || line < first || line > last || belongs_to_incident(scan, event.evidence.span)) continue;
+    if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program continued
+    if (best_spec == nullptr || spec->weight > best_spec->weight ||
+        (spec->weight == best_spec->weight && line > best->evidence.span.first_line))
+      best = &event, best_spec = spec;
   }
   if (best == nullptr) return std::nullopt;
   const auto* exit = std::get_if<Exit>(&best->what);
-  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(of_best->kind), best->evidence,
-                of_best->decides};
+  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(best_spec->kind), best->evidence,
+                best_spec->decides};
 }
 
-/// A signal says that a process was killed, not why.
+/// True for a signal without a sender: the log does not show the reason for the kill.
 bool is_silent(const Incident& incident) {
   return incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host;
 }
 
-/// A program of several processes that an exception ends is killed by its own parent.
-bool follows_exception(const Incident& killed, const std::optional<Ending>& ending) {
-  constexpr i64 soon = 25;  // lines: the exception, what it was raised from, and advice of the program
+/// True if an exception explains the kill: when one process fails, the parent of a multi-process program kills the
+/// others.
+bool follows_exception(const Incident& killed,
+                       const std::optional<Ending>& ending) {  // in lines: the exception, the exceptions that it was
+                                                               // raised from, and advice that the program prints
+  constexpr i64 max_distance = 25;  // lines: the exception, what it was raised from, and advice of the program
   if (killed.oom.message_format != "sigkill" || !ending || ending->kind != "exception") return false;
   const Span &end = ending->at.span, &kill = killed.evidence.span;
-  return end.source == kill.source && end.first_line < kill.first_line && kill.first_line - end.first_line <= soon;
+  return end.source == kill.source && end.first_line < kill.first_line &&
+         kill.first_line - end.first_line <= max_distance;
 }
 
-RunSummary summary_of(const ScanResult& scan, int run, i64 first, i64 last) {
+/// The outcome and the end of one run. Runs are separated only in a single log, so several logs share all incidents.
+RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   RunSummary summary{first, last, "no_oom", std::nullopt, std::nullopt};
   bool handled = false, silent = true;
   for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
@@ -97,7 +103,7 @@ RunSummary summary_of(const ScanResult& scan, int run, i64 first, i64 last) {
     silent &= is_silent(incident);
     if (!summary.failure) summary.failure = i;
   }
-  if (scan.inputs.size() == 1) summary.ending = ending_between(scan, first, last);
+  if (scan.inputs.size() == 1) summary.ending = find_ending(scan, first, last);
   if (summary.failure && silent && follows_exception(scan.incidents[*summary.failure], summary.ending))
     summary.failure.reset();
   summary.outcome = summary.failure                             ? silent ? "possible_oom" : "oom"
@@ -107,7 +113,7 @@ RunSummary summary_of(const ScanResult& scan, int run, i64 first, i64 last) {
   return summary;
 }
 
-/// Did the last run get further than this failure?
+/// True if the last run progressed beyond the step of this failure.
 bool was_overcome(const ScanResult& scan, const Incident& incident) {
   const bool progressed =
       scan.last_progress && scan.last_progress->span.first_line > scan.later_runs.back().span.first_line;
@@ -116,6 +122,7 @@ bool was_overcome(const ScanResult& scan, const Incident& incident) {
 
 }  // namespace
 
+// The last run decides. If it is unfinished, an earlier failure counts, unless the last run got past it.
 Runs runs_of(const ScanResult& scan) {
   Runs runs;
   const std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
@@ -124,7 +131,7 @@ Runs runs_of(const ScanResult& scan) {
     const i64 last = k < later                 ? scan.later_runs[k].span.first_line - 1
                      : scan.inputs.size() == 1 ? std::max(first, scan.inputs.front().lines)
                                                : std::numeric_limits<i64>::max();
-    runs.all.push_back(summary_of(scan, static_cast<int>(k), first, last));
+    runs.all.push_back(summarize_run(scan, static_cast<int>(k), first, last));
   }
   runs.judged = later;
   runs.outcome = runs.last().outcome;
@@ -134,7 +141,7 @@ Runs runs_of(const ScanResult& scan) {
     return runs;
   }
   if (runs.last().failure || later == 0) return runs;
-  std::optional<std::size_t> failed;  // the last of the earlier runs that did
+  std::optional<std::size_t> failed;  // the last earlier run that failed
   for (std::size_t k = 0; k < later; ++k)
     if (runs.all[k].failure) failed = k;
   if (!failed) return runs;

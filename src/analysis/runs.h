@@ -1,4 +1,4 @@
-// The runs of a log: how each of them ended, and what that makes of the whole.
+// The runs of a log, the end of each, and the outcome of the whole log.
 #pragma once
 
 #include <optional>
@@ -9,31 +9,34 @@
 
 namespace oomdoctor {
 
-/// What ended a run, where the log shows it and it was not memory.
+/// The event that ended a run, if the log shows it and it was not memory.
 struct Ending {
   std::string kind;  ///< "finished", "exception", "crash", "timeout", "cancelled", "disk_full", "limit", "nccl",
                      ///< "device_error", "signal", "exit"
   Evidence at;
-  bool decides = false;  ///< it explains the end by itself: an exit's code or signal leaves open why it was sent
+  bool decides = false;  ///< it explains the end by itself; an exit code alone does not show its reason
 };
 
+/// One run of a log.
 struct RunSummary {
   i64 first_line = 1, last_line = 0;
   std::string outcome;  ///< "oom", "possible_oom", "handled_oom", "ended_otherwise", "no_oom"
   std::optional<Ending> ending;
-  std::optional<std::size_t> failure;  ///< its first incident that was not handled
+  std::optional<std::size_t> failure;  ///< index of its first unhandled incident
 };
 
+/// All runs of a log, and the one that the verdict is about.
 struct Runs {
-  std::vector<RunSummary> all;  ///< in their order, at least one
-  std::size_t judged = 0;       ///< the last one, or the last that ran out of memory where the last is unfinished
-  std::string outcome;          ///< of the whole, by its failures and ends alone
+  std::vector<RunSummary> all;  ///< in the order of the log, at least one
+  std::size_t judged = 0;       ///< the last run; or the last one that ran out of memory, if the last is unfinished
+  std::string outcome;          ///< of the whole log, from its failures and ends alone
   bool overcome = false;        ///< earlier runs ran out of memory, and the last one got further
 
   const RunSummary& last() const { return all.back(); }
 };
 
-/// Many logs are one run: their ends are not told apart.
+/// Splits the log into runs and finds the end of each. Several logs count as one run, because their ends cannot be
+/// separated.
 Runs runs_of(const ScanResult& scan);
 
 }  // namespace oomdoctor

@@ -1,10 +1,10 @@
-// A trend over a restart is a trend of nothing: the new process starts from an empty card. So the last run counts that
-// is long enough to show a shape, and those before it stand apart. One falling counter is no restart: where iterations
-// are counted per epoch, each stretch ends at the same count, and memory released at the end of an epoch must be seen
-// as a sawtooth, not as a leak that was watched for one epoch. Equal ends therefore join the stretches into one.
+// A trend across a restart is meaningless: the new process starts with an empty GPU. So the last run that is long
+// enough to show a shape counts, and earlier runs are kept separately. A single fall of the counter is no proof of a
+// restart: if iterations are counted per epoch, each stretch ends at the same count. Memory that is freed at the end of
+// an epoch must appear as a sawtooth, not as a leak of one epoch. So stretches with equal ends are joined.
 //
-// Assumes that the lines stand in the order of the steps. Of two values for one step the later one wins, as long as
-// that is the exception; where most steps repeat, the counter does not count what is logged and the line order is
+// The lines must be in the order of the steps. Of two values for one step the later one wins, as long as that is rare.
+// If most steps repeat, the counter does not count the logged values, and the line order replaces it.
 // taken.
 #include "analysis/samples.h"
 
@@ -16,13 +16,13 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr std::size_t shortest_run = 6;  // below this a run shows no shape and an earlier one is preferred
-constexpr double equal_end = 0.02;       // epochs of one data set differ by a batch or two
-constexpr double many_duplicates = 0.3;  // above this, repeated steps are the rule of the log and not its accident
+constexpr std::size_t min_run = 6;      // a shorter run shows no shape, so an earlier one is preferred
+constexpr double end_tolerance = 0.02;  // relative; the epochs of one data set differ by a batch or two
+constexpr double max_duplicates = 0.3;  // above this share, repeated steps are normal in this log
 
-using Run = std::span<const Bucket>;  // of the series: thousands of buckets are not copied to be looked at
+using Run = std::span<const Bucket>;  // a view into the series, which avoids a copy of thousands of buckets
 
-std::vector<Run> runs_of(const Series& series) {
+std::vector<Run> split_runs(const Series& series) {
   const Run all(series.buckets());
   std::vector<Run> runs;
   for (std::size_t begin = 0, i = 1; i <= all.size(); ++i) {
@@ -33,37 +33,40 @@ std::vector<Run> runs_of(const Series& series) {
   return runs;
 }
 
+/// True if all stretches begin and end at about the same count.
 bool are_epochs(const std::vector<Run>& runs) {
   if (runs.size() < 3) return false;
   const double end = runs.front().back().x, begin = runs.front().front().x;
   const double length = std::max(end - begin, 1.0);
-  if (runs.back().back().x > end + equal_end * length) return false;
+  if (runs.back().back().x > end + end_tolerance * length) return false;
   for (std::size_t i = 0; i + 1 < runs.size(); ++i)
-    if (std::abs(runs[i].back().x - end) > equal_end * length || std::abs(runs[i].front().x - begin) > length / 4)
+    if (std::abs(runs[i].back().x - end) > end_tolerance * length || std::abs(runs[i].front().x - begin) > length / 4)
       return false;
   return true;
 }
 
-/// Many runs of a few values each: what falls is no step counter, or the program restarts all the time.
-bool flutters(const std::vector<Run>& runs, std::size_t buckets) {
-  return runs.size() >= 4 && buckets < runs.size() * shortest_run;
+/// True for many runs of a few values each: the falling number is no step counter, or the program restarts all the
+/// time.
+bool restarts_constantly(const std::vector<Run>& runs, std::size_t buckets) {
+  return runs.size() >= 4 && buckets < runs.size() * min_run;
 }
 
-/// A bucket and its place; its own x is the step that was printed.
+/// A bucket and its position. The x of the bucket is the printed step.
 struct Sample {
   const Bucket* bucket;
   double x;
 };
 
-std::vector<Sample> unchanged(const Run& run) {
+std::vector<Sample> as_logged(const Run& run) {
   std::vector<Sample> samples;
   samples.reserve(run.size());
   for (const Bucket& bucket : run) samples.push_back({&bucket, bucket.x});
   return samples;
 }
 
-/// Every epoch goes on counting where the one before it ended: a log interval later where it counts from 0.
-std::vector<Sample> joined(const std::vector<Run>& runs) {
+/// Continues the count of each epoch after the previous one. If an epoch counts from 0, it starts one log interval
+/// later.
+std::vector<Sample> join_epochs(const std::vector<Run>& runs) {
   std::vector<Sample> all;
   double offset = 0, interval = 1;
   for (const Run& run : runs) {
@@ -75,29 +78,31 @@ std::vector<Sample> joined(const std::vector<Run>& runs) {
   return all;
 }
 
+/// The last run that is long enough, else the longest.
 const Run& last_usable(const std::vector<Run>& runs) {
   const Run* longest = &runs.back();
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    if (run->size() >= shortest_run) return *run;
+    if (run->size() >= min_run) return *run;
     if (run->size() > longest->size()) longest = &*run;
   }
   return *longest;
 }
 
-void cut_behind(Run& run, double failure_step) {
-  const auto behind = std::find_if(run.begin(), run.end(), [&](const Bucket& b) { return b.x > failure_step; });
-  const auto kept = static_cast<std::size_t>(behind - run.begin());
-  if (kept >= 3) run = run.first(kept);  // else the failure is counted in other steps
+void cut_after(Run& run, double failure_step) {
+  const auto after = std::find_if(run.begin(), run.end(), [&](const Bucket& b) { return b.x > failure_step; });
+  const auto kept = static_cast<std::size_t>(after - run.begin());
+  if (kept >= 3) run = run.first(kept);  // with fewer, the failure is counted in other steps
 }
 
-/// Later values of one step win; where most steps repeat, positions take the place of steps.
-void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest) {
+/// Fills `samples` with strictly rising x. The later value of a repeated step wins. If most steps repeat, x is the
+/// position.
+void fill_rising(Samples& samples, const std::vector<Sample>& run, bool highest) {
   Points& points = samples.points;
   const double sign = samples.counts_down ? -1 : 1;
   std::size_t duplicates = 0;
   for (std::size_t i = 1; i < run.size(); ++i)
     if (run[i].x <= run[i - 1].x) ++duplicates;
-  samples.by_order = static_cast<double>(duplicates) > many_duplicates * static_cast<double>(run.size());
+  samples.by_order = static_cast<double>(duplicates) > max_duplicates * static_cast<double>(run.size());
   for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed})
     column->reserve(run.size());
   for (std::size_t i = 0; i < run.size(); ++i) {
@@ -115,10 +120,10 @@ void take_rising(Samples& samples, const std::vector<Sample>& run, bool highest)
   }
 }
 
-Samples of_one_run(const Series& series, const std::vector<Sample>& run) {
+Samples make_samples(const Series& series, const std::vector<Sample>& run) {
   Samples samples;
   samples.counts_down = series.metric == Metric::free || series.metric == Metric::host_available;
-  take_rising(samples, run, series.kind == SeriesKind::running_maximum);
+  fill_rising(samples, run, series.kind == SeriesKind::running_maximum);
   samples.points.quantum = series.quantum;
   samples.points.floor = series.quantum / std::sqrt(12.0);
   return samples;
@@ -127,20 +132,20 @@ Samples of_one_run(const Series& series, const std::vector<Sample>& run) {
 }  // namespace
 
 Samples samples_of(const Series& series, std::optional<double> failure_step) {
-  const std::vector<Run> runs = runs_of(series);
+  const std::vector<Run> runs = split_runs(series);
   if (runs.empty()) return {};
-  if (are_epochs(runs) || flutters(runs, series.buckets().size())) {
-    Samples samples = of_one_run(series, joined(runs));
+  if (are_epochs(runs) || restarts_constantly(runs, series.buckets().size())) {
+    Samples samples = make_samples(series, join_epochs(runs));
     samples.epochs_joined = true;
     return samples;
   }
   const Run& used = last_usable(runs);
   Run last = used;
-  if (failure_step) cut_behind(last, *failure_step);
-  Samples samples = of_one_run(series, unchanged(last));
+  if (failure_step) cut_after(last, *failure_step);
+  Samples samples = make_samples(series, as_logged(last));
   for (const Run& run : runs) {
     if (&run == &used) break;
-    samples.earlier_runs.push_back(of_one_run(series, unchanged(run)));
+    samples.earlier_runs.push_back(make_samples(series, as_logged(run)));
   }
   return samples;
 }
@@ -148,28 +153,28 @@ Samples samples_of(const Series& series, std::optional<double> failure_step) {
 Place place_of(const Samples& samples, double x) {
   const std::vector<double>& all = samples.points.x;
   if (all.empty()) return {x, 0};
-  const auto behind = std::lower_bound(all.begin(), all.end(), x);
-  const auto i = static_cast<std::size_t>(std::min(behind, all.end() - 1) - all.begin());
+  const auto after = std::lower_bound(all.begin(), all.end(), x);
+  const auto i = static_cast<std::size_t>(std::min(after, all.end() - 1) - all.begin());
   double values = 0;
   for (std::size_t k = 0; k < i; ++k) values += samples.points.weight[k];
   const Place place{samples.as_printed() ? x : samples.printed[i], static_cast<std::size_t>(values) + 1};
-  // Between two values of one epoch the place is known better than to a value.
-  const bool inside = samples.epochs_joined && !samples.by_order && i > 0 && behind != all.end() &&
+  // Interpolate between two values of one epoch.
+  const bool inside = samples.epochs_joined && !samples.by_order && i > 0 && after != all.end() &&
                       samples.printed[i] > samples.printed[i - 1];
   if (!inside) return place;
   const double share = (x - all[i - 1]) / (all[i] - all[i - 1]);
   return {samples.printed[i - 1] + share * (samples.printed[i] - samples.printed[i - 1]), place.value};
 }
 
-Points condensed(const Points& points, std::size_t most) {
+Points condensed(const Points& points, std::size_t max_count) {
   const std::size_t n = points.size();
-  if (n <= most) return points;
+  if (n <= max_count) return points;
   Points out;
   out.quantum = points.quantum;
   out.floor = points.floor;
-  for (std::size_t block = 0; block < most; ++block) {
+  for (std::size_t block = 0; block < max_count; ++block) {
     double x = 0, y = 0, weight = 0;
-    for (std::size_t i = block * n / most; i < (block + 1) * n / most; ++i) {
+    for (std::size_t i = block * n / max_count; i < (block + 1) * n / max_count; ++i) {
       x += points.weight[i] * points.x[i];
       y += points.weight[i] * points.y[i];
       weight += points.weight[i];

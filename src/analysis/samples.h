@@ -1,5 +1,5 @@
-// The stretch of a series that a trend may be read from: one run, up to the failure, with strictly rising steps; and
-// the runs before it.
+// The part of a series that a trend is computed from: one run, up to the failure, with strictly rising steps. Earlier
+// runs are kept beside it.
 #pragma once
 
 #include <optional>
@@ -10,40 +10,44 @@
 
 namespace oomdoctor {
 
+/// The values of one run.
 struct Samples {
-  Points points;                      ///< `floor` is the print step's only
-  bool counts_down = false;           ///< the metric says what is left: values are negated, so that growth means use
-  bool epochs_joined = false;         ///< the step counter begins anew every epoch: steps are counted on
-  bool by_order = false;              ///< most steps repeat: values are counted in their place
-  bool pauses_cut = false;            ///< x does not count pauses
-  std::vector<double> printed;        ///< the step that the log prints at each point
-  std::vector<Samples> earlier_runs;  ///< of the same series, each with steps of its own
+  Points points;                      ///< only the print step is in `floor`
+  bool counts_down = false;           ///< the metric is what remains: values are negated, so that growth means use
+  bool epochs_joined = false;         ///< the step counter restarts every epoch; the steps are counted on
+  bool by_order = false;              ///< most steps repeat; x is the position of the value
+  bool pauses_cut = false;            ///< pauses are not counted in x
+  std::vector<double> printed;        ///< the printed step of each point
+  std::vector<Samples> earlier_runs;  ///< earlier runs of the same series, each with its own step count
 
-  /// Is x of `points` the printed step itself?
+  /// True if x of `points` is the printed step.
   bool as_printed() const { return !epochs_joined && !by_order && !pauses_cut; }
-  /// How far x runs ahead of the printed steps at the end: x − ahead() goes on counting where the log stopped.
+  /// The lead of x over the printed steps at the end. x − ahead() continues the printed steps after the log.
   double ahead() const { return points.x.empty() ? 0 : points.x.back() - printed.back(); }
 };
 
+/// Takes the last run that is long enough to show a shape, cut at `failure_step`; see samples.cc for epochs and
+/// repeats.
 Samples samples_of(const Series& series, std::optional<double> failure_step);
 
-/// The first value at or behind x.
+/// A position in a series, for people.
 struct Place {
   double step = 0;        ///< as printed
-  std::size_t value = 0;  ///< which of the values, from 1
+  std::size_t value = 0;  ///< number of the value, from 1
 };
+/// The first value at or after x.
 Place place_of(const Samples& samples, double x);
 
-/// At most `most` points: means of equal blocks of neighbours.
-Points condensed(const Points& points, std::size_t most);
+/// At most `max_count` points: weighted means of equal blocks of neighbours.
+Points condensed(const Points& points, std::size_t max_count);
 
 /// The points at `indices` (ascending).
 Points only(const Points& points, const std::vector<std::size_t>& indices);
 
-/// Adds `more` behind `points`.
+/// Appends `more` to `points`.
 void append(Points& points, const Points& more);
 
-/// Without the points at `indices` (ascending).
+/// The points except those at `indices` (ascending).
 Points without(const Points& points, const std::vector<std::size_t>& indices);
 
 }  // namespace oomdoctor

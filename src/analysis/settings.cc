@@ -1,4 +1,5 @@
-// Settings and platform as facts. Parsers store settings under canonical names as printed; here they get their type.
+// Settings and platform as facts. Parsers store settings as printed, under canonical names; this file gives them their
+// types.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,6 +11,7 @@
 namespace oomdoctor {
 namespace {
 
+/// Reads "1,024", "1_024", "7B" or "355M"; suffixes are decimal.
 std::optional<double> number_in(std::string_view text) {
   std::string digits;
   for (const char c : text)
@@ -31,6 +33,7 @@ std::optional<double> number_in(std::string_view text) {
   }
 }
 
+/// nullopt for a text that is neither; "full" and "selective" are modes of checkpointing.
 std::optional<bool> truth_in(std::string_view text) {
   for (const std::string_view yes : {"True", "true", "1", "yes", "on", "full", "selective"})
     if (text == yes) return true;
@@ -48,8 +51,8 @@ std::optional<double> version_in(std::string_view text) {
   return major + minor / 100.0;
 }
 
-/// The version is printed nowhere, but the words of the message are those of one range of versions. Of an old range it
-/// is the newest, so that nothing is known to be there that came later.
+/// The version that the words of the message belong to, for logs that print no version. For old wordings it is the
+/// newest version of the range, so that features of later versions count as missing.
 std::optional<double> version_of_words(std::string_view message_format) {
   struct Words {
     std::string_view message_format;
@@ -61,8 +64,8 @@ std::optional<double> version_of_words(std::string_view message_format) {
   return std::nullopt;
 }
 
-/// Who made the device: by what refused, else by words of the log; "" where nothing tells.
-std::string_view vendor_of(const ScanResult& scan, const Incident& incident) {
+/// The vendor of the GPU, by the agent that refused, else by words in the log; "" if neither shows it.
+std::string_view find_vendor(const ScanResult& scan, const Incident& incident) {
   const Oom& oom = incident.oom;
   switch (oom.agent) {
     case Agent::cuda_allocator:
@@ -87,8 +90,8 @@ std::string_view vendor_of(const ScanResult& scan, const Incident& incident) {
   return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
 }
 
-/// The variable that PyTorch's allocator for this device reads. 2.9 has one name for all devices, but for CUDA it reads
-/// the old one only (pytorch issue 183387); later versions still accept the old name.
+/// Sets the name of the variable that PyTorch's allocator for this GPU reads. 2.9 has one name for all devices, but
+/// reads only the old one for CUDA (pytorch issue 183387). Later versions still accept the old name.
 void set_alloc_conf(const Incident* incident, Facts& facts) {
   const Agent agent = incident != nullptr ? incident->oom.agent : Agent::cuda_allocator;
   const auto version = facts.number("settings.torch");
@@ -127,6 +130,7 @@ std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<In
   return model ? std::optional(model->bytes()) : std::nullopt;
 }
 
+// The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
     const FactSpec* spec = find_fact_spec("settings." + name);
@@ -145,13 +149,13 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
       facts.set(spec->name, Value{Number{*value, 0}}, here);
     }
   }
-  facts.set("platform.torch", Value{std::string("cuda")});  // what nearly all logs are of
+  facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
   if (incident != nullptr) {
     const Agent agent = incident->oom.agent;
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
     if (device) {
-      const std::string_view vendor = vendor_of(scan, *incident);
+      const std::string_view vendor = find_vendor(scan, *incident);
       if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);
@@ -173,14 +177,15 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
       facts.set("settings.checkpointing", Value{true}, here);
-    // DeepSpeed keeps the code of its third stage apart.
+    // DeepSpeed's stage 3 has its own file.
     if (facts.find("settings.zero_stage") == nullptr && std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
           return f.file.find("zero/stage3.py") != std::string::npos;
         }))
       facts.set("settings.zero_stage", Value{Number{3, 0}}, here);
     if (incident->evidence.excerpt.find("rocm_driver") != std::string::npos)
       facts.set("platform.rocm", Value{true}, here);
-    const bool same_words = agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // others kept old ones
+    const bool same_words =
+        agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // other allocators kept the old words
     if (const auto version = version_of_words(incident->oom.message_format);
         version && same_words && !facts.find("settings.torch"))
       facts.set("settings.torch", Value{Number{*version, 0}}, here);

@@ -1,5 +1,5 @@
-// What a curve does besides growing: single wild values, jumps between levels, regular releases.
-// Indices point into the Points that were given; positions are in units of the window (see fit.h).
+// Everything in a curve besides growth: single outliers, jumps between levels, regular releases. Indices refer to the
+// given Points. Positions are in units of the window (see fit.h).
 #pragma once
 
 #include <cstddef>
@@ -10,32 +10,33 @@
 
 namespace oomdoctor {
 
-/// Values that leave their neighbourhood and come back within three values (2 % of a long series); ascending.
+/// The values that leave their neighbourhood and return within three values (2 % of a long series), ascending.
 std::vector<std::size_t> find_spikes(const Points& points);
 
-/// First index of each new level; `noise` is the standard deviation of one value about its level.
+/// The first index of each new level. `noise` is the standard deviation of one value about its level.
 std::vector<std::size_t> level_changes(const Points& points, double noise);
 
-/// Standard deviation of the noise from first differences: slow movement does not count.
+/// The standard deviation of the noise, from first differences. Slow movement does not affect it.
 double noise_of(const Points& points);
 
-/// The stairs, step or steps through the given changes; nothing without changes.
+/// Fits the step, two steps or stairs with the given changes; nullopt without changes.
 std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_t>& changes);
 
-/// The best repeating law with a level floor and with a sloping one, where anything like a period shows.
+/// The best periodic laws, one with a level floor and one with a sloping floor. Both are absent if nothing suggests a
+/// period.
 struct Periodicity {
   std::optional<Fit> level, sloping;
 };
 
-/// `changes`: of level, as a hint where stairs may have a rhythm (a staircase is a line less a sawtooth). `sloping`: is
-/// the second one wanted?
+/// Finds the periodic laws. `changes` of level are a hint, because stairs may be periodic (a staircase is a line minus
+/// a sawtooth). `sloping` requests the second law.
 Periodicity find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
 
-/// The best equal stairs at equal distances, `changes` as a hint where the series is long; nothing for a series that
-/// has fewer than three.
+/// Finds the best equal stairs at equal distances. For a long series `changes` is a hint. nullopt for fewer than three
+/// stairs.
 std::optional<Fit> find_staircase(const Points& points, const std::vector<std::size_t>& changes);
 
-/// At most about `most` points, in blocks that hold whole periods where a short period would be blurred.
-Points in_whole_periods(const Points& points, std::size_t most);
+/// Thins to about `max_count` points. If a block would blur a short period, blocks span whole periods.
+Points in_whole_periods(const Points& points, std::size_t max_count);
 
 }  // namespace oomdoctor

@@ -1,4 +1,4 @@
-// What a run was doing while its memory was logged: idle, load, work, evaluation, pause, release.
+// The activity of a run while its memory was logged: idle, load, work, evaluation, pause, release.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace oomdoctor {
 
+/// The kinds of stages. Trends use the working stages only.
 enum class StageKind {
   idle,        ///< nothing runs on the GPU yet, or any more
-  load,        ///< memory rises steeply to the level of the work
-  warmup,      ///< near the working level, but not yet there
-  working,     ///< what trends are read from
-  evaluation,  ///< a plateau between two parts of one course
-  pause,       ///< nothing grows, then growth goes on where it stopped
-  release,     ///< the work is over and its memory is given back
-  restart,     ///< the step counter begins again
+  load,        ///< memory rises steeply to the working level
+  warmup,      ///< near the working level, but still below it
+  working,     ///< the work itself
+  evaluation,  ///< a plateau between two parts of one trend
+  pause,       ///< growth stops, then continues from the same value
+  release,     ///< the work is over and its memory is free again
+  restart,     ///< the step counter restarts
 };
 std::string_view to_string(StageKind);
 
-/// A stage of a run; steps and values as printed.
+/// A stage of a run, with steps and values as printed.
 struct Stage {
   StageKind kind = StageKind::working;
   double first_step = 0, last_step = 0;
@@ -30,13 +31,15 @@ struct Stage {
   double slope = 0;                        ///< bytes per step
 };
 
-/// The segments of a run's values, each with its part in the run.
+/// The segments of one run, each with its stage kind. Built once; begin_work_at() then fixes the start of the work.
 class StageMap {
  public:
-  /// Finds releases, evaluations and pauses. `points`: without spikes, kept by reference; `negated`: values say what is
-  /// left, with their sign turned; `timed`: x counts seconds, so that a pause takes room.
+  /// Cuts the run and marks releases, evaluations and pauses. `points`: without spikes, kept by reference, so they must
+  /// outlive the map. `negated`: the values are negated remaining memory. `timed`: x is in seconds, so a pause takes up
+  /// x.
   StageMap(const Points& points, bool negated, bool timed);
 
+  /// One segment and its kind.
   struct Part {
     Segment segment;
     StageKind kind = StageKind::working;
@@ -44,25 +47,26 @@ class StageMap {
   const std::vector<Part>& parts() const { return parts_; }
   const NoiseScale& noise() const { return noise_; }
 
-  /// Parts at which the last working stage may begin, the sharpest edge first; at least `least_values` behind each.
-  /// `only_rises`: the values are a maximum, whose stairs are no stages.
-  std::vector<std::size_t> starts(std::size_t least_values, bool only_rises) const;
+  /// The parts at which the last working stage may begin, the sharpest edge first. Each has at least `min_values`
+  /// values after it. `only_rises`: the values are a maximum, so its steps are no stages.
+  std::vector<std::size_t> starts(std::size_t min_values, bool only_rises) const;
 
-  /// Working parts before part `first` become idle, load or warm-up; earlier jobs stay working.
+  /// Marks the working parts before part `first` as idle, load or warm-up. Earlier jobs stay working.
   void begin_work_at(std::size_t first);
 
-  /// Indices of the values of working parts from part `first` on.
+  /// Indices of the values in working parts, from part `first` on.
   std::vector<std::size_t> values_of_work(std::size_t first) const;
 
-  /// How long the pauses behind value `value` last, in x.
+  /// The total length of the pauses after value `value`, in units of x.
   double paused_behind(std::size_t value) const;
 
  private:
+  /// A plateau between two parts of one trend.
   struct Plateau {
-    StageKind kind;  ///< evaluation, or pause where the course goes on as if no time had passed
-    double jump;     ///< into it
-    double length;   ///< in x, up to the first value behind it
-    double slope;    ///< of its end
+    StageKind kind;  ///< evaluation; or pause, if the trend continues as if no time had passed
+    double jump;     ///< height of the jump into it
+    double length;   ///< in x, up to the first value after it
+    double slope;    ///< slope at its end
   };
   std::vector<std::size_t> working() const;
   double start_of(const Segment& segment) const;
@@ -81,8 +85,8 @@ class StageMap {
   std::vector<Part> parts_;
   std::vector<Plateau> plateaus_;
   NoiseScale noise_;
-  double zero_ = 0;        ///< the level of an empty device
-  double least_jump_ = 0;  ///< what counts as an edge
+  double zero_ = 0;        ///< level of an empty GPU
+  double least_jump_ = 0;  ///< smallest height of an edge
   bool timed_ = false;
 };
 

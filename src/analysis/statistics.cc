@@ -1,10 +1,10 @@
-// Rank methods, because the size of the noise and its law are unknown and one long sample must not make a trend
-// (Theil 1950, Sen 1968, Siegel 1982; Mann 1945, Kendall 1975). They assume independent values: with autocorrelation
-// their intervals are too narrow, which is why no verdict rests on them alone.
+// Rank methods, because the size and the distribution of the noise are unknown and one outlier must not make a trend
+// (Theil 1950, Sen 1968, Siegel 1982; Mann 1945, Kendall 1975). They assume independent values. With autocorrelation
+// their intervals are too narrow, so no verdict depends on them alone.
 //
-// Records: n exchangeable values set a new maximum at position i with probability 1/i, whatever their distribution, so
-// about 0.69 records fall into the second half and four or more in under 1 % of all series (Rényi 1962). A running
-// maximum of a steady process looks like growth to every regression; this is the test that does not fall for it.
+// Records: in n exchangeable values of any distribution, position i is a new maximum with probability 1/i. So about
+// 0.69 records fall into the second half, and four or more in under 1 % of all series (Rényi 1962). The running maximum
+// of a steady process looks like growth to every regression, but not to this test.
 #include "analysis/statistics.h"
 
 #include <algorithm>
@@ -19,47 +19,48 @@ namespace oomdoctor {
 
 namespace {
 
-/// Pairs are quadratic in number: longer input is read in every k-th value, so that the cost stays bounded.
-constexpr std::size_t most_for_pairs = 400;
+/// The number of pairs is quadratic. Longer input is sampled at every k-th value to bound the cost.
+constexpr std::size_t max_values = 400;
 
-/// How many of the n! orders have at least as many concordant pairs as seen: counts by inversion number.
+/// The share of the n! orders with at least as many concordant pairs as observed. It counts the orders by their number
+/// of inversions.
 double exact_rank_p(std::size_t n, double score) {
-  std::vector<double> ways{1.0};
+  std::vector<double> counts{1.0};
   for (std::size_t size = 2; size <= n; ++size) {
-    std::vector<double> next(ways.size() + size - 1, 0.0);
-    for (std::size_t i = 0; i < ways.size(); ++i)
-      for (std::size_t k = 0; k < size; ++k) next[i + k] += ways[i];
-    ways = std::move(next);
+    std::vector<double> next(counts.size() + size - 1, 0.0);
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      for (std::size_t k = 0; k < size; ++k) next[i + k] += counts[i];
+    counts = std::move(next);
   }
   const double pairs = static_cast<double>(n * (n - 1) / 2);
-  const double total = std::accumulate(ways.begin(), ways.end(), 0.0);
+  const double total = std::accumulate(counts.begin(), counts.end(), 0.0);
   double tail = 0;
-  for (std::size_t inversions = 0; inversions < ways.size(); ++inversions)
-    if (pairs - 2 * static_cast<double>(inversions) >= score - 0.5) tail += ways[inversions];
+  for (std::size_t inversions = 0; inversions < counts.size(); ++inversions)
+    if (pairs - 2 * static_cast<double>(inversions) >= score - 0.5) tail += counts[inversions];
   return tail / total;
 }
 
 std::vector<std::size_t> sample_indices(std::size_t n) {
   std::vector<std::size_t> picked;
-  const std::size_t count = std::min(n, most_for_pairs);
+  const std::size_t count = std::min(n, max_values);
   for (std::size_t i = 0; i < count; ++i) picked.push_back(count == n ? i : i * (n - 1) / (count - 1));
   return picked;
 }
 
-/// Appended to `slopes`.
-void add_slopes_from(std::span<const double> x, std::span<const double> y, const std::vector<std::size_t>& picked,
-                     std::size_t i, bool later_only, std::vector<double>& slopes) {
+/// Appends the slopes from value i to the others (or only to later ones).
+void append_slopes(std::span<const double> x, std::span<const double> y, const std::vector<std::size_t>& picked,
+                   std::size_t i, bool later_only, std::vector<double>& slopes) {
   for (std::size_t j = later_only ? i + 1 : 0; j < picked.size(); ++j) {
     const double dx = x[picked[j]] - x[picked[i]];
     if (dx != 0) slopes.push_back((y[picked[j]] - y[picked[i]]) / dx);
   }
 }
 
-std::vector<double> slopes_of_pairs(std::span<const double> x, std::span<const double> y,
-                                    const std::vector<std::size_t>& picked) {
+std::vector<double> pair_slopes(std::span<const double> x, std::span<const double> y,
+                                const std::vector<std::size_t>& picked) {
   std::vector<double> slopes;
   slopes.reserve(picked.size() * picked.size() / 2);
-  for (std::size_t i = 0; i < picked.size(); ++i) add_slopes_from(x, y, picked, i, true, slopes);
+  for (std::size_t i = 0; i < picked.size(); ++i) append_slopes(x, y, picked, i, true, slopes);
   return slopes;
 }
 
@@ -67,15 +68,15 @@ std::vector<double> slopes_of_pairs(std::span<const double> x, std::span<const d
 
 double quantile_of(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const double place = std::clamp(share, 0.0, 1.0) * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
+  const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(below);
   std::nth_element(values.begin(), at, values.end());
   const double low = *at;
   if (below + 1 == values.size()) return low;
   const double high = *std::min_element(at + 1, values.end());
-  return std::isfinite(high) ? low + (high - low) * (place - static_cast<double>(below))
-                             : (place > static_cast<double>(below) ? high : low);
+  return std::isfinite(high) ? low + (high - low) * (position - static_cast<double>(below))
+                             : (position > static_cast<double>(below) ? high : low);
 }
 
 double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
@@ -126,20 +127,20 @@ RankTrend rank_trend(std::span<const double> values) {
 }
 
 double theil_sen_slope(std::span<const double> x, std::span<const double> y) {
-  return median_of(slopes_of_pairs(x, y, sample_indices(std::min(x.size(), y.size()))));
+  return median_of(pair_slopes(x, y, sample_indices(std::min(x.size(), y.size()))));
 }
 
 RobustSlope theil_sen(std::span<const double> x, std::span<const double> y) {
   const std::vector<std::size_t> picked = sample_indices(std::min(x.size(), y.size()));
-  std::vector<double> slopes = slopes_of_pairs(x, y, picked), sampled;
+  std::vector<double> slopes = pair_slopes(x, y, picked), sampled;
   for (const std::size_t i : picked) sampled.push_back(y[i]);
   if (slopes.empty()) return {};
   std::sort(slopes.begin(), slopes.end());
   const auto count = static_cast<double>(slopes.size());
   const double reach = normal_quantile(0.975) * std::sqrt(std::max(0.0, rank_trend(sampled).variance));
-  const auto at = [&](double rank) {  // ranks begin at 1
-    const double place = std::clamp(std::round(rank) - 1, 0.0, count - 1);
-    return slopes[static_cast<std::size_t>(place)];
+  const auto at = [&](double rank) {  // ranks start at 1
+    const double position = std::clamp(std::round(rank) - 1, 0.0, count - 1);
+    return slopes[static_cast<std::size_t>(position)];
   };
   return {median_of(slopes), at((count - reach) / 2), at((count + reach) / 2 + 1)};
 }
@@ -149,7 +150,7 @@ double siegel_slope(std::span<const double> x, std::span<const double> y) {
   std::vector<double> medians;
   for (std::size_t i = 0; i < picked.size(); ++i) {
     std::vector<double> slopes;
-    add_slopes_from(x, y, picked, i, false, slopes);
+    append_slopes(x, y, picked, i, false, slopes);
     if (!slopes.empty()) medians.push_back(median_of(std::move(slopes)));
   }
   return median_of(std::move(medians));
@@ -185,8 +186,8 @@ Records records_of(std::span<const double> values, double step) {
   double highest = values[0], log_odds = 0;
   for (std::size_t i = 1; i < values.size(); ++i) {
     const bool record = values[i] > highest + step;
-    // Before each value the rate of records is estimated from those before it (Krichevsky and Trofimov 1981), so that
-    // under exchangeability the product has expectation 1 and exceeds c with probability at most 1/c.
+    // Before each value, estimate the rate of records from the earlier values (Krichevsky and Trofimov 1981). Under
+    // exchangeability the product then has expectation 1 and exceeds c with probability at most 1/c.
     const double rate = (static_cast<double>(records.all) + 0.5) / static_cast<double>(i);
     const double chance = 1 / static_cast<double>(i + 1);
     if (i > 1) log_odds += record ? std::log(rate / chance) : std::log((1 - std::min(rate, 1 - 1e-9)) / (1 - chance));

@@ -1,9 +1,9 @@
-// Where the warm-up ends is told by the marginal standard error rule (White 1997): values are left out from the front
-// as long as that makes the mean of the rest more certain, and never more than half of them. It needs no model of the
-// warm-up and leaves a series alone that has none. The level is then a median with tenths, because a step of evaluation
-// or a checkpoint must not move it.
+// The marginal standard error rule (White 1997) finds the end of the warm-up: drop values from the front as long as
+// that reduces the error of the mean of the rest, but never more than half of them. The rule needs no model of the
+// warm-up, and leaves a series without one unchanged. The level is a median with 10 % and 90 % quantiles, so that an
+// evaluation step or a checkpoint does not move it.
 //
-// Of a very long series the values are the means of its buckets: their spread is that of the level, not of a step.
+// In a very long series the values are bucket means. Their spread is that of the level, not of a single step.
 #include "analysis/steady.h"
 
 #include <algorithm>
@@ -15,11 +15,12 @@
 namespace oomdoctor {
 namespace {
 
-constexpr i64 fewest_values = 5;
+constexpr i64 min_values = 5;
 
+/// The index of the first value after the warm-up.
 std::size_t end_of_warmup(const Points& points) {
   const std::size_t n = points.size();
-  double weight = 0, mean = 0, squares = 0, least = 0;
+  double weight = 0, mean = 0, squares = 0, smallest_error = 0;
   std::size_t best = n;
   for (std::size_t i = n; i-- > 0;) {
     weight += points.weight[i];
@@ -28,12 +29,12 @@ std::size_t end_of_warmup(const Points& points) {
     squares += points.weight[i] * step * (points.y[i] - mean);
     if (i > n / 2) continue;
     const double error = squares / (weight * weight);
-    if (best == n || error <= least) best = i, least = error;
+    if (best == n || error <= smallest_error) best = i, smallest_error = error;
   }
   return best;
 }
 
-/// The value below which a share of the weight lies; halfway where it ends between two values.
+/// The value below which this share of the weight lies; the midpoint if the share ends between two values.
 double weighted_quantile(const std::vector<std::pair<double, double>>& sorted, double weight, double share) {
   double below = 0;
   for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
@@ -55,7 +56,7 @@ std::optional<Level> steady_level(const Series& series) {
     values.emplace_back(samples.counts_down ? -points.y[i] : points.y[i], points.weight[i]);
     weight += points.weight[i];
   }
-  if (weight < static_cast<double>(fewest_values)) return std::nullopt;
+  if (weight < static_cast<double>(min_values)) return std::nullopt;
   std::sort(values.begin(), values.end());
   const auto at = [&](double share) { return weighted_quantile(values, weight, share); };
   return Level{at(0.5), at(0.1), at(0.9), whole_number(weight)};

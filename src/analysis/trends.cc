@@ -1,4 +1,4 @@
-// The memory series before the failure: which one speaks for the failure, and whether its growth explains it.
+// The memory series before the failure: the one that describes the failure best, and how well its growth explains it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,22 +14,23 @@
 namespace oomdoctor {
 namespace {
 
-// Judgement, with its reason.
-constexpr i64 few_points = 8;  ///< fewer values cannot show that there is no growth
+// Judgement constants, each with its reason.
+constexpr i64 min_points = 8;  ///< fewer values cannot exclude growth
 constexpr double outlier_factor =
-    1.5;  ///< a batch this much longer than all before it is an outlier, not the upper end
+    1.5;  ///< a batch this much longer than all earlier ones is an outlier, not the upper end of the usual range
 constexpr double forecast_tolerance =
-    0.10;  ///< of the observed window: how far the forecast may miss the failure and still agree
+    0.10;  ///< of the observed window; the forecast may miss the failure by this much and still agree
 
-constexpr i64 few_unplaced = 12;  ///< values without step or time may all be of the set-up, which fills memory once
+constexpr i64 min_unplaced = 12;  ///< values without step or time may all belong to the set-up, which fills memory once
 
-constexpr double risk_windows = 50;  ///< a wall further away than this many times what was seen is no forecast any more
+constexpr double risk_windows = 50;  ///< in observed windows; a failure further away is no useful forecast
 
-constexpr double little_headroom = 0.10;  ///< of the device: less is worth a word …
-constexpr double scarce_headroom = 0.05;  ///< … and less than what fragmentation and one longer batch take, a warning
+constexpr double little_headroom = 0.10;  ///< of the GPU; below, the report mentions it …
+constexpr double scarce_headroom =
+    0.05;  ///< … and below this, which fragmentation and one longer batch can use, it warns
 
-/// What a device's memory is best judged by, best first: live tensors before caches, gauges before maxima.
-constexpr auto order =
+/// The metrics of GPU memory in order of preference: tensors before caches, gauges before maxima.
+constexpr auto metric_order =
     std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
                            Metric::max_allocated, Metric::max_reserved, Metric::host_rss, Metric::host_used});
 
@@ -38,10 +39,11 @@ bool is_device_metric(Metric m) {
          m == Metric::reserved || m == Metric::max_allocated || m == Metric::max_reserved;
 }
 
-std::size_t rank_of(Metric m) {
-  return static_cast<std::size_t>(std::find(order.begin(), order.end(), m) - order.begin());
+std::size_t metric_rank(Metric m) {
+  return static_cast<std::size_t>(std::find(metric_order.begin(), metric_order.end(), m) - metric_order.begin());
 }
 
+/// Chooses the series that the diagnosis is about, among those of the failed process.
 std::optional<std::size_t> choose_main(const ScanResult& scan, const std::vector<Trend>& trends,
                                        const Incident* incident) {
   const bool host = incident != nullptr && incident->oom.kind != OomKind::device &&
@@ -51,22 +53,22 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const std::vector
     const Series &sa = scan.series[a], &sb = scan.series[b];
     const bool enough_a = sa.n >= 4, enough_b = sb.n >= 4;
     if (enough_a != enough_b) return enough_a;
-    // Growth is news wherever it shows; among the rest the better metric speaks, then the longer series.
+    // Prefer growth within one metric. Then prefer the better metric, then the longer series.
     if (trends[a].leak != trends[b].leak && sa.metric == sb.metric) return trends[a].leak;
-    if (rank_of(sa.metric) != rank_of(sb.metric)) return rank_of(sa.metric) < rank_of(sb.metric);
+    if (metric_rank(sa.metric) != metric_rank(sb.metric)) return metric_rank(sa.metric) < metric_rank(sb.metric);
     return sa.n > sb.n;
   };
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
-    if (rank_of(s.metric) >= order.size() || !s.followed() || !belongs(s, incident)) continue;
+    if (metric_rank(s.metric) >= metric_order.size() || !s.followed() || !belongs(s, incident)) continue;
     if (incident != nullptr && is_device_metric(s.metric) == host) continue;
     if (!best || better(i, *best)) best = i;
   }
   return best;
 }
 
-/// What the log says of this GPU, or of this part of one ("MIG 0/2/0"), or prints beside the values.
-std::optional<i64> own_capacity(const ScanResult& scan, const Series& s) {
+/// The capacity of this GPU, or of this part of one ("MIG 0/2/0"), from the log or from the value's line.
+std::optional<i64> find_capacity(const ScanResult& scan, const Series& s) {
   if (s.capacity > 0) return whole_number(s.capacity);
   for (const std::string& name : {s.label, s.origin.device ? std::to_string(*s.origin.device) : std::string()})
     if (const auto found = scan.settings.find("capacity/" + name); found != scan.settings.end())
@@ -74,14 +76,14 @@ std::optional<i64> own_capacity(const ScanResult& scan, const Series& s) {
   return std::nullopt;
 }
 
-/// "GB", "gib" → 3: the power of 1,000 or 1,024 that the letters leave open.
+/// "GB", "gib" → 3: the power of 1,000 or 1,024 that the letters can mean.
 int binary_power(std::string_view unit) {
   const std::size_t power = unit.empty() ? 3 : std::string_view("?KMGT").find(static_cast<char>(unit[0] & ~0x20));
   return power == std::string_view::npos ? 3 : static_cast<int>(power);
 }
 
-/// A program has one way to print "GB": where 2^30 would not fit the card and 10^9 does, all its values are 10^9.
-void settle_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
+/// A program prints "GB" in one way. If 2^30 exceeds the GPU and 10^9 fits, all its values are 10^9.
+void resolve_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
   for (const Series& probe : scan.series) {
     if (!probe.ambiguous_unit || !is_device_metric(probe.metric)) continue;
     const int power = binary_power(probe.unit);
@@ -90,7 +92,7 @@ void settle_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
         probe.max_value * factor > static_cast<double>(capacity) * 1.02)
       continue;
     Note note;
-    note.severity = Severity::warning;  // every number of the verdict rests on this reading
+    note.severity = Severity::warning;  // every number of the verdict depends on this
     note.text = fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit, 3 * power,
                             bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(capacity));
     note.at = probe.last_evidence;
@@ -102,11 +104,11 @@ void settle_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
   }
 }
 
-/// What an ambiguous unit that nothing decided would mean the other way; once for each unit.
+/// Notes the other reading of an ambiguous unit that the capacity did not resolve, once per unit.
 void emit_units(const ScanResult& scan, std::vector<Note>& notes) {
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const Series& s : scan.series) {
-    if (!s.ambiguous_unit || s.n < 2 || !told.insert(s.unit).second) continue;
+    if (!s.ambiguous_unit || s.n < 2 || !reported.insert(s.unit).second) continue;
     const int power = binary_power(s.unit);
     const double less = 100 * (1 - std::pow(1000.0 / 1024, power));
     notes.push_back(
@@ -117,7 +119,7 @@ void emit_units(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// How full a memory became, where that alone is news: the largest value at or above one of the marks.
+/// Shares of a memory's capacity that are worth a note, for its largest value.
 constexpr auto full_marks = std::to_array<double>({0.99, 0.95, 0.90});
 
 void emit_full(const ScanResult& scan, std::optional<i64> capacity, std::vector<Note>& notes) {
@@ -126,32 +128,33 @@ void emit_full(const ScanResult& scan, std::optional<i64> capacity, std::vector<
          s.metric != Metric::host_used) ||
         s.n == 0)
       continue;
-    const auto own = own_capacity(scan, s);
+    const auto own = find_capacity(scan, s);
     const auto whole = own ? own : is_device_metric(s.metric) ? capacity : std::nullopt;
     if (!whole || s.max_value > static_cast<double>(*whole)) continue;
     const double share = s.max_value / static_cast<double>(*whole);
     const auto mark = std::find_if(full_marks.begin(), full_marks.end(), [&](double m) { return share >= m; });
     if (mark == full_marks.end()) continue;
-    const std::string place = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
-                              : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
-                                            : "";
+    const std::string position = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
+                                 : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
+                                               : "";
     const std::string of = s.origin.device                 ? fmt::format("GPU {}", *s.origin.device)
                            : s.metric == Metric::host_used ? "host RAM"
                                                            : "the GPU";
     notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
                      fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * share),
                                  std::string(to_string(s.metric)), bytes_text(*whole - whole_number(s.max_value)),
-                                 bytes_text(*whole), place),
+                                 bytes_text(*whole), position),
                      s.last_evidence});
   }
 }
 
-/// How close live tensors came to the end of the device in a run that went well. Caches may take it all and do no harm.
+/// Notes how close the tensors came to the capacity in a successful run. Caches may fill the GPU without harm, so they
+/// do not count.
 void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
   const Series* tightest = nullptr;
   for (const Series& s : scan.series)
     if ((s.metric == Metric::allocated || s.metric == Metric::active || s.metric == Metric::max_allocated) &&
-        s.n >= few_points && (tightest == nullptr || s.max_value > tightest->max_value))
+        s.n >= min_points && (tightest == nullptr || s.max_value > tightest->max_value))
       tightest = &s;
   if (tightest == nullptr) return;
   const double left = static_cast<double>(capacity) - tightest->max_value, share = left / static_cast<double>(capacity);
@@ -167,13 +170,13 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
        tightest->last_evidence});
 }
 
-/// What the log shows of the device that a counter of PyTorch can never reach: memory outside of its allocator
-/// (contexts, other processes), as device series and reserved memory differ; and how far a step's own peak stands above
-/// the value that is printed at its end.
-double kept_back(const ScanResult& scan, const Series& s) {
+/// The part of the GPU that a PyTorch counter can never reach. It is the memory outside the allocator (CUDA contexts,
+/// other processes), from the difference between the GPU's series and reserved memory. It also includes the rise of a
+/// step's peak above the value printed at its end.
+double unreachable_bytes(const ScanResult& scan, const Series& s) {
   if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
   const auto beside = [&](const Series& other) {
-    return other.n >= few_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
+    return other.n >= min_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
            (!other.origin.device || !s.origin.device || other.origin.device == s.origin.device);
   };
   const Series *device = nullptr, *reserved = nullptr, *peak = nullptr;
@@ -190,37 +193,38 @@ double kept_back(const ScanResult& scan, const Series& s) {
   return kept;
 }
 
-/// A forecast that the failure itself contradicts says nothing true any more.
+/// Removes forecasts that the failure contradicts.
 void drop_contradicted(const ScanResult& scan, const Incident& incident, std::vector<Trend>& trends) {
   if (!incident.when.step || incident.handled) return;
-  const auto died = static_cast<double>(*incident.when.step);
+  const auto failure_step = static_cast<double>(*incident.when.step);
   for (std::size_t i = 0; i < trends.size(); ++i) {
     const auto& forecast = trends[i].forecast;
     if (!forecast || !scan.series[i].has_steps || !belongs(scan.series[i], &incident)) continue;
-    if (died < forecast->step_low || (forecast->step_high && died > *forecast->step_high)) trends[i].forecast.reset();
+    if (failure_step < forecast->step_low || (forecast->step_high && failure_step > *forecast->step_high))
+      trends[i].forecast.reset();
   }
 }
 
-/// Steps of the working stage.
-double window_of(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
+/// The length of the working stage, in steps.
+double working_length(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
 
-/// No failure yet, but a series that will fill its memory: the one that will be full first, before those of which the
-/// log does not say how much there is.
-std::optional<std::size_t> series_at_risk(const ScanResult& scan, const std::vector<Trend>& trends) {
+/// The series that will fill its memory in a run without a failure: the one that will be full first. Series of unknown
+/// capacity come last.
+std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const std::vector<Trend>& trends) {
   const auto at_risk = [&](std::size_t i) {
     const Series& s = scan.series[i];
     const Trend& t = trends[i];
     if (!t.leak || t.confidence < growth_limits::risk_confidence || s.kind == SeriesKind::running_maximum) return false;
-    if (!s.has_steps && !s.has_times && s.n < few_unplaced) return false;
-    if (!t.forecast) return s.n >= few_unplaced;
-    return t.forecast->step_low - s.last_x <= risk_windows * window_of(t);
+    if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
+    if (!t.forecast) return s.n >= min_unplaced;
+    return t.forecast->step_low - s.last_x <= risk_windows * working_length(t);
   };
   const auto before = [&](std::size_t a, std::size_t b) {
     const Series &sa = scan.series[a], &sb = scan.series[b];
     if (trends[a].forecast.has_value() != trends[b].forecast.has_value()) return trends[a].forecast.has_value();
-    if (sa.metric != sb.metric) return rank_of(sa.metric) < rank_of(sb.metric);
+    if (sa.metric != sb.metric) return metric_rank(sa.metric) < metric_rank(sb.metric);
     const auto left = [&](std::size_t k) {
-      return trends[k].forecast ? (trends[k].forecast->step - scan.series[k].last_x) / window_of(trends[k]) : 0;
+      return trends[k].forecast ? (trends[k].forecast->step - scan.series[k].last_x) / working_length(trends[k]) : 0;
     };
     return left(a) < left(b);
   };
@@ -230,25 +234,27 @@ std::optional<std::size_t> series_at_risk(const ScanResult& scan, const std::vec
   return worst;
 }
 
-/// Too few values for a trend, but each is far above the one before, and one more such rise fills the device.
-std::optional<std::size_t> steep_series(const ScanResult& scan, std::optional<i64> capacity) {
-  constexpr i64 least = 4;
-  constexpr double far = 0.1;  // of the device, each rise
+/// A series with too few values for a trend, in which each value is far above the previous one and one more such rise
+/// fills the GPU.
+std::optional<std::size_t> find_steep_series(const ScanResult& scan, std::optional<i64> capacity) {
+  constexpr i64 min_values = 4;
+  constexpr double min_rise = 0.1;  // of the device, each rise
   for (std::size_t i = 0; i < scan.series.size() && capacity; ++i) {
     const Series& s = scan.series[i];
-    if (!is_device_metric(s.metric) || s.n < least || s.n >= few_points || !s.has_steps) continue;
+    if (!is_device_metric(s.metric) || s.n < min_values || s.n >= min_points || !s.has_steps) continue;
     const auto& buckets = s.buckets();
-    double least_rise = std::numeric_limits<double>::max(), last_rise = 0;
+    double smallest_rise = std::numeric_limits<double>::max(), last_rise = 0;
     for (std::size_t k = 1; k < buckets.size(); ++k) {
       last_rise = buckets[k].y - buckets[k - 1].y;
-      least_rise = std::min(least_rise, last_rise);
+      smallest_rise = std::min(smallest_rise, last_rise);
     }
     const double full = static_cast<double>(*capacity);
-    if (buckets.size() >= least && least_rise >= far * full && s.last_value + last_rise >= full) return i;
+    if (buckets.size() >= min_values && smallest_rise >= min_rise * full && s.last_value + last_rise >= full) return i;
   }
   return std::nullopt;
 }
 
+/// Sets trend.* for the main series.
 void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity,
                     Facts& facts) {
   const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
@@ -264,9 +270,9 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const bool settled = t.shape == Shape::warmup || t.shape == Shape::step || t.shape == Shape::saturating;
   facts.set("trend.settled", Value{settled}, both);
   facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
-  if (s.n >= few_points)
+  if (s.n >= min_points)
     facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
-  const double last_slope = t.slope.value + t.acceleration.value * window_of(t) / 2;
+  const double last_slope = t.slope.value + t.acceleration.value * working_length(t) / 2;
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);
   const std::string per = s.has_times ? " per second" : s.has_steps ? " per step" : " per value";
@@ -276,28 +282,28 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);
   facts.set("trend.headroom_share", number((full - s.max_value) / full), both);
-  // How much of the way a growth explains is a question once the way has been gone.
+  // The share of the growth is defined only after a failure.
   if (const double start = t.working.first_value; incident != nullptr && full > start) {
     double reached = s.last_value;
     if (t.leak && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
-      reached += (t.slope.value + t.acceleration.value * window_of(t) / 2) *
+      reached += (t.slope.value + t.acceleration.value * working_length(t) / 2) *
                  (static_cast<double>(*incident->when.step) - s.last_x);
     facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)), both);
   }
   if (t.leak && t.forecast) {
     facts.set("trend.steps_to_full", number(std::max(0.0, t.forecast->step_low - s.last_x)), both);
     if (incident != nullptr && incident->when.step) {
-      const auto died = static_cast<double>(*incident->when.step);
-      const double slack = forecast_tolerance * window_of(t);
+      const auto failure_step = static_cast<double>(*incident->when.step);
+      const double slack = forecast_tolerance * working_length(t);
       facts.set("trend.forecast_agrees",
-                Value{died >= t.forecast->step_low - slack &&
-                      (!t.forecast->step_high || died <= *t.forecast->step_high + slack)},
+                Value{failure_step >= t.forecast->step_low - slack &&
+                      (!t.forecast->step_high || failure_step <= *t.forecast->step_high + slack)},
                 both);
     }
   }
 }
 
-/// Nothing that a program says of itself stands in front of this line.
+/// True if no line of the program precedes this line.
 bool is_before_program(const ScanResult& scan, const Span& at) {
   const auto before = [&](const Evidence& e) {
     return e.span.source == at.source && e.span.first_line < at.first_line;
@@ -309,11 +315,11 @@ bool is_before_program(const ScanResult& scan, const Span& at) {
          });
 }
 
-/// A look at the devices that was printed once, before the program began: one of them was nearly full.
+/// Sets device.* if the log lists the GPUs once, before the program starts, and one of them is nearly full.
 void set_full_before(const ScanResult& scan, const Incident& incident, Facts& facts) {
   constexpr double nearly_full = 0.9;
   for (const Series& s : scan.series) {
-    const auto capacity = own_capacity(scan, s);
+    const auto capacity = find_capacity(scan, s);
     const Span& at = s.first_evidence.span;
     const bool other = s.origin.device && incident.origin.device && s.origin.device != incident.origin.device;
     if (s.metric != Metric::used || s.n != 1 || other || !capacity || at.source != incident.evidence.span.source)
@@ -332,11 +338,11 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   for (const Series& s : scan.series) {
     if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
     const auto& buckets = s.buckets();
-    double before = 0, least = s.min_value;
+    double before = 0, min_values = s.min_value;
     for (std::size_t i = 0; i + 1 < buckets.size(); ++i) before = std::max(before, buckets[i].high);
     const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
-    facts.set("shape.varies", Value{s.max_value > 1.1 * least}, both);
-    if (s.n < few_points || before <= 0) continue;
+    facts.set("shape.varies", Value{s.max_value > 1.1 * min_values}, both);
+    if (s.n < min_points || before <= 0) continue;
     facts.set("shape.outlier", Value{s.last_value >= outlier_factor * before}, {s.last_evidence});
     facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
     facts.set("shape.typical_value", Value{Number{before, 0}}, both);
@@ -351,7 +357,7 @@ bool belongs(const Series& s, const Incident* incident) {
   if (first.source == failure.source && first.first_line > failure.first_line)
     return false;  // it began after the failure
   if (first.source == failure.source && s.last_evidence.span.first_line < incident->run.first_line)
-    return false;  // it is of an earlier run
+    return false;  // it belongs to an earlier run
   if (s.origin.rank && incident->origin.rank && s.origin.rank != incident->origin.rank) return false;
   return !s.origin.device || !incident->origin.device || s.origin.device == incident->origin.device;
 }
@@ -359,16 +365,16 @@ bool belongs(const Series& s, const Incident* incident) {
 void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
   const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
-  if (capacity) settle_units(scan, *capacity, analysis.notes);
+  if (capacity) resolve_units(scan, *capacity, analysis.notes);
   emit_units(scan, analysis.notes);
   analysis.trends.resize(scan.series.size());
   for_each_index(scan.series.size(), options.jobs, [&](std::size_t i) {
     const Series& s = scan.series[i];
     GrowthOptions growth;
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
-    if (const auto own = own_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
+    if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
-    growth.kept_back = kept_back(scan, s);
+    growth.kept_back = unreachable_bytes(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
@@ -377,8 +383,8 @@ void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& ana
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
   if (incident == nullptr) emit_full(scan, capacity, analysis.notes);
-  const auto at_risk = incident == nullptr ? series_at_risk(scan, analysis.trends) : std::nullopt;
-  const auto steep = incident == nullptr && !at_risk ? steep_series(scan, capacity) : std::nullopt;
+  const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.trends) : std::nullopt;
+  const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, capacity) : std::nullopt;
   if (incident == nullptr) {
     const auto& risk = at_risk ? at_risk : steep;
     const std::vector<Evidence> because =
@@ -397,7 +403,7 @@ void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& ana
   analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(scan, analysis.trends, incident);
   if (analysis.main_series) {
     const Series& main = scan.series[*analysis.main_series];
-    const auto own = own_capacity(scan, main);
+    const auto own = find_capacity(scan, main);
     set_main_facts(main, analysis.trends[*analysis.main_series], incident,
                    own || !is_device_metric(main.metric) ? own : capacity, facts);
   }
@@ -409,9 +415,9 @@ void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& ana
     const Series& s = scan.series[i];
     if (s.metric == Metric::host_rss || s.metric == Metric::host_used)
       if (analysis.trends[i].shape != Shape::too_short)
-        if (!facts.is_true("host.grows"))  // one that grows is enough
+        if (!facts.is_true("host.grows"))  // one growing series is enough
           facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
-    // Growth of a series that began with the evaluation in which the run died.
+    // A series that began with the evaluation in which the run failed, and grows.
     if (incident != nullptr && analysis.trends[i].leak && is_device_metric(s.metric) &&
         facts.is_true("phase.evaluation"))
       facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});

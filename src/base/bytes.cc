@@ -14,8 +14,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// How often 1024 (or 1000) is to be multiplied for a prefix letter; -1 for any other.
-int power_of(char letter) {
+/// The power of 1024 (or 1000) that a prefix letter means; -1 for any other letter.
+int prefix_power(char letter) {
   constexpr std::string_view letters = "kmgtpe";
   const auto at = letters.find(letter);
   return at == std::string_view::npos ? -1 : static_cast<int>(at) + 1;
@@ -27,7 +27,7 @@ i64 raise(i64 base, int power) {
   return result;
 }
 
-/// Digits of the whole part, with thousands commas only in front of exactly three digits.
+/// Reads the whole part. Commas are allowed only as thousands separators, before groups of exactly three digits.
 std::optional<i64> read_whole(std::string_view text) {
   if (text.empty() || !is_digit(text.front())) return std::nullopt;
   const bool grouped = text.find(',') != std::string_view::npos;
@@ -49,7 +49,7 @@ struct Fraction {
   int digits = 0;
 };
 
-/// Digits behind the point. Beyond 15 of them no size can tell the difference.
+/// Reads the digits after the point. It ignores all after the 15th, because no size can resolve them.
 std::optional<Fraction> read_fraction(std::string_view text) {
   Fraction fraction;
   for (const char c : text) {
@@ -73,9 +73,9 @@ std::optional<i64> unit_bytes(std::string_view unit, Radix radix) {
   constexpr std::array<std::string_view, 6> long_prefixes = {"kilo", "mega", "giga", "tera", "peta", "exa"};
   for (const auto prefix : long_prefixes)
     if (word.starts_with(prefix) && (word.substr(prefix.size()) == "byte" || word.substr(prefix.size()) == "bytes"))
-      return raise(radix == Radix::binary ? 1024 : 1000, power_of(prefix.front()));
+      return raise(radix == Radix::binary ? 1024 : 1000, prefix_power(prefix.front()));
   if (word.empty()) return std::nullopt;
-  const int power = power_of(word.front());
+  const int power = prefix_power(word.front());
   if (power < 0) return std::nullopt;
   std::string_view rest = std::string_view(word).substr(1);
   const bool marked_binary = rest.starts_with('i');
@@ -97,19 +97,18 @@ std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, 
     fraction = *read;
   }
   const double scale = static_cast<double>(*factor);
-  const i64 behind = std::llround(fraction.value * scale);
-  if (*whole * *factor > max_size - behind) return std::nullopt;
-  // A count of single bytes is exact; everything else was rounded to its last digit, also where that digit is a whole
-  // one.
+  const i64 fraction_bytes = std::llround(fraction.value * scale);
+  if (*whole * *factor > max_size - fraction_bytes) return std::nullopt;
+  // A count of single bytes is exact. Any other number was rounded to its last digit, even if it has no decimals.
   const i64 slack = *factor == 1 ? 0 : std::llround(std::ceil(0.5 * scale / std::pow(10.0, fraction.digits)));
-  return Bytes{*whole * *factor + behind, slack};
+  return Bytes{*whole * *factor + fraction_bytes, slack};
 }
 
 std::string bytes_text(i64 count) {
   const double size = std::fabs(static_cast<double>(count));
   const char* sign = count < 0 ? "-" : "";
   std::array<char, 48> text{};
-  // A size that would round up to 1024.00 of one unit is 1.00 of the next.
+  // A size that would round up to 1024.00 of one unit prints as 1.00 of the next.
   constexpr std::array<const char*, 6> units = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (size < 1024) {
     std::snprintf(text.data(), text.size(), "%s%.0f %s", sign, size, size == 1 ? "byte" : "bytes");
@@ -123,14 +122,14 @@ std::string bytes_text(i64 count) {
 }
 
 i64 whole_number(double value) {
-  constexpr double most = 9.2e18;
+  constexpr double max = 9.2e18;
   if (std::isnan(value)) return 0;
-  return static_cast<i64>(std::fmin(std::fmax(value, -most), most));
+  return static_cast<i64>(std::fmin(std::fmax(value, -max), max));
 }
 
 std::optional<int> index_number(double value) {
-  constexpr double most = 1e6;  // ranks of the largest jobs are five digits
-  return value >= 0 && value < most ? std::optional(static_cast<int>(value)) : std::nullopt;
+  constexpr double max = 1e6;  // the largest jobs have five-digit ranks
+  return value >= 0 && value < max ? std::optional(static_cast<int>(value)) : std::nullopt;
 }
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Sizes. A size is an exact count of bytes plus the slack that its printed form leaves open: "1.26 GiB" is 1.26 GiB
-// give or take half of its last digit. Sums add their slack, so that an account can tell rounding from a hole.
+// Sizes. A size is an exact count of bytes plus the rounding error of its printed form: "1.26 GiB" is exact to half a
+// unit of its last digit. Sums add these errors, so the memory account can distinguish rounding from a missing part.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ inline constexpr i64 MiB = i64{1} << 20;
 inline constexpr i64 GiB = i64{1} << 30;
 inline constexpr i64 TiB = i64{1} << 40;
 
+/// A size in bytes with its tolerance. The true value lies within count ± slack.
 struct Bytes {
   i64 count = 0;
   i64 slack = 0;  ///< half a unit of the last printed digit, in bytes; 0 for an exact count
@@ -24,13 +25,13 @@ struct Bytes {
   friend constexpr bool operator==(const Bytes&, const Bytes&) = default;
 };
 
-/// A log may print any number: what does not fit stays at the limit, which has the same distance from 0 on both sides,
-/// so that it can be negated.
+/// Adds, and clamps to the range ±max: a log may print any number. The range is symmetric, so the negation never
+/// overflows.
 constexpr i64 saturated_sum(i64 a, i64 b) {
-  constexpr i64 most = std::numeric_limits<i64>::max();
+  constexpr i64 max = std::numeric_limits<i64>::max();
   i64 sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return b > 0 ? most : -most;
-  return sum < -most ? -most : sum;
+  if (__builtin_add_overflow(a, b, &sum)) return b > 0 ? max : -max;
+  return sum < -max ? -max : sum;
 }
 
 constexpr Bytes operator+(Bytes a, Bytes b) {
@@ -41,23 +42,23 @@ constexpr Bytes operator-(Bytes a, Bytes b) {
           saturated_sum(a.slack, b.slack)};
 }
 
-/// How a unit word is to be read where its letters do not tell ("GB" is 2^30 in most training tools, 1e9 in some).
+/// The meaning of a unit without an "i". "GB" is 2^30 in most training tools, 10^9 in some.
 enum class Radix { binary, decimal };
 
-/// Bytes in one of `unit` ("GiB", "MB", "K", "bytes", "G", …; letter case is ignored); nullopt for any other word.
-/// An "i" in the unit always means 2^10; without it `radix` decides.
+/// The bytes of one `unit` ("GiB", "MB", "K", "bytes", "G", …), in any letter case; nullopt for any other word. An "i"
+/// in the unit always means 2^10; otherwise `radix` decides.
 std::optional<i64> unit_bytes(std::string_view unit, Radix radix = Radix::binary);
 
-/// Reads "1.26" with "GiB" to a size with the slack of its digits. Thousands commas are allowed ("1,024").
-/// nullopt when the number or the unit is not one, or the size does not fit 63 bits.
+/// Reads "1.26" with "GiB" as a size with the tolerance of its digits. Thousands commas are allowed ("1,024"). nullopt
+/// if the number or the unit is invalid, or if the size does not fit into 63 bits.
 std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, Radix radix = Radix::binary);
 
-/// Printed numbers may be anything: towards zero, clamped to what fits, 0 for NaN.
+/// Converts a printed number, which may be anything: truncates towards zero, clamps to the range of i64, 0 for NaN.
 i64 whole_number(double value);
-/// A rank or device number; nullopt for what none can be.
+/// Converts a rank or device number; nullopt if it is negative or not below 10^6.
 std::optional<int> index_number(double value);
 
-/// For people: "512 bytes", "20.00 MiB", "1.26 GiB"; a minus sign stays in front.
+/// Formats a size for people: "512 bytes", "20.00 MiB", "1.26 GiB". A minus sign stays in front.
 std::string bytes_text(i64 count);
 
 }  // namespace oomdoctor

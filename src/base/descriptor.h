@@ -1,4 +1,4 @@
-// An open file of the system, closed with its owner; and calls that a signal does not break off.
+// An open file descriptor that closes with its owner, and system calls that restart after a signal.
 #pragma once
 
 #include <unistd.h>
@@ -8,9 +8,10 @@
 
 namespace oomdoctor {
 
+/// Owns one file descriptor. Movable, not copyable.
 class Descriptor {
  public:
-  /// Owns it where it is not negative.
+  /// Takes ownership of `number`; a negative number means no file.
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -21,7 +22,7 @@ class Descriptor {
 
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  /// Some file systems say only here that they are full.
+  /// Closes early; false if that fails. Some file systems report only here that they are full. No-op if not open.
   bool close() {
     const int number = std::exchange(number_, -1);
     return number < 0 || ::close(number) == 0;
@@ -31,7 +32,7 @@ class Descriptor {
   int number_;
 };
 
-/// What `call` gives, which is negative where it fails; asked again where a signal came in between.
+/// Calls `call` again while it fails with EINTR, and returns its result. A negative result is a failure with errno.
 template <typename Call>
 auto uninterrupted(Call call) {
   auto result = call();

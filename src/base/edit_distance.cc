@@ -7,7 +7,7 @@
 namespace oomdoctor {
 
 int edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table: a swap of neighbours looks two rows back.
+  // Three rows of the table: a swap of neighbours needs the row before the previous one.
   std::vector<int> two_back(b.size() + 1), back(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -28,8 +28,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
   const std::string* best = nullptr;
   int best_distance = std::max(1, static_cast<int>(word.size()) / 3) + 1;
   for (const auto& candidate : candidates) {
-    const auto longer = static_cast<std::ptrdiff_t>(candidate.size()) - static_cast<std::ptrdiff_t>(word.size());
-    if (std::abs(longer) >= best_distance) continue;  // as far as that at least
+    const auto length_difference =
+        static_cast<std::ptrdiff_t>(candidate.size()) - static_cast<std::ptrdiff_t>(word.size());
+    if (std::abs(length_difference) >= best_distance) continue;  // the distance is at least the difference in length
     const int distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best = &candidate;

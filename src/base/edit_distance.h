@@ -1,4 +1,4 @@
-// "Did you mean …": the nearest of a list of names.
+// "Did you mean …": finds the nearest of a list of names.
 #pragma once
 
 #include <span>
@@ -7,10 +7,10 @@
 
 namespace oomdoctor {
 
-/// Optimal string alignment distance (insert, delete, replace, swap of neighbours each cost 1).
+/// The optimal string alignment distance. An insertion, a deletion, a replacement and a swap of neighbours cost 1 each.
 int edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `word`, or "" when none is near enough to be meant (a third of the word's length).
+/// The candidate nearest to `word`; "" if the distance exceeds a third of the word's length (at least 1).
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// The one exception: thrown where a source, a rule, an option or an output fails, caught in main.
-// A damaged log is never an Error; it gives notes and a report.
+// The only exception class. A source, a rule, an option or an output that fails throws it; main catches it. A damaged
+// log never throws: it gives notes and a report.
 #pragma once
 
 #include <stdexcept>
@@ -8,8 +8,8 @@
 
 namespace oomdoctor {
 
-/// `message` says what is wrong (with file:line where there is one), `excerpt` shows it (the line and a caret under the
-/// place; may be empty), `help` says how to mend it (may be empty).
+/// `message` describes the problem (with file:line if there is one). `excerpt` is the line with a caret below the
+/// error. `help` is the action that solves the problem. Both may be empty.
 class Error : public std::runtime_error {
  public:
   explicit Error(std::string message, std::string excerpt = {}, std::string help = {})
@@ -23,7 +23,8 @@ class Error : public std::runtime_error {
   std::string help_;
 };
 
-/// The line with a caret under the given 0-based column.
+/// The line with a caret below the given 0-based byte column. A line over 120 bytes is cut to the part around the
+/// column.
 std::string caret_excerpt(std::string_view line, std::size_t column);
 
 }  // namespace oomdoctor

@@ -7,7 +7,7 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The run of digits at `at`, without leading zeros.
+/// The digits at `at`, without leading zeros. Moves `at` to the first byte after them.
 std::string_view number_at(std::string_view text, std::size_t& at) {
   while (at + 1 < text.size() && text[at] == '0' && is_digit(text[at + 1])) ++at;
   const std::size_t begin = at;
@@ -15,7 +15,7 @@ std::string_view number_at(std::string_view text, std::size_t& at) {
   return text.substr(begin, at - begin);
 }
 
-/// '/' comes before every other byte: "a/z" before "a-b/c".
+/// '/' sorts before every other byte: "a/z" before "a-b/c".
 int weight(char c) { return c == '/' ? -1 : static_cast<unsigned char>(c); }
 
 }  // namespace
@@ -33,7 +33,7 @@ bool natural_less(std::string_view a, std::string_view b) {
     ++i, ++j;
   }
   if (i < a.size() || j < b.size()) return j < b.size();
-  return a < b;  // "rank02" and "rank2" differ all the same
+  return a < b;  // "rank02" and "rank2" have equal numbers but must not compare equal
 }
 
 }  // namespace oomdoctor

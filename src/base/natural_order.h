@@ -1,12 +1,12 @@
-// The order in which people count: "rank2" before "rank10".
+// Natural sort order: "rank2" before "rank10".
 #pragma once
 
 #include <string_view>
 
 namespace oomdoctor {
 
-/// True when `a` comes before `b`: numbers by their value, a folder's own files before those of its neighbours whose
-/// names go on. A total order: equal only where the bytes are.
+/// True when `a` comes before `b`. Numbers compare by value. The files of a folder come before those of folders whose
+/// names are longer ("a/z" before "a-b/c"). A total order: two texts are equal only if their bytes are.
 bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace oomdoctor

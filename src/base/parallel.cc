@@ -9,32 +9,34 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t ahead_per_job = 4;  ///< keeps the threads busy while one of them takes long
+constexpr std::size_t ahead_per_job =
+    4;  ///< indexes per thread that `work` may run ahead, so that one slow call does not block the other threads
 
-/// What the threads share: numbers are handed out in order, and so is what comes after the work.
-class Line {
+/// The state that the threads share. Threads take the indexes in order; the second step runs in order too. `mutex_`
+/// guards all members that are not const.
+class OrderedRun {
  public:
-  Line(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work,
-       const std::function<void(std::size_t)>& then)
+  OrderedRun(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work,
+             const std::function<void(std::size_t)>& then)
       : count_(count), window_(jobs * ahead_per_job), work_(work), then_(then), done_(count) {}
 
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
-      room_.wait(lock, [&] { return next_ >= count_ || failure_ || next_ < taken_ + window_; });
+      progressed_.wait(lock, [&] { return next_ >= count_ || failure_ || next_ < delivered_ + window_; });
       if (next_ >= count_ || failure_) return;
-      const std::size_t mine = next_++;
+      const std::size_t index = next_++;
       lock.unlock();
       std::exception_ptr failed;
       try {
-        work_(mine);
+        work_(index);
       } catch (...) {
         failed = std::current_exception();
       }
       lock.lock();
-      if (failed) fail(mine, failed);
-      done_[mine] = true;
-      take(lock);
+      if (failed) record_failure(index, failed);
+      done_[index] = true;
+      deliver(lock);
     }
   }
 
@@ -43,44 +45,45 @@ class Line {
   }
 
  private:
-  void fail(std::size_t number, std::exception_ptr why) {
-    if (failure_ && number > failed_) return;
+  void record_failure(std::size_t index, std::exception_ptr why) {
+    if (failure_ && index > failed_index_) return;
     failure_ = std::move(why);
-    failed_ = number;
-    room_.notify_all();
+    failed_index_ = index;
+    progressed_.notify_all();
   }
 
-  /// One thread at a time takes all that is ready; the others go on working meanwhile.
-  void take(std::unique_lock<std::mutex>& lock) {
-    if (taking_) return;
-    taking_ = true;
-    while (taken_ < count_ && done_[taken_] && !(failure_ && taken_ >= failed_)) {
-      const std::size_t number = taken_;
+  /// Calls `then_` for all consecutive indexes that are ready. Only one thread does this at a time; the others continue
+  /// with `work_`. Expects a locked `lock`, and unlocks it during the calls.
+  void deliver(std::unique_lock<std::mutex>& lock) {
+    if (delivering_) return;
+    delivering_ = true;
+    while (delivered_ < count_ && done_[delivered_] && !(failure_ && delivered_ >= failed_index_)) {
+      const std::size_t index = delivered_;
       lock.unlock();
       std::exception_ptr failed;
       try {
-        then_(number);
+        then_(index);
       } catch (...) {
         failed = std::current_exception();
       }
       lock.lock();
-      if (failed) fail(number, failed);
-      ++taken_;
-      room_.notify_all();
+      if (failed) record_failure(index, failed);
+      ++delivered_;
+      progressed_.notify_all();
     }
-    taking_ = false;
+    delivering_ = false;
   }
 
   const std::size_t count_, window_;
   const std::function<void(std::size_t)>& work_;
   const std::function<void(std::size_t)>& then_;
   std::mutex mutex_;
-  std::condition_variable room_;
-  std::size_t next_ = 0, taken_ = 0;
+  std::condition_variable progressed_;
+  std::size_t next_ = 0, delivered_ = 0;
   std::vector<bool> done_;
-  bool taking_ = false;
+  bool delivering_ = false;
   std::exception_ptr failure_;
-  std::size_t failed_ = 0;
+  std::size_t failed_index_ = 0;
 };
 
 }  // namespace
@@ -92,7 +95,7 @@ std::vector<std::jthread> start_threads(std::size_t count, const std::function<v
   threads.reserve(count);
   try {
     while (threads.size() < count) threads.emplace_back(body);
-  } catch (const std::system_error&) {  // those that there are do the work
+  } catch (const std::system_error&) {  // the threads that did start do the work
   }
   return threads;
 }
@@ -100,12 +103,12 @@ std::vector<std::jthread> start_threads(std::size_t count, const std::function<v
 void for_each_in_order(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work,
                        const std::function<void(std::size_t)>& then) {
   jobs = std::clamp<std::size_t>(jobs, 1, std::max<std::size_t>(count, 1));
-  Line line(count, jobs, work, then);
+  OrderedRun ordered(count, jobs, work, then);
   {
-    const auto threads = start_threads(jobs - 1, [&] { line.run(); });
-    line.run();
+    const auto threads = start_threads(jobs - 1, [&] { ordered.run(); });
+    ordered.run();
   }
-  line.rethrow();
+  ordered.rethrow();
 }
 
 void for_each_index(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work) {

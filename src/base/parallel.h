@@ -1,4 +1,4 @@
-// Work on several threads whose result does not depend on how many there are.
+// Work on several threads. The result does not depend on their number.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,19 @@
 
 namespace oomdoctor {
 
-/// Threads to use where nobody says how many: as many as the machine runs at once, at least 1.
+/// The default number of threads: as many as the machine runs at once, at least 1.
 std::size_t default_jobs();
 
-/// Starts up to `count` threads that run `body` once each, fewer where the system has no more. They are joined when the
-/// result goes.
+/// Starts up to `count` threads that each run `body` once, or fewer if the system refuses more. The threads join when
+/// the result is destroyed.
 std::vector<std::jthread> start_threads(std::size_t count, const std::function<void()>& body);
 
-/// Calls `work` once for each of 0 … count - 1, in any order, on up to `jobs` threads; returns when all are done.
-/// Where calls throw, the exception of the lowest number is thrown again, after the others have ended.
+/// Calls `work` once for each of 0 … count - 1, in any order, on up to `jobs` threads, and returns when all calls are
+/// done. If calls throw, it rethrows the exception of the lowest index after all threads have ended.
 void for_each_index(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work);
 
-/// The same with a second half: `then(i)` is called in the order of i, one at a time, after `work(i)`. `work` stays no
-/// more than a few numbers ahead of it, so that what lies between the two is bounded.
+/// Like for_each_index, with a second step: `then(i)` runs after `work(i)`, in the order of i and one at a time, on any
+/// of the threads. `work` runs at most a few indexes ahead of `then`, which bounds the results between the two.
 void for_each_in_order(std::size_t count, std::size_t jobs, const std::function<void(std::size_t)>& work,
                        const std::function<void(std::size_t)>& then);
 

@@ -13,7 +13,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t longest = 1 << 20;
+constexpr std::size_t max_size = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& path, int error) {
   if (error == ENOENT) throw Error("file not found: " + path);
@@ -24,7 +24,7 @@ constexpr std::size_t longest = 1 << 20;
 }  // namespace
 
 std::string read_small_file(const std::string& path, Links links) {
-  // Without O_NONBLOCK a pipe that nobody writes to would never open.
+  // O_NONBLOCK: open() would wait forever for the writer of a pipe.
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0);
   const Descriptor file(uninterrupted([&] { return open(path.c_str(), flags); }));
   if (!file.is_open()) refuse(path, errno);
@@ -36,7 +36,7 @@ std::string read_small_file(const std::string& path, Links links) {
   while (const ssize_t got = uninterrupted([&] { return read(file.number(), piece, sizeof piece); })) {
     if (got < 0) refuse(path, errno);
     text.append(piece, static_cast<std::size_t>(got));
-    if (text.size() > longest) throw Error(path + " is longer than 1 MiB", "", "is it the right file?");
+    if (text.size() > max_size) throw Error(path + " is longer than 1 MiB", "", "is it the right file?");
   }
   return text;
 }

@@ -1,17 +1,18 @@
-// Files that people write: settings, rules, formats. They are short, and what is not is no such file.
+// Files that people write: settings, rules, formats. They are short, so a long file is a mistake.
 #pragma once
 
 #include <string>
 
 namespace oomdoctor {
 
+/// Whether read_small_file follows a symbolic link.
 enum class Links {
   follow,
-  refuse,  ///< a name that leads elsewhere is refused: who made it need not be who runs the program
+  refuse,  ///< refuses a symbolic link, because another user may have created it
 };
 
-/// The whole text. Throws Error for what is no regular file, cannot be read or is longer than 1 MiB; nothing is read of
-/// a device or a pipe.
+/// Returns the whole text. Throws Error if the file is not a regular file, is unreadable or exceeds 1 MiB. It never
+/// reads from a device or a pipe.
 std::string read_small_file(const std::string& path, Links links = Links::follow);
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// The value of a fact, and three-valued logic. What a log does not say is unknown, not false; an inequality that the
-// printed digits leave open is unknown too.
+// The value of a fact, and three-valued logic. A value that the log does not print is unknown, not false. An inequality
+// within the rounding error of the printed digits is unknown too.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace oomdoctor {
 
+/// A truth value of Kleene's three-valued logic.
 enum class Truth { no, yes, unknown };
 
 constexpr Truth truth(bool b) { return b ? Truth::yes : Truth::no; }
@@ -20,16 +21,16 @@ constexpr Truth operator&&(Truth a, Truth b) {
 }
 constexpr Truth operator||(Truth a, Truth b) { return !(!a && !b); }
 
-/// A number with the half-width of its rounding error; sizes are numbers of bytes.
+/// A number and the half-width of its rounding error. Sizes are in bytes.
 struct Number {
   double value = 0;
   double slack = 0;
 };
 
-/// monostate is "unknown".
+/// The value of a fact; std::monostate means unknown.
 ///
-/// It copies its alternatives itself: where the copy of a text finds no memory, the copy constructor of g++ 12's
-/// variant destroys an alternative that was never made.
+/// The copy functions copy the alternatives one by one. If the copy of a string runs out of memory, the copy
+/// constructor of std::variant in g++ 12 destroys an alternative that it never constructed.
 struct Value : std::variant<std::monostate, bool, Number, std::string> {
   using variant::variant;
   Value(const Value& other) : variant() { copy(other); }

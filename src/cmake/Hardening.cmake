@@ -1,7 +1,7 @@
-# oomdoctor_hardening(): every target is compiled and linked so that a defect ends the program instead of becoming
-# somebody's way in: logs are written by strangers. Together these cost no time that can be measured (tests/bench).
+# oomdoctor_hardening(): compiles and links every target so that a memory error ends the program and cannot be
+# exploited, because logs come from strangers. Together these options cost no measurable time (tests/bench).
 #
-# Not beside sanitizers, which find the same and more, and need their own checks of the C library.
+# Sanitizer builds skip them: sanitizers find the same errors and more, and need their own checks of the C library.
 include(CheckCXXCompilerFlag)
 include(CheckLinkerFlag)
 include(CheckPIESupported)
@@ -10,8 +10,9 @@ macro(oomdoctor_hardening)
   check_pie_supported(LANGUAGES CXX)  # without it, CMake links no position-independent program
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   if(NOT OOMDOCTOR_SANITIZE)
-    add_compile_definitions(_GLIBCXX_ASSERTIONS)  # an index behind the end of a vector
-    # The C library's checked functions need an optimised build. Some compilers define it themselves, at another level.
+    add_compile_definitions(_GLIBCXX_ASSERTIONS)  # checks the indices of vectors
+    # The C library's checked functions need an optimised build. Some compilers define the macro themselves, at another
+    # level.
     add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
     foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)  # the last: x86 only
       string(MAKE_C_IDENTIFIER "OOMDOCTOR_HAS${flag}" has)

@@ -1,7 +1,7 @@
-# oomdoctor_page_assets(OUTPUT): writes the style sheet and the script of the HTML report, src/report/page/, into a
-# source file that defines shipped_page_assets(), each with the hash by which the page's policy knows it.
+# oomdoctor_page_assets(OUTPUT): embeds the style sheet and the script of the HTML report, src/report/page/, in a source
+# file that defines shipped_page_assets(). Each has the hash that the page's Content-Security-Policy lists.
 #
-# Called by a script of the build (cmake -P), this file does the writing.
+# The build also runs this file as a script (cmake -P), which writes the source file.
 
 function(oomdoctor_page_assets output)
   set(page ${PROJECT_SOURCE_DIR}/src/report/page)
@@ -17,7 +17,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   return()
 endif()
 
-# "sha256-…" as a Content-Security-Policy spells it: base64 of the digest, four characters for six hexadecimal digits.
+# "sha256-…" in the form of a Content-Security-Policy: base64 of the digest, two characters for three hexadecimal
+# digits.
 function(policy_hash text result)
   set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
   string(SHA256 digits "${text}")
@@ -35,7 +36,7 @@ function(policy_hash text result)
   set(${result} "sha256-${base64}=" PARENT_SCOPE)
 endfunction()
 
-# A C++ initialiser {text, hash}. A text ends neither its own literal nor the element of the page that it stands in.
+# Makes a C++ initialiser {text, hash}. The text must not end its own string literal or its element of the page.
 function(asset text result)
   string(TOLOWER "${text}" lower)
   foreach(end IN ITEMS "</script" "</style" "<!--" ")page_asset\"")

@@ -1,7 +1,7 @@
-# oomdoctor_parser_table(OUTPUT): writes the table of all parsers from the file names in parsers/.
+# oomdoctor_parser_table(OUTPUT): writes the table of all parsers, from the file names in parsers/.
 #
-# parsers/foo.cc defines oomdoctor::parsers::foo; the table names each one, sorted, so that the linker keeps it and the
-# order does not depend on the file system. A new parser is a new file: the next build finds it by itself.
+# parsers/foo.cc defines oomdoctor::parsers::foo. The table names each parser, so that the linker keeps it, and is
+# sorted, so that the order does not depend on the file system. The next build finds a new file automatically.
 function(oomdoctor_parser_table output)
   file(GLOB files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/parsers ${PROJECT_SOURCE_DIR}/parsers/*.cc)
   list(SORT files)

@@ -1,7 +1,7 @@
 # oomdoctor_prefilter_plan(OUTPUT): writes the source file that defines shipped_prefilter_plan().
 #
-# The target oomdoctor_prefilter_planner, which the caller makes, plans for the anchors of all parsers and for text like
-# that of the samples: the logs and tables in samples/. A change to either is planned for by the next build.
+# The caller creates the target oomdoctor_prefilter_planner. It plans for the anchors of all parsers, and for text like
+# that in samples/ (its logs and tables). After a change to either, the next build makes a new plan.
 function(oomdoctor_prefilter_plan output)
   set(root ${PROJECT_SOURCE_DIR}/samples)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${root}/*.log ${root}/*.csv)

@@ -1,9 +1,9 @@
-# oomdoctor_rule_pack(OUTPUT): writes the rules in rules/ into a source file that defines shipped_rules().
+# oomdoctor_rule_pack(OUTPUT): writes the rules in rules/ to a source file that defines shipped_rules().
 #
-# The program carries its rules inside, so that it is one file that runs anywhere, and they are checked here, once, not at
-# each of its starts: the target oomdoctor_rule_compiler, which the caller makes, reads them as the program reads a user's
-# rules. A rule is found by its folder and name: a new file needs no edit, and a change to one is built in by the next
-# build.
+# The program contains its rules, so that it is a single file that runs anywhere. The build checks them once, so that
+# the program need not check them at each start: the target oomdoctor_rule_compiler, created by the caller, reads them
+# in the same way as the program reads a user's rules. Rules are found by folder and name, so a new file needs no edit.
+# The next build includes every change.
 function(oomdoctor_rule_pack output)
   set(root ${PROJECT_SOURCE_DIR}/rules)
   file(GLOB files CONFIGURE_DEPENDS ${root}/causes/*.toml ${root}/fixes/*.toml ${root}/myths/*.toml

@@ -1,5 +1,5 @@
-# oomdoctor_text_asset(FILE FUNCTION HEADER OUTPUT): writes a source file that defines FUNCTION, declared in HEADER, which
-# returns the text of FILE.
+# oomdoctor_text_asset(FILE FUNCTION HEADER OUTPUT): writes a source file that defines FUNCTION, which HEADER declares.
+# FUNCTION returns the text of FILE.
 function(oomdoctor_text_asset file function header output)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
   file(READ ${PROJECT_SOURCE_DIR}/${file} text)

@@ -1,5 +1,5 @@
-# oomdoctor_warnings(TARGET): the warnings that our own code compiles without. Libraries of others come in as SYSTEM
-# includes and stay silent.
+# oomdoctor_warnings(TARGET): the warnings for our own code, which compiles without any. Third-party libraries are
+# SYSTEM includes and give no warnings.
 function(oomdoctor_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
   if(OOMDOCTOR_WARNINGS_AS_ERRORS)

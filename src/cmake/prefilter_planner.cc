@@ -1,6 +1,6 @@
-// A program of the build: chooses for each anchor of the shipped parsers the four bytes that stand for it and their
-// bucket (text/prefilter_plan.h), so that a scan of text like that of the samples takes the least time, and writes the
-// choice as the source file that defines shipped_prefilter_plan(). The same anchors and samples give the same plan.
+// A program of the build. For each anchor of the shipped parsers it chooses the four bytes to search for and their
+// bucket (text/prefilter_plan.h), so that a scan of text like the samples takes the least time. It writes the choice as
+// the source file that defines shipped_prefilter_plan(). The same anchors and samples give the same plan.
 //
 //   prefilter_planner samples/ prefilter_plan.cc
 #include <algorithm>
@@ -25,26 +25,26 @@
 namespace oomdoctor {
 namespace {
 
-// What a scan takes, in nanoseconds, as measured with AVX-512 at 2.8 GHz. Only the ratios matter, and not much: with
-// half or twice of one of them a scan takes a few percent longer.
-constexpr double candidate_cost = 2;    ///< a place that the lookups leave: listed and hashed
-constexpr double fingerprint_cost = 6;  ///< a place that the hash leaves: a branch that is guessed wrong
-constexpr double comparison_cost = 2;   ///< each anchor behind its fingerprint
+// The costs of a scan in nanoseconds, measured with AVX-512 at 2.8 GHz. Only the ratios matter, and only slightly: with
+// half or twice of one of them, a scan takes a few per cent longer.
+constexpr double candidate_cost = 2;    ///< a position that passes the lookups: listed and hashed
+constexpr double fingerprint_cost = 6;  ///< a position that passes the hash: a mispredicted branch
+constexpr double comparison_cost = 2;   ///< each anchor with that fingerprint
 
-constexpr std::size_t sample_size = 65536;  ///< places of the texts: 0.1 candidates in a kilobyte are seen
-constexpr int passes = 4;                   ///< a fifth one changes nothing
+constexpr std::size_t sample_size = 65536;  ///< positions in the texts; resolves 0.1 candidates per kilobyte
+constexpr int passes = 4;                   ///< a fifth pass changes nothing
 constexpr std::size_t words = sample_size / 64;
-using Row = std::array<std::uint64_t, words>;  ///< one bit for each place of the sample
+using Row = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
 
-/// Places of the texts taken at random: which of them hold which half of a byte, and how often fingerprints occur.
+/// Random positions in the texts: which of them contain which half of a byte, and how often each fingerprint occurs.
 class Sample {
  public:
   explicit Sample(const std::string& text) : low_(fingerprint_size * 16), high_(fingerprint_size * 16) {
     std::mt19937_64 random(1);
     for (std::size_t i = 0; i < sample_size; ++i) {
-      const char* place = text.data() + random() % (text.size() - fingerprint_size + 1);
+      const char* position = text.data() + random() % (text.size() - fingerprint_size + 1);
       for (std::size_t j = 0; j < fingerprint_size; ++j) {
-        const auto c = static_cast<unsigned char>(place[j]);
+        const auto c = static_cast<unsigned char>(position[j]);
         low_[j * 16 + low_half(c)][i / 64] |= std::uint64_t{1} << (i % 64);
         high_[j * 16 + high_half(c)][i / 64] |= std::uint64_t{1} << (i % 64);
       }
@@ -56,13 +56,13 @@ class Sample {
   const Row& low(std::size_t j, std::size_t half) const { return low_[j * 16 + half]; }
   const Row& high(std::size_t j, std::size_t half) const { return high_[j * 16 + half]; }
 
-  /// As the prefilter hashes it: both letter cases are one.
+  /// Hashes like the prefilter: upper and lower case are equal.
   static std::uint32_t key(const char* fingerprint) {
     std::uint32_t out;
     std::memcpy(&out, fingerprint, sizeof out);
     return out | 0x20202020u;
   }
-  /// The share of places that hold this fingerprint.
+  /// The share of positions with this fingerprint.
   double share(std::uint32_t key) const {
     const auto found = shares_.find(key);
     return found == shares_.end() ? 0 : found->second;
@@ -73,7 +73,8 @@ class Sample {
   std::unordered_map<std::uint32_t, double> shares_;
 };
 
-/// One bucket with the places of the sample that hold, at each place of a fingerprint, a half that it knows.
+/// A bucket, with the positions of the sample that pass it: at each byte of the fingerprint, both halves of the byte
+/// are in the bucket.
 class Bucket {
  public:
   Bucket() : low_(fingerprint_size), high_(fingerprint_size) {}
@@ -94,7 +95,7 @@ class Bucket {
     candidates_ = candidates_with(sample, halves);
   }
 
-  /// The candidates of the sample, were these halves known, which hold all of its own.
+  /// The number of candidates in the sample if the bucket had `halves`, which must include its own.
   std::size_t candidates_with(const Sample& sample, const BucketHalves& halves) const {
     Row left, row;
     left.fill(~std::uint64_t{0});
@@ -125,8 +126,8 @@ class Bucket {
   std::size_t candidates_ = 0;
 };
 
-/// Places the anchors one after the other, each where it adds the least; then takes up one after the other again and
-/// looks whether there is a better place by now.
+/// Assigns the anchors one after the other, each where it adds the least cost. Then it removes and assigns each one
+/// again, several times, because the best assignment may have changed.
 class Planner {
  public:
   Planner(Anchors anchors, const Sample& sample)
@@ -134,16 +135,16 @@ class Planner {
     for (Bucket& bucket : buckets_) bucket.set(sample_, {});
     std::vector<std::size_t> order(anchors_.text.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    // Short ones have no choice of bytes: they choose their buckets first, and the others gather around them.
+    // Short anchors have no choice of bytes. They choose their buckets first, and longer ones join them.
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return anchors_.text[a].size() < anchors_.text[b].size(); });
-    for (const std::size_t i : order) place(i);
+    for (const std::size_t i : order) assign(i);
     std::mt19937_64 random(2);
     for (int pass = 1; pass < passes; ++pass) {
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
       for (const std::size_t i : order) {
-        take_up(i);
-        place(i);
+        remove(i);
+        assign(i);
       }
     }
   }
@@ -155,26 +156,26 @@ class Planner {
     for (const Bucket& bucket : buckets_) sum += bucket.candidates();
     return 1000.0 * static_cast<double>(sum) / static_cast<double>(sample_size);
   }
-  std::size_t fingerprints() const { return behind_.size(); }
+  std::size_t fingerprints() const { return fingerprints_.size(); }
 
  private:
   std::uint32_t key(std::size_t i, std::size_t at) const { return Sample::key(anchors_.text[i].data() + at); }
 
-  void place(std::size_t i) {
+  void assign(std::size_t i) {
     const std::string& anchor = anchors_.text[i];
-    double least = std::numeric_limits<double>::infinity();
+    double min_cost = std::numeric_limits<double>::infinity();
     for (std::size_t at = 0; at + fingerprint_size <= anchor.size(); ++at) {
       const std::uint32_t k = key(i, at);
-      const double verified = sample_.share(k) * (comparison_cost + (behind_.contains(k) ? 0 : fingerprint_cost));
-      if (verified >= least) continue;
+      const double verified = sample_.share(k) * (comparison_cost + (fingerprints_.contains(k) ? 0 : fingerprint_cost));
+      if (verified >= min_cost) continue;
       for (std::size_t b = 0; b < bucket_count; ++b) {
         const BucketHalves halves = buckets_[b].halves().with(anchor, anchors_.fold_case[i], at);
         const std::size_t added = halves == buckets_[b].halves()
                                       ? 0
                                       : buckets_[b].candidates_with(sample_, halves) - buckets_[b].candidates();
         const double cost = verified + candidate_cost * static_cast<double>(added) / static_cast<double>(sample_size);
-        if (cost >= least) continue;
-        least = cost;
+        if (cost >= min_cost) continue;
+        min_cost = cost;
         placed_[i] = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
       }
     }
@@ -182,18 +183,18 @@ class Planner {
     const BucketHalves halves = bucket.halves().with(anchor, anchors_.fold_case[i], placed_[i].at);
     if (halves != bucket.halves() || bucket.candidates() == 0) bucket.set(sample_, halves);
     members_[placed_[i].bucket].push_back(i);
-    ++behind_[key(i, placed_[i].at)];
+    ++fingerprints_[key(i, placed_[i].at)];
   }
 
-  void take_up(std::size_t i) {
+  void remove(std::size_t i) {
     const std::size_t b = placed_[i].bucket;
     std::erase(members_[b], i);
     BucketHalves halves;
     for (const std::size_t m : members_[b])
       halves = halves.with(anchors_.text[m], anchors_.fold_case[m], placed_[m].at);
     if (halves != buckets_[b].halves()) buckets_[b].set(sample_, halves);
-    const auto behind = behind_.find(key(i, placed_[i].at));
-    if (--behind->second == 0) behind_.erase(behind);
+    const auto found = fingerprints_.find(key(i, placed_[i].at));
+    if (--found->second == 0) fingerprints_.erase(found);
   }
 
   Anchors anchors_;
@@ -201,10 +202,10 @@ class Planner {
   std::vector<Placement> placed_;
   std::vector<Bucket> buckets_;
   std::array<std::vector<std::size_t>, bucket_count> members_;
-  std::unordered_map<std::uint32_t, std::size_t> behind_;  ///< fingerprint → how many anchors
+  std::unordered_map<std::uint32_t, std::size_t> fingerprints_;  ///< fingerprint → number of anchors
 };
 
-/// As a string literal. What is no plain character is written in octal.
+/// Makes a string literal. Any byte that is not a plain character becomes an octal escape.
 std::string literal(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -218,8 +219,8 @@ std::string literal(std::string_view text) {
   return out + '"';
 }
 
-/// All logs and tables of a folder, in the order of their names.
-std::string text_of(const std::filesystem::path& folder) {
+/// The contents of all logs and tables in a folder, in the order of their names.
+std::string read_texts(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> paths;
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
     if (file.path().extension() == ".log" || file.path().extension() == ".csv") paths.push_back(file.path());
@@ -234,7 +235,7 @@ std::string text_of(const std::filesystem::path& folder) {
 }
 
 void write_plan(const std::string& folder, const std::string& path) {
-  const Sample sample(text_of(folder));
+  const Sample sample(read_texts(folder));
   const Planner plan(anchors_of(all_parsers()), sample);
   const Anchors& anchors = plan.anchors();
   std::ofstream out(path, std::ios::binary);

@@ -1,5 +1,5 @@
-// A program of the build: checks the rules of a folder by the code that checks a user's rules, and writes them as the
-// source file that defines shipped_rules(). A rule that is wrong stops the build, with its file, line and a caret.
+// A program of the build. It checks the rules of a folder with the code that checks a user's rules, and writes them as
+// the source file that defines shipped_rules(). An invalid rule stops the build, with its file, line and a caret.
 //
 //   rule_compiler rules/ shipped_rules.cc
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t bytes_a_line = 96;
 
-/// The bytes as string literals, one a line. What is no plain character is written in octal: there a digit that follows
-/// is not taken for a part of it.
+/// The bytes as string literals, one per line. Any byte that is not a plain character becomes a three-digit octal
+/// escape, so that a following digit is not part of it.
 std::string literals(std::string_view bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size(); at += bytes_a_line) {
@@ -37,7 +37,7 @@ std::string literals(std::string_view bytes) {
   return text;
 }
 
-std::string source_of(const RulePack& pack) {
+std::string make_source(const RulePack& pack) {
   return "// Written by src/cmake/rule_compiler.cc from rules/.\n"
          "#include \"judge/rule_archive.h\"\n\n"
          // The standard asks a compiler for 65536 bytes of one literal; g++ and clang take any number.
@@ -56,11 +56,11 @@ void compile(const std::string& folder, const std::string& path) {
   RulePack pack;
   pack.add_folder(folder);
   std::ofstream file(path, std::ios::binary);
-  file << source_of(pack);
+  file << make_source(pack);
   if (!file.flush()) throw Error(path + ": cannot be written");
 }
 
-/// An indented excerpt: the caret stays under its place.
+/// Prints an error with an indented excerpt, so that the caret keeps its column.
 void print(const Error& error) {
   std::string text = std::string(error.what()) + '\n';
   for (const std::string_view part : {error.excerpt(), error.help()}) {

@@ -1,6 +1,6 @@
-// Method: naive Bayes with tempering. log prior + sum of the weights of all signs that hold, times the tempering,
-// through softmax. The weights are expert judgement, written beside their reasons in rules/causes/. Where two causes
-// are close, the verdict is "undetermined": a wrong name costs its reader more than a question.
+// Method: naive Bayes with tempering. A softmax of (log prior + sum of the weights of all signs that hold) × tempering
+// gives the probabilities. The weights are expert judgement, written next to their reasons in rules/causes/. If two
+// causes are close, the verdict is "undetermined": a wrong cause costs the user more than a question.
 #include "judge/causes.h"
 
 #include <algorithm>
@@ -11,19 +11,21 @@ namespace oomdoctor {
 namespace {
 
 struct CauseWeights {
-  // Below 1, log-odds shrink because signs of one log overlap. scripts/calibrate, on 89 labelled logs in two halves,
-  // found the first cause right far more often than its probability said (by 0.38 at 0.7, 0.29 at 1, in both halves
-  // alike), and still more would fit; but the people who wrote the weights had read those logs, so it stays at 1.
+  // Below 1, it shrinks the log-odds, because the signs of one log overlap. scripts/calibrate, on 89 labelled logs in
+  // two halves, found the first cause right far more often than its probability (by 0.38 at 0.7, 0.29 at 1, equally in
+  // both halves). An even larger value would fit better. But the authors of the weights had read those logs, so it
+  // stays at 1.
   double temper = 1;
-  double cap = 0.95;           // no indirect evidence is better than nineteen in twenty
-  double proven_cap = 0.99;    // a kernel line, a printed cap, an impossible size
-  double decided = 0.5;        // a verdict is more probable than all else together …
-  double decided_ratio = 1.8;  // … and clearly ahead of the second
-  double strong_sign = 2;      // an unknown sign of this weight is worth a question
-  std::size_t doubted = 3;     // of the first causes only
+  double cap = 0.95;           // maximum without proof: nineteen in twenty
+  double proven_cap = 0.99;    // maximum with proof: a kernel line, a printed limit, an impossible size
+  double decided = 0.5;        // a verdict needs at least half of the probability …
+  double decided_ratio = 1.8;  // … and this ratio to the second cause
+  double strong_sign = 2;      // an unknown sign with at least this weight justifies a question
+  std::size_t doubted = 3;     // number of causes, from the first, whose doubts count
 };
 constexpr CauseWeights weighing;
 
+/// A cause while its weights are summed.
 struct Weighed {
   RankedCause ranked;
   double logit = 0;
@@ -32,6 +34,7 @@ struct Weighed {
   std::vector<MissingFact> doubts;
 };
 
+/// Adds one sign to a cause: its weight if it holds, a doubt if it is unknown.
 void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
   if (sign.condition.truth(facts) == Truth::no) return;
   const Evaluation result = sign.condition.evaluate(facts);
@@ -47,7 +50,7 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
     cause.cap = std::max(cause.cap, weighing.proven_cap);
   }
   std::string text = sign.why.fill_sentences(facts);
-  if (text.empty()) return;  // it counts, but its words need a fact that the log does not tell
+  if (text.empty()) return;  // the sign counts, but its text needs an unknown fact
   auto& list = sign.weight >= 0 ? cause.ranked.because : cause.ranked.against;
   list.push_back({std::move(text), sign.weight, {result.facts.begin(), result.facts.end()}});
 }
@@ -89,7 +92,7 @@ void set_probabilities(std::vector<Weighed>& causes) {
   for (auto& cause : causes) cause.ranked.probability = std::min(cause.cap, mass(cause) / sum);
 }
 
-std::string verdict_of(const std::vector<Weighed>& causes) {
+std::string find_verdict(const std::vector<Weighed>& causes) {
   const double first = causes.empty() ? 0 : causes[0].ranked.probability;
   const double second = causes.size() < 2 ? 0 : causes[1].ranked.probability;
   const bool decided = first >= weighing.decided && first >= weighing.decided_ratio * second;
@@ -105,13 +108,13 @@ WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts) {
   std::stable_sort(causes.begin(), causes.end(),
                    [](const Weighed& a, const Weighed& b) { return a.ranked.probability > b.ranked.probability; });
   WeighedCauses result;
-  result.verdict = verdict_of(causes);
-  const double open =
-      causes.empty() ? 0 : 1 - causes[0].ranked.probability;  // where all is clear, nothing is worth asking
+  result.verdict = find_verdict(causes);
+  const double uncertainty =
+      causes.empty() ? 0 : 1 - causes[0].ranked.probability;  // if the first cause is certain, no question is necessary
   for (std::size_t i = 0; i < causes.size(); ++i) {
     if (i < weighing.doubted)
       for (auto& doubt : causes[i].doubts) {
-        doubt.gain *= causes[i].ranked.probability * open;
+        doubt.gain *= causes[i].ranked.probability * uncertainty;
         result.doubts.push_back(std::move(doubt));
       }
     result.causes.push_back(std::move(causes[i].ranked));

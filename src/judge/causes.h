@@ -1,5 +1,5 @@
-// Weighs every cause of the pack against the facts. The sum of a cause's weights is a log-likelihood in nats; what is
-// unknown weighs nothing, and is kept as a doubt, for the question that would settle it.
+// Computes the probability of every cause from the facts. The sum of a cause's weights is a log-likelihood in nats. An
+// unknown sign has no weight; it is kept as a doubt, for the question that would resolve it.
 #pragma once
 
 #include <string>
@@ -11,19 +11,23 @@
 
 namespace oomdoctor {
 
-/// A fact that is not known, and by how much knowing it could change the judgement.
+/// A fact that is unknown, and how much its value could change the diagnosis.
 struct MissingFact {
   std::string fact;
+  /// weighted by probability; questions are ordered by it
   double gain = 0;
-  std::string about;  ///< title of the cause or fix that waits for it
+  std::string about;  ///< title of the cause or fix that depends on it
 };
 
+/// The causes with their probabilities, and the facts that would narrow them down.
 struct WeighedCauses {
-  std::vector<RankedCause> causes;  ///< all of the pack, most probable first; ruled out ones have probability 0
-  std::string verdict;              ///< the first one's id, or "undetermined"
+  std::vector<RankedCause>
+      causes;           ///< every cause of the pack, the most probable first; impossible ones have probability 0
+  std::string verdict;  ///< id of the first cause, or "undetermined"
   std::vector<MissingFact> doubts;
 };
 
+/// Weighs all causes. The method is in causes.cc.
 WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts);
 
 }  // namespace oomdoctor

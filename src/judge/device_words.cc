@@ -5,7 +5,7 @@
 namespace oomdoctor {
 namespace {
 
-/// "" where it is a GPU, or nothing says what it is.
+/// The name of the device; "" for a GPU or an unknown device.
 std::string noun_of(const Facts& facts) {
   if (facts.text("platform.vendor") == "huawei") return "NPU";
   if (facts.text("platform.vendor") == "google") return "TPU";

@@ -1,4 +1,4 @@
-// The rules say "GPU". On another accelerator their texts name that one: an NPU, a TPU.
+// The rules' texts say "GPU". On other accelerators they name the actual device: an NPU, a TPU.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace oomdoctor {
 
-/// Renames the device in every sentence of the diagnosis. Settings stay: they are commands and code.
+/// Renames the device in every sentence of the diagnosis. Settings stay unchanged, because they are commands and code.
 void name_device(Diagnosis& diagnosis, const Facts& facts);
 
-/// `text` with `noun` in place of each "GPU" that is a word, "GPUs" included.
+/// Replaces each "GPU" that is a whole word with `noun`. "GPUs" becomes the plural.
 std::string with_device_noun(const std::string& text, const std::string& noun);
 
 }  // namespace oomdoctor

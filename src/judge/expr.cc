@@ -1,5 +1,6 @@
-// Evaluates parsed expressions with Kleene's logic and interval-like slack: a sum's slack is the sum of the slacks, and
-// a comparison inside the slack of its sides is unknown. Whole numbers without slack compare exactly.
+// Evaluates parsed expressions with Kleene's logic and interval-like tolerances. The tolerance of a sum is the sum of
+// the tolerances. A comparison within the tolerance of its sides is unknown. Whole numbers without tolerance compare
+// exactly.
 #include "judge/expr.h"
 
 #include <algorithm>
@@ -22,17 +23,18 @@ Truth to_truth(const Value& v) {
   return b ? truth(*b) : Truth::unknown;
 }
 
-// A result that is no number (overflow, 0/0) is unknown.
+// An overflow or 0/0 is unknown.
 Value finite(Number n) { return std::isfinite(n.value) && std::isfinite(n.slack) ? Value{n} : Value{}; }
 
+// A divisor that may be 0 within its tolerance makes the quotient unknown.
 Value quotient(Number a, Number b) {
   if (std::fabs(b.value) <= b.slack) return {};  // also division by zero
   const double q = a.value / b.value;
   return finite({q, (a.slack + std::fabs(q) * b.slack) / (std::fabs(b.value) - b.slack)});
 }
 
-// The least (or, with sign -1, the greatest) of two intervals.
-Number least(Number a, Number b, double sign) {
+// The minimum (or, with sign -1, the maximum) of two intervals.
+Number minimum(Number a, Number b, double sign) {
   const double value = std::min(sign * a.value, sign * b.value);
   const double low = std::min(sign * a.value - a.slack, sign * b.value - b.slack);
   const double high = std::min(sign * a.value + a.slack, sign * b.value + b.slack);
@@ -41,6 +43,7 @@ Number least(Number a, Number b, double sign) {
 
 }  // namespace
 
+/// One evaluation of an expression. Recursion depth is bounded by Expr::max_depth.
 class ExprRun {
  public:
   ExprRun(const Expr& expr, const Facts& facts) : expr_(expr), facts_(facts) {}
@@ -56,19 +59,19 @@ class ExprRun {
       case Op::known:
         return is_known(node);
       case Op::negate:
-        return opposite(at(node.left));
+        return negate(at(node.left));
       case Op::invert:
-        return negated(at(node.left));
+        return invert(at(node.left));
       case Op::conjunction:
-        return joined(at(node.left), at(node.right), Truth::no);
+        return join(at(node.left), at(node.right), Truth::no);
       case Op::disjunction:
-        return joined(at(node.left), at(node.right), Truth::yes);
+        return join(at(node.left), at(node.right), Truth::yes);
       default:
-        return combined(node);
+        return combine(node);
     }
   }
 
-  /// The truth of at(index); what cannot change it any more is not looked at.
+  /// The truth of at(index), with short-circuit evaluation.
   Truth truth_at(int index) const {
     const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
     using Op = Expr::Op;
@@ -91,6 +94,7 @@ class ExprRun {
   }
 
  private:
+  /// The value alone, without the names of its facts. It stops at the first unknown operand.
   Value value_at(int index) const {
     const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
     using Op = Expr::Op;
@@ -142,8 +146,8 @@ class ExprRun {
   }
 
   Evaluation is_known(const Expr::Node& node) const {
-    const bool there = facts_.find(name(node)) != nullptr;
-    return {there, there ? std::vector{name(node)} : std::vector<std::string_view>{}, {}};
+    const bool found = facts_.find(name(node)) != nullptr;
+    return {found, found ? std::vector{name(node)} : std::vector<std::string_view>{}, {}};
   }
 
   static Value minus(Value value) {
@@ -151,19 +155,18 @@ class ExprRun {
     return value;
   }
 
-  static Evaluation opposite(Evaluation e) {
+  static Evaluation negate(Evaluation e) {
     e.value = minus(std::move(e.value));
     return e;
   }
 
-  static Evaluation negated(Evaluation e) {
+  static Evaluation invert(Evaluation e) {
     e.value = to_value(!to_truth(e.value));
     return e;
   }
 
-  // "and" is settled by one side that is no, "or" by one that is yes: then only such a side is evidence. Otherwise both
-  // are.
-  static Evaluation joined(Evaluation left, const Evaluation& right, Truth settles) {
+  // One false side decides "and", one true side decides "or". Then only that side is evidence, otherwise both are.
+  static Evaluation join(Evaluation left, const Evaluation& right, Truth settles) {
     const Truth a = to_truth(left.value), b = to_truth(right.value);
     if (a == settles && b != settles) return left;
     if (b == settles && a != settles) return right;
@@ -174,7 +177,7 @@ class ExprRun {
     return left;
   }
 
-  Evaluation combined(const Expr::Node& node) const {
+  Evaluation combine(const Expr::Node& node) const {
     Evaluation left = at(node.left);
     const Evaluation right = at(node.right);
     const Value value = known(left.value) && known(right.value) ? apply(node.op, left.value, right.value) : Value{};
@@ -205,15 +208,15 @@ class ExprRun {
       case Op::divide:
         return quotient(*a, *b);
       case Op::min:
-        return finite(least(*a, *b, 1));
+        return finite(minimum(*a, *b, 1));
       case Op::max:
-        return finite(least(*a, *b, -1));
+        return finite(minimum(*a, *b, -1));
       default:
-        return to_value(compared(op, *a, *b));
+        return to_value(compare(op, *a, *b));
     }
   }
 
-  static Truth compared(Expr::Op op, Number a, Number b) {
+  static Truth compare(Expr::Op op, Number a, Number b) {
     using Op = Expr::Op;
     const double difference = a.value - b.value, slack = a.slack + b.slack;
     if (slack > 0 && std::fabs(difference) <= slack) return Truth::unknown;

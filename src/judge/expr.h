@@ -1,6 +1,6 @@
 // Conditions and formulas of the rules: "oom.free + oom.unallocated < oom.request and account.frag_ratio >= 25%".
-// Three-valued: what a log does not say is unknown, and so is an inequality that the printed digits leave open. Every
-// name, type and dimension is checked when the text is parsed, so evaluating never fails.
+// Evaluation is three-valued: a value that the log does not print is unknown, and so is an inequality within the
+// rounding error of its digits. Every name, type and dimension is checked during parsing, so evaluation never fails.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace oomdoctor {
 
-/// An Error that knows the place in the expression, so that a rule file can show its own line.
+/// An Error that knows the column in the expression, so that a rule file can show its own line.
 class ExprError : public Error {
  public:
   ExprError(std::string_view text, std::size_t column, std::string message, std::string help = {});
@@ -23,13 +23,14 @@ class ExprError : public Error {
   std::size_t column_;
 };
 
-/// A value, the facts that decided it, and the facts that would have to be known to decide it (empty when it is known,
-/// and when only the printed digits were too few).
+/// A value, the facts that decided it, and the facts that would decide it if they were known. `missing` is empty if the
+/// value is known, or if only the printed digits are too coarse.
 struct Evaluation {
   Value value;
   std::vector<std::string_view> facts, missing;  ///< names, of fact_specs()
 };
 
+/// A parsed expression. Constant after parse(), so threads may evaluate it concurrently.
 class Expr {
  public:
   enum class Type : std::uint8_t { truth, number, text };
@@ -37,19 +38,20 @@ class Expr {
   static constexpr int max_depth = 64;
 
   Expr() = default;
-  /// Throws ExprError with a caret under the place and, for a name that is no fact, the nearest one that is.
+  /// Throws ExprError with a caret below the error. For a name that is no fact, the help suggests the nearest fact.
   static Expr parse(std::string_view text);
 
+  /// Evaluates the expression and records the facts that decided it.
   Evaluation evaluate(const Facts& facts) const;
-  /// The same value as a truth, without the names of what decided it: for the many conditions that turn out to say
-  /// nothing. Unknown where it is unknown.
+  /// Evaluates a condition without these names, which is faster for the many conditions that do not hold. Returns
+  /// unknown if the value is unknown.
   Truth truth(const Facts& facts) const;
 
   Type type() const { return nodes_.empty() ? Type::truth : nodes_.back().type; }
   /// Power of bytes: 1 is a size, 0 is a plain number or ratio.
   int dimension() const { return nodes_.empty() ? 0 : nodes_.back().dimension; }
   const std::string& text() const { return text_; }
-  /// The fact when the whole expression is just its name, else null.
+  /// The fact if the whole expression is a single name, else nullptr.
   const FactSpec* only_fact() const;
 
  private:
@@ -82,12 +84,12 @@ class Expr {
     Op op = Op::constant;
     Type type = Type::truth;
     std::int16_t dimension = 0;
-    std::int16_t left = -1, right = -1;  ///< indices of earlier nodes; -1 is none
-    std::int16_t leaf = -1;              ///< index into facts_ or constants_, as op says
+    std::int16_t left = -1, right = -1;  ///< indices of earlier nodes; -1 means none
+    std::int16_t leaf = -1;              ///< index into facts_ or constants_, depending on op
   };
 
   std::string text_;
-  std::vector<Node> nodes_;  ///< operands before their operator; the last is the root
+  std::vector<Node> nodes_;  ///< operands before their operator; the last node is the root
   std::vector<const FactSpec*> facts_;
   std::vector<Value> constants_;
 };

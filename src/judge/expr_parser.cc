@@ -1,7 +1,7 @@
 // Parses expressions by recursive descent:
 //   or > and > not > comparison > sum > product > sign > primary
-// Length, nesting and nodes are bounded, since rule files may come from strangers. Types are checked here, so that a
-// condition that compares a text with a size fails when the rules are loaded and not in the middle of a night.
+// Length, nesting and number of nodes are limited, because rule files may come from strangers. Types are checked here,
+// so that a condition that compares a text with a size fails when the rules are loaded, and not during a run.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -41,7 +41,7 @@ const char* type_name(Expr::Type type) {
 struct Token {
   enum class Kind { end, number, string, word, symbol } kind = Kind::end;
   std::size_t column = 0;
-  std::string_view text;  ///< of a string: without its quotes
+  std::string_view text;  ///< without quotes for a string
   double number = 0;
   int dimension = 0;
 };
@@ -51,6 +51,7 @@ struct Token {
 ExprError::ExprError(std::string_view text, std::size_t column, std::string message, std::string help)
     : Error(std::move(message), caret_excerpt(text, column), std::move(help)), column_(column) {}
 
+/// The parser of one expression. Each grammar function returns the index of its node.
 class ExprParser {
  public:
   explicit ExprParser(std::string_view text) : text_(text) {
@@ -68,6 +69,7 @@ class ExprParser {
  private:
   using Op = Expr::Op;
   using Type = Expr::Type;
+  /// Counts the nesting of the grammar functions, and fails when it exceeds the limit.
   struct Depth {
     explicit Depth(ExprParser& parser) : parser_(parser) {
       if (++parser_.depth_ > Expr::max_depth) parser_.fail("the expression is nested too deeply", {});
@@ -112,6 +114,7 @@ class ExprParser {
     token_.text = text_.substr(token_.column, at_ - token_.column);
   }
 
+  /// An optional unit after a number. Ambiguous units (KB, MB, …) are errors.
   void unit() {
     std::size_t start = at_;
     while (start < text_.size() && text_[start] == ' ') ++start;
@@ -177,7 +180,8 @@ class ExprParser {
 
   Expr::Node& node(int index) { return expr_.nodes_[static_cast<std::size_t>(index)]; }
 
-  // All numbers of a node are bounded by max_nodes.
+  // max_nodes limits all indices of a node.
+  /// Appends a node and returns its index.
   int add(Op op, Type type, int dimension, int left, int right = -1, int leaf = -1) {
     if (expr_.nodes_.size() >= Expr::max_nodes) fail("the expression has too many parts", {});
     const auto narrow = [](int number) { return static_cast<std::int16_t>(number); };
@@ -203,7 +207,7 @@ class ExprParser {
               {});
   }
 
-  // 0 has every dimension: "account.after_compaction < 0" compares a size.
+  // 0 has every dimension, so that "account.after_compaction < 0" compares a size.
   bool is_zero(int index) {
     if (node(index).op != Op::constant) return false;
     const auto* number = std::get_if<Number>(&expr_.constants_[static_cast<std::size_t>(node(index).leaf)]);
@@ -223,6 +227,7 @@ class ExprParser {
                  [this] { return chain("and", Op::conjunction, [this] { return negation(); }); });
   }
 
+  /// Parses `part (word part)*`, left-associative.
   template <typename Part>
   int chain(std::string_view word, Op op, Part part) {
     const std::size_t first = token_.column;
@@ -352,9 +357,9 @@ class ExprParser {
       if (fact.kind != Token::Kind::word) fail("known(…) takes the name of a fact", {});
       next();
       expect(")");
-      return add_fact(Op::known, Type::truth, 0, spec_of(fact));
+      return add_fact(Op::known, Type::truth, 0, find_spec(fact));
     }
-    const FactSpec& spec = spec_of(token);
+    const FactSpec& spec = find_spec(token);
     const Type type = spec.unit == FactUnit::truth  ? Type::truth
                       : spec.unit == FactUnit::text ? Type::text
                                                     : Type::number;
@@ -362,6 +367,7 @@ class ExprParser {
     return add_fact(Op::fact, type, size ? 1 : 0, spec);
   }
 
+  /// min(…) and max(…), as a chain of binary nodes.
   int extreme(Op op) {
     expect("(");
     const std::size_t first = token_.column;
@@ -381,7 +387,7 @@ class ExprParser {
     return left;
   }
 
-  const FactSpec& spec_of(const Token& token) const {
+  const FactSpec& find_spec(const Token& token) const {
     if (const FactSpec* spec = find_fact_spec(token.text)) return *spec;
     fail_at(token.column, "there is no fact \"" + std::string(token.text) + "\"", nearest_fact(token.text));
   }

@@ -1,6 +1,7 @@
-// score = evidence that the fix applies × probability of its causes × share of the need that it frees × rank
-//         ÷ ((1 + cost) × (1 + risk))
-// The plan is greedy over that order, with one budget per share of the account: two fixes cannot free the same bytes.
+// score = evidence for the fix × probability of its causes × share of the need that it saves × rank
+// ÷ ((1 + cost) × (1 + risk))
+// The plan is greedy in that order, with one budget per share of the memory breakdown: two fixes cannot save the same
+// bytes.
 #include "judge/fixes.h"
 
 #include <algorithm>
@@ -14,45 +15,48 @@ namespace oomdoctor {
 namespace {
 
 struct PlannerLimits {
-  double unknown_evidence = 0.5;  // the condition of the fix is not known to hold
-  double maybe_in_force = 0.9;    // switches are off by default: most logs that do not print one have it off
-  double unknown_effect = 0.5;    // neither saving nor need can be put in bytes
-  double least_score = 0.04;      // of the best score: below it a fix is noise
-  double fix_doubt = 0.5;         // whether one fix applies matters less than what the cause is
-  std::size_t most_fixes = 8;
-  std::size_t most_doubtful = 3;  // fixes whose condition the log leaves open
-  std::size_t most_held_back = 2;
-  double expected_probability = 0.1;  // of a cause: its users would expect to hear why a usual fix is not offered
+  double unknown_evidence = 0.5;  // factor if the fix's condition is unknown
+  double maybe_in_force = 0.9;    // factor if the fix may be in use; switches are off by default, and most logs that do
+                                  // not print one have it off
+  double unknown_effect = 0.5;    // share of the need if the saving or the need is unknown
+  double min_score = 0.04;        // of the best score; a fix below it is noise
+  double fix_doubt = 0.5;         // factor on doubts about fixes: the cause matters more than a single fix
+  std::size_t max_fixes = 8;
+  std::size_t max_doubtful = 3;  // fixes whose condition is unknown
+  std::size_t max_held_back = 2;
+  double expected_probability =
+      0.1;  // probability of a cause from which users expect to hear why a usual fix is missing
 };
 constexpr PlannerLimits planning;
 
-/// What the failed step was short of.
+/// The memory that the failed step was short of.
 struct Need {
-  std::optional<double> bytes;  ///< with the margin
+  std::optional<double> bytes;  ///< including the margin
   double margin = 0;
-  bool whole = false;  ///< the job needs no more later
+  bool whole = false;  ///< the job needs no more memory later
 };
 
-/// Before the model is whole nobody knows what it needs: what was missing then is the least of it. Before the first
-/// step is through, gradients and states of the optimizer are still to come.
-Need need_of(const Facts& facts) {
+/// Returns the need, if it is known. During the load the need is unknown, because the missing bytes are only a part of
+/// it. Before the end of the first step, gradients and optimizer states are still missing.
+Need find_need(const Facts& facts) {
   const auto bytes = facts.is_true("phase.load") ? std::nullopt : facts.number("account.need");
   return {bytes && *bytes > 0 ? bytes : std::nullopt, facts.number("account.margin").value_or(0),
           !facts.is_true("phase.first_step") && !facts.is_true("phase.optimizer_init")};
 }
 
+/// A fix with its evaluation. Sizes are in bytes.
 struct Candidate {
   const FixRule* rule = nullptr;
   Evaluation when;
   bool maybe_in_force = false;
-  std::optional<double> saves, low, most;
+  std::optional<double> saves, low, max_saves;
   double score = 0;
   std::vector<std::string> facts;
 
   bool applies() const { return known(when.value); }
 };
 
-// Shares whose size the account knows; the sum of what fixes free in one of them is bounded by it.
+// Shares of known size. The savings of all fixes in a share cannot exceed it.
 struct ShareBudget {
   std::string_view share, fact;
 };
@@ -61,6 +65,7 @@ constexpr ShareBudget share_budgets[] = {
     {"states", "advice.static"},           {"own_other", "account.own_other"}, {"pools", "oom.private_pools"},
 };
 
+/// Evaluates a size, clamps it at 0, and adds its facts to `read`.
 std::optional<double> positive(const std::optional<Expr>& size, const Facts& facts, std::vector<std::string>& read) {
   if (!size) return std::nullopt;
   const Evaluation result = size->evaluate(facts);
@@ -72,6 +77,7 @@ std::optional<double> positive(const std::optional<Expr>& size, const Facts& fac
 
 i64 rounded(double bytes) { return whole_number(std::round(bytes)); }
 
+/// The sum of the probabilities of the fix's causes.
 double cause_weight(const FixRule& rule, const WeighedCauses& causes) {
   double sum = 0;
   for (const auto& cause : causes.causes)
@@ -79,33 +85,34 @@ double cause_weight(const FixRule& rule, const WeighedCauses& causes) {
   return std::min(sum, 1.0);
 }
 
+/// The share of the need that the fix saves.
 double effect(const Candidate& fix, const Need& need) {
   if (!fix.saves) return planning.unknown_effect;
   if (*fix.saves <= 0) return 0;
   return need.bytes ? std::min(1.0, *fix.saves / *need.bytes) : planning.unknown_effect;
 }
 
-/// What lives and what was asked for: no fix frees more of a device.
-std::optional<double> most_to_save(const Facts& facts) {
+/// An upper bound for any saving on the GPU: the memory in use plus the request.
+std::optional<double> max_saving(const Facts& facts) {
   const auto live = facts.number("oom.allocated"), others = facts.number("account.external"),
              request = facts.number("oom.request"), reserved = facts.number("oom.reserved");
   if (facts.text("oom.kind") != "device" || !live || !request) return std::nullopt;
   return std::max(*live, reserved.value_or(0)) + *request + others.value_or(0);
 }
 
-Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, const Need& need) {
+Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, const Need& need) {
   Candidate fix;
   fix.rule = &rule;
   fix.when = rule.when.evaluate(facts);
   fix.facts.assign(fix.when.facts.begin(), fix.when.facts.end());
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
-  if (const auto most = most_to_save(facts)) {
-    if (fix.saves) fix.saves = std::min(*fix.saves, *most);
-    if (fix.low) fix.low = std::min(*fix.low, *most);
+  if (const auto max_saves = max_saving(facts)) {
+    if (fix.saves) fix.saves = std::min(*fix.saves, *max_saves);
+    if (fix.low) fix.low = std::min(*fix.low, *max_saves);
   }
   if (!fix.low && fix.saves) fix.low = *fix.saves / 2;
-  if (!fix.saves && rule.saves_most) fix.most = positive(rule.saves_most, facts, fix.facts);
+  if (!fix.saves && rule.saves_most) fix.max_saves = positive(rule.saves_most, facts, fix.facts);
   if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
   const double evidence =
       (fix.applies() ? 1 : planning.unknown_evidence) * (fix.maybe_in_force ? planning.maybe_in_force : 1);
@@ -114,7 +121,7 @@ Candidate candidate(const FixRule& rule, const WeighedCauses& causes, const Fact
   return fix;
 }
 
-bool before(const Candidate& a, const Candidate& b) {
+bool ranks_before(const Candidate& a, const Candidate& b) {
   if (a.applies() != b.applies()) return a.applies();
   if (a.score != b.score) return a.score > b.score;
   return a.rule->id < b.rule->id;
@@ -124,8 +131,8 @@ bool expected_by_user(const FixRule& rule, const WeighedCauses& causes) {
   return cause_weight(rule, causes) >= planning.expected_probability;
 }
 
-/// Whether the fix applies would be seen in a traceback or in the course of the memory, and the log shows neither, or
-/// nothing at all: what is missing is worth a question, the fix would be a guess.
+/// True if the fix would be a guess: a traceback or the trend of the memory would decide it, and the log has neither,
+/// or nothing at all. Its missing fact is worth a question, but the fix is not offered.
 bool is_guess(const Candidate& fix, const Facts& facts) {
   constexpr auto seen_there = std::to_array<std::string_view>({"trace.", "phase.", "trend.", "shape."});
   if (fix.applies()) return false;
@@ -136,33 +143,33 @@ bool is_guess(const Candidate& fix, const Facts& facts) {
   });
 }
 
-// The list to print: the best ones, with at least one that needs no change of code and one that tells more.
-std::vector<Candidate> chosen(std::vector<Candidate> all) {
-  std::stable_sort(all.begin(), all.end(), before);
+// The fixes to print: the best ones, with at least one that needs no code change and one diagnostic.
+std::vector<Candidate> choose_fixes(std::vector<Candidate> all) {
+  std::stable_sort(all.begin(), all.end(), ranks_before);
   double best = 0;
   for (const auto& fix : all) best = std::max(best, fix.score);
-  std::erase_if(all, [&](const Candidate& fix) { return fix.score <= 0 || fix.score < planning.least_score * best; });
-  // What is known comes first, so the open ones stand at the end.
+  std::erase_if(all, [&](const Candidate& fix) { return fix.score <= 0 || fix.score < planning.min_score * best; });
+  // Fixes with an unknown condition sort last.
   const auto open = static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const Candidate& fix) { return !fix.applies(); }));
-  if (open > planning.most_doubtful) all.resize(all.size() - open + planning.most_doubtful);
-  if (all.size() <= planning.most_fixes) return all;
-  std::vector<Candidate> list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(planning.most_fixes));
+  if (open > planning.max_doubtful) all.resize(all.size() - open + planning.max_doubtful);
+  if (all.size() <= planning.max_fixes) return all;
+  std::vector<Candidate> list(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(planning.max_fixes));
   const auto by_hand = [](const Candidate& fix) { return fix.rule->kind == FixKind::code; };
   const auto diagnostic = [](const Candidate& fix) { return fix.rule->kind == FixKind::diagnostic; };
   const auto no_code = [&](const Candidate& fix) { return !by_hand(fix) && !diagnostic(fix); };
-  const auto ensure = [&](auto is, std::size_t place) {
+  const auto ensure = [&](auto is, std::size_t index) {
     if (std::any_of(list.begin(), list.end(), is)) return;
     const auto found = std::find_if(all.begin(), all.end(), is);
-    if (found != all.end()) list[place] = *found;
+    if (found != all.end()) list[index] = *found;
   };
-  ensure(no_code, planning.most_fixes - 2);
-  ensure(diagnostic, planning.most_fixes - 1);
-  std::stable_sort(list.begin(), list.end(), before);
+  ensure(no_code, planning.max_fixes - 2);
+  ensure(diagnostic, planning.max_fixes - 1);
+  std::stable_sort(list.begin(), list.end(), ranks_before);
   return list;
 }
 
-/// Whether the setting means something to this program.
+/// Whether the setting applies to this program.
 Truth applicability(const SettingRule& setting, const Facts& facts) {
   const Truth place = setting.place ? setting.place->truth(facts) : Truth::yes;
   const Truth when = setting.when ? setting.when->truth(facts) : Truth::yes;
@@ -170,23 +177,24 @@ Truth applicability(const SettingRule& setting, const Facts& facts) {
   return place == Truth::yes && when == Truth::yes ? Truth::yes : Truth::unknown;
 }
 
-/// The lines to print: those of the places at hand, else words for any program, else what may be of another place.
-std::vector<FixSettingText> settings_of(const FixRule& rule, const Facts& facts) {
-  std::vector<FixSettingText> own, general, doubtful;
+/// The settings to print: those of the places in this log, else general ones, else those of places that the log does
+/// not exclude.
+std::vector<FixSettingText> choose_settings(const FixRule& rule, const Facts& facts) {
+  std::vector<FixSettingText> specific, general, doubtful;
   for (const auto& setting : rule.settings) {
     const Truth applies = applicability(setting, facts);
     if (applies == Truth::no) continue;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
-    auto& list = applies != Truth::yes ? doubtful : setting.general ? general : own;
+    auto& list = applies != Truth::yes ? doubtful : setting.general ? general : specific;
     list.push_back({setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")});
   }
-  return !own.empty() ? own : !general.empty() ? general : doubtful;
+  return !specific.empty() ? specific : !general.empty() ? general : doubtful;
 }
 
-/// The fix means something to this program, and there is a line that carries it out.
+/// True if the fix applies to this program, and at least one setting does.
 bool has_meaning(const FixRule& rule, const Facts& facts) {
-  return !(rule.needs && rule.needs->truth(facts) == Truth::no) && !settings_of(rule, facts).empty();
+  return !(rule.needs && rule.needs->truth(facts) == Truth::no) && !choose_settings(rule, facts).empty();
 }
 
 bool covers(double low, double high, const Need& need) {
@@ -195,14 +203,14 @@ bool covers(double low, double high, const Need& need) {
 
 bool is_enough(double low, double high, const Need& need) { return need.whole && covers(low, high, need); }
 
-// Only a saving whose condition is known to hold may be promised.
+// Only a saving with a known condition may be promised.
 bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
 
 std::string title_here(const FixRule& rule, const Facts& facts) {
   return rule.title_of_use.empty() || facts.is_true("run.trains") ? rule.title : rule.title_of_use;
 }
 
-RankedFix ranked(const Candidate& fix, const Facts& facts, const Need& need) {
+RankedFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   const FixRule& rule = *fix.rule;
   RankedFix out;
   out.id = rule.id;
@@ -211,7 +219,7 @@ RankedFix ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   out.causes = rule.causes;
   if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
   if (fix.low) out.saves_low = rounded(*fix.low);
-  if (fix.most && *fix.most > 0) out.saves_low = 0, out.saves_high = rounded(*fix.most);
+  if (fix.max_saves && *fix.max_saves > 0) out.saves_low = 0, out.saves_high = rounded(*fix.max_saves);
   out.saves_formula = rule.saves_formula;
   out.cost = rule.cost;
   out.diagnostic = rule.kind == FixKind::diagnostic;
@@ -219,18 +227,18 @@ RankedFix ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need);
   out.if_not_already = fix.maybe_in_force || !fix.applies();
   out.why = rule.why.fill_sentences(facts);
-  out.settings = settings_of(rule, facts);
+  out.settings = choose_settings(rule, facts);
   out.not_with = rule.not_with;
   out.verify = rule.verify;
   out.facts = fix.facts;
   return out;
 }
 
-// Adds fixes to the plan and keeps the sum honest: within one share no more than the share holds, or, where its size is
-// not known, no more than the largest single saving.
-class Sum {
+// Sums the savings of several fixes. Within one share, the sum is at most the size of the share, or the largest single
+// saving if the size is unknown.
+class SavingsSum {
  public:
-  explicit Sum(const Facts& facts) : facts_(facts) {}
+  explicit SavingsSum(const Facts& facts) : facts_(facts) {}
 
   void add(const Candidate& fix) {
     const std::string share = fix.rule->share.empty() ? fix.rule->id : fix.rule->share;
@@ -262,8 +270,8 @@ class Sum {
   std::map<std::string, Saved> shares_;
 };
 
-Sum sum_of(const std::vector<const Candidate*>& fixes, const Facts& facts) {
-  Sum sum(facts);
+SavingsSum sum_savings(const std::vector<const Candidate*>& fixes, const Facts& facts) {
+  SavingsSum sum(facts);
   for (const auto* fix : fixes) sum.add(*fix);
   return sum;
 }
@@ -272,22 +280,23 @@ bool excludes(const FixRule& a, const FixRule& b) {
   return std::find(a.not_with.begin(), a.not_with.end(), b.id) != a.not_with.end();
 }
 
-// One fix where one suffices; else the best ones until their sum does, less those that turn out not to be needed.
+// The smallest set of fixes that covers the need: a single fix if one suffices. Otherwise it adds the best ones until
+// their sum does, and then removes those that are not necessary.
 std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
   std::vector<const Candidate*> set;
   for (const auto& fix : list)
     if (counts(fix) && covers(*fix.low, *fix.saves, need)) return {&fix};
   const auto fits = [&](const std::vector<const Candidate*>& fixes) {
-    const Sum sum = sum_of(fixes, facts);
+    const SavingsSum sum = sum_savings(fixes, facts);
     return covers(sum.low(), sum.high(), need);
   };
   for (const auto& fix : list) {
     if (!counts(fix)) continue;
     if (std::any_of(set.begin(), set.end(), [&](const Candidate* other) { return excludes(*fix.rule, *other->rule); }))
       continue;
-    const double before_it = sum_of(set, facts).high();
+    const double before_it = sum_savings(set, facts).high();
     set.push_back(&fix);
-    if (sum_of(set, facts).high() <= before_it) set.pop_back();
+    if (sum_savings(set, facts).high() <= before_it) set.pop_back();
     if (fits(set)) break;
   }
   for (std::size_t i = 0; i < set.size() && fits(set);) {
@@ -301,15 +310,15 @@ std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, c
   return set;
 }
 
-std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
+std::optional<FixPlan> make_plan(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
   if (!need.bytes || list.empty()) return std::nullopt;
   auto set = smallest_set(list, facts, need);
   FixPlan plan;
   plan.need = rounded(*need.bytes);
   plan.margin = rounded(need.margin);
-  const Sum sum = sum_of(set, facts);
+  const SavingsSum sum = sum_savings(set, facts);
   plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
-  if (set.empty()) set.push_back(&list.front());  // nothing can be put in bytes: the first thing to try
+  if (set.empty()) set.push_back(&list.front());  // no saving is known in bytes, so the plan is the first thing to try
   for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
   const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
              request = facts.number("oom.request");
@@ -318,8 +327,8 @@ std::optional<FixPlan> plan_of(const std::vector<Candidate>& list, const Facts& 
   return plan;
 }
 
-bool worth_a_word(const FixRule& rule, const WeighedCauses& causes, const Prescription& out) {
-  return out.held_back.size() < planning.most_held_back && expected_by_user(rule, causes);
+bool is_worth_mention(const FixRule& rule, const WeighedCauses& causes, const Prescription& out) {
+  return out.held_back.size() < planning.max_held_back && expected_by_user(rule, causes);
 }
 
 void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
@@ -331,7 +340,7 @@ void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
 
 Standing standing_of(const FixRule& rule, const Facts& facts) {
   if (!has_meaning(rule, facts)) return Standing::meaningless;
-  // Where nothing failed, what a message would have told stays unknown: only what is known to help is offered.
+  // Without a failure, the facts of a message stay unknown. Offer only fixes that are known to help.
   const Truth when = rule.when.truth(facts);
   if (when == Truth::no || (when == Truth::unknown && facts.find("oom.kind") == nullptr)) return Standing::refuted;
   if (rule.already && rule.already->truth(facts) == Truth::yes) return Standing::in_force;
@@ -340,13 +349,13 @@ Standing standing_of(const FixRule& rule, const Facts& facts) {
 
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts) {
   Prescription out;
-  const Need need = need_of(facts);
+  const Need need = find_need(facts);
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
     const Standing standing = standing_of(rule, facts);
     if (standing == Standing::helps || standing == Standing::open) {
-      candidates.push_back(candidate(rule, causes, facts, need));
-    } else if (standing != Standing::meaningless && worth_a_word(rule, causes, out)) {
+      candidates.push_back(make_candidate(rule, causes, facts, need));
+    } else if (standing != Standing::meaningless && is_worth_mention(rule, causes, out)) {
       std::string because = standing == Standing::in_force ? "the log shows that it is in force already"
                                                            : rule.held_back.fill_sentences(facts);
       if (!because.empty()) out.held_back.push_back({rule.id, title_here(rule, facts), std::move(because)});
@@ -356,12 +365,12 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
                                              [&](const Candidate& fix) { return !is_guess(fix, facts); });
   for (auto guess = guesses; guess != candidates.end(); ++guess) add_doubts(*guess, facts, out);
   candidates.erase(guesses, candidates.end());
-  const auto list = chosen(std::move(candidates));
+  const auto list = choose_fixes(std::move(candidates));
   for (const auto& fix : list) {
-    out.fixes.push_back(ranked(fix, facts, need));
+    out.fixes.push_back(make_ranked(fix, facts, need));
     add_doubts(fix, facts, out);
   }
-  out.plan = plan_of(list, facts, need);
+  out.plan = make_plan(list, facts, need);
   return out;
 }
 

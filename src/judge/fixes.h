@@ -1,5 +1,5 @@
-// The planner: which fixes help against the causes at hand, in which order to try them, and the smallest set that would
-// have made the failed step fit. A fix whose condition the log refutes is held back with the reason, never offered.
+// The planner: the fixes that help against the causes, their order, and the smallest set that would have made the
+// failed step fit. A fix whose condition the log refutes is held back with its reason and never offered.
 #pragma once
 
 #include <optional>
@@ -9,24 +9,27 @@
 
 namespace oomdoctor {
 
+/// The planner's result.
 struct Prescription {
   std::vector<RankedFix> fixes;  ///< in the order to try
   std::vector<HeldBackFix> held_back;
-  std::optional<FixPlan> plan;  ///< absent where the log does not tell what was needed
+  std::optional<FixPlan> plan;  ///< absent if the log does not show how much memory was missing
   std::vector<MissingFact> doubts;
 };
 
-/// How a fix stands to what a log shows.
+/// The relation of a fix to a log.
 enum class Standing {
-  meaningless,  ///< the program has no place for it
+  meaningless,  ///< the program has no setting for it
   refuted,      ///< it cannot help here
-  in_force,     ///< it would help, and is done already
-  open,         ///< the log does not tell
+  in_force,     ///< it would help, but it is already in use
+  open,         ///< the log does not show whether it helps
   helps,
 };
 
+/// Evaluates the conditions of a fix. Without a failure, an unknown condition counts as refuted.
 Standing standing_of(const FixRule& rule, const Facts& facts);
 
+/// Plans the fixes. The score is in fixes.cc.
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts);
 
 }  // namespace oomdoctor

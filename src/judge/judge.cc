@@ -1,4 +1,5 @@
-// The judgement in its order: weigh the causes, prescribe, say which popular advice is wrong here, ask what is open.
+// The order of the diagnosis: weigh the causes, plan the fixes, select the popular advice that does not help, ask the
+// open questions.
 #include <algorithm>
 #include <map>
 
@@ -12,16 +13,16 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr std::size_t most_held_back = 2;  // the most tempting: of more nobody reads any
-constexpr std::size_t most_questions = 3;
-constexpr double least_gain = 0.05;  // nats, weighed by probability: below it an answer would change nothing
+constexpr std::size_t max_held_back = 2;  // those with the highest rank; nobody reads more
+constexpr std::size_t max_questions = 3;
+constexpr double min_gain = 0.05;  // in nats, weighted by probability; below it an answer changes nothing
 
-// Without a failure and without a growth that leads to one there is nothing to explain.
+// True if there is a failure, or growth that leads to one.
 bool anything_to_judge(const Facts& facts) {
   return facts.find("oom.kind") || facts.is_true("run.at_risk") || facts.is_true("trend.leak");
 }
 
-std::vector<HeldBackFix> myths_of(const RulePack& pack, const Facts& facts) {
+std::vector<HeldBackFix> find_myths(const RulePack& pack, const Facts& facts) {
   std::vector<const MythRule*> wrong;
   for (const auto& [id, myth] : pack.myths())
     if (myth.when.truth(facts) == Truth::yes) wrong.push_back(&myth);
@@ -31,14 +32,14 @@ std::vector<HeldBackFix> myths_of(const RulePack& pack, const Facts& facts) {
     std::string because = myth->because.fill_sentences(facts);
     if (because.empty()) continue;
     list.push_back({myth->id, myth->title, std::move(because)});
-    if (list.size() == most_held_back) break;
+    if (list.size() == max_held_back) break;
   }
   return list;
 }
 
-// Facts of one group ("trend", "settings") come from the same place: where a fact does not say how to get it, the first
-// of its group that does speaks for it.
-const FactSpec* source_of(const FactSpec& spec) {
+// The facts of a group ("trend", "settings") come from the same source. If a fact has no how_to_get, the first fact of
+// its group that has one is used.
+const FactSpec* find_source(const FactSpec& spec) {
   if (!spec.how_to_get.empty()) return &spec;
   const auto group = spec.name.substr(0, spec.name.find('.') + 1);
   for (const auto& other : fact_specs())
@@ -46,47 +47,49 @@ const FactSpec* source_of(const FactSpec& spec) {
   return nullptr;
 }
 
-// The log has it: what is still open in its group, this command would not settle.
-bool at_hand(const Facts& facts, const FactSpec& source) {
-  constexpr double enough_values = 8;  // fewer show no trend
+// True if the log already contains this source, so that its command would not provide more.
+bool is_available(const Facts& facts, const FactSpec& source) {
+  constexpr double enough_values = 8;  // fewer values show no trend
   if (source.name == "trend.points") return facts.number(source.name).value_or(0) >= enough_values;
   const Fact* fact = facts.find(source.name);
   const bool* truth = fact ? std::get_if<bool>(&fact->value) : nullptr;
   return fact && (!truth || *truth);
 }
 
-struct Open {
+/// A question: the fact with the largest gain among those that one command provides.
+struct OpenFact {
   const FactSpec *source = nullptr, *fact = nullptr;
-  double gain = 0, most = 0;
+  double gain = 0, max_gain = 0;
   std::string about;
 };
 
-// Open facts that one command settles are one question; the greatest of them speaks.
-std::vector<Open> open_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
-  std::map<std::string_view, Open> by_command;
+// Groups the missing facts by the command that provides them. The fact with the largest gain names the group.
+std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
+  std::map<std::string_view, OpenFact> by_command;
   const bool failed = facts.find("oom.kind") != nullptr;
   for (const auto& doubt : doubts) {
-    // Where nothing failed, no message and no traceback can be asked for.
-    const auto about = [&](std::string_view group) { return std::string_view(doubt.fact).starts_with(group); };
-    if (!failed && (about("oom.") || about("account.") || about("phase.") || about("trace."))) continue;
+    // Without a failure, there is no message and no traceback to ask for.
+    const auto is_of = [&](std::string_view group) { return std::string_view(doubt.fact).starts_with(group); };
+    if (!failed && (is_of("oom.") || is_of("account.") || is_of("phase.") || is_of("trace."))) continue;
     const FactSpec* spec = find_fact_spec(doubt.fact);
-    const FactSpec* source = spec ? source_of(*spec) : nullptr;
-    if (!source || at_hand(facts, *source)) continue;
-    Open& open = by_command[source->how_to_get];
+    const FactSpec* source = spec ? find_source(*spec) : nullptr;
+    if (!source || is_available(facts, *source)) continue;
+    OpenFact& open = by_command[source->how_to_get];
     open.gain += doubt.gain;
-    if (doubt.gain <= open.most) continue;
+    if (doubt.gain <= open.max_gain) continue;
     open.source = source;
     open.fact = spec;
-    open.most = doubt.gain;
+    open.max_gain = doubt.gain;
     open.about = doubt.about;
   }
-  std::vector<Open> ranked;
+  std::vector<OpenFact> ranked;
   for (const auto& [command, open] : by_command)
     if (open.source) ranked.push_back(open);
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Open& a, const Open& b) { return a.gain > b.gain; });
+  std::stable_sort(ranked.begin(), ranked.end(), [](const OpenFact& a, const OpenFact& b) { return a.gain > b.gain; });
   return ranked;
 }
 
+/// The command that lists the memory on this vendor's GPUs.
 std::string device_command(std::string_view command, const Facts& facts) {
   const auto is_of = [&](std::string_view vendor) { return facts.text("platform.vendor") == vendor; };
   if (facts.is_true("platform.rocm")) return "rocm-smi --showmeminfo vram --showpids";
@@ -96,6 +99,7 @@ std::string device_command(std::string_view command, const Facts& facts) {
   return facts.is_true("platform.other") ? "the accelerator's monitor" : std::string(command);
 }
 
+/// The command that prints a memory series in this framework.
 std::string series_command(std::string_view command, const Facts& facts) {
   if (facts.is_true("framework.jax")) return "print(step, jax.local_devices()[0].memory_stats())   # once a step";
   if (facts.is_true("framework.tensorflow"))
@@ -107,7 +111,7 @@ std::string series_command(std::string_view command, const Facts& facts) {
                           : "print(step, torch." + device + ".memory_allocated())   # once a step";
 }
 
-/// What settles a question, in the words of this program and this device.
+/// The command of a question, adapted to this program and this GPU.
 std::string command_here(std::string_view command, const Facts& facts) {
   if (command.starts_with("nvidia-smi")) return device_command(command, facts);
   if (command.starts_with("print(step, torch.cuda")) return series_command(command, facts);
@@ -116,17 +120,17 @@ std::string command_here(std::string_view command, const Facts& facts) {
   return std::string(command);
 }
 
-std::vector<OpenQuestion> questions_of(const std::vector<MissingFact>& doubts, const Facts& facts) {
+std::vector<OpenQuestion> make_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::vector<OpenQuestion> questions;
   for (const auto& open : open_questions(doubts, facts)) {
-    if (questions.size() == most_questions || open.gain < least_gain) break;
-    // Settings are printed one by one; what is computed from a series or a traceback is missing with it.
-    const FactSpec& lacking = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;
+    if (questions.size() == max_questions || open.gain < min_gain) break;
+    // Settings are printed one by one. Facts computed from a series or a traceback are missing together with it.
+    const FactSpec& missing_spec = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;
     const std::string missing = open.fact->unit == FactUnit::truth
                                     ? "The log does not show whether " + std::string(open.fact->description)
-                                    : "Not in the log: " + std::string(lacking.description);
+                                    : "Not in the log: " + std::string(missing_spec.description);
     const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
-    questions.push_back({std::string(lacking.name), missing + " (matters for: " + about + ")",
+    questions.push_back({std::string(missing_spec.name), missing + " (matters for: " + about + ")",
                          command_here(open.source->how_to_get, facts)});
   }
   return questions;
@@ -137,16 +141,16 @@ std::vector<OpenQuestion> questions_of(const std::vector<MissingFact>& doubts, c
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
   if (!anything_to_judge(facts)) return {};
   WeighedCauses causes = weigh_causes(pack, facts);
-  // What a program survives needs a cure where it is known what it was: else nobody has to do anything.
+  // A failure that the program survived needs a fix only if its cause is known.
   const bool is_over = facts.is_true("run.survived") && causes.verdict == "undetermined";
   Prescription prescription = is_over ? Prescription{} : prescribe(pack, causes, facts);
   Diagnosis diagnosis;
-  diagnosis.held_back = myths_of(pack, facts);
+  diagnosis.held_back = find_myths(pack, facts);
   for (auto& fix : prescription.held_back) diagnosis.held_back.push_back(std::move(fix));
-  if (diagnosis.held_back.size() > most_held_back) diagnosis.held_back.resize(most_held_back);
+  if (diagnosis.held_back.size() > max_held_back) diagnosis.held_back.resize(max_held_back);
   std::vector<MissingFact> doubts = std::move(causes.doubts);
   doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
-  if (!is_over) diagnosis.questions = questions_of(doubts, facts);
+  if (!is_over) diagnosis.questions = make_questions(doubts, facts);
   diagnosis.causes = std::move(causes.causes);
   diagnosis.cause = std::move(causes.verdict);
   diagnosis.fixes = std::move(prescription.fixes);

@@ -12,13 +12,14 @@ namespace oomdoctor {
 
 namespace {
 
+/// A piece of plain text, or a placeholder.
 struct Piece {
-  std::string text;  ///< plain text, or the format of a place
-  std::optional<Expr> place;
+  std::string text;  ///< plain text, or the format of a placeholder
+  std::optional<Expr> expression;
 };
 using Sentence = std::vector<Piece>;
 
-std::string printed(const char* format, double number) {
+std::string format_number(const char* format, double number) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, number);
   return text.data();
@@ -30,7 +31,7 @@ bool is_format(std::string_view format) {
   return false;
 }
 
-// A sum of sizes speaks as a size, everything else as a plain number.
+// A formula with the dimension of bytes prints as a size, any other as a plain number.
 std::string plain_text(const Expr& expr, const Value& value) {
   if (const FactSpec* spec = expr.only_fact()) return fact_text(*spec, value);
   static constexpr FactSpec size{"", FactUnit::bytes, ""};
@@ -38,14 +39,14 @@ std::string plain_text(const Expr& expr, const Value& value) {
   return fact_text(expr.dimension() == 1 ? size : number, value);
 }
 
-std::string formatted(const Expr& expr, const Value& value, std::string_view format) {
+std::string format_value(const Expr& expr, const Value& value, std::string_view format) {
   const Number* number = std::get_if<Number>(&value);
   if (format.empty() || !number) return plain_text(expr, value);
-  if (format == "G") return printed("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
-  if (format == "M") return printed("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
-  if (format == "n") return printed("%.0f", number->value);
-  if (format == "%") return printed("%.0f%%", number->value * 100);
-  return printed(format == ".1" ? "%.1f" : "%.2f", number->value);
+  if (format == "G") return format_number("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
+  if (format == "M") return format_number("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
+  if (format == "n") return format_number("%.0f", number->value);
+  if (format == "%") return format_number("%.0f%%", number->value * 100);
+  return format_number(format == ".1" ? "%.1f" : "%.2f", number->value);
 }
 
 bool ends_sentence(std::string_view text) {
@@ -54,7 +55,7 @@ bool ends_sentence(std::string_view text) {
          std::string_view(".!?").find(text[text.size() - 2]) != std::string_view::npos;
 }
 
-bool begins_place(std::string_view text, std::size_t at) {
+bool begins_placeholder(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size() || text[at] != '{') return false;
   const char c = text[at + 1];
   return (c >= 'a' && c <= 'z') || c == '(';
@@ -65,7 +66,8 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-std::vector<Sentence> sentences_of(std::string_view text) {
+/// Splits a text into sentences of pieces. Throws ExprError for an invalid placeholder.
+std::vector<Sentence> split_sentences(std::string_view text) {
   std::vector<Sentence> sentences;
   Sentence sentence;
   std::string plain;
@@ -75,7 +77,7 @@ std::vector<Sentence> sentences_of(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text.substr(at).starts_with("{{")) {
       plain += text[at++];
-    } else if (begins_place(text, at)) {
+    } else if (begins_placeholder(text, at)) {
       const std::size_t end = text.find('}', at);
       if (end == std::string_view::npos)
         throw ExprError(text, at, "the place that begins here has no }", "write {{ for a plain brace");
@@ -103,27 +105,27 @@ std::vector<Sentence> sentences_of(std::string_view text) {
   return sentences;
 }
 
-std::optional<std::string> filled_sentence(const Sentence& sentence, const Facts& facts) {
+std::optional<std::string> fill_sentence(const Sentence& sentence, const Facts& facts) {
   std::string filled;
   for (const auto& piece : sentence) {
-    if (!piece.place) {
+    if (!piece.expression) {
       filled += piece.text;
       continue;
     }
-    const Value value = piece.place->evaluate(facts).value;
+    const Value value = piece.expression->evaluate(facts).value;
     if (!known(value)) return std::nullopt;
-    filled += formatted(*piece.place, value, piece.text);
+    filled += format_value(*piece.expression, value, piece.text);
   }
   return filled;
 }
 
 constexpr std::string_view unknown_words = "…";
 
-/// What stands for a value of this unit without a log.
+/// The letters that replace a value of this unit when there is no log.
 std::string letters_for(const Piece& piece) {
   if (piece.text == "%") return "X%";
-  const FactSpec* spec = piece.place->only_fact();
-  const FactUnit unit = spec ? spec->unit : piece.place->dimension() == 1 ? FactUnit::bytes : FactUnit::count;
+  const FactSpec* spec = piece.expression->only_fact();
+  const FactUnit unit = spec ? spec->unit : piece.expression->dimension() == 1 ? FactUnit::bytes : FactUnit::count;
   if (!piece.text.empty()) return "N";
   switch (unit) {
     case FactUnit::bytes:
@@ -147,7 +149,7 @@ std::string letters_for(const Piece& piece) {
 }  // namespace
 
 Phrase Phrase::parse(std::string_view text) {
-  sentences_of(text);  // throws where a place is wrong
+  split_sentences(text);  // throws if a placeholder is invalid
   Phrase phrase;
   phrase.text_ = text;
   return phrase;
@@ -155,8 +157,8 @@ Phrase Phrase::parse(std::string_view text) {
 
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
   std::string text;
-  for (const auto& sentence : sentences_of(text_)) {
-    const auto filled = filled_sentence(sentence, facts);
+  for (const auto& sentence : split_sentences(text_)) {
+    const auto filled = fill_sentence(sentence, facts);
     if (!filled) return std::nullopt;
     text += *filled;
   }
@@ -165,12 +167,12 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
 
 std::string Phrase::with_letters() const {
   std::string text;
-  for (const auto& sentence : sentences_of(text_)) {
+  for (const auto& sentence : split_sentences(text_)) {
     std::string filled;
     bool has_words = false;
     for (const auto& piece : sentence) {
-      filled += piece.place ? letters_for(piece) : piece.text;
-      has_words = has_words || (piece.place && filled.ends_with(unknown_words));
+      filled += piece.expression ? letters_for(piece) : piece.text;
+      has_words = has_words || (piece.expression && filled.ends_with(unknown_words));
     }
     if (text.empty() || !has_words) text += filled;
   }
@@ -179,8 +181,8 @@ std::string Phrase::with_letters() const {
 
 std::string Phrase::fill_sentences(const Facts& facts) const {
   std::string text;
-  for (const auto& sentence : sentences_of(text_)) {
-    auto filled = filled_sentence(sentence, facts);
+  for (const auto& sentence : split_sentences(text_)) {
+    auto filled = fill_sentence(sentence, facts);
     if (!filled) continue;
     const std::string plain = trimmed(std::move(*filled));
     if (plain.empty()) continue;

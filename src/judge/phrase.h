@@ -1,5 +1,5 @@
-// Texts of the rules with the numbers of this log filled in: "of {oom.capacity} only {oom.free} was free". A place that
-// cannot be filled is never printed as a blank: the sentence, or the whole text, is dropped instead.
+// The rules' texts with the numbers of this log: "of {oom.capacity} only {oom.free} was free". An unknown number is
+// never printed as a blank: the sentence or the whole text is dropped.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,25 @@
 
 namespace oomdoctor {
 
-/// A place is {expression} or {expression:format}: it begins with a small letter or "(", any other brace is plain text,
-/// and
-/// "{{" is a brace before a small letter. Formats: "G" and "M" are whole gibi- and mebibytes rounded up, "n" a whole
-/// number, ".2" two decimals, "%" a share; without a format a fact speaks in its own unit.
+/// A placeholder is {expression} or {expression:format}. It begins with a small letter or "("; any other brace is plain
+/// text, and "{{" is a brace before a small letter. Formats: "G" and "M" are whole gibi- and mebibytes, rounded up; "n"
+/// is a whole number, ".1" and ".2" are decimals, "%" is a share. Without a format, a fact prints in its own unit.
 ///
-/// A phrase is checked when it is loaded and taken apart again when it is filled: of the many that the rules hold, a
-/// log needs a few.
+/// A phrase is checked when it is loaded, and parsed again when it is filled: a log needs only a few of the rules' many
+/// phrases.
 class Phrase {
  public:
   Phrase() = default;
-  /// Throws ExprError; its column counts from the start of the text.
+  /// Throws ExprError. Its column counts from the start of the text.
   static Phrase parse(std::string_view text);
 
-  /// nullopt when a place is unknown.
+  /// Fills all placeholders; nullopt if one is unknown.
   std::optional<std::string> fill(const Facts& facts) const;
-  /// Only the sentences whose places are all known; "" when there is none.
+  /// Fills only the sentences with known placeholders; "" if there is none.
   std::string fill_sentences(const Facts& facts) const;
 
-  /// With letters for numbers, where there is no log: "tensors fill X% of the GPU". A later sentence with words that
-  /// only a log has is left out.
+  /// Replaces the numbers with letters, for use without a log: "tensors fill X% of the GPU". It drops later sentences
+  /// with words that come only from a log.
   std::string with_letters() const;
 
   const std::string& text() const { return text_; }

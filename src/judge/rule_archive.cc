@@ -1,5 +1,5 @@
-// Numbers are little-endian, lists and texts carry their length, a fact is its place in fact_specs(). No length and no
-// index of a rule comes near 2^32.
+// Numbers are little-endian. Lists and texts have a length prefix. A fact is its index in fact_specs(). All lengths and
+// indices are far below 2^32.
 #include "judge/rule_archive.h"
 
 #include <bit>
@@ -15,7 +15,7 @@
 
 namespace oomdoctor {
 
-// --- what a rule holds: one list for both directions ---
+// --- the fields of a rule: one list for both directions ---
 
 template <typename Archive>
 void fields(Archive& archive, Number& number) {
@@ -74,8 +74,8 @@ void fields(Archive& archive, MythRule& myth) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, PlaceRule& place) {
-  archive(place.id, place.needs, place.general);
+void fields(Archive& archive, PlaceRule& index) {
+  archive(index.id, index.needs, index.general);
 }
 
 template <typename Archive>
@@ -90,7 +90,7 @@ namespace {
 template <typename T>
 concept Whole = std::integral<T> || std::is_enum_v<T>;
 
-// --- there ---
+// --- writing ---
 
 class Writer {
  public:
@@ -153,7 +153,7 @@ class Writer {
   void put(Struct& of) { fields(*this, of); }
 };
 
-// --- and back ---
+// --- reading ---
 
 class Reader {
  public:
@@ -188,7 +188,7 @@ class Reader {
       all = static_cast<Bits>(all | static_cast<Bits>(static_cast<unsigned char>(taken[i])) << (8 * i));
     return all;
   }
-  /// Of something whose elements take a byte at least.
+  /// A length of elements with at least one byte each, so it cannot exceed the remaining bytes.
   std::size_t length() {
     const std::size_t count = bits<std::uint32_t>();
     if (count > bytes_.size()) take(count);
@@ -207,9 +207,9 @@ class Reader {
   void get(double& number) { number = std::bit_cast<double>(bits<std::uint64_t>()); }
   void get(std::string& text) { text = take(bits<std::uint32_t>()); }
   void get(const FactSpec*& fact) {
-    const std::size_t place = bits<std::uint32_t>();
-    if (place >= fact_specs().size()) take(bytes_.size() + 1);
-    fact = &fact_specs()[place];
+    const std::size_t index = bits<std::uint32_t>();
+    if (index >= fact_specs().size()) take(bytes_.size() + 1);
+    fact = &fact_specs()[index];
   }
   void get(Value& value) {
     switch (bits<std::uint8_t>()) {
@@ -229,9 +229,9 @@ class Reader {
   }
   template <typename T>
   void get(std::optional<T>& maybe) {
-    bool there = false;
-    get(there);
-    if (there) get(maybe.emplace());
+    bool has_value = false;
+    get(has_value);
+    if (has_value) get(maybe.emplace());
   }
   template <typename T>
   void get(std::map<std::string, T>& rules) {
@@ -239,7 +239,7 @@ class Reader {
       T rule;
       get(rule);
       std::string id = rule.id;
-      rules.emplace_hint(rules.end(), std::move(id), std::move(rule));  // they were written in this order
+      rules.emplace_hint(rules.end(), std::move(id), std::move(rule));  // the archive is in this order
     }
   }
   template <typename Struct>
@@ -252,7 +252,7 @@ class Reader {
 }  // namespace
 
 std::string archived(const RulePack& pack) {
-  RulePack copy = pack;  // the list of fields serves both directions, so it takes what can be written to
+  RulePack copy = pack;  // the list of fields needs a mutable pack, because it serves both directions
   Writer writer;
   fields(writer, copy);
   return std::move(writer.bytes);

@@ -1,6 +1,5 @@
-// A checked pack as bytes, and back. The build checks the rules of rules/ once and puts these bytes into the program,
-// so that it starts without reading a line of TOML or parsing a condition. Both directions come from one list of
-// fields.
+// A checked pack as bytes, and back. The build checks the rules in rules/ once and embeds these bytes, so that
+// oomdoctor starts without reading TOML or parsing conditions. One list of fields serves both directions.
 #pragma once
 
 #include <string>
@@ -10,11 +9,11 @@
 
 namespace oomdoctor {
 
-/// The same bytes for the same rules, on every machine.
+/// Serialises a pack. The same rules give the same bytes on every machine.
 std::string archived(const RulePack& pack);
 
-/// The pack that archived() was given. The bytes must come from a program with the same facts, which is the build's
-/// business: throws Error where they end too early or name a fact that is not there, and trusts the rest.
+/// Deserialises the bytes of archived(). They must come from a program with the same facts, which the build ensures.
+/// Throws Error if the bytes end early or name a missing fact; other damage is not detected.
 RulePack restored(std::string_view bytes);
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Reads the rule files. A rule's kind is its folder, its id is its file name; an id that is there already is replaced.
-// What one file cannot know (does the cause exist that a fix names?) is checked when all are read.
+// Reads the rule files. The folder of a rule is its kind, and its file name is its id. A rule with an existing id
+// replaces it. References between files (for example from a fix to its causes) are checked after all files are read.
 #include "judge/rule_pack.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr double certain = 30;  // nats; more than that is a slip of the pen
+constexpr double max_weight = 30;  // in nats; a larger weight is a typing error
 
 Sign read_sign(RuleTable table) {
   Sign sign;
   sign.condition = table.need_condition("if");
-  sign.weight = table.need_number("weight", -certain, certain);
+  sign.weight = table.need_number("weight", -max_weight, max_weight);
   sign.why = table.need_phrase("why");
   sign.definitional = table.truth("definitional");
   table.finish();
@@ -43,11 +43,11 @@ void read_header(RuleTable& table, std::string& title, std::string& source) {
 
 RuleTest read_test(RuleTable& table) {
   RuleTest test;
-  auto told = table.table("test");
-  if (!told) return test;
-  test.fires = told->texts("fires");
-  test.quiet = told->texts("quiet");
-  told->finish();
+  auto test_table = table.table("test");
+  if (!test_table) return test;
+  test.fires = test_table->texts("fires");
+  test.quiet = test_table->texts("quiet");
+  test_table->finish();
   return test;
 }
 
@@ -128,7 +128,8 @@ MythRule read_myth(RuleTable& table, const std::string& id) {
   return myth;
 }
 
-std::string id_of(std::string_view path, std::string_view folder) {
+/// The id of a rule: its file name without .toml.
+std::string parse_id(std::string_view path, std::string_view folder) {
   std::string_view name = path.substr(folder.size());
   if (!name.ends_with(".toml")) throw Error(std::string(path) + ": a rule file ends in .toml");
   name.remove_suffix(5);
@@ -152,7 +153,7 @@ void RulePack::add(const RuleFile& file) {
   const TomlText text{file.path, file.text};
   const TomlNode tree = read_toml(text);
   RuleTable table(TomlTable(text, tree));
-  // The kind is the last folder of the path, so that errors of a user's rules show their whole path.
+  // The kind is the last folder of the path. The path stays complete, so that errors in a user's rules show it.
   const std::size_t slash = file.path.find_last_of('/');
   const std::string_view folder = file.path.substr(0, slash == std::string_view::npos ? 0 : slash);
   if (file.path.substr(slash == std::string_view::npos ? 0 : slash + 1) == "places.toml") {
@@ -164,7 +165,7 @@ void RulePack::add(const RuleFile& file) {
     table.finish();
     return;
   }
-  const std::string id = id_of(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
+  const std::string id = parse_id(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
   if (folder.ends_with("causes"))
     causes_.insert_or_assign(id, read_cause(table, id));
   else if (folder.ends_with("fixes"))
@@ -176,6 +177,7 @@ void RulePack::add(const RuleFile& file) {
   table.finish();
 }
 
+/// Checks references between rules, copies the conditions of places into the settings, and makes not_with symmetric.
 void RulePack::check() {
   std::set<std::string> fixed;
   for (const auto& [id, fix] : fixes_) {

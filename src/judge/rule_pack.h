@@ -1,6 +1,6 @@
-// The rules as data: causes, fixes and myths from TOML files. Every key, name, type and place in a text is checked when
-// a file is read: of the shipped ones while oomdoctor is built, of a user's folder, which may add to them or replace
-// them by id, when it is loaded.
+// The rules as data: causes, fixes and myths from TOML files. Every key, name, type and placeholder is checked when a
+// file is read. The build checks the shipped rules. A user's folder may add rules or replace them by id; it is checked
+// when it is loaded.
 #pragma once
 
 #include <map>
@@ -21,95 +21,104 @@ struct RuleFile {
   std::string_view text;
 };
 
+/// A condition that changes a cause's log-odds.
 struct Sign {
   Expr condition;
   double weight = 0;  ///< nats
   Phrase why;
-  bool definitional = false;  ///< proves the cause: lifts the cap on its probability
+  bool definitional = false;  ///< it proves the cause and raises the cap on its probability
 };
 
-/// Evidence of a kind that can never make a cause more probable than this.
+/// While the condition holds, the probability of the cause is at most `at_most`.
 struct Ceiling {
   Expr condition;
   double at_most = 1;
   std::string why;
 };
 
-/// Samples that a rule is tested on; their paths below samples/ without the ending.
+/// Samples that test a rule; paths below samples/ without extension.
 struct RuleTest {
-  std::vector<std::string> fires;  ///< a cause comes first; a fix applies; a myth is warned of
-  std::vector<std::string> quiet;  ///< a cause does not come first; a fix or a myth is refuted or has no meaning
+  std::vector<std::string> fires;  ///< the cause comes first, the fix applies, or the myth is printed
+  std::vector<std::string> quiet;  ///< the cause does not come first; the fix or myth is refuted or does not apply
 };
 
+/// A file in rules/causes/.
 struct CauseRule {
   std::string id, title, source;
-  std::string
-      title_of_use;  ///< in place of the title where a program only uses a model; "" where one title is for both
+  std::string title_of_use;  ///< the title for a program that only uses a model; "" if one title serves both
   Phrase explain;
+  /// probability before any sign, 1e-6 to 1
   double prior = 0;
-  std::optional<Expr> possible;  ///< where it is false, the cause is ruled out, whatever its signs say
-  std::string impossible;        ///< the reason to print then
+  std::optional<Expr> possible;  ///< if it is false, the cause is ruled out, whatever its signs
+  std::string impossible;        ///< the reason to print in that case
   std::vector<Sign> signs;
   std::vector<Ceiling> ceilings;
   RuleTest test;
-  std::string no_fix;   ///< why there is none; "" when fixes name this cause
-  std::string guide;    ///< the page about it, a path in this project; "" for a cause of the user's rules
+  std::string no_fix;  ///< why the cause has no fix; "" if fixes name it
+  std::string guide;   ///< path in this project of the page about it; "" for a cause of the user's rules
 };
 
+/// One line to copy, for one place.
 struct SettingRule {
-  std::string scope;          ///< its place
-  std::optional<Expr> place;  ///< what that place needs
-  bool general = false;       ///< that place is any program's
+  std::string scope;          ///< name of its place
+  std::optional<Expr> place;  ///< condition of the place
+  bool general = false;       ///< the place applies to any program
   Phrase text, from, to;
-  std::optional<Expr> when;  ///< shown only where this is true, or left out
+  std::optional<Expr> when;  ///< the line is printed only if this holds; absent means always
 };
 
-/// How a fix is carried out; the planner offers at least one that needs no change of code, and one diagnostic.
+/// The kind of action that a fix requires. The planner offers at least one fix without code changes, and one
+/// diagnostic.
 enum class FixKind { setting, outside, code, diagnostic };
 
+/// A file in rules/fixes/.
 struct FixRule {
   std::string id, title, source;
-  std::string title_of_use;  ///< in place of the title where nothing shows a training; "" where one title is for both
+  std::string title_of_use;  ///< the title unless the log shows a training; "" if one title serves both
   std::vector<std::string> causes;
   FixKind kind = FixKind::code;
-  Expr when;                       ///< the fix helps here
-  Phrase held_back;                ///< the reason to print where `when` is false; "" keeps silent about it
-  std::optional<Expr> needs;       ///< where this is false the fix has no meaning: not offered, nothing is said of it
-  std::optional<Expr> already;     ///< it is in force: nothing left to do. Unknown: offered "if not already set"
+  Expr when;                       ///< the fix helps
+  Phrase held_back;                ///< the reason to print if `when` is false; "" prints nothing
+  std::optional<Expr> needs;       ///< if it is false, the fix does not apply to this program, and is never mentioned
+  std::optional<Expr> already;     ///< the fix is already in use; if unknown, it is offered "if not already set"
   std::optional<Expr> saves;       ///< bytes
   std::optional<Expr> saves_low;   ///< bytes; when absent, half of `saves`
-  std::optional<Expr> saves_most;  ///< bytes; an upper bound to print where `saves` is unknown. No plan counts on it
+  std::optional<Expr> saves_most;  ///< bytes; an upper bound to print if `saves` is unknown. No plan uses it
   std::string saves_formula;
-  std::string share;  ///< the part of the account that it shrinks; two fixes cannot save the same bytes of one share
-  int cost = 0, risk = 0;
-  double rank = 1;  ///< among equally cheap fixes, what an expert tries first; 1 is usual
+  std::string share;       ///< the part of the memory breakdown that it reduces; two fixes cannot save the same bytes
+  int cost = 0, risk = 0;  ///< classes: cost 0 to 4, risk 0 to 3
+  double rank = 1;         ///< factor in the order of fixes; experts try larger ones first; 1 is usual
   Phrase why;
   std::vector<SettingRule> settings;
-  std::vector<std::string> not_with;  ///< symmetric: named once, it counts for both
+  std::vector<std::string> not_with;  ///< symmetric: it is enough if one of the two names the other
   std::string verify;
   RuleTest test;
 };
 
-/// Where settings are carried out: a program, a framework, a scheduler.
+/// A place for settings: a program, a framework, a scheduler.
 struct PlaceRule {
   std::string id;             ///< its name
-  std::optional<Expr> needs;  ///< what must be so for its settings to mean something
-  bool general = false;       ///< words for any program: printed only where no setting of a place of its own applies
+  std::optional<Expr> needs;  ///< the condition for its settings to apply
+  bool general = false;       ///< applies to any program; used only if no setting of a specific place applies
 };
 
+/// A file in rules/myths/: advice that does not help.
 struct MythRule {
   std::string id, title, source;
-  Expr when;  ///< the advice is popular or printed here, and wrong
+  Expr when;  ///< the advice is popular or printed here, and does not help
+  /// the largest ranks are printed
   double rank = 1;
   Phrase because;
   RuleTest test;
 };
 
+/// All rules. Constant after loading, so threads may share it.
 class RulePack {
  public:
-  /// Throws Error with file:line, the line, a caret and a did-you-mean.
+  /// Throws Error with file:line, the line, a caret and a suggestion.
   static RulePack load(const std::vector<RuleFile>& files);
-  /// Reads DIR/causes/*.toml and so on, and DIR/places.toml; same id replaces. Throws Error.
+  /// Adds DIR/causes/*.toml, DIR/fixes/*.toml, DIR/myths/*.toml and DIR/places.toml. The same id replaces a rule.
+  /// Throws Error.
   void add_folder(const std::string& folder);
 
   const std::map<std::string, CauseRule>& causes() const { return causes_; }
@@ -129,7 +138,7 @@ class RulePack {
   std::map<std::string, PlaceRule> places_;
 };
 
-/// The rules in rules/, as the build checked them (src/cmake/RulePack.cmake). Made anew by each call.
+/// The rules in rules/, as the build checked them (src/cmake/RulePack.cmake). Each call builds a new pack.
 RulePack shipped_rules();
 
 }  // namespace oomdoctor

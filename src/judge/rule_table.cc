@@ -1,4 +1,4 @@
-// An expression's error is shown in the file's own line where the expression stands on it.
+// An error in an expression is shown in the line of the file that contains it.
 #include "judge/rule_table.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-// One table of a rule file: a TOML table whose texts may be conditions, formulas and phrases. What does not parse is an
-// Error that shows the place.
+// One table of a rule file: a TOML table with conditions, formulas and phrases. A parse error is an Error that shows
+// its position.
 #pragma once
 
 #include <optional>
@@ -13,19 +13,22 @@
 
 namespace oomdoctor {
 
+/// Reads typed keys. Each getter returns an empty value for a missing key, or throws Error if its name begins with
+/// need_.
 class RuleTable : public TomlTable {
  public:
   explicit RuleTable(TomlTable table) : TomlTable(std::move(table)) {}
 
   Expr need_condition(std::string_view key);
   std::optional<Expr> condition(std::string_view key);
+  /// A formula whose value is a size in bytes.
   std::optional<Expr> size(std::string_view key);
   Phrase need_phrase(std::string_view key);
   Phrase phrase(std::string_view key);
   std::vector<RuleTable> tables(std::string_view key);
   std::optional<RuleTable> table(std::string_view key);
 
-  /// Call last: a key that nobody asked for is an Error.
+  /// Throws Error for a key that no getter asked for. Call it last.
   void finish() const { TomlTable::finish("rules/README.md lists all keys"); }
 
  private:

@@ -1,4 +1,4 @@
-// What parsers say. The set of kinds is closed: a new format needs no new type.
+// The events that a parser can emit. The set of kinds is closed: a new format needs no new type.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 
 namespace oomdoctor {
 
-/// Which memory was short.
+/// The memory that was short.
 enum class OomKind { device, host, shared_memory, masked, pool };
 
-/// Who refused or killed.
+/// The component that refused a request or killed the process.
 enum class Agent {
   cuda_allocator,  ///< PyTorch's caching allocator on CUDA
   hip_allocator,   ///< the same on ROCm
@@ -34,15 +34,18 @@ enum class Agent {
   kubernetes,
   scheduler,  ///< LSF, PBS, YARN, Ray and others
   daemon,     ///< earlyoom, systemd-oomd
-  signal,     ///< killed by SIGKILL or SIGBUS, nobody says by whom
+  signal,     ///< killed by SIGKILL or SIGBUS; the log does not name the sender
   worker,     ///< a DataLoader worker died
 };
 
+/// The names in reports, "device" or "cuda_allocator"; every enumerator has one.
 std::string_view to_string(OomKind);
 std::string_view to_string(Agent);
+// The last enumerators, for loops over all values.
 inline constexpr OomKind last_oom_kind = OomKind::pool;
 inline constexpr Agent last_agent = Agent::worker;
 
+/// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {
   i64 pid = 0;
   Bytes used;
@@ -53,36 +56,36 @@ struct Frame {
   std::string file;
   i64 line = 0;
   std::string function;
-  std::string code;      ///< the source text under it, "" when not printed
-  bool library = false;  ///< inside site-packages, dist-packages or a framework's own tree
+  std::string code;      ///< the printed source line; "" when not printed
+  bool library = false;  ///< inside site-packages, dist-packages or a framework's source tree
 };
 
-/// One report of exhausted memory. Absent is not zero.
+/// One report of exhausted memory. All sizes are in bytes. A size that the report does not print is absent, not zero.
 struct Oom {
   OomKind kind = OomKind::device;
   Agent agent = Agent::cuda_allocator;
-  std::string framework;       ///< "pytorch", "tensorflow", "jax", … ; "" when nobody says
+  std::string framework;       ///< "pytorch", "tensorflow", "jax", …; "" when the log does not name it
   std::string message_format;  ///< generation of the message, "torch-2.4"
   std::optional<Bytes> request;
   std::optional<Bytes> capacity;
   std::optional<Bytes> free;
-  std::optional<Bytes> process;  ///< all that the own process holds on the device
+  std::optional<Bytes> process;  ///< all GPU memory of the failed process
   std::optional<Bytes> allocated;
   std::optional<Bytes> reserved;
   std::optional<Bytes> unallocated;    ///< reserved but unallocated
   std::optional<Bytes> private_pools;  ///< free blocks of CUDA-graph pools; contained in `allocated`
   std::optional<Bytes> limit;          ///< a software cap on this process or group
   std::vector<OtherProcess> others;
-  bool caught = false;               ///< the text itself says that the program went on
+  bool caught = false;               ///< the message itself states that the program continued
   bool beyond_exabyte = false;       ///< "more than 1EB"
   bool sizes_not_available = false;  ///< NVML printed 2^64 - 1 for a process (WSL, WDDM)
   std::string
       printed_advice;        ///< the hint in the message: "expandable_segments", "max_split_size_mb", "empty_cache", ""
-  std::string process_name;  ///< the victim or caller, where named
+  std::string process_name;  ///< the victim or the caller, if the log names it
   std::vector<Frame> frames;  ///< outermost first; filled by the scanner
 };
 
-/// Device memory refused to a program whose messages have one form: the form is named after it.
+/// An out-of-memory failure on the GPU, in a program with a single message form. `framework` names that form too.
 inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
   Oom oom;
   oom.agent = agent;
@@ -90,7 +93,7 @@ inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
   return oom;
 }
 
-/// Host memory refused to a process, or a process ended for want of it.
+/// An out-of-memory failure in host RAM: a refused request, or a process that ended because host RAM was short.
 inline Oom host_failure(Agent agent, std::string_view message_format, std::string_view framework = "") {
   Oom oom;
   oom.kind = OomKind::host;
@@ -106,11 +109,11 @@ struct Reading {
   SeriesKind kind = SeriesKind::gauge;
   double value = 0;             ///< bytes
   double quantum = 0;           ///< bytes of one unit of the last printed digit
-  double capacity = 0;          ///< bytes of the whole that the value is a part of, where the line prints it; else 0
+  double capacity = 0;          ///< bytes of the whole that the value is a part of; 0 if the line does not print it
   std::string unit;             ///< as printed ("GB", "MiB", "")
-  bool ambiguous_unit = false;  ///< the letters do not tell 10^9 from 2^30
+  bool ambiguous_unit = false;  ///< the letters can mean 10^9 or 2^30
   std::string label;            ///< as printed ("Memory", "mem"); keeps two series of one metric apart
-  std::string phase;            ///< tag of the place in the step, where the format prints one ("before forward")
+  std::string phase;            ///< the point within the step, if the format prints one ("before forward")
 };
 
 /// Progress of the run: a step, iteration, batch or epoch was reported.
@@ -120,19 +123,20 @@ struct Step {
   std::optional<double> epoch;
 };
 
-/// A setting or a fact about model or machine under its canonical name (see analysis/settings.cc): "batch_size" = "8".
+/// A setting, or a property of the model or machine, under its canonical name (see analysis/settings.cc): "batch_size"
+/// = "8".
 struct Setting {
   std::string name;
   std::string value;
 };
 
-/// A process ended: with a code, by a signal, or well.
+/// A process ended: with an exit code, by a signal, or normally.
 struct Exit {
   std::optional<int> code;
   std::optional<int> signal;
 };
 
-/// Anything else that the judgement may use, under a fixed id (see model/remark_ids.h): "phase/evaluation",
+/// Any other statement that analyses and rules use, under a fixed id (see model/remark_ids.h): "phase/evaluation",
 /// "handled/batch_retry", "collateral/nccl_timeout", …
 struct Remark {
   std::string id;

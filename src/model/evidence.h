@@ -1,4 +1,4 @@
-// Where a statement stands in the input. Nothing is said without one of these.
+// The position of a statement in the input. Every statement that oomdoctor makes carries one of these.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace oomdoctor {
 
 /// Lines are 1-based and end at '\n' or '\r' ("\r\n" is one end). Columns are 0-based bytes of the cleaned line.
 struct Span {
-  int source = 0;  ///< index into Case::inputs
+  int source = 0;  ///< index into ScanResult::inputs
   i64 first_line = 0;
   i64 last_line = 0;
   int column = 0;
@@ -19,18 +19,18 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-/// One place of the input that a reader took something from. The text is bounded (see max_excerpt): a Case must stay
-/// small however long the log is, and standard input cannot be read twice.
+/// One place in the input, and its text. The text is bounded (see max_excerpt) because a ScanResult must stay small
+/// however long the log is, and standard input cannot be read twice.
 struct Evidence {
   static constexpr std::size_t max_excerpt = 600, max_lead = 512;
 
   Span span;
   std::string reader;   ///< the pattern's name, "torch_oom/request"
   std::string excerpt;  ///< the cleaned line, cut to max_excerpt bytes
-  std::string lead{};   ///< what it was cut off in front, at most max_lead bytes: it may tell that a secret follows
+  std::string lead{};   ///< the bytes cut off before the excerpt, at most max_lead; they may show that a secret follows
 };
 
-/// Who said it. Unknown is unknown: a log of one process carries no tags.
+/// The sender of a line. A log of one process carries no tags, so each field may be unknown.
 struct Origin {
   std::optional<int> rank;
   std::optional<int> device;
@@ -40,10 +40,10 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
-/// A time below this one tells the time of the day alone, or the seconds since a start.
+/// A smaller time value has no date: it is the time of day, or the seconds since a start.
 inline constexpr double first_dated_time = 1e8;
 
-/// The time that dated lines cover, in seconds since the Unix epoch; absent where no line has a date.
+/// The time that the dated lines cover, in seconds since the Unix epoch. Both ends are absent if no line has a date.
 struct Period {
   std::optional<double> first, last;
 
@@ -61,10 +61,10 @@ struct Period {
   }
 };
 
-/// When it was said. `order` is total (source, then line); the others are known where the log prints them.
+/// The time of a line. `order` is a total order (source, then line). The other fields are known if the log prints them.
 struct When {
   i64 order = 0;
-  std::optional<double> time;  ///< seconds since the Unix epoch, or since midnight where no date is printed
+  std::optional<double> time;  ///< seconds since the Unix epoch, or since midnight if the log prints no date
   std::optional<i64> step;
   std::optional<double> epoch;
 };

@@ -1,4 +1,4 @@
-// The fixed ids of remarks. A parser may say only these (a law checks it), so that an analysis can rely on them.
+// The fixed ids of remarks. Parsers emit only these ids (a test checks it), so analyses can rely on them.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 
 namespace oomdoctor {
 
+/// One id, and its meaning for a person.
 struct RemarkSpec {
   std::string_view id, description;
 };

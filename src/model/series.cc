@@ -1,7 +1,7 @@
-// Thinning by doubling: pairs of neighbouring buckets are joined as soon as the buckets run out, so that a bucket never
-// holds more than twice as many values as any other full one. Counts, extremes, first and last values stay exact, and a
-// mean of means weighted with its counts is the mean of the values: what the estimators read is unbiased however long
-// the log is. Two runs are never joined, because the memory of the second begins anew.
+// Thinning by doubling: when the buckets run out, pairs of neighbours are joined. So a full bucket never has more than
+// twice as many values as another full one. Counts, extremes, first and last values stay exact. The mean of bucket
+// means, weighted with their counts, is the mean of the values, so estimates are unbiased for a log of any length. Two
+// runs are never joined, because memory starts again in the second.
 #include "model/series.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr i64 widest = i64{1} << 48;  // more values than any log holds; keeps the doubling from overflowing
+constexpr i64 max_width = i64{1} << 48;  // more values than any log has; prevents an overflow of the doubling
 
 void join(Bucket& into, const Bucket& next) {
   const double total = static_cast<double>(into.n + next.n);
@@ -31,7 +31,7 @@ void join(Bucket& into, const Bucket& next) {
   into.n += next.n;
 }
 
-/// Joins pairs in place; a bucket that begins a run is never appended to the one before it.
+/// Joins pairs in place. A bucket that begins a run is never joined to its predecessor.
 void halve(std::vector<Bucket>& buckets) {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < buckets.size(); ++kept) {
@@ -90,11 +90,13 @@ std::string_view to_string(SeriesKind kind) {
   return "gauge";
 }
 
+// Update the exact summary first. The value then joins the last bucket while that has less than width_ values and is
+// part of the same run; otherwise it needs a new bucket.
 void Series::add(double x, double t, double y) {
   if (!std::isfinite(x) || !std::isfinite(y)) return;
   if (!std::isfinite(t)) t = 0;
   const bool first = n == 0;
-  const bool repeated = !first && x == last_x && y == last_value;  // one line that two handlers printed
+  const bool repeated = !first && x == last_x && y == last_value;  // two handlers printed the same line
   const bool restart = !first && x < last_x;
   if (first) {
     first_x = max_x = x;
@@ -121,8 +123,8 @@ void Series::add(double x, double t, double y) {
   }
   while (buckets_.size() >= max_buckets) {
     halve(buckets_);
-    width_ = std::min(width_ * 2, widest);
-    // Where there are only one-bucket runs nothing can be joined, and the oldest runs are those that nobody asks for.
+    width_ = std::min(width_ * 2, max_width);
+    // If every run is one bucket, nothing can be joined. The oldest runs go: no analysis uses them.
     if (buckets_.size() >= max_buckets) buckets_.erase(buckets_.begin(), buckets_.begin() + max_buckets / 2);
   }
   if (!first && !restart && buckets_.back().n < width_) {
@@ -132,13 +134,14 @@ void Series::add(double x, double t, double y) {
   }
 }
 
-void Series::thin(std::size_t most) {
-  if (buckets_.size() <= most) return;
-  while (buckets_.size() > most) {
+void Series::thin(std::size_t max_count) {
+  if (buckets_.size() <= max_count) return;
+  while (buckets_.size() > max_count) {
     const std::size_t before = buckets_.size();
     halve(buckets_);
-    width_ = std::min(width_ * 2, widest);
-    if (buckets_.size() == before) buckets_.erase(buckets_.begin(), buckets_.end() - static_cast<std::ptrdiff_t>(most));
+    width_ = std::min(width_ * 2, max_width);
+    if (buckets_.size() == before)
+      buckets_.erase(buckets_.begin(), buckets_.end() - static_cast<std::ptrdiff_t>(max_count));
   }
   buckets_.shrink_to_fit();
 }

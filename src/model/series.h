@@ -1,7 +1,6 @@
-// Memory over time in bounded space: exact counts, first, last, maximum and moments; in between at most max_buckets
-// buckets, each the mean (and least and greatest) of a run of neighbouring values. When the buckets are full,
-// neighbours are joined and the resolution halves. Estimators read bucket means with their counts; drawings read the
-// extremes.
+// Memory over time in bounded space. Counts, first, last, maximum and moments are exact. The values between are at most
+// max_buckets buckets; each has the mean and the extremes of consecutive values. When the buckets are full, neighbours
+// are joined and the resolution halves. Estimators read bucket means with their counts; charts read the extremes.
 #pragma once
 
 #include <optional>
@@ -14,26 +13,28 @@
 
 namespace oomdoctor {
 
+/// The quantity that a series measures. All but utilization and input_length are in bytes.
 enum class Metric {
   allocated,
   reserved,
   max_allocated,
   max_reserved,
   active,
-  used,  ///< of the whole device (nvidia-smi)
+  used,  ///< of the whole GPU (nvidia-smi)
   free,
-  memory,  ///< unlabelled
+  memory,  ///< without a label
   host_rss,
   host_used,
   host_available,
-  utilization,   ///< per cent of the device's memory
-  input_length,  ///< no memory: the longest sequence (or the tokens) of a step's batch
+  utilization,   ///< per cent of the GPU's memory
+  input_length,  ///< not memory: the longest sequence (or the tokens) of a step's batch
 };
 
+/// How the values were measured. The growth analysis depends on it.
 enum class SeriesKind {
   gauge,            ///< read at one fixed phase of the step
   sampled_gauge,    ///< read at arbitrary times
-  running_maximum,  ///< never reset: cannot fall
+  running_maximum,  ///< never reset, so it cannot fall
   reset_maximum,    ///< maximum of one window
 };
 
@@ -42,16 +43,18 @@ std::string_view to_string(SeriesKind);
 inline constexpr Metric last_metric = Metric::input_length;
 inline constexpr SeriesKind last_series_kind = SeriesKind::reset_maximum;
 
+/// One or more consecutive values of a series.
 struct Bucket {
   i64 n = 0;
-  double x = 0;  ///< mean step (or index where no steps are printed)
-  double t = 0;  ///< mean time stamp, 0 when none
+  double x = 0;  ///< mean step, or mean index if the log prints no steps
+  double t = 0;  ///< mean time stamp; 0 when none
   double y = 0;  ///< mean value, bytes
   double low = 0, high = 0;
-  double x_low = 0, x_high = 0;  ///< where the extremes lie
-  bool restart = false;          ///< the step counter fell here: a new run begins with this bucket
+  double x_low = 0, x_high = 0;  ///< x of the extremes
+  bool restart = false;          ///< the step counter fell here, so a new run begins with this bucket
 };
 
+/// The values of one metric under one label, from one origin. Not thread-safe.
 class Series {
  public:
   static constexpr std::size_t max_buckets = 4096;
@@ -61,31 +64,33 @@ class Series {
   Origin origin;
   std::string label, phase, unit;
   bool ambiguous_unit = false;
-  double quantum = 0;   ///< bytes; the print step q
-  double capacity = 0;  ///< bytes of what the values are a part of, as printed beside the largest; 0 where it is not
+  double quantum = 0;   ///< bytes of one unit of the last printed digit
+  double capacity = 0;  ///< bytes of the whole, as printed next to the largest value; 0 if not printed
   bool has_steps = false, has_times = false;
   Evidence first_evidence, last_evidence;
 
   i64 n = 0;  ///< values printed, before any thinning
   double first_x = 0, last_x = 0;
   double first_value = 0, last_value = 0, max_value = 0, min_value = 0, max_x = 0;
-  i64 falls = 0;        ///< how often a value was lower than the one before it
-  i64 plateaus = 0;     ///< how often a value equalled the one before it
-  double interval = 0;  ///< last distance of two x
+  i64 falls = 0;        ///< number of values below their predecessor
+  i64 plateaus = 0;     ///< number of values equal to their predecessor
+  double interval = 0;  ///< last distance between two x
 
+  /// Adds one value: `x` is the step or index, `t` the time stamp, `y` the value. Ignores it if `x` or `y` is not
+  /// finite. A falling `x` starts a new run. A copy of the previous value with the same x counts in `n` only.
   void add(double x, double t, double y);
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
-  /// Multiplies every value by `factor`: a unit was read the other way (10^9 for 2^30).
+  /// Multiplies every value by `factor`, to switch between the two readings of a unit (10^9 or 2^30).
   void rescale(double factor);
 
-  /// False for one of very many series, of which only the figures above were kept.
+  /// False if only the summary fields above remain, because the log has very many series.
   bool followed() const { return n == 0 || !buckets_.empty(); }
-  /// Joins neighbours until at most `most` buckets are left; where there are only runs of one value, the oldest go.
-  void thin(std::size_t most);
-  /// Forgets everything but the figures above.
+  /// Joins neighbours until at most `max_count` buckets remain. If every run is one bucket, the oldest runs go.
+  void thin(std::size_t max_count);
+  /// Drops the buckets and keeps the summary fields above.
   void summarise() { restore({}); }
-  /// Takes back what buckets() gave, when all else has been set.
+  /// Sets the buckets that buckets() returned earlier. Set all other fields first.
   void restore(std::vector<Bucket> buckets) { buckets_ = std::move(buckets); }
 
  private:

@@ -9,9 +9,9 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t page = 4096;  ///< the kernel copies faster to where one begins
+constexpr std::size_t page = 4096;  ///< aligned blocks make the kernel's copies faster
 constexpr std::size_t block_size = std::size_t{1}
-                                   << 18;  ///< compressed bytes; larger ones leave the second-level cache
+                                   << 18;  ///< compressed bytes; a larger block exceeds the second-level cache
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Archive::Archive(Packing packing, std::string_view first, TemplateMatch take, Un
   rest_ = {block_.get(), first.size()};
 }
 
-/// Puts more behind what is left; false at the end.
+/// Appends more input to the remaining bytes; false at the end.
 bool Archive::refill() {
   if (ended_) return false;
   std::memmove(block_.get(), rest_.data(), rest_.size());
@@ -63,7 +63,7 @@ std::size_t Archive::read(char* to, std::size_t n) {
     else if (stuck && rest_.empty() && ended_)
       stop("ends early, after byte " + std::to_string(packed_) + " of its " + std::string(to_string(packing_)) +
            " data; " + text_so_far() + " before that were read");
-    else if (stuck && !rest_.empty())  // no library should; one that does must not hang a report
+    else if (stuck && !rest_.empty())  // no library should do this; if one does, it must not hang
       stop("is damaged near byte " + std::to_string(packed_) + " of its " + std::string(to_string(packing_)) +
            " data; " + text_so_far() + " before that were read");
   }
@@ -80,7 +80,7 @@ void Archive::next_stream() {
     look_behind();
 }
 
-/// Tapes and block devices fill up with zeros; what else follows may be anything.
+/// Tapes and block devices pad with zeros. Other bytes may be anything.
 void Archive::look_behind() {
   i64 bytes = 0;
   bool zeros = true;

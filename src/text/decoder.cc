@@ -13,13 +13,14 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Identification, and deflate, the only method that there is.
+/// The identification bytes, and deflate, the only method.
 constexpr std::string_view gzip_magic = "\x1F\x8B\x08"sv;
 constexpr std::string_view zstd_magic = "\x28\xB5\x2F\xFD"sv;
-/// Frames that hold no text; pzstd writes one before each of its own. The low four bits of the first byte are free.
+/// Frames without text; pzstd writes one before each of its frames. The low four bits of the first byte vary.
 constexpr std::string_view skippable_magic = "\x50\x2A\x4D\x18"sv;
 
-/// Known, so that a log in them is not taken for one without a failure. Those of bzip2 are at its usual level.
+/// Recognised, so that a log in one of these formats does not pass as a log without a failure. bzip2 at its usual
+/// level.
 struct Foreign {
   std::string_view packer, magic;
 };
@@ -27,8 +28,8 @@ constexpr Foreign foreign[] = {{"xz", "\xFD\x37zXZ\0"sv},     {"bzip2", "BZh91AY
                                {"lz4", "\x04\x22\x4D\x18"sv}, {"compress", "\x1F\x9D\x90"sv},
                                {"zip", "PK\x03\x04"sv},       {"7z", "7z\xBC\xAF\x27\x1C"sv}};
 
-/// Log base 2 of the memory that a frame may ask for: 128 MiB, the most that `zstd --ultra -22` and `--long` make use
-/// of, and the most that the zstd program itself grants unasked. It is allocated only where a frame says so.
+/// Log base 2 of a frame's maximum memory: 128 MiB, the most that `zstd --ultra -22` and `--long` use, and the default
+/// limit of the zstd program. It is allocated only if a frame requests it.
 constexpr int largest_zstd_window = 27;
 
 class GzipDecoder final : public Decoder {
@@ -46,7 +47,7 @@ class GzipDecoder final : public Decoder {
   }
 
   Step step(std::string_view packed, char* to, std::size_t room) override {
-    // ISA-L counts in 32 bits, and does not write to what it reads.
+    // ISA-L counts in 32 bits, and does not write to its input.
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     const auto offered = static_cast<std::uint32_t>(std::min(packed.size(), most));
     const auto free = static_cast<std::uint32_t>(std::min(room, most));
@@ -56,7 +57,7 @@ class GzipDecoder final : public Decoder {
     state_.avail_out = free;
     const int result = run();
     Step step;
-    // Where it finds damage at the very end of what it was given, ISA-L counts a byte or two more than there were.
+    // If the damage is at the very end of its input, ISA-L counts a byte or two too many.
     step.taken = state_.avail_in > offered ? offered : offered - state_.avail_in;
     step.made = free - state_.avail_out;
     if (result < 0)
@@ -67,7 +68,7 @@ class GzipDecoder final : public Decoder {
   }
 
  private:
-  /// The header is read on its own, because isal_inflate() forgets the flags of one that arrives in two pieces.
+  /// Reads the header separately, because isal_inflate() forgets its flags if it arrives in two pieces.
   int run() {
     if (in_header_) {
       const int result = isal_read_gzip_header(&state_, &header_);
@@ -122,7 +123,7 @@ class ZstdDecoder final : public Decoder {
   std::unique_ptr<ZSTD_DStream, Free> stream_;
 };
 
-/// Compares as far as both go.
+/// Compares the common length only.
 bool agree(std::string_view a, std::string_view b) {
   const std::size_t n = std::min(a.size(), b.size());
   return a.substr(0, n) == b.substr(0, n);

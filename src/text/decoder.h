@@ -1,6 +1,5 @@
-// One compressed stream, unpacked piece by piece in a fixed amount of memory by the library that is fastest at it:
-// ISA-L for gzip, libzstd for Zstandard. What stands between, before and behind such streams is the business of
-// Archive.
+// One compressed stream, unpacked piece by piece in fixed memory by the fastest library for it: ISA-L for gzip, libzstd
+// for Zstandard. Archive handles the bytes before, between and after such streams.
 #pragma once
 
 #include <memory>
@@ -8,47 +7,50 @@
 
 namespace oomdoctor {
 
+/// The compressions that oomdoctor reads.
 enum class Packing { none, gzip, zstd };
 
-/// "", "gzip", "zstd": the names of the report's contract.
+/// "", "gzip", "zstd": the names in the JSON report.
 std::string_view to_string(Packing packing);
 
-/// What begins with these bytes, by its magic number. A name says nothing: logs are renamed, and a pipe has none.
+/// The compression of data with these first bytes, by its magic number. File names do not count: logs are renamed, and
+/// a pipe has none.
 Packing packing_of(std::string_view first);
 
-/// The program that made what begins with these bytes, where it is an archive: one of those above, or one that is not
+/// The program that packed data with these first bytes: one of the compressions above, or one that oomdoctor does not
 /// read; "" for text.
 std::string_view packer_of(std::string_view first);
 
 /// The longest magic number of a Packing, in bytes.
 inline constexpr std::size_t magic_size = 4;
 
-/// True when `first` begins a stream of this packing, or is too short to tell.
+/// True when `first` begins a stream of this compression, or is too short to decide.
 bool may_begin(Packing packing, std::string_view first);
 
+/// The interface of a decompressor.
 class Decoder {
  public:
   enum class State { open, complete, damaged };
 
   struct Step {
-    std::size_t taken = 0;  ///< bytes from the front of what was packed
-    std::size_t made = 0;   ///< bytes of text
+    std::size_t taken = 0;  ///< bytes consumed from the front of `packed`
+    std::size_t made = 0;   ///< bytes of text written
     State state = State::open;
-    std::string_view damage;  ///< what is wrong, in a few words; text that was made before it is good
+    std::string_view damage;  ///< a short description; text written before the damage is valid
   };
 
   virtual ~Decoder() = default;
 
-  /// Unpacks from the front of `packed` to `to`, which has room for `room` bytes. Takes nothing and makes nothing only
-  /// when it needs more of either. `complete` comes once, when the last byte of the stream was taken and its checksums
-  /// hold; then, and after `damaged`, only restart() may follow. Never throws for what the bytes are.
+  /// Unpacks from the front of `packed` to `to`, which has room for `room` bytes. Consumes and writes nothing only if
+  /// it needs more of either. Returns `complete` once, after the last byte of the stream, if its checksums are correct.
+  /// After `complete` and `damaged`, only restart() may follow. Never throws because of the data.
   virtual Step step(std::string_view packed, char* to, std::size_t room) = 0;
 
-  /// Gets ready for another stream of the same packing.
+  /// Prepares for another stream of the same compression.
   virtual void restart() = 0;
 };
 
-/// Not for Packing::none.
+/// `packing` must not be Packing::none.
 std::unique_ptr<Decoder> make_decoder(Packing packing);
 
 }  // namespace oomdoctor

@@ -11,7 +11,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 
-#define XXH_INLINE_ALL  // the header alone: nothing to link
+#define XXH_INLINE_ALL  // header-only, so there is nothing to link
 #include <xxhash.h>
 
 namespace oomdoctor {

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <functional>
 
-// This file is compiled once for each instruction set, by including itself; the one that fits the machine is chosen
-// when the program runs.
+// Highway compiles this file once for each instruction set, by including it again. The program chooses the one for the
+// machine at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "text/line_index.cc"
 #include <hwy/foreach_target.h>
-// Behind foreach_target.h.
+// After foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -18,7 +18,7 @@ namespace oomdoctor::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sets the bits of both kinds of ends in words of 64 bytes; true where a byte of an escape or a hole is among them.
+/// Sets the bits of both kinds of ends, in words of 64 bytes. True if the text has a byte of an escape or a NUL hole.
 /// `size` is a multiple of 64.
 bool mark_ends(const char* text, std::size_t size, std::uint64_t* feeds, std::uint64_t* returns) {
   bool strange = false;
@@ -64,7 +64,7 @@ HWY_EXPORT(mark_ends);
 
 constexpr std::size_t bits = 64;
 
-/// The bits of a word at or behind place i, and before it.
+/// Masks for the bits of a word from position i on, and before it.
 std::uint64_t from(std::size_t i) { return ~std::uint64_t{0} << i % bits; }
 std::uint64_t before(std::size_t i) { return ~from(i); }
 

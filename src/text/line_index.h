@@ -1,5 +1,5 @@
-// Where the lines of a block of text end: one bit a byte, made in one pass over the text. The line around a place and
-// the number of lines up to it are then questions of a few instructions.
+// The ends of the lines in a block of text: one bit per byte, made in one pass over the text. The line around a
+// position and the number of lines before it then take a few instructions.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,25 @@
 
 namespace oomdoctor {
 
-/// A line ends at '\n' or '\r' ("\r\n" is one end), but only '\n' counts: the redraws of a progress bar are read each
-/// as a line and have one number, that of editors and grep.
+/// A line ends at '\n' or '\r' ("\r\n" is one end), but only '\n' counts for line numbers. So each redraw of a progress
+/// bar is a line, and all redraws have the same number, as in editors and grep.
 class LineIndex {
  public:
   explicit LineIndex(std::string_view text);
 
-  /// Behind the last end in [from, at); `from` where there is none.
+  /// The position after the last end in [from, at); `from` if there is none.
   std::size_t begin_of(std::size_t at, std::size_t from) const;
-  /// The first end in [at, to), of "\r\n" its first byte; `to` where there is none.
+  /// The first end in [at, to), for "\r\n" its first byte; `to` if there is none.
   std::size_t end_of(std::size_t at, std::size_t to) const;
-  /// How many '\n' are in [begin, end).
+  /// The number of '\n' in [begin, end).
   i64 feeds(std::size_t begin, std::size_t end) const;
-  /// No byte of the text belongs to an escape sequence or a hole: its lines need no cleaning (is_clean() in lines.h).
+  /// True if no byte of the text belongs to an escape sequence or a NUL hole, so its lines need no cleaning (is_clean()
+  /// in lines.h).
   bool clean() const { return clean_; }
 
  private:
   std::vector<std::uint64_t> breaks_;  ///< '\n' and '\r': bit i % 64 of word i / 64 is byte i
-  std::vector<std::uint64_t> feeds_;   ///< '\n' alone
+  std::vector<std::uint64_t> feeds_;   ///< '\n' only
   bool clean_ = true;
 };
 

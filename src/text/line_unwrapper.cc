@@ -10,13 +10,14 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t head_bytes = std::size_t{1} << 18, head_lines = 2000;  ///< what the width is judged from
-constexpr std::size_t narrowest = 40, widest = 400;  ///< consoles; shorter lines are short of themselves
-constexpr std::size_t longest_waiting = 1 << 14;     ///< a longer line is no console's
-/// Different lines of the full width that show it by their number; with fewer, it must be one that consoles are set to.
+constexpr std::size_t head_bytes = std::size_t{1} << 18,
+                      head_lines = 2000;             ///< the part of the text that decides about the width
+constexpr std::size_t narrowest = 40, widest = 400;  ///< of consoles; below, lines are short for other reasons
+constexpr std::size_t longest_waiting = 1 << 14;     ///< a longer line does not come from a console
+/// This many different full lines prove a width. With fewer, the width must be a usual one.
 constexpr int enough = 3;
 constexpr std::array<std::size_t, 10> usual_widths = {60, 72, 80, 100, 120, 132, 140, 160, 180, 200};
-constexpr double few = 0.4;  ///< full lines whose next one is no rest, to one whose next one is
+constexpr double few = 0.4;  ///< allowed full lines without a continuation, per full line with one
 constexpr std::size_t start_length = 6;
 
 std::size_t columns_of(std::string_view line) {
@@ -32,16 +33,16 @@ std::string digits_alike(std::string_view text) {
   return out;
 }
 
-/// Rows of one table and lines of one logger begin alike.
+/// Rows of one table and lines of one logger have the same start.
 std::string start_of(std::string_view line) { return digits_alike(line.substr(0, start_length)); }
 
-/// Boxes and rulers are drawn to a width of their own.
+/// Boxes and rulers have their own width.
 bool is_wall(char c) { return c == '|' || c == '+'; }
 bool is_drawn(std::string_view line) {
   return (is_wall(line.front()) && is_wall(line.back())) || line.find_first_not_of(line.front(), 1) == line.npos;
 }
 
-/// Some programs print a blank behind their last word.
+/// Some programs print a blank after the last word.
 bool ends_sentence(std::string_view line) {
   const std::size_t last = line.find_last_not_of(" \t");
   return last != line.npos && std::string_view(".!?").find(line[last]) != std::string_view::npos;
@@ -49,8 +50,8 @@ bool ends_sentence(std::string_view line) {
 
 enum class Rest { no, perhaps, yes };
 
-/// What follows the full lines of one form. Rows of a table are now and then followed by something that reads as a
-/// rest.
+/// The lines after the full lines of one form. A table row is sometimes followed by a line that reads like a
+/// continuation.
 struct Followers {
   std::array<int, 3> count{};  ///< by Rest
 
@@ -62,8 +63,8 @@ struct Followers {
   }
 };
 
-/// Whether `next` is the rest of a full line: cut in a word, in a number or at a blank, it begins as no line of its own
-/// would.
+/// Whether `next` continues a full line that was broken in a word, in a number or at a blank. A continuation does not
+/// begin like a separate line.
 Rest is_rest(std::string_view line, std::string_view next) {
   if (next.empty() || start_of(next) == start_of(line) || read_time(next)) return Rest::no;
   const auto is = [](char c, auto test) { return test(static_cast<unsigned char>(c)) != 0; };
@@ -79,7 +80,7 @@ struct Piece {
   std::string_view line, end;
 };
 
-/// The next line and its end; nothing while the end may still be missing.
+/// The next line and its end; nullopt if the end may still be missing.
 std::optional<Piece> next_piece(std::string_view text, bool at_end) {
   const std::size_t stop = text.find_first_of("\r\n");
   if (stop == text.npos) return at_end && !text.empty() ? std::optional(Piece{text, {}}) : std::nullopt;
@@ -90,6 +91,8 @@ std::optional<Piece> next_piece(std::string_view text, bool at_end) {
 
 }  // namespace
 
+// The longest line gives a candidate for the width. It counts if enough full lines have a continuation, few have none,
+// and full lines are more frequent than slightly shorter ones.
 std::size_t console_width(std::string_view head) {
   std::size_t width = 0;
   std::vector<std::pair<std::string_view, std::size_t>> lines;
@@ -115,7 +118,7 @@ std::size_t console_width(std::string_view head) {
   if (count(Rest::yes) < (usual ? 1 : enough) ||
       static_cast<double>(count(Rest::no)) > few * static_cast<double>(count(Rest::yes)))
     return 0;
-  // Where nothing cuts them, lines grow rarer towards the longest.
+  // Without a console, lines become rarer towards the longest.
   std::size_t full = 0, nearly = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].second == width)
@@ -126,7 +129,7 @@ std::size_t console_width(std::string_view head) {
   return full > nearly ? width : 0;
 }
 
-/// Reads the head and judges it. False when the source is empty.
+/// Reads the head and determines the width. False if the source is empty.
 bool LineUnwrapper::begin(UnwrappedText& out) {
   begun_ = true;
   std::string head;
@@ -156,6 +159,7 @@ void LineUnwrapper::unfold(UnwrappedText& out, bool at_end) {
   if (at_end) out.bytes.append(held_end_), held_end_.clear();
 }
 
+// A line end is passed on only when the next line shows that it was not a console's break.
 void LineUnwrapper::take(UnwrappedText& out, std::string_view line, std::string_view end) {
   if (last_full_ && is_rest(last_line_, line) != Rest::no)
     out.removed_breaks.push_back(out.bytes.size());

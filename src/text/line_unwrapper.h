@@ -1,7 +1,7 @@
-// The text of a source, with the lines that a console broke at its width put together again. A terminal copy, a CI page
-// or `fold` cuts where the column ends, in the middle of words and numbers; nothing behind this sees the cuts.
+// The text of a source, with the lines rejoined that a console broke at its width. A terminal copy, a CI page or `fold`
+// breaks lines at a column, in the middle of words and numbers. Later stages see the original lines.
 //
-// Line numbers stay those of the file: `removed_breaks` says where a line end was taken out.
+// Line numbers stay those of the file: `removed_breaks` has the positions of the removed line ends.
 #pragma once
 
 #include <string>
@@ -12,23 +12,24 @@
 
 namespace oomdoctor {
 
-/// The width that these lines were broken at; 0 when they were not. One full line proves nothing by itself: what
-/// follows must read as the rest of it.
+/// The width at which these lines were broken; 0 if they were not. One full line alone is no proof: the next line must
+/// read like its continuation.
 std::size_t console_width(std::string_view head);
 
-/// Text and the places in it where a line end of the file was taken out, ascending.
+/// Text, and the ascending positions in it where a line end was removed.
 struct UnwrappedText {
   std::string bytes;
   std::vector<std::size_t> removed_breaks;
 };
 
+/// Reads a source and rejoins its lines. Keeps a reference to the source. Not thread-safe.
 class LineUnwrapper {
  public:
   explicit LineUnwrapper(Source& source) : source_(&source) {}
 
-  /// Appends about `wanted` bytes; false at the end. Throws Error when reading fails.
+  /// Appends about `wanted` bytes; false at the end. Throws Error if reading fails.
   bool read(UnwrappedText& out, std::size_t wanted);
-  /// Where the console broke lines; 0 when it did not. Known from the first read on.
+  /// The console width; 0 if no lines were broken. Known after the first read.
   std::size_t width() const { return width_; }
 
  private:
@@ -39,7 +40,7 @@ class LineUnwrapper {
   Source* source_;
   std::size_t width_ = 0;
   bool begun_ = false;
-  // Only where lines were broken: what is read and not yet told, and the last line told.
+  // Used only if lines were broken: the text that is read but not yet passed on, and the last line passed on.
   std::string waiting_;
   std::string held_end_;
   std::string last_line_;

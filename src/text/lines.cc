@@ -13,7 +13,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// Reads exactly `width` digits at `at`; -1 when they are not there.
+/// Reads exactly `width` digits at `at`; -1 if there are fewer.
 int fixed_number(std::string_view s, std::size_t at, std::size_t width) {
   if (at + width > s.size()) return -1;
   int value = 0;
@@ -24,7 +24,7 @@ int fixed_number(std::string_view s, std::size_t at, std::size_t width) {
   return value;
 }
 
-/// Length of an escape sequence that begins at `at` (which holds ESC).
+/// The length of the escape sequence that begins with the ESC at `at`.
 std::size_t escape_length(std::string_view s, std::size_t at) {
   if (at + 1 >= s.size()) return 1;
   const char kind = s[at + 1];
@@ -42,7 +42,7 @@ std::size_t escape_length(std::string_view s, std::size_t at) {
   return 2;
 }
 
-/// Moves `at` behind it. Digits that are no number make the prefix strange.
+/// Reads a number and moves `at` after it. Digits that overflow mark the prefix as strange.
 template <typename Int>
 std::optional<Int> read_int(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   Int value = 0;
@@ -54,19 +54,19 @@ std::optional<Int> read_int(std::string_view s, std::size_t& at, LinePrefix& pre
   return value;
 }
 
-/// The first byte tells nearly always.
+/// The first byte decides nearly always, so compare it first.
 bool starts(std::string_view s, std::size_t at, std::string_view what) {
   return at < s.size() && s[at] == what[0] && s.substr(at).starts_with(what);
 }
 
-/// Where `what` stands among the `most` bytes behind `at`.
+/// The position of `what` in the `most` bytes after `at`. Records how far it looked.
 std::size_t find_near(std::string_view s, std::size_t at, std::size_t most, std::string_view what, LinePrefix& prefix) {
   const std::size_t found = s.substr(0, std::min(s.size(), at + most)).find(what, at);
   prefix.bytes_examined = std::max(prefix.bytes_examined, found == s.npos ? at + most : found + what.size());
   return found;
 }
 
-/// "[rank3]:", "[default3]:", "[RANK 03]", "default3:", "[1,3]<stderr>:", "3: ". Moves `at` behind it.
+/// "[rank3]:", "[default3]:", "[RANK 03]", "default3:", "[1,3]<stderr>:", "3: ". Moves `at` after the tag.
 bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   struct Form {
     std::string_view open, close;
@@ -134,7 +134,7 @@ bool peel_actor(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   return true;
 }
 
-/// "service-1  | " as container tools print it.
+/// "service-1  | ", as container tools print it.
 bool peel_container(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   constexpr std::size_t longest_name = 48, blanks = 16;
   if (at != 0 || find_near(s, 0, longest_name + blanks, "|", prefix) == s.npos) return false;
@@ -206,7 +206,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   return false;
 }
 
-/// "[INFO]", "[launch.py:319:sigkill_handler]", "W ": what a logger puts behind its time stamp.
+/// "[INFO]", "[launch.py:319:sigkill_handler]", "W ": the tags of a logger after its time stamp.
 bool peel_logger(std::string_view s, std::size_t& at, LinePrefix& prefix, bool behind_time) {
   if (!behind_time || at >= s.size()) return false;
   if (s[at] == '[') {
@@ -256,7 +256,8 @@ bool is_clean(std::string_view raw) { return raw.find('\x1b') == raw.npos && raw
 
 namespace {
 
-/// Of its midnight, since 1970; nullopt where there is no such date. Most lines are of the same day as the last.
+/// The seconds from 1970 to midnight of a date; nullopt for an invalid date. It caches the last date, because most
+/// lines are from the same day.
 std::optional<double> seconds_of_date(int year, int month, int day) {
   thread_local std::array<int, 3> last{};
   thread_local double seconds = 0;
@@ -304,10 +305,10 @@ bool has_form_of_time(std::string_view s) {
          fixed_number(s, 6, 2) >= 0;
 }
 
-/// A bar that was being drawn in front of a tag is another process's: the tag belongs to what follows.
+/// True for a progress bar before a tag. The bar belongs to another process, and the tag to the following message.
 bool holds_bar(std::string_view s) { return s.find("it/s") != s.npos || s.find("s/it") != s.npos; }
 
-/// A launcher's tag behind what a collector or a logger of its own kind put in front: "… stdout F [rank3]: ",
+/// Finds a launcher's tag after the prefix of a collector or an unknown logger: "… stdout F [rank3]: ",
 /// "[11/02/2025-08:12:40] [TRT-LLM] [RANK 1] [E] ".
 bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   struct Tag {
@@ -331,6 +332,7 @@ bool find_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   return false;
 }
 
+// Tags come in any order, so try all kinds in rounds until none matches.
 LinePrefix peel_prefix(std::string_view line) {
   LinePrefix prefix;
   std::size_t at = 0;
@@ -343,15 +345,17 @@ LinePrefix peel_prefix(std::string_view line) {
     } else if (!peel_logger(line, at, prefix, timed)) {
       break;
     }
-    if (at < line.size() && line[at] == ' ' && at > before) ++at;  // one blank; more is indentation of the message
+    if (at < line.size() && line[at] == ' ' && at > before)
+      ++at;  // one blank; more blanks are the indentation of the message
   }
   if (find_rank(line, at, prefix) && at < line.size() && line[at] == ' ') ++at;
-  constexpr std::size_t longest_opening = 16;  // of a tag that might have begun there
+  constexpr std::size_t longest_opening = 16;  // of a tag that could begin there
   prefix.length = at;
   prefix.bytes_examined = std::max(prefix.bytes_examined, at + longest_opening);
   return prefix;
 }
 
+// With two tags of one kind the positions are not enough, so the line is parsed again.
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line) {
   if (form.again) {
     const LinePrefix own = peel_prefix(line);

@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstring>
 
-// This file is compiled once for each instruction set, by including itself; the one that fits the machine is chosen
-// when the program runs.
+// Highway compiles this file once for each instruction set, by including it again. The program chooses the one for the
+// machine at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "text/number_spans.cc"
 #include <hwy/foreach_target.h>
-// Behind foreach_target.h.
+// After foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -17,7 +17,7 @@ namespace oomdoctor::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Bit i is set where the byte i of these 64 is a digit.
+/// Bit i is set if byte i of these 64 is a digit.
 std::uint64_t digits_of(const char* text) {
   std::uint64_t word = 0;
 #if HWY_TARGET == HWY_SCALAR
@@ -34,7 +34,7 @@ std::uint64_t digits_of(const char* text) {
   return word;
 }
 
-/// The same for a whole line; `words` has room for its last word and two more.
+/// The same for a whole line. `words` has room for the line's words and two more.
 void mark_digits(const char* text, std::size_t size, std::uint64_t* words) {
   std::size_t at = 0;
   for (; at + 64 <= size; at += 64) *words++ = digits_of(text + at);
@@ -57,6 +57,7 @@ HWY_EXPORT(mark_digits);
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/// The bytes that bind a following run of digits, which is then not free.
 constexpr auto binds_digits = [] {
   std::array<bool, 256> out{};
   for (int c = 'a'; c <= 'z'; ++c)
@@ -71,7 +72,8 @@ bool NumberSpans::find(std::string_view line) {
   line_ = line;
   if (line.size() > longest_line) return false;
   HWY_DYNAMIC_DISPATCH(mark_digits)(line.data(), line.size(), digits_.data());
-  // Where 2, 4, 8, 16 and 20 digits begin, each from the ones before: in this word, and in the one behind it.
+  // Find the starts of runs of 2, 4, 8, 16 and 20 digits, each from the previous length. `behind` has the word that
+  // follows.
   constexpr std::array<unsigned, 5> more{1, 2, 4, 8, 4};
   std::array<std::uint64_t, more.size()> behind{};
   std::uint64_t twenty = 0;
@@ -110,7 +112,7 @@ std::string_view NumberSpans::form() {
     size += to - from;
   };
   for (std::size_t w = line_front / 64; w <= line_.size() / 64; ++w) {
-    // Of a run of one digit there is nothing to leave out.
+    // A run of one digit has nothing to drop.
     for (std::uint64_t runs = begins_[w] & (digits_[w] >> 1 | digits_[w + 1] << 63); runs != 0; runs &= runs - 1) {
       const std::size_t begin = w * 64 + static_cast<std::size_t>(std::countr_zero(runs));
       if (!is_free(begin)) continue;

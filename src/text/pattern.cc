@@ -10,14 +10,14 @@ bool digits_are_numbers(std::string_view expression) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
-    if (c == '\\') {  // \x30 and the text of a group are digits, too
+    if (c == '\\') {  // \x30 and backreferences contain digits
       if (i + 1 < expression.size() && (is_digit(expression[i + 1]) || expression[i + 1] == 'x')) return false;
       ++i;
-    } else if (c == '{') {  // a count; a brace of the text is written \{
+    } else if (c == '{') {  // a count; a literal brace is written \{
       i = std::min(expression.find('}', i), expression.size());
     } else if (expression.substr(i, 3) == "0-9") {
       i += 2;
-    } else if (is_digit(c)) {  // a range between other characters holds all digits or none
+    } else if (is_digit(c)) {  // a range between other characters contains all digits or none
       return false;
     }
   }
@@ -26,7 +26,7 @@ bool digits_are_numbers(std::string_view expression) {
 
 namespace {
 
-/// A place in a text whose every look at a byte or at another place is a step; throws where none is left.
+/// An iterator that counts each dereference and comparison as a step, and throws when no step remains.
 class CountedPlace {
  public:
   using iterator_category = std::bidirectional_iterator_tag;
@@ -60,7 +60,7 @@ class CountedPlace {
 
  private:
   void step() const {
-    if (left_ == nullptr) return;  // belongs to no text
+    if (left_ == nullptr) return;  // not attached to a text
     if (*left_ == 0) throw std::runtime_error("no step is left");
     --*left_;
   }
@@ -72,14 +72,14 @@ class CountedPlace {
 const char* place_of(const char* at) { return at; }
 const char* place_of(const CountedPlace& place) { return place.at(); }
 
-/// The match of `expression` in [first, last), which may look behind to `text`, as places in `text`.
+/// Finds the match of `expression` in [first, last), with lookbehind up to `text`.
 template <typename Place>
 Search find_between(Place text, Place first, Place last, Captures& captures, const boost::regex& expression,
                     boost::match_flag_type flags) {
   boost::match_results<Place> match;
   try {
     if (!boost::regex_search(first, last, match, expression, flags, text)) return Search::absent;
-  } catch (const std::runtime_error&) {  // the complexity, the stack or the steps of one search
+  } catch (const std::runtime_error&) {  // the complexity limit, the stack or the step limit of one search
     return Search::too_costly;
   }
   captures = {};
@@ -104,7 +104,7 @@ Regex::Regex(std::string_view expression, Steps steps) : impl_(std::make_unique<
   try {
     impl_->expression.assign(expression.begin(), expression.end(), boost::regex::perl | boost::regex::no_mod_m);
   } catch (const boost::regex_error& e) {
-    // Boost adds a copy of the expression to its reason.
+    // Boost appends a copy of the expression to its message.
     const std::string_view what = e.what();
     const std::string_view reason = what.substr(0, what.find("  The error occurred"));
     const auto at = static_cast<std::size_t>(std::max<std::ptrdiff_t>(e.position(), 0));

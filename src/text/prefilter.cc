@@ -19,7 +19,7 @@ T load(const char* from) {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// The hash is cut to so many bits where the entries are looked up: a table that is small, and written fast.
+/// The number of hash bits for the entry lookup: the table is small and fast to fill.
 constexpr unsigned slot_bits = 12;
 constexpr std::uint32_t slot_of(std::uint32_t hash) { return hash >> (fingerprint_hash_bits - slot_bits); }
 
@@ -46,6 +46,7 @@ void Prefilter::add(std::string_view anchor, bool fold_case, std::uint32_t index
   for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(piece_of(anchor, fold_case, at));
 }
 
+// Takes placements from the plan, places the other anchors, fills the kernel's tables, and sorts the entries by slot.
 Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan)
     : first_entry_((1u << slot_bits) + 1) {
   const std::size_t n = anchors.size();
@@ -58,7 +59,7 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
     const std::string& anchor = anchors[i];
     if (anchor.size() < fingerprint_size) throw std::logic_error("anchor of less than four bytes: " + anchor);
     if (anchor.size() > most) throw std::logic_error("anchor of more than 65535 bytes: " + anchor.substr(0, 40));
-    // Mostly the one behind the last.
+    // Usually the anchor after the previous one.
     std::size_t tried = 0;
     for (; tried < plan.size(); ++tried, next_planned = (next_planned + 1) % plan.size())
       if (plan[next_planned].fold_case == fold_case[i] && plan[next_planned].anchor == anchor) break;
@@ -70,7 +71,7 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
     next_planned = (next_planned + 1) % plan.size();
     buckets.add(anchor, fold_case[i], placed[i]);
   }
-  // Short ones have no choice of bytes: they choose their buckets first.
+  // Short anchors have no choice of bytes, so they choose their buckets first.
   std::stable_sort(unplanned.begin(), unplanned.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return anchors[a].size() < anchors[b].size(); });
   for (const std::uint32_t i : unplanned) {
@@ -97,6 +98,7 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
   }
   for (std::size_t s = 1; s < first_entry_.size(); ++s)
     first_entry_[s] = static_cast<std::uint16_t>(first_entry_[s] + first_entry_[s - 1]);
+  // Counting sort: entries of one slot become adjacent.
   std::vector<std::uint16_t> next = first_entry_;
   ends_.resize(n);
   entries_.resize(n);
@@ -112,7 +114,7 @@ bool Prefilter::middle_equal(const Entry& entry, const char* anchor) const {
 
 void Prefilter::add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>& hits) const {
   hits.push_back(hit);
-  // Nearly in order already: an anchor is found where its fingerprint is, a few bytes behind its beginning.
+  // Insertion sort: hits are almost in order, because a fingerprint is a few bytes after the beginning of its anchor.
   for (std::size_t i = hits.size() - 1; i > span.first_hit; --i) {
     AnchorHit &a = hits[i - 1], &b = hits[i];
     if (a.offset < b.offset || (a.offset == b.offset && a.anchor < b.anchor)) break;
@@ -120,7 +122,7 @@ void Prefilter::add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>&
   }
 }
 
-/// Where an anchor may begin before or behind what is asked for, or eight bytes cannot be read.
+/// The slow path for anchors that may begin outside the requested range, or without eight readable bytes.
 void Prefilter::verify_at_ends(const Span& span, std::size_t place, std::uint32_t slot,
                                std::vector<AnchorHit>& hits) const {
   for (std::size_t e = first_entry_[slot]; e < first_entry_[slot + 1]; ++e) {
@@ -139,6 +141,8 @@ void Prefilter::verify_at_ends(const Span& span, std::size_t place, std::uint32_
   }
 }
 
+// Compares the ends of all anchors with a found fingerprint. Matches are collected first and their middle parts
+// compared later, which keeps the inner loop free of branches.
 void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPlaces& found,
                        std::vector<AnchorHit>& hits) const {
   struct Match {
@@ -148,7 +152,8 @@ void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPla
   Match matches[room];
   std::size_t count = 0;
   const char* base = span.text.data() + block;
-  // The entries of each slot are there since the prefilter was made; here most of the time of a sparse log goes.
+  // The tables are complete since the construction. A sparse log spends most of its time
+  // here.
   const std::uint16_t* const first_entry = first_entry_.data();
   const Ends* const ends_of = ends_.data();
   const auto settle = [&] {
@@ -170,7 +175,7 @@ void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPla
     }
     const std::uint32_t last = first_entry[slot + 1];
     std::uint32_t e = first_entry[slot];
-    do {  // whether it matches cannot be guessed: it is written down in any case, and counted if so
+    do {  // the branch is unpredictable, so the match is always written, but counted only if it is real
       const Ends& ends = ends_of[e];
       const char* at = base + found.place[i];
       matches[count] = {found.place[i], e};

@@ -1,10 +1,10 @@
-// Finds which anchors occur where, in one pass over the bytes. Every regex and every template stands behind an anchor,
-// so that the cost of a quiet line is the cost of this pass.
+// Finds the positions of all anchors in one pass over the bytes. Every regex and every template needs an anchor, so a
+// line without anchors costs only this pass.
 //
-// Method, from much text to little: the kernel (prefilter_kernel.h) leaves about one place in twenty where the four
-// bytes that stand for an anchor, its fingerprint, may lie; a hash of these bytes leaves those where one does, but for
-// a few; there the anchors behind it are compared, eight bytes at a time. Which four bytes stand for an anchor is
-// chosen so that there are few such places (prefilter_plan.h).
+// Method, in three steps. The kernel (prefilter_kernel.h) keeps about one position in twenty at which the four bytes of
+// an anchor, its fingerprint, may be. A hash of these bytes keeps the positions with a real fingerprint and a few
+// others. There the anchors with that fingerprint are compared, eight bytes at a time. The choice of the four bytes
+// keeps such positions rare (prefilter_plan.h).
 #pragma once
 
 #include <cstdint>
@@ -18,53 +18,53 @@
 namespace oomdoctor {
 
 struct AnchorHit {
-  std::size_t offset = 0;    ///< where the anchor begins
-  std::uint32_t anchor = 0;  ///< its index
+  std::size_t offset = 0;    ///< the position of the anchor
+  std::uint32_t anchor = 0;  ///< index of the anchor
 };
 
-/// What a scan had to look at, as counts of places.
+/// The work of a scan, as numbers of positions.
 struct PrefilterWork {
-  std::size_t candidates = 0;    ///< left by the kernel
-  std::size_t fingerprints = 0;  ///< left by the hash
+  std::size_t candidates = 0;    ///< kept by the kernel
+  std::size_t fingerprints = 0;  ///< kept by the hash
 };
 
+/// Immutable after construction, so threads may scan concurrently.
 class Prefilter {
  public:
-  /// `fold_case[i]`: anchor i is meant in any letter case. Anchors hold four to 65535 bytes, and there are
-  /// at most 65535.
-  /// Anchors that the plan does not name are placed here and now.
+  /// `fold_case[i]` means that anchor i matches in any letter case. Anchors have four to 65535 bytes, and there are at
+  /// most 65535; otherwise it throws std::logic_error. The constructor itself plans anchors that are not in `plan`.
   Prefilter(const std::vector<std::string>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan = {});
 
-  /// All anchors that begin in [begin, end) of `text`, by offset, then by index; bytes behind `end` are read where they
-  /// exist. They are added to `hits`; what the scan had to look at is added to `work`.
+  /// Appends all anchors that begin in [begin, end) of `text` to `hits`, by offset, then by index. It may read bytes
+  /// after `end`. Adds the work of the scan to `work`.
   void scan(std::string_view text, std::size_t begin, std::size_t end, std::vector<AnchorHit>& hits,
             PrefilterWork* work = nullptr) const;
 
  private:
-  /// Eight bytes to compare with: equal when they differ in no bit that counts. No bit of a byte that is not there
-  /// counts, nor the one that tells the cases of a letter in an anchor that is meant in both.
+  /// Eight bytes for a comparison. The mask `counts` excludes bits of missing bytes, and the case bit of letters in an
+  /// anchor that matches in any case.
   struct Piece {
     std::uint64_t bytes = 0, counts = 0;
     bool equal(std::uint64_t other) const { return ((other ^ bytes) & counts) == 0; }
   };
-  /// The first eight bytes of an anchor and the last; the same twice where it holds no more than eight.
+  /// The first and the last eight bytes of an anchor; the same bytes twice if it has at most eight.
   struct Ends {
     Piece first, last;
-    std::int32_t first_from = 0, last_from = 0;  ///< where they lie, seen from the fingerprint
+    std::int32_t first_from = 0, last_from = 0;  ///< their offsets relative to the fingerprint
   };
   struct Entry {
     std::uint32_t anchor = 0;
-    std::uint32_t pieces = 0;  ///< where the pieces between its ends begin
-    std::uint16_t shift = 0;   ///< where its fingerprint begins
+    std::uint32_t pieces = 0;  ///< index of the first piece between the ends
+    std::uint16_t shift = 0;   ///< offset of the fingerprint in the anchor
     std::uint16_t size = 0;
   };
-  /// What is asked for; in [inside_begin, inside_end) every anchor with a fingerprint there, and eight bytes behind
-  /// wherever it begins, are.
+  /// The requested range. For a position in [inside_begin, inside_end), every anchor with its fingerprint there lies
+  /// within the range, and eight bytes are readable after its beginning.
   struct Span {
     std::string_view text;
     std::size_t begin, end;
     std::size_t inside_begin, inside_end;
-    std::size_t first_hit;  ///< of this scan
+    std::size_t first_hit;  ///< index of this scan's first hit
   };
 
   static Piece piece_of(std::string_view anchor, bool fold_case, std::size_t at);
@@ -75,7 +75,7 @@ class Prefilter {
   void add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>& hits) const;
 
   FingerprintSet fingerprints_;
-  std::vector<std::uint16_t> first_entry_;  ///< by hash: the entries from this one to the next slot's
+  std::vector<std::uint16_t> first_entry_;  ///< by hash: the entries of a slot begin here and end at the next slot's
   std::vector<Ends> ends_;                  ///< of the entries
   std::vector<Entry> entries_;
   std::vector<Piece> pieces_;

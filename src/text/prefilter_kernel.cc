@@ -4,25 +4,25 @@
 #include <bit>
 #include <cstring>
 
-// This file is compiled once for each instruction set, by including itself; the one that fits the machine is chosen
-// when the program runs.
+// Highway compiles this file once for each instruction set, by including it again. The program chooses the one for the
+// machine at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "text/prefilter_kernel.cc"
 #include <hwy/foreach_target.h>
-// Behind foreach_target.h.
+// After foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace oomdoctor::HWY_NAMESPACE {
 
-/// The bit i % 64 of word i / 64 is the candidate at i. A vector's bits are written whole, up to eight bytes.
+/// Bit i % 64 of word i / 64 is the candidate at i. A vector writes all its bits at once, up to eight bytes.
 struct CandidateBits {
   std::uint64_t word[kernel_block / 64 + 2];
 };
 
 #if HWY_TARGET == HWY_SCALAR
 
-// One byte at a time: the lookups of this target know vectors of one byte only.
+// One byte at a time: this target's lookups handle vectors of one byte only.
 HWY_INLINE void find_candidates(const FingerprintSet& set, const char* text, std::size_t count, std::size_t,
                                 CandidateBits& out) {
   std::memset(out.word, 0, (count + 63) / 64 * 8);
@@ -40,8 +40,8 @@ HWY_INLINE void find_candidates(const FingerprintSet& set, const char* text, std
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Both halves of the block's bytes are laid out first: then each lookup is one load and one shuffle, at any distance
-// from the byte in question, and behind the end of the text there are zeros.
+// Store both halves of all bytes first. Each lookup is then one load and one shuffle, at any offset from the byte, and
+// there are zeros after the end of the text.
 HWY_INLINE void find_candidates(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
                                 CandidateBits& out) {
   const hn::CappedTag<std::uint8_t, 64> d;
@@ -87,18 +87,18 @@ HWY_INLINE void find_candidates(const FingerprintSet& set, const char* text, std
 
 #endif
 
-/// The places of the bits, by rising place; returns how many. Writes up to seven more behind them.
+/// Lists the positions of the bits in rising order and returns their number. Writes up to seven more values after them.
 HWY_INLINE std::size_t list_places(const CandidateBits& bits, std::size_t count, std::uint16_t* out) {
   constexpr int at_once = 8;
   std::size_t n = 0;
   for (std::size_t w = 0; w * 64 < count; ++w) {
     std::uint64_t word = bits.word[w];
     const auto there = static_cast<std::size_t>(std::popcount(word));
-    // Eight at once, there or not: to leave after each would be a guess, and half of these are wrong.
+    // Write eight at a time, even if fewer exist: a branch after each one would be mispredicted half of the time.
     std::uint16_t* to = out + n;
     do {
       for (int i = 0; i < at_once; ++i) {
-        const std::uint64_t some = word | std::uint64_t{1} << 63;  // so that zero is no case of its own
+        const std::uint64_t some = word | std::uint64_t{1} << 63;  // avoids a special case for zero
         to[i] = static_cast<std::uint16_t>(w * 64 + hwy::Num0BitsBelowLS1Bit_Nonzero64(some));
         word &= word - 1;
       }
@@ -116,7 +116,7 @@ void find(const FingerprintSet& set, const char* text, std::size_t count, std::s
   std::uint16_t candidates[kernel_block + 8];
   found.candidates = list_places(bits, count, candidates);
   std::size_t n = 0;
-  for (std::size_t i = 0; i < found.candidates; ++i) {  // without a branch, for the same reason
+  for (std::size_t i = 0; i < found.candidates; ++i) {  // no branch, for the same reason
     const std::uint16_t place = candidates[i];
     const std::uint32_t hash = fingerprint_hash(text + place);
     found.place[n] = place;

@@ -1,10 +1,10 @@
-// The hot loop of the prefilter: where in a block of bytes does one of the fingerprints begin? A fingerprint is four
-// bytes of an anchor. Fingerprints lie in eight buckets; for each of its four places a bucket knows the low and the
-// high half of the bytes that its fingerprints have there, and a place of the text is a candidate when its four bytes
-// are known to one and the same bucket. That is eight table lookups, each for as many bytes as a vector register holds.
-// Of the candidates those are left whose four bytes have the hash of a fingerprint.
+// The hot loop of the prefilter: finds the positions in a block at which a fingerprint may begin. A fingerprint is four
+// bytes of an anchor, and belongs to one of eight buckets. For each of the four bytes, a bucket has the set of low
+// halves and the set of high halves that its fingerprints have there. A position is a candidate if one bucket contains
+// all eight halves. That takes eight table lookups, each for a whole vector register. Candidates stay if their four
+// bytes have the hash of a fingerprint.
 //
-// Invariant: no fingerprint is missed, on any machine; what is not one may be left, too.
+// Invariant: it misses no fingerprint on any machine. False positives are possible.
 #pragma once
 
 #include <array>
@@ -17,40 +17,41 @@ namespace oomdoctor {
 constexpr std::size_t fingerprint_size = 4;
 constexpr std::size_t bucket_count = 8;
 
-/// A byte in two overlapping halves of its lower seven bits: letters of one case differ in both. The eighth bit is not
-/// looked at.
+/// The two overlapping halves of a byte's lower seven bits. Upper and lower case of a letter differ in the high half
+/// only. The eighth bit is ignored.
 constexpr std::size_t low_half(unsigned char c) { return c & 15u; }
 constexpr std::size_t high_half(unsigned char c) { return (c >> 3) & 15u; }
 
-constexpr unsigned fingerprint_hash_bits = 15;  ///< a table of 4 KiB: of fifty candidates one is left by mistake
+constexpr unsigned fingerprint_hash_bits = 15;  ///< a table of 4 KiB; one candidate in fifty is a false positive
 
-/// Of the four bytes at `from`, the same for both cases of a letter. (The bit 0x20 tells them apart; that it also tells
-/// apart other bytes is what a few more mistakes are made by.)
+/// The hash of the four bytes at `from`, equal for both cases of a letter. It ignores the bit 0x20, which also
+/// distinguishes other bytes, so there are a few more false positives.
 inline std::uint32_t fingerprint_hash(const char* from) {
   std::uint32_t bytes;
   std::memcpy(&bytes, from, sizeof bytes);
   return ((bytes | 0x20202020u) * 0x9E3779B1u) >> (32 - fingerprint_hash_bits);
 }
 
+/// The fingerprints of all anchors, in the form that the kernel uses.
 struct FingerprintSet {
-  /// For each place of a fingerprint and each half of a byte the buckets, as bits, that know it there.
+  /// For each byte of a fingerprint and each half, the set of buckets that contain it, as bits.
   alignas(16) std::uint8_t low[fingerprint_size][16] = {};
   alignas(16) std::uint8_t high[fingerprint_size][16] = {};
-  std::array<std::uint64_t, (1u << fingerprint_hash_bits) / 64> hashes{};  ///< the bits of those that there are
+  std::array<std::uint64_t, (1u << fingerprint_hash_bits) / 64> hashes{};  ///< bit set of the fingerprints' hashes
 };
 
-constexpr std::size_t kernel_block = 2048;  ///< bytes; what one call works on stays in the first-level cache
+constexpr std::size_t kernel_block = 2048;  ///< in bytes; the buffers of one call fit into the first-level cache
 
-/// Where fingerprints may begin in a block, by rising place.
+/// The possible fingerprints of a block, by rising position.
 struct FingerprintPlaces {
-  std::size_t candidates = 0;  ///< left by the lookups
-  std::size_t count = 0;       ///< left by the hash, too
+  std::size_t candidates = 0;  ///< kept by the lookups
+  std::size_t count = 0;       ///< kept by the lookups and the hash
   std::uint16_t place[kernel_block];
   std::uint16_t hash[kernel_block];
 };
 
-/// Looks at the places i < count <= kernel_block of the text. Reads no byte at or behind text + readable;
-/// readable >= count + 3.
+/// Searches the positions i < count <= kernel_block of the text. Never reads at or after text + readable; readable >=
+/// count + 3.
 void find_fingerprints(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
                        FingerprintPlaces& found);
 

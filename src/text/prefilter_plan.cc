@@ -6,10 +6,10 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t max_shift = 64;  ///< where in a long anchor the last fingerprint is tried: it takes time
+constexpr std::size_t max_shift = 64;  ///< limits the offsets that are tried in a long anchor, to save time
 
-/// How often the halves occur among the bytes of logs. The bytes from the most frequent one on, in the samples; the
-/// n-th is taken to be n times rarer than the first (Zipf's law), all others as rare as the last.
+/// How often each half occurs among the bytes of logs. `frequent` lists the bytes from the most frequent one on, as in
+/// the samples. The n-th byte counts as n times rarer than the first (Zipf's law), all others as rare as the last.
 struct HalfShares {
   std::array<double, 16> low{}, high{};
 
@@ -31,7 +31,7 @@ constexpr HalfShares shares;
 
 constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// The halves of a byte that an anchor holds. Where both letter cases are meant the high halves differ.
+/// The halves of an anchor's byte. If both letter cases match, there are two high halves.
 struct Halves {
   std::size_t low, high, other_high;
 
@@ -41,7 +41,7 @@ struct Halves {
         other_high(fold_case && is_letter(c) ? high_half(static_cast<unsigned char>(c ^ 0x20)) : high) {}
 };
 
-/// The share of bytes with this half, if it is not known already.
+/// The share of bytes with this half, or 0 if the bucket already contains it.
 double share_if_new(std::size_t half, unsigned known, const std::array<double, 16>& share) {
   return (known >> half & 1) != 0 ? 0 : share[half];
 }
@@ -79,7 +79,7 @@ Placement Buckets::best_place(std::string_view anchor, bool fold_case) const {
   const std::size_t last = std::min(anchor.size() - fingerprint_size, max_shift);
   for (std::size_t at = 0; at <= last; ++at)
     for (std::size_t b = 0; b < bucket_count; ++b) {
-      double before = 1, after = 1;  // as if bytes, and the halves of one, were independent
+      double before = 1, after = 1;  // assuming that bytes, and the two halves of a byte, are independent
       for (std::size_t j = 0; j < fingerprint_size; ++j) {
         const Halves halves(anchor[at + j], fold_case);
         before *= low_share_[b][j] * high_share_[b][j];

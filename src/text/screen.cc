@@ -6,13 +6,14 @@
 namespace oomdoctor {
 namespace {
 
-// Bounds: no terminal is greater, and a damaged capture must not fill the memory.
+// Limits: no terminal is larger, and a damaged capture must not fill the memory.
 constexpr std::size_t most_rows = 300, most_columns = 1000;
 constexpr std::size_t most_parameters = 64;
-/// A refresh is a hundredth of its screen; what shows far more than it sends is no capture, and must not fill the disk.
+/// A refresh is a hundredth of its screen. Input that shows far more than it sends is no capture, and must not fill the
+/// disk.
 constexpr std::size_t most_shown = 1 << 20, most_shown_share = 256;
 
-/// The `i`-th parameter of a sequence, at most a screen's columns; `otherwise` where it is absent or no number.
+/// The `i`-th parameter of a sequence, limited to a screen's columns; `otherwise` if it is missing or invalid.
 std::size_t parameter(std::string_view text, std::size_t i, std::size_t otherwise) {
   for (; i > 0; --i) {
     const std::size_t next = text.find(';');
@@ -41,6 +42,7 @@ void ScreenPlayer::finish(std::string& out) {
   if (full_screen_) show(out);
 }
 
+// A state machine over single bytes, because feed() may split a sequence anywhere.
 void ScreenPlayer::take(char c, std::string& out) {
   switch (state_) {
     case State::text:
@@ -84,6 +86,7 @@ void ScreenPlayer::control(char c) {
   if (c == '\t') column_ = std::min(column_ / 8 * 8 + 8, most_columns - 1);
 }
 
+// UTF-8 continuation bytes join the previous cell.
 void ScreenPlayer::put(char c) {
   if (rows_.size() <= row_) rows_.resize(row_ + 1);
   auto& row = rows_[row_];
@@ -103,6 +106,8 @@ void ScreenPlayer::move(std::size_t row, std::size_t column) {
   column_ = std::min(column, most_columns - 1);
 }
 
+// Executes one control sequence, and ignores unknown ones. A new screen begins with a switch to the alternate screen,
+// or with a clear from the top left corner.
 void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& out) {
   const std::size_t n = std::max<std::size_t>(parameter(p, 0, 1), 1), m = std::max<std::size_t>(parameter(p, 1, 1), 1);
   if (!p.empty() && p[0] == '?') {
@@ -112,7 +117,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
     return;
   }
   if (final_byte == 'J' && parameter(p, 0, 0) != 1 && row_ == 0 && column_ == 0) {
-    full_screen_ = true;  // terminals without an alternate screen only clear it
+    full_screen_ = true;  // terminals without an alternate screen only clear the screen
     rows_.clear();
   }
   if (!full_screen_) return;
@@ -121,7 +126,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
   switch (final_byte) {
     case 'H':
     case 'f':
-      // A refresh begins with the clock in the first row and ends with the cursor in the last corner.
+      // A refresh begins with the clock in the first row, and ends with the cursor in the last corner.
       if (n == 1 && rows_.size() > 1) show(out);
       move(n - 1, m - 1);
       break;
@@ -167,7 +172,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
     case 'b':
       if (row != nullptr && here > 0)
         for (std::size_t i = 0; i < n; ++i) {
-          const std::string again = rows_[row_][here - 1];  // a copy: put() may move the row
+          const std::string again = rows_[row_][here - 1];  // a copy, because put() may move the row
           for (const char c : again) put(c);
         }
       break;
@@ -183,6 +188,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
   }
 }
 
+// Appends the screen if it changed since the last call, up to the limit on the total output.
 void ScreenPlayer::show(std::string& out) {
   if (!changed_ || shown_ > most_shown + most_shown_share * fed_) return;
   changed_ = false;

@@ -1,7 +1,7 @@
-// Screens of a program that addresses the cursor, played back as text: `watch nvidia-smi` captured by `script` or a
-// terminal's log. After the first screen it sends only what changed, so that no line of the capture can be read alone.
+// Plays back the screens of a program that addresses the cursor, as text: `watch nvidia-smi`, captured by `script` or a
+// terminal's log. After the first screen it sends only changes, so no line of the capture is readable alone.
 //
-// Each screen that was shown stands in the output as its lines, one after the other; text outside passes unchanged.
+// The output has the lines of each screen, one screen after the other. Text outside screens passes unchanged.
 #pragma once
 
 #include <string>
@@ -10,13 +10,15 @@
 
 namespace oomdoctor {
 
+/// A terminal emulator for one capture. Not thread-safe.
 class ScreenPlayer {
  public:
-  /// True when `head`, the beginning of a source, holds the first screen of `watch`.
+  /// True if `head`, the beginning of a source, contains the first screen of `watch`.
   static bool wanted(std::string_view head);
 
+  /// Plays back more of the capture and appends finished screens to `out`.
   void feed(std::string_view raw, std::string& out);
-  /// The last screen, at the end of the source.
+  /// Appends the last screen, at the end of the source.
   void finish(std::string& out);
 
  private:
@@ -29,7 +31,7 @@ class ScreenPlayer {
 
   enum class State { text, escape, sequence, charset, title } state_ = State::text;
   std::string parameters_;
-  std::vector<std::vector<std::string>> rows_;  ///< one text a cell: characters may have several bytes
+  std::vector<std::vector<std::string>> rows_;  ///< one text per cell, because characters may have several bytes
   std::size_t row_ = 0, column_ = 0;
   bool full_screen_ = false, changed_ = false;
   std::size_t fed_ = 0, shown_ = 0;  ///< bytes

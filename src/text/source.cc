@@ -20,11 +20,11 @@
 namespace oomdoctor {
 namespace {
 
-/// What an input is, is judged from at most this much: `watch` shows its first screen at once.
+/// At most this much decides about the kind of input; `watch` shows its first screen at once.
 constexpr std::size_t head_size = 4096;
-constexpr int pipe_size = 1 << 20;  ///< the most that Linux grants everybody; by default a pipe holds 64 KiB
+constexpr int pipe_size = 1 << 20;  ///< the maximum for unprivileged users of Linux; by default a pipe holds 64 KiB
 
-/// Turns UTF-16 code units to UTF-8; keeps a half unit or a first surrogate for the next call.
+/// Converts UTF-16 code units to UTF-8. Keeps half a unit or a first surrogate for the next call.
 class Utf16Decoder {
  public:
   explicit Utf16Decoder(bool big_endian) : big_endian_(big_endian) {}
@@ -75,7 +75,7 @@ class Utf16Decoder {
   unsigned high_ = 0;
 };
 
-/// More than a twentieth of its first bytes are no text: neither printed characters nor what terminals are sent.
+/// True if more than a twentieth of the first bytes is neither printable nor a usual control character of terminals.
 bool is_binary(std::string_view first) {
   constexpr std::size_t look = 4096, least = 32;
   constexpr std::string_view usual = "\t\n\r\x1B\b\f\a";
@@ -86,6 +86,7 @@ bool is_binary(std::string_view first) {
   return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
 }
 
+/// Suggests a similar name from the folder of a missing file.
 std::string missing_file_help(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -108,26 +109,26 @@ struct Source::Impl {
   std::string text;  // of_text
   std::size_t taken = 0;
   i64 bytes = 0;
-  std::optional<i64> size;  ///< of a file, when it was opened
+  std::optional<i64> size;  ///< size of a file when it was opened
   bool begun = false, ended = false, binary = false;
   std::unique_ptr<Archive> archive;
-  std::string_view inner;  // what packed the text once more, or in a way that is not read
+  std::string_view inner;  // the packer of the unpacked text, or of an unsupported compression
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
-  std::string block;  // for these two, whose text is not as long as what it is made of
+  std::string block;  // input of these two, whose output has another length
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
   }
 
-  /// Tells the kernel what is coming; it may not listen.
+  /// Hints for the kernel, which may ignore them.
   void prepare(const struct stat& about) {
     if (S_ISREG(about.st_mode)) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL), size = about.st_size;
     if (S_ISFIFO(about.st_mode)) ::fcntl(fd, F_SETPIPE_SZ, pipe_size);
   }
 
-  /// Fills `to`; less only at the end. A terminal and a pipe give what they have, and end once.
+  /// Fills `to`; less only at the end. A terminal or pipe returns what it has, and ends only once.
   std::size_t take(char* to, std::size_t n) {
     std::size_t got = 0;
     while (got < n && !ended) {
@@ -153,7 +154,7 @@ struct Source::Impl {
 
   std::size_t unpacked(char* to, std::size_t n) { return archive ? archive->read(to, n) : take(to, n); }
 
-  /// The first bytes tell what the rest is.
+  /// Detects the kind of input from its first bytes.
   bool begin(std::string& out, std::size_t wanted) {
     begun = true;
     const std::size_t at = out.size();
@@ -173,7 +174,7 @@ struct Source::Impl {
     return got > 0;
   }
 
-  /// What another packer made is no text, though words may stand in it.
+  /// Drops data of an unsupported packer: it is no text, even if it contains words.
   bool drop_packed(std::string& out, std::size_t at) {
     out.resize(at);
     if (size) bytes = *size;
@@ -181,7 +182,8 @@ struct Source::Impl {
     return false;
   }
 
-  /// Room for a megabyte takes longer to make than a short log to read; one byte more shows that it has not grown.
+  /// The buffer size for the next read. Allocating a megabyte takes longer than reading a short log. One byte more than
+  /// the file's size shows whether it has grown.
   std::size_t room_for(std::size_t wanted) const {
     if (!size || archive) return wanted;
     return std::min(wanted, static_cast<std::size_t>(std::max<i64>(*size - bytes, 0)) + 1);
@@ -215,7 +217,7 @@ struct Source::Impl {
       utf16->feed(from, out);
   }
 
-  /// Knows a byte order mark, or every second byte zero, or a captured screen. Gives the length of the mark.
+  /// Detects a byte order mark, or zeros in every second byte, or a captured screen. Returns the length of the mark.
   std::size_t sniff(std::string_view first) {
     const auto begins = [&](std::string_view mark) { return first.substr(0, mark.size()) == mark; };
     using namespace std::string_view_literals;

@@ -1,6 +1,6 @@
-// Bytes of one input, read once from front to back: a file, standard input, or memory. What was packed with gzip or
-// zstd is unpacked, a UTF-8 byte order mark is dropped, UTF-16 becomes UTF-8, and the screens of a captured `watch` are
-// played back on the way, so that everything behind sees one kind of text.
+// The bytes of one input, read once from front to back: a file, standard input, or memory. gzip and zstd are unpacked,
+// a UTF-8 byte order mark is dropped, UTF-16 becomes UTF-8, and captured screens of `watch` are played back. So all
+// later stages see one kind of text.
 #pragma once
 
 #include <memory>
@@ -11,29 +11,30 @@
 
 namespace oomdoctor {
 
+/// One input. Movable; owns its file descriptor.
 class Source {
  public:
-  /// "-" is standard input. Throws Error when it cannot be opened or is a folder.
+  /// "-" is standard input. Throws Error if the input cannot be opened or is a folder.
   static Source open(const std::string& path);
   static Source of_text(std::string name, std::string text);
   Source(Source&&) noexcept;
   ~Source();
 
-  /// Appends about `wanted` bytes of text to `out`; false at the end. Waits for a slow writer until it has them. May be
-  /// called by one thread after the other, not by two at once. Throws Error when reading fails.
+  /// Appends about `wanted` bytes of text to `out`; false at the end. Waits for a slow writer until it has them.
+  /// Different threads may call it, but not at the same time. Throws Error if reading fails.
   bool read(std::string& out, std::size_t wanted);
 
   const std::string& name() const;
-  i64 bytes() const;                    ///< read so far, before any unpacking and decoding; at the end the whole input
+  i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input
   const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch)
 
   std::string_view compression() const;  ///< "", "gzip", "zstd"
   // Known at the end:
-  bool truncated() const;  ///< the archive ended early, was damaged or too much: its text is not all of it
-  /// Why there is nothing to be read in it: "empty", "packed with xz", "a binary file"; "" where it is text. Of what is no text
-  /// pieces may be read all the same.
+  bool truncated() const;  ///< the text is incomplete: the archive ended early, was damaged or too large
+  /// Why the input is unreadable: "empty", "packed with xz", "a binary file"; "" for text. Pieces of unreadable input
+  /// may still be read.
   std::string unreadable() const;
-  /// What was wrong with the archive, or that it is one which is not read: a sentence without its full stop, or "".
+  /// The damage of the archive, or its unsupported compression: a sentence without a full stop, or "".
   std::string damage() const;
 
  private:

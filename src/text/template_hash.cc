@@ -2,19 +2,19 @@
 
 #include <cstring>
 
-// This file is compiled once for each instruction set, by including itself; the one that fits the machine is chosen
-// when the program runs.
+// Highway compiles this file once for each instruction set, by including it again. The program chooses the one for the
+// machine at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "text/template_hash.cc"
 #include <hwy/foreach_target.h>
-// Behind foreach_target.h.
+// After foreach_target.h.
 #include <hwy/highway.h>
 
 #ifndef OOMDOCTOR_TEXT_DIGIT_FREE_CC
 #define OOMDOCTOR_TEXT_DIGIT_FREE_CC
 namespace oomdoctor {
 
-/// Four chains of multiplications, so that none waits for another.
+/// Four independent chains of multiplications, which the processor runs in parallel.
 struct HashState {
   static constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u, other = 0xC2B2AE3D27D4EB4Fu;
   std::uint64_t lane[4];

@@ -1,4 +1,4 @@
-// A line with all its digits made '0', and a number that stands for it.
+// A hash of a line that treats all digits as '0'.
 #pragma once
 
 #include <array>
@@ -7,15 +7,15 @@
 
 namespace oomdoctor {
 
-/// For finding, not for proof: whoever wants two lines to share theirs can make them.
+/// 128 bits, for lookups only: collisions can be constructed.
 struct LineHash {
   std::uint64_t first = 0, second = 0;
   bool operator==(const LineHash&) const = default;
 };
 
-/// The same for two lines that differ in their digits alone, on every machine of this kind.
+/// Equal for lines that differ only in their digits. The same on every machine with the same byte order.
 LineHash template_hash(std::string_view line);
-/// Whether two lines differ in their digits alone.
+/// True if two lines differ only in their digits.
 bool is_same_but_digits(std::string_view a, std::string_view b);
 
 }  // namespace oomdoctor

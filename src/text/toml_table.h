@@ -1,5 +1,5 @@
-// One table of a TOML file, read key by key: what is missing, misspelt or of another type is an Error that shows its
-// line. The file is a plain tree here, so that the TOML library stays inside one source file.
+// One table of a TOML file, read key by key. A missing or misspelt key or a value of the wrong type is an Error that
+// shows its line. The file is a plain tree here, so that only one source file includes the TOML library.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,10 @@
 
 namespace oomdoctor {
 
+/// A value with its position in the file.
 struct TomlNode {
   using List = std::vector<TomlNode>;
-  using Table = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its place) and value
+  using Table = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its position) and value
 
   std::size_t line = 1, column = 1;  ///< 1-based
   std::variant<std::monostate, std::string, double, bool, List, Table> value;
@@ -23,17 +24,19 @@ struct TomlNode {
 struct TomlText {
   std::string_view path, text;
 
-  /// Throws Error with the file's line; the caret stands `column` bytes into `inside`, where that text is on the line.
+  /// Throws Error with the file's line. The caret is `column` bytes into `inside`, if that text is on the line.
   [[noreturn]] void fail(const TomlNode& where, const std::string& message, const std::string& help,
                          std::string_view inside = {}, std::size_t column = 0) const;
 };
 
-/// The tree of a file. Throws Error where it is no TOML.
+/// Parses a file. Throws Error for invalid TOML.
 TomlNode read_toml(const TomlText& file);
 
+/// Typed access to one table. A getter returns an empty value (or `fallback`) for a missing key; those with need_ throw
+/// Error. Every getter throws Error for a wrong type or a number outside its range.
 class TomlTable {
  public:
-  /// `node` is a table; it and `file` outlive this.
+  /// `node` must be a table. `node` and `file` must outlive this object.
   TomlTable(const TomlText& file, const TomlNode& node) : file_(&file), node_(&node) {}
 
   std::string need_text(std::string_view key);
@@ -45,9 +48,9 @@ class TomlTable {
   std::vector<TomlTable> tables(std::string_view key);
   std::optional<TomlTable> table(std::string_view key);
 
-  /// Call last: a key that nobody asked for is an Error; `otherwise` is its help when no key is near.
+  /// Throws Error for a key that no getter asked for; call it last. `otherwise` is its help if no known key is similar.
   void finish(const std::string& otherwise) const;
-  /// Throws Error at the key's value, or at the table when the key is absent; see TomlText::fail.
+  /// Throws Error at the key's value, or at the table if the key is missing; see TomlText::fail.
   [[noreturn]] void fail(std::string_view key, const std::string& message, const std::string& help = {},
                          std::string_view inside = {}, std::size_t column = 0) const;
   std::size_t line() const { return node_->line; }

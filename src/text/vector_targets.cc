@@ -1,6 +1,6 @@
-// Which instruction sets this machine has, for the dispatch of Highway. Its own library answers the same, but it
-// measures the machine's clock when it is loaded, and that takes as long as reading a short log. So the few functions
-// that its headers want are here, and the library is not linked.
+// Detects the machine's instruction sets for the dispatch of Highway. Highway's own library does the same, but it
+// measures the machine's clock when it is loaded, which takes as long as reading a short log. So this file defines the
+// few functions that its headers need, and the library is not linked.
 #include <hwy/base.h>
 #include <hwy/targets.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 std::atomic<int64_t> for_test{0};
 
-/// The sets that dispatch may choose, each only with all that its code is compiled for.
+/// The sets that the dispatch may choose. Each one requires all features that its code is compiled for.
 int64_t detected() {
   int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
 #if HWY_ARCH_X86
