@@ -113,11 +113,11 @@ constexpr Pattern patterns[] = {
 
 }  // namespace
 
-extern const Parser emit_mebibytes;
-const Parser emit_mebibytes{.name = "paddle",
-                            .title = "PaddlePaddle's toolkits",
-                            .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
-                            .patterns = patterns,
-                            .gauges = gauges};
+extern const Parser paddle;
+const Parser paddle{.name = "paddle",
+                    .title = "PaddlePaddle's toolkits",
+                    .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
+                    .patterns = patterns,
+                    .gauges = gauges};
 
 }  // namespace oomdoctor::parsers

@@ -12,6 +12,7 @@
 #include "judge/rule_pack.h"
 #include "oomdoctor/version.h"
 #include "parse/jobs.h"
+#include "parse/path_tags.h"
 #include "parse/result_merger.h"
 #include "parse/scanner.h"
 #include "parse/user_formats.h"
@@ -103,6 +104,8 @@ Report diagnose_scan(ScanResult scan, const Rules& rules, const Options& options
   const Diagnosis diagnosis = needs_diagnosis ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;
+  for (const Input& input : scan.inputs)
+    if (report.job.empty()) report.job = job_in_path(input.path);
   return report;
 }
 

@@ -255,6 +255,7 @@ struct ReportSetting {
 
 struct Report {
   std::string tool_version;
+  std::string job;  ///< words only: the scheduler's number, from the name of a log; "" where unknown
   std::vector<ReportInput> inputs;
   std::vector<ReportSetting> settings;  ///< by name
   Verdict verdict;

@@ -77,6 +77,7 @@ void add_facts(Document& page, const Content& content) {
   const ReportIncident* incident = main_incident(report);
   page.add("<dl class=\"facts\">");
   add_fact(page, "Log", log_name(report));
+  add_fact(page, "Job", report.job);
   if (incident != nullptr) add_fact(page, "Host", incident->host);
   add_fact(page, "GPU", gpu_name(report, incident));
   add_fact(page, "Framework", framework_name(report, incident));

@@ -169,9 +169,9 @@ class Walk {
     all(lines, claimed, by_parser);
   }
   void operator()(Report& of) {
-    auto& [tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
+    auto& [tool_version, job, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
            ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace] = of;
-    all(tool_version, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
+    all(tool_version, job, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
         ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace);
   }
 

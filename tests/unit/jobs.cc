@@ -172,6 +172,11 @@ TEST_CASE("each of several jobs is judged by itself, and the report is about the
   CHECK(alone.runs.empty());
 }
 
+TEST_CASE("a report has the job's number from the name of a log", "[jobs]") {
+  CHECK(diagnose({{"run/slurm-4711.out", steps(0, 30, "2025-03-01")}}).job == "4711");
+  CHECK(diagnose({{"run/train.log", steps(0, 30, "2025-03-01")}}).job.empty());
+}
+
 TEST_CASE("several jobs without a failure are said to be well, each by itself", "[jobs]") {
   const Report report = diagnose({{"a.log", steps(0, 30, "2025-03-01")}, {"b.log", steps(0, 40, "2025-03-02")}});
   CHECK(report.runs.size() == 2);

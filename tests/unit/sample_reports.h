@@ -167,6 +167,7 @@ inline std::vector<ReportCause> growth_causes() {
 inline Report fatal() {
   Report report;
   report.tool_version = "0.1.0";
+  report.job = "51204";
   report.inputs = {{"train.log", "log", 702114, 2044, "", false}};
   report.coverage = {2044, 1311, {{"torch_oom", 1}, {"traceback", 40}, {"progress", 1270}}};
   report.incidents = {fatal_incident()};
