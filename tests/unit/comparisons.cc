@@ -14,7 +14,7 @@ Series of_rank(Series series, int rank) {
 
 }  // namespace
 
-TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
+TEST_CASE("a cache that grows next to constant tensors", "[trends]") {
   ScanResult scan =
       failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
   const Facts facts = trends_of(scan).facts;
@@ -29,7 +29,7 @@ TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
   CHECK_FALSE(trends_of(still).facts.is_true("trend.gap_grows"));
 }
 
-TEST_CASE("a device that fills while the allocator holds the same", "[trends]") {
+TEST_CASE("a GPU that fills while the allocator's memory is constant", "[trends]") {
   ScanResult outside =
       failed_at(1000, {ramp(Metric::used, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
   CHECK(trends_of(outside).facts.is_true("trend.external_grows"));
@@ -66,7 +66,7 @@ TEST_CASE("the rank that grows alone is named", "[trends]") {
   CHECK(trends_of(all).notes.empty());
 }
 
-TEST_CASE("what a step keeps is named by its size", "[trends]") {
+TEST_CASE("the tensor that a step keeps is named by its size", "[trends]") {
   const auto facts_of = [](double slope, double vocabulary) {
     Facts facts;
     const auto number = [](double v) { return Value{Number{v, 0}}; };

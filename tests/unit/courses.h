@@ -1,5 +1,5 @@
-// One course of memory in many lengths, with and without noise, in fine and coarse print steps: a verdict that holds
-// for one lucky length is none.
+// Draws one curve of memory in many lengths, with and without noise, in fine and coarse print steps. A verdict that is
+// right for one length only is a defect.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace oomdoctor::curves {
 
-/// One way to print a course; noise and print step in GB.
+/// One way to print a curve; noise and print step in GB.
 struct Printed {
   double noise, quantum;
   unsigned seed;
@@ -23,12 +23,12 @@ inline const std::vector<Printed> few_ways{{0.02, 0.01, 7}, {0.01, 0.1, 8}};  //
 struct Course {
   Curve curve = {};
   std::vector<int> lengths{8, 12, 25, 60, 240, 2000};
-  std::vector<Shape> shapes = {};  ///< asked of `shown_from` values and more; empty: any
+  std::vector<Shape> shapes = {};  ///< expected from `shown_from` values on; empty: any
   int shown_from = 25;
   Metric metric = Metric::allocated;
   SeriesKind kind = SeriesKind::gauge;
   std::optional<double> capacity = 40 * GB;
-  double loudest = 1;  ///< GB of noise that still leaves the course visible
+  double loudest = 1;  ///< GB of noise that leaves the shape recognizable
 };
 
 inline void expect(const Course& course, bool leak) {

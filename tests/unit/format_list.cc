@@ -1,4 +1,4 @@
-// What `list formats` says of a format: the kind of its series, and the true size of its unit.
+// The lines of `list formats`: the kind of a format's series, and the true size of its unit.
 #include <algorithm>
 
 #include "catch.h"
@@ -17,7 +17,7 @@ std::string told(std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("the unit says what is printed and what is meant") {
+TEST_CASE("the unit column gives the printed unit and its meaning") {
   CHECK(told("megatron/memory") == "gauge, running maximum; MB printed, 2^20 meant");
   CHECK(told("deepspeed/timer") == "gauge, running maximum; GB printed, 2^30 meant");
   CHECK(told("torchtitan/step") == "reset maximum; GiB (2^30)");
@@ -25,7 +25,7 @@ TEST_CASE("the unit says what is printed and what is meant") {
   CHECK(told("mmlab/mmcv_epoch") == "running maximum; 2^20, not printed");
 }
 
-TEST_CASE("what a message or a table measures is seen in its example") {
+TEST_CASE("the example shows what a message or a table measures") {
   CHECK(told("composer/memory") == "running maximum; GB (10^9)");
   CHECK(told("yolo/table") == "table, gauge; G (10^9)");
   CHECK(told("prints/rss_colon") == "sampled gauge; MiB (2^20)");

@@ -1,4 +1,4 @@
-// Bytes as a line that may state a failure, in any words.
+// Bytes as a line that may state a failure in any wording.
 #include "parse/statement.h"
 
 #include "../target.h"
