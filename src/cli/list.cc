@@ -1,5 +1,4 @@
-// oomdoctor list: the ids of a kind, each with one line. oomdoctor schema stands here too: it prints what is known by
-// heart.
+// oomdoctor list: the ids of a kind, each with one line. oomdoctor schema is also here.
 #include <algorithm>
 
 #include "cli/commands.h"

@@ -1,4 +1,4 @@
-// The two tables of the command line. To add an option or a command, add a row.
+// The tables of options and commands. To add an option or a command, add a row.
 #include "cli/commands.h"
 #include "cli/estimate_options.h"
 #include "report/writer.h"
