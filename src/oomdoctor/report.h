@@ -152,7 +152,7 @@ struct ReportTrend {
   std::optional<double> onset_step;   ///< the first step of the growth
   std::vector<double> change_points;  ///< steps of its jumps
   std::optional<double> period;       ///< steps of a regular rise and fall
-  std::string model;                  ///< the best law; `models` has the score of each
+  std::string model;  ///< the chosen law; `models` has the criterion of all candidates (lower is better)
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
   std::string why;
