@@ -225,11 +225,11 @@ class Assembler {
       };
       const auto first = buckets.begin() + static_cast<std::ptrdiff_t>(i),
                  last = buckets.begin() + static_cast<std::ptrdiff_t>(end);
-      const Bucket& least = *std::min_element(first, last, by(&Bucket::low));
-      const Bucket& most = *std::max_element(first, last, by(&Bucket::high));
+      const Bucket& lowest = *std::min_element(first, last, by(&Bucket::low));
+      const Bucket& highest = *std::max_element(first, last, by(&Bucket::high));
       std::vector<ReportPoint> four{{first->x, first->y},
-                                    {least.x_low, least.low},
-                                    {most.x_high, most.high},
+                                    {lowest.x_low, lowest.low},
+                                    {highest.x_high, highest.high},
                                     {std::prev(last)->x, std::prev(last)->y}};
       std::stable_sort(four.begin(), four.end(), [](const ReportPoint& a, const ReportPoint& b) { return a.x < b.x; });
       for (const ReportPoint& p : four)
@@ -328,7 +328,7 @@ class Assembler {
   }
 
   /// File name and line. A headline has no room for a long path, and the location has it.
-  static std::string place_of(const Location& at) {
+  static std::string short_location(const Location& at) {
     return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line);
   }
 
@@ -357,7 +357,8 @@ class Assembler {
   /// The decisive numbers, and the line that prints them.
   std::string numbers_with_place(const Incident& in) const {
     const std::string numbers = numbers_of(in);
-    return fmt::format("{} ({})", numbers.empty() ? "no numbers printed" : numbers, place_of(location(in.evidence)));
+    return fmt::format("{} ({})", numbers.empty() ? "no numbers printed" : numbers,
+                       short_location(location(in.evidence)));
   }
 
   std::string growth_sentence() const {
@@ -371,7 +372,7 @@ class Assembler {
                        : t.shape == Shape::accelerating             ? "grew at an increasing rate"
                                                                     : "grew",
                        bytes_text(round_to_integer(t.working.first_value)),
-                       bytes_text(round_to_integer(t.working.last_value)), place_of(at));
+                       bytes_text(round_to_integer(t.working.last_value)), short_location(at));
   }
 
   /// Whether the strongest reason of the first cause is a memory series instead of the message.
@@ -448,7 +449,8 @@ class Assembler {
       return fmt::format("{}; {}{} ({})",
                          analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
                                                                   : "killed; the log does not show by what",
-                         v.cause == "undetermined" ? "" : "most likely: ", title, place_of(location(in.evidence)));
+                         v.cause == "undetermined" ? "" : "most likely: ", title,
+                         short_location(location(in.evidence)));
     return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', numbers_with_place(in));
   }
 
@@ -471,9 +473,9 @@ class Assembler {
   }
 
   RunEnd run_end(const Ending& ending) const {
-    constexpr std::size_t most = 200;
+    constexpr std::size_t max_bytes = 200;
     std::string text = ending.at.excerpt;
-    if (text.size() > most) text = text.substr(0, most) + "…";
+    if (text.size() > max_bytes) text = text.substr(0, max_bytes) + "…";
     return {ending.kind, std::move(text), location(ending.at)};
   }
 
@@ -483,7 +485,7 @@ class Assembler {
     const std::string_view message = behind_place(line.substr(std::min(peel_prefix(line).length, line.size())));
     const std::string name(message.substr(0, message.find(':')));
     const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
-    return fmt::format("{} ({})", what, place_of(end.location));
+    return fmt::format("{} ({})", what, short_location(end.location));
   }
 
   ReportRun run(std::size_t k) const {

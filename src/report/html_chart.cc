@@ -112,17 +112,19 @@ std::vector<EndLabel> end_labels(const Plot& plot) {
 }
 
 /// Moves overlapping labels apart, as little as needed: first downwards from the top, then upwards from the lower end.
-std::vector<double> spread_labels(const std::vector<EndLabel>& labels, std::vector<double> places, double end) {
+std::vector<double> spread_labels(const std::vector<EndLabel>& labels, std::vector<double> positions, double end) {
   std::vector<std::size_t> order(labels.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return positions[a] < positions[b]; });
   const auto gap = [&](std::size_t i) { return (labels[order[i]].height() + labels[order[i - 1]].height()) / 2; };
   for (std::size_t i = 1; i < order.size(); ++i)
-    places[order[i]] = std::max(places[order[i]], places[order[i - 1]] + gap(i));
-  if (!order.empty()) places[order.back()] = std::min(places[order.back()], end - labels[order.back()].height() / 2);
+    positions[order[i]] = std::max(positions[order[i]], positions[order[i - 1]] + gap(i));
+  if (!order.empty())
+    positions[order.back()] = std::min(positions[order.back()], end - labels[order.back()].height() / 2);
   for (std::size_t i = order.size(); i-- > 1;)
-    places[order[i - 1]] = std::min(places[order[i - 1]], places[order[i]] - gap(i));
-  return places;
+    positions[order[i - 1]] = std::min(positions[order[i - 1]], positions[order[i]] - gap(i));
+  return positions;
 }
 
 /// One text element; `more` has further attributes.
@@ -246,14 +248,14 @@ void add_names(Document& out, const Frame& at) {
 }
 
 void add_end_labels(Document& out, const Frame& at, const std::vector<EndLabel>& labels) {
-  std::vector<double> places;
-  for (const EndLabel& label : labels) places.push_back(at.y(label.value));
-  places = spread_labels(labels, places, at.bottom);
+  std::vector<double> positions;
+  for (const EndLabel& label : labels) positions.push_back(at.y(label.value));
+  positions = spread_labels(labels, positions, at.bottom);
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const EndLabel& label = labels[i];
     const double first = label.second.empty() ? 4 : 4 - line_height / 2;
     out.add(R"_(<g {} transform="translate({:.1f} {:.1f})" data-height="{:.0f}" data-value="{:.7g}" data-line="{}">)_",
-            label.look, at.right + 8, places[i], label.height(), label.value, label.line);
+            label.look, at.right + 8, positions[i], label.height(), label.value, label.line);
     out.add(R"(<text y="{:.0f}">{}</text>)", first, html_inline(label.first));
     if (!label.second.empty()) out.add(R"(<text y="{:.0f}">{}</text>)", first + line_height, html_inline(label.second));
     out.add("</g>");

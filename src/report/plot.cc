@@ -73,17 +73,17 @@ Unit choose_unit(const ReportSeries& main) {
   return {"bytes", 1};
 }
 
-/// At most `most` points: the first, smallest, largest and last of each run of points, so that no peak is lost.
-std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::size_t most) {
-  const std::size_t run = (4 * points.size() + most - 1) / most;
-  if (points.size() <= most) return points;
+/// At most `limit` points: the first, smallest, largest and last of each run of points, so that no peak is lost.
+std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::size_t limit) {
+  const std::size_t run = (4 * points.size() + limit - 1) / limit;
+  if (points.size() <= limit) return points;
   std::vector<ReportPoint> out;
   for (std::size_t i = 0; i < points.size(); i += run) {
     const auto first = points.begin() + static_cast<std::ptrdiff_t>(i),
                end = points.begin() + static_cast<std::ptrdiff_t>(std::min(points.size(), i + run));
-    const auto [least, greatest] =
+    const auto [lowest, greatest] =
         std::minmax_element(first, end, [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; });
-    std::array<const ReportPoint*, 4> kept = {&*first, &*least, &*greatest, &*(end - 1)};
+    std::array<const ReportPoint*, 4> kept = {&*first, &*lowest, &*greatest, &*(end - 1)};
     std::sort(kept.begin(), kept.end());
     const auto kept_end = std::unique(kept.begin(), kept.end());
     for (auto k = kept.begin(); k != kept_end; ++k) out.push_back(**k);
@@ -91,12 +91,12 @@ std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::si
   return out;
 }
 
-std::vector<ReportPoint> drawn_points(const ReportSeries& of, const Unit& unit, bool by_order, std::size_t most) {
+std::vector<ReportPoint> drawn_points(const ReportSeries& of, const Unit& unit, bool by_order, std::size_t limit) {
   std::vector<ReportPoint> points;
   for (const ReportPoint& p : of.points)
     if (std::isfinite(p.x) && std::isfinite(p.y))
       points.push_back({by_order ? static_cast<double>(points.size() + 1) : p.x, p.y / unit.size});
-  return thinned(points, most);
+  return thinned(points, limit);
 }
 
 /// The colour of a series if it is free.
@@ -297,11 +297,11 @@ class Drawing {
   }
 
   void fit_ranges() {
-    double least = HUGE_VAL, greatest = -HUGE_VAL;
+    double lowest = HUGE_VAL, greatest = -HUGE_VAL;
     plot_.left = HUGE_VAL, plot_.right = -HUGE_VAL;
     for (const auto& line : plot_.lines)
       for (const ReportPoint& p : line.points) {
-        least = std::min(least, p.y), greatest = std::max(greatest, p.y);
+        lowest = std::min(lowest, p.y), greatest = std::max(greatest, p.y);
         plot_.left = std::min(plot_.left, p.x), plot_.right = std::max(plot_.right, p.x);
       }
     find_capacity(greatest);
@@ -314,8 +314,8 @@ class Drawing {
       highest = std::max(highest, plot_.request->to);
     }
     plot_.top = highest * (greatest > 0 ? headroom : 2 - headroom);
-    plot_.bottom = is_growth(main_.trend) && least > plot_.top / 2 ? least - 0.15 * (plot_.top - least)
-                                                                   : std::min(0.0, least * 1.05);
+    plot_.bottom = is_growth(main_.trend) && lowest > plot_.top / 2 ? lowest - 0.15 * (plot_.top - lowest)
+                                                                    : std::min(0.0, lowest * 1.05);
     if (plot_.top - plot_.bottom < 0.02 * std::fabs(plot_.top) || plot_.top <= plot_.bottom)
       plot_.bottom = plot_.top - std::max(0.1 * std::fabs(plot_.top), 1e-3);
     plot_.x_ticks = ticks(plot_.left, plot_.right, 8, main_.x_unit == "second" ? 0 : 1);

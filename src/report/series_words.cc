@@ -82,9 +82,8 @@ std::string full_words(const Report& report, const ReportSeries& of) {
   if (!of.trend.forecast || report.verdict.outcome == "oom")
     return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
-  const std::string place = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
-  return measures_rest(of) ? "nothing left " + place
-                           : fmt::format("{} full {}", bytes_text(full.capacity_bytes), place);
+  const std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
+  return measures_rest(of) ? "nothing left " + when : fmt::format("{} full {}", bytes_text(full.capacity_bytes), when);
 }
 
 std::string forecast_words(const Report& report, const ReportSeries& of) {

@@ -106,7 +106,7 @@ void add_account(Page& page, const ReportIncident& of) {
 }
 
 /// For example "lines 10 to 40", or the log of the run if each run has its own.
-std::string run_place(const ReportRun& run, bool in_one_log) {
+std::string run_location(const ReportRun& run, bool in_one_log) {
   return in_one_log ? fmt::format("lines {} to {}", run.first_line, run.last_line) : plain_line(run.path);
 }
 
@@ -277,7 +277,7 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
       "", page.paint.bold(fmt::format("{} runs in {}", report.runs.size(), in_one_log ? "this log" : "separate logs")));
   for (std::size_t i = report.runs.size() - std::min(report.runs.size(), max_runs); i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
-    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_place(run, in_one_log),
+    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_location(run, in_one_log),
                                                               run.outcome == "oom"            ? "out of memory, "
                                                               : run.outcome == "possible_oom" ? "killed, "
                                                                                               : "",

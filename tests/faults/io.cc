@@ -22,8 +22,8 @@ Fault fault() {
   static std::atomic<long> calls{0};
   static const char* const call = std::getenv("OOMDOCTOR_FAIL_CALL");
   if (call == nullptr || calls.fetch_add(1) != std::atol(call)) return Fault::none;
-  if (const char* told = std::getenv("OOMDOCTOR_FAILED")) {
-    const long file = syscall(SYS_openat, AT_FDCWD, told, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (const char* path = std::getenv("OOMDOCTOR_FAILED")) {
+    const long file = syscall(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     if (file >= 0) syscall(SYS_close, file);
   }
   const char* with = std::getenv("OOMDOCTOR_FAIL_WITH");

@@ -29,8 +29,8 @@ namespace {
 using namespace oomdoctor;
 using Number = std::optional<Bytes> Oom::*;
 
-constexpr double least_found = 0.85, least_sizes = 0.80;
-constexpr int least_failures = 5;
+constexpr double min_found = 0.85, min_sizes = 0.80;
+constexpr int min_failures = 5;
 constexpr std::array<std::pair<const char*, Number>, 8> numbers{{{"request", &Oom::request},
                                                                  {"capacity", &Oom::capacity},
                                                                  {"free", &Oom::free},
@@ -67,15 +67,15 @@ std::string family_of(const Incident& incident) {
 }
 
 /// The nearest incident of the other reading that contains this line, itself or in one of its occurrences.
-const Incident* same_place(const ScanResult& reading, const Incident& wanted) {
+const Incident* find_same_incident(const ScanResult& reading, const Incident& wanted) {
   constexpr i64 slack = 3;
   const Incident* best = nullptr;
-  i64 least = slack + 1;
+  i64 nearest = slack + 1;
   for (const Incident& incident : reading.incidents) {
     const auto consider = [&](const Evidence& e) {
       const i64 distance = std::max({e.span.first_line - wanted.evidence.span.last_line,
                                      wanted.evidence.span.first_line - e.span.last_line, i64{0}});
-      if (distance < least) least = distance, best = &incident;
+      if (distance < nearest) nearest = distance, best = &incident;
     };
     consider(incident.evidence);
     for (const Evidence& e : incident.occurrences) consider(e);
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
           continue;
         }
         ++tally.failures;
-        const Incident* got = same_place(reading, wanted);
+        const Incident* got = find_same_incident(reading, wanted);
         if (got == nullptr) {
           if (verbose)
             fmt::print("    missed {}:{} {}\n", logs[i].name, wanted.evidence.span.first_line,
@@ -204,9 +204,9 @@ int main(int argc, char** argv) {
         sum.right += tally.right;
     sum.alarms += tally.alarms;
     // One miss of two failures is no evidence.
-    const bool found = tally.failures < least_failures || tally.found >= least_found * tally.failures;
-    right = right && tally.alarms == 0 && found &&
-            (tally.sizes < least_failures || tally.right >= least_sizes * tally.sizes);
+    const bool found = tally.failures < min_failures || tally.found >= min_found * tally.failures;
+    right =
+        right && tally.alarms == 0 && found && (tally.sizes < min_failures || tally.right >= min_sizes * tally.sizes);
   }
   fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", "all", sum.silent, sum.failures, sum.found, sum.sizes,
              sum.right, sum.alarms);

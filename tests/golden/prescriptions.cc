@@ -41,7 +41,7 @@ TEST_CASE("a process that fills its A100 and lacks 118 MiB: capacity", "[golden]
         Approx((118 - 34.88) / 1024 + 39.56 * 0.05).margin(0.01));
 }
 
-TEST_CASE("0.05 GiB of unused cache cannot be the fragmentation behind a failed request of 2.50 GiB", "[golden]") {
+TEST_CASE("0.05 GiB of unused cache cannot be fragmentation that refuses 2.50 GiB", "[golden]") {
   const Report r = read(
       "RuntimeError: CUDA out of memory. Tried to allocate 2.50 GiB (GPU 0; 23.69 GiB total capacity; 21.45 GiB "
       "already allocated; 1.89 GiB free; 21.50 GiB reserved in total by PyTorch)");

@@ -52,7 +52,7 @@ bool unbounded(std::string_view regex, std::string& what) {
 }
 
 /// Readers of the machine, the job and the names of programs, which may match any other reader's example.
-bool is_told_beside_anything(std::string_view reader) {
+bool may_match_any_example(std::string_view reader) {
   return reader.starts_with("circumstances/") || reader.starts_with("programs/");
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("exactly one reader matches each example, its own", "[law]") {
       const bool several = p.non_exclusive || p.fallback || p.example.find('\n') != p.example.npos;
       if (p.name != "statements/failure" && several) std::erase(takers, "statements/failure");
       std::erase_if(takers, [&](const std::string& name) {
-        return name != p.name && (is_told_beside_anything(p.name) || is_told_beside_anything(name));
+        return name != p.name && (may_match_any_example(p.name) || may_match_any_example(name));
       });
       if (p.name != "exceptions/python")
         std::erase(takers, "exceptions/python");  // the exception that ended the run may be on the same line
@@ -77,7 +77,7 @@ TEST_CASE("exactly one reader matches each example, its own", "[law]") {
     for (const LineFormat& g : parser->gauges) {
       CAPTURE(g.name);
       std::vector<std::string> takers = scanner.takers(g.example);
-      std::erase_if(takers, is_told_beside_anything);
+      std::erase_if(takers, may_match_any_example);
       CHECK(takers == std::vector<std::string>{std::string(g.name)});
     }
   }

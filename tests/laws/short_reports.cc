@@ -42,7 +42,7 @@ std::vector<Text> printed_twice(const std::vector<Text>& all) {
 
 }  // namespace
 
-TEST_CASE("the short report of a sample fits a screen and says nothing twice", "[laws]") {
+TEST_CASE("the short report of a sample fits a screen and repeats nothing", "[laws]") {
   constexpr std::size_t max_lines = 30;
   constexpr std::size_t shortest = 20;  // bytes of a line that counts: shorter ones are rules and parts of commands
   for (const auto& path : testing::sample_logs()) {

@@ -14,13 +14,13 @@ using namespace oomdoctor;
 
 namespace {
 
-struct Told {
+struct Expected {
   std::string_view sample, cause;
   std::string_view reason;  ///< text that a reason of the cause must contain
   std::string_view first_fix;
 };
 
-constexpr std::array<Told, 18> told{
+constexpr std::array<Expected, 18> expectations{
     {{"circumstances/two_ranks_one_gpu", "other_process", "7710", "one-rank-per-device"},
      {"circumstances/user_slice", "host_memory", "/user.slice/user-2031.slice", "raise-host-memory"},
      {"circumstances/small_machine", "host_memory", "sshd", "raise-host-memory"},
@@ -48,7 +48,7 @@ Report report_of(std::string_view sample) {
 }  // namespace
 
 TEST_CASE("circumstances outside the failure message decide the cause", "[circumstances]") {
-  for (const Told& expected : told) {
+  for (const Expected& expected : expectations) {
     CAPTURE(std::string(expected.sample));
     const Report report = report_of(expected.sample);
     REQUIRE_FALSE(report.causes.empty());
@@ -92,9 +92,9 @@ TEST_CASE("a GPU listing from within the program includes the program's own memo
     const Report report = diagnose({{"train.log", first + "index, memory.used [MiB], memory.total [MiB]\n"
                                                           "0, 23801 MiB, 24564 MiB\n"
                                                           "RuntimeError: CUDA error: out of memory\n"}});
-    const auto tells = [](const Because& because) { return because.fact == "device.full_before"; };
+    const auto is_named = [](const Because& because) { return because.fact == "device.full_before"; };
     return std::any_of(report.causes.begin(), report.causes.end(), [&](const ReportCause& cause) {
-      return std::any_of(cause.because.begin(), cause.because.end(), tells);
+      return std::any_of(cause.because.begin(), cause.because.end(), is_named);
     });
   };
   CHECK(full_before(""));

@@ -255,9 +255,9 @@ TEST_CASE("the steady level is the level after the warm-up", "[comparison]") {
   CHECK(level->high == 1002);
   CHECK(level->n >= 30);
   CHECK(level->n <= 52);
-  Series few;
-  for (int i = 0; i < 4; ++i) few.add(i, 0, 5);
-  CHECK_FALSE(steady_level(few));
+  Series short_series;
+  for (int i = 0; i < 4; ++i) short_series.add(i, 0, 5);
+  CHECK_FALSE(steady_level(short_series));
 }
 
 TEST_CASE("the comparisons match their approved texts", "[approved]") {

@@ -80,9 +80,10 @@ TEST_CASE("the tensor that a step keeps is named by its size", "[trends]") {
     return facts;
   };
   const double logits = 4.0 * 2048 * 32000 * 4;
-  const auto said = [](const Facts& facts) { return std::get<std::string>(facts.find("trend.increment")->value); };
-  CHECK(said(facts_of(logits * 1.01, 32000)) == "each step keeps the logits of a batch (4 × 2048 × 32000 × 4 bytes)");
-  CHECK(said(facts_of(logits / 20, 32000)) ==
+  const auto increment = [](const Facts& facts) { return std::get<std::string>(facts.find("trend.increment")->value); };
+  CHECK(increment(facts_of(logits * 1.01, 32000)) ==
+        "each step keeps the logits of a batch (4 × 2048 × 32000 × 4 bytes)");
+  CHECK(increment(facts_of(logits / 20, 32000)) ==
         "every 10 steps it keeps the logits of a batch (4 × 2048 × 32000 × 2 bytes)");
   CHECK(facts_of(logits * 1.1, 32000).find("trend.increment") == nullptr);
 }

@@ -16,9 +16,9 @@ struct Printed {
   unsigned seed;
 };
 
-inline const std::vector<Printed> many_ways{{0, 0.001, 1},  {0, 0.1, 1},     {0.01, 0.01, 2}, {0.02, 0.001, 3},
-                                            {0.02, 0.1, 4}, {0.03, 0.01, 5}, {0.005, 0.01, 6}};
-inline const std::vector<Printed> few_ways{{0.02, 0.01, 7}, {0.01, 0.1, 8}};  // for long series
+inline const std::vector<Printed> prints_of_short_series{
+    {0, 0.001, 1}, {0, 0.1, 1}, {0.01, 0.01, 2}, {0.02, 0.001, 3}, {0.02, 0.1, 4}, {0.03, 0.01, 5}, {0.005, 0.01, 6}};
+inline const std::vector<Printed> prints_of_long_series{{0.02, 0.01, 7}, {0.01, 0.1, 8}};  // for long series
 
 struct Course {
   Curve curve = {};
@@ -33,7 +33,7 @@ struct Course {
 
 inline void expect(const Course& course, bool leak) {
   for (const int n : course.lengths)
-    for (const Printed& printed : n > 100 ? few_ways : many_ways) {
+    for (const Printed& printed : n > 100 ? prints_of_long_series : prints_of_short_series) {
       if (printed.noise > course.loudest || (n > 1000 && printed.quantum > 0.01)) continue;
       const Series series =
           series_at(every(static_cast<std::size_t>(n)),

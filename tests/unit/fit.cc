@@ -108,9 +108,9 @@ TEST_CASE("the score by which the parabola beats the straight line") {
   CHECK(parabola.rss / rounding == Approx(7.85).margin(0.01));
   CHECK(exponential.rss / rounding == Approx(14.1).margin(0.05));
   CHECK(line.rss / rounding == Approx(1798).margin(0.5));
-  const double least = 9 * rounding;
-  CHECK(aicc(std::max(parabola.rss, least), 9, 4) == Approx(-45.81).margin(0.005));
-  CHECK(bic(std::max(parabola.rss, least), 9, 4) == Approx(-55.02).margin(0.005));
+  const double lower_bound = 9 * rounding;
+  CHECK(aicc(std::max(parabola.rss, lower_bound), 9, 4) == Approx(-45.81).margin(0.005));
+  CHECK(bic(std::max(parabola.rss, lower_bound), 9, 4) == Approx(-55.02).margin(0.005));
 }
 
 TEST_CASE("the prediction of each curve for later steps") {
@@ -287,12 +287,12 @@ TEST_CASE("a staircase of many levels has the means of its values, each with the
   const Fit fit = fit_at(Law::stairs, theta, points, false);
   REQUIRE(fit.beta.size() == 24);
   for (std::size_t level = 0; level < 24; ++level) {
-    double mean = 0, least = 1e9;
+    double mean = 0, lower_bound = 1e9;
     for (std::size_t i = 5 * level; i < 5 * level + 5; ++i)
-      mean += points.y[i] / 5, least = std::min(least, points.y[i]);
+      mean += points.y[i] / 5, lower_bound = std::min(lower_bound, points.y[i]);
     CHECK(fit.beta[level] == Approx(mean).epsilon(1e-9));
     CHECK(fit.error_at(points.x[5 * level]) == Approx(fit.sigma / std::sqrt(5.0)).epsilon(1e-6));
-    CHECK(least < mean);
+    CHECK(lower_bound < mean);
   }
 }
 
@@ -327,10 +327,10 @@ TEST_CASE("autocorrelated noise gives the same solution as whitening the rows di
     }
     return sum;
   };
-  const double least = squares(fit.beta[0], fit.beta[1]);
-  CHECK(fit.sigma == Approx(std::sqrt(least / fit.freedom / (1 - fit.rho * fit.rho))).epsilon(1e-9));
+  const double lower_bound = squares(fit.beta[0], fit.beta[1]);
+  CHECK(fit.sigma == Approx(std::sqrt(lower_bound / fit.freedom / (1 - fit.rho * fit.rho))).epsilon(1e-9));
   for (const double by : {-1e-3, 1e-3}) {
-    CHECK(squares(fit.beta[0] + by, fit.beta[1]) > least);
-    CHECK(squares(fit.beta[0], fit.beta[1] + by) > least);
+    CHECK(squares(fit.beta[0] + by, fit.beta[1]) > lower_bound);
+    CHECK(squares(fit.beta[0], fit.beta[1] + by) > lower_bound);
   }
 }

@@ -139,9 +139,10 @@ TEST_CASE("series that are zero throughout are hidden, short ones are shown", "[
   const Report zero = report_of(30, [](int i) { return fmt::format("step {} loss 1 allocated 0.00 GiB", i); });
   CHECK(zero.series.size() == 1);
   CHECK(by_weight(zero).empty());
-  const Report few =
+  const Report short_report =
       report_of(4, [](int i) { return fmt::format("step {} loss 1 gpu mem {}.50 GiB", i * 100, 6 + i); });
-  CHECK(few.series.front().trend.why == "rises by 40% over 4 values: too few to distinguish a leak from a warm-up");
+  CHECK(short_report.series.front().trend.why ==
+        "rises by 40% over 4 values: too few to distinguish a leak from a warm-up");
 }
 
 TEST_CASE("a dead run prints no forecast that its death contradicts", "[live]") {

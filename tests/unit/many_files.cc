@@ -159,9 +159,9 @@ TEST_CASE("of very many series, the fullest, the growing and the failed rank's a
 }
 
 TEST_CASE("long series are thinned if there are many, and untouched if there are few", "[many_files]") {
-  std::vector<Series> few(17, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
-  limit_series(few);
-  CHECK(few.back().buckets().size() == 4096);
+  std::vector<Series> series(17, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
+  limit_series(series);
+  CHECK(series.back().buckets().size() == 4096);
   std::vector<Series> many(64, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
   limit_series(many);
   std::size_t buckets = 0;
@@ -240,16 +240,16 @@ TEST_CASE("the report is the same for every number of threads", "[many_files]") 
   Options options;
   options.jobs = 1;
   std::mutex mutex;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   options.progress = [&](const Progress& p) {
     const std::lock_guard lock(mutex);
-    CHECK(p.done == ++told);
+    CHECK(p.done == ++reported);
     CHECK(p.all == 40);
   };
   const std::string one = json_text(diagnose(job_of(40), options));
-  CHECK(told == 40);
+  CHECK(reported == 40);
   for (const std::size_t jobs : {2U, 5U, 64U}) {
-    options.jobs = jobs, told = 0;
+    options.jobs = jobs, reported = 0;
     CHECK(json_text(diagnose(job_of(40), options)) == one);
   }
 }

@@ -16,7 +16,7 @@ namespace oomdoctor {
 namespace {
 
 /// The most that can be freed on a GPU: everything on it, plus the request.
-std::optional<std::int64_t> most_to_free(const ReportIncident& incident) {
+std::optional<std::int64_t> max_to_free(const ReportIncident& incident) {
   if (incident.kind != "device" || !incident.allocated_bytes || !incident.requested_bytes) return std::nullopt;
   std::int64_t others = 0;
   for (const auto& [pid, bytes] : incident.other_processes) others += bytes;
@@ -41,13 +41,13 @@ void check_numbers(const Report& report) {
   const ReportIncident* judged = nullptr;
   for (const ReportIncident& incident : report.incidents)
     if (report.verdict.incident == incident.id) judged = &incident;
-  const auto most = judged != nullptr ? most_to_free(*judged) : std::nullopt;
+  const auto limit = judged != nullptr ? max_to_free(*judged) : std::nullopt;
   for (const ReportFix& fix : report.fixes) {
     CAPTURE(fix.id);
     CHECK_FALSE(fix.settings.empty());
     if (fix.saves_low_bytes) CHECK(*fix.saves_low_bytes >= 0);
     if (fix.saves_low_bytes && fix.saves_high_bytes) CHECK(*fix.saves_low_bytes <= *fix.saves_high_bytes);
-    if (most && fix.saves_high_bytes) CHECK(*fix.saves_high_bytes <= *most);
+    if (limit && fix.saves_high_bytes) CHECK(*fix.saves_high_bytes <= *limit);
     if (const auto share = judged != nullptr ? share_of(fix, *judged) : std::nullopt; share && fix.saves_high_bytes)
       CHECK(*fix.saves_high_bytes <= *share);
     if (fix.enough) CHECK(fix.saves_high_bytes);

@@ -44,11 +44,11 @@ TEST_CASE("every program name that a parser emits is in the table", "[programs]"
 }
 
 TEST_CASE("an engine gets the next value in the direction that helps", "[programs]") {
-  const std::string told = settings_of(
+  const std::string settings = settings_of(
       "+ python -m sglang.launch_server --mem-fraction-static 0.92 --chunked-prefill-size 8192\n" + failure);
-  CHECK(mentions(told, "--mem-fraction-static 0.82"));
-  CHECK(mentions(told, "--chunked-prefill-size 4096"));
-  CHECK_FALSE(mentions(told, "gradient_accumulation"));
+  CHECK(mentions(settings, "--mem-fraction-static 0.82"));
+  CHECK(mentions(settings, "--chunked-prefill-size 4096"));
+  CHECK_FALSE(mentions(settings, "gradient_accumulation"));
   const std::string length = settings_of(
       "(EngineCore_DP0 pid=21) ERROR ValueError: To serve at least one request with the model's max seq len (40960), "
       "(7.50 GiB KV cache is needed, which is larger than the available KV cache memory (3.80 GiB). Based on the "

@@ -160,9 +160,9 @@ TEST_CASE("a retry notice refers to the failure above it", "[case_builder]") {
   CHECK(died.incidents[0].handled);
   CHECK_FALSE(died.incidents[1].handled);
 
-  const ScanResult told = scan_text(torch_message() + "\nWarning: " + notice);
-  REQUIRE(told.incidents.size() == 1);
-  CHECK(told.incidents[0].handled);
+  const ScanResult survived = scan_text(torch_message() + "\nWarning: " + notice);
+  REQUIRE(survived.incidents.size() == 1);
+  CHECK(survived.incidents[0].handled);
 
   // A logger prints the exception after the notice.
   const ScanResult logged = scan_text("WARNING: " + notice + traceback(torch_message()));

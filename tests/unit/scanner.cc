@@ -58,15 +58,15 @@ TEST_CASE("the scanner reads a log to its end", "[scanner]") {
 TEST_CASE("block boundaries change nothing", "[scanner]") {
   const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
-  i64 behind = 0;
-  const std::string after = filler(block / 4, behind);
+  i64 lines_after = 0;
+  const std::string after = filler(block / 4, lines_after);
   for (std::size_t cut = 0; cut <= text.size(); cut += 61) {
     i64 before = 0;
     const std::string padded = filler(block - cut, before) + text + after;
     CAPTURE(cut);
     const ScanResult found = scan_text(padded);
     CHECK(words_of(found, before) == expected);
-    CHECK(found.inputs[0].lines == before + 10 + behind);
+    CHECK(found.inputs[0].lines == before + 10 + lines_after);
   }
 }
 
@@ -76,8 +76,8 @@ TEST_CASE("a message wrapped across the end of a block is one message", "[scanne
   for (std::size_t at = 0; at < message.size(); at += 80) wrapped += message.substr(at, 80) + "\n";
   const std::string expected = words_of(scan_text(wrapped));
   REQUIRE(scan_text(wrapped).incidents.size() == 1);
-  i64 behind = 0;
-  const std::string after = filler(block / 4, behind);
+  i64 lines_after = 0;
+  const std::string after = filler(block / 4, lines_after);
   for (std::size_t cut = 0; cut <= wrapped.size(); cut += 40) {
     i64 before = 0;
     const std::string padded = filler(block - cut, before) + wrapped + after;
@@ -94,8 +94,8 @@ TEST_CASE("a message with an anchor on both sides of a block boundary is reporte
       "PyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB\n";
   const ScanResult whole = scan_text(text);
   REQUIRE(whole.incidents.size() == 1);
-  i64 behind = 0;
-  const std::string after = filler(block / 4, behind);
+  i64 lines_after = 0;
+  const std::string after = filler(block / 4, lines_after);
   const std::string expected = words_of(scan_text(text + after));
   for (std::size_t cut = 0; cut <= text.size(); cut += 30) {
     i64 before = 0;

@@ -37,15 +37,15 @@ double rss_of(const std::vector<double>& y, std::size_t begin, std::size_t end) 
 
 /// All possible cuts.
 double cheapest_cut(const std::vector<double>& y, double penalty) {
-  double least = std::numeric_limits<double>::infinity();
+  double cheapest = std::numeric_limits<double>::infinity();
   for (unsigned cuts = 0; cuts < 1u << (y.size() - 1); ++cuts) {
     double cost = 0;
     std::size_t begin = 0;
     for (std::size_t i = 1; i <= y.size(); ++i)
       if (i == y.size() || (cuts >> (i - 1) & 1u) != 0) cost += rss_of(y, begin, i) + penalty, begin = i;
-    least = std::min(least, cost);
+    cheapest = std::min(cheapest, cost);
   }
-  return least;
+  return cheapest;
 }
 
 }  // namespace

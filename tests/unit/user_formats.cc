@@ -44,7 +44,7 @@ Error error_of(std::string_view text) {
 }
 
 /// Message, excerpt and help, one per line.
-std::string told(std::string_view text) {
+std::string error_text(std::string_view text) {
   const Error error = error_of(text);
   return error.what() + ("\n" + error.excerpt()) + "\n" + error.help();
 }
@@ -149,31 +149,31 @@ TEST_CASE("formats from two files work together, and the list names the file and
 }
 
 TEST_CASE("an unknown or missing key") {
-  CHECK(told(replaced(by_form, "unit   ", "unti   ")) ==
+  CHECK(error_text(replaced(by_form, "unit   ", "unti   ")) ==
         "my.toml:1: the key \"unit\" is missing\n[[format]]\n^\ndid you write \"unti\" for it?");
-  CHECK(told(std::string(by_form) + "lable = \"x\"\n") ==
+  CHECK(error_text(std::string(by_form) + "lable = \"x\"\n") ==
         "my.toml:7: unknown key \"lable\"\nlable = \"x\"\n^\ndid you mean label?");
-  CHECK(told(std::string(by_form) + "zzzzzzzz = 1\n") ==
+  CHECK(error_text(std::string(by_form) + "zzzzzzzz = 1\n") ==
         "my.toml:7: unknown key \"zzzzzzzz\"\nzzzzzzzz = 1\n^\n"
         "a format has name, anchor, form or regex, unit, kind, label and example");
-  CHECK(told("[[formats]]\n") == "my.toml:1: unknown key \"formats\"\n[[formats]]\n  ^\ndid you mean format?");
+  CHECK(error_text("[[formats]]\n") == "my.toml:1: unknown key \"formats\"\n[[formats]]\n  ^\ndid you mean format?");
 }
 
 TEST_CASE("an unknown unit or kind") {
-  CHECK(told(replaced(by_form, "\"MiB\"", "\"Mib\"")) ==
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "\"Mib\"")) ==
         "my.toml:5: there is no unit \"Mib\"\nunit    = \"Mib\"\n          ^\ndid you mean MiB?");
-  CHECK(told(replaced(by_form, "\"MiB\"", "\"pages\"")) ==
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "\"pages\"")) ==
         "my.toml:5: there is no unit \"pages\"\nunit    = \"pages\"\n          ^\n"
         "choose one of: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB");
-  CHECK(told(replaced(by_regex, "\"gauge\"", "\"guage\"")) ==
+  CHECK(error_text(replaced(by_regex, "\"gauge\"", "\"guage\"")) ==
         "my.toml:6: there is no kind \"guage\"\nkind    = \"guage\"\n          ^\ndid you mean gauge?");
 }
 
 TEST_CASE("an error about an unknown number points into the form or the regex") {
-  CHECK(told(replaced(by_form, "{allocated}", "{alocated}")) ==
+  CHECK(error_text(replaced(by_form, "{allocated}", "{alocated}")) ==
         "my.toml:4: there is no number \"alocated\"\nform    = \"it={step} ~gpu_resident={alocated}\"\n"
         "                                    ^\ndid you mean allocated?");
-  CHECK(told(replaced(by_regex, "<step>", "<stepp>")) ==
+  CHECK(error_text(replaced(by_regex, "<step>", "<stepp>")) ==
         "my.toml:4: there is no number \"stepp\"\n"
         "regex   = 'it=(?<stepp>\\d{1,9}) .{0,80}gpu_resident=(?<allocated>[\\d.]{1,12})'\n"
         "                 ^\ndid you mean step?");
@@ -184,7 +184,7 @@ TEST_CASE("an error about an unknown number points into the form or the regex") 
 }
 
 TEST_CASE("an unclosed form") {
-  CHECK(told(replaced(by_form, "={allocated}", "={allocated")) ==
+  CHECK(error_text(replaced(by_form, "={allocated}", "={allocated")) ==
         "my.toml:4: a { has no }\nform    = \"it={step} ~gpu_resident={allocated\"\n"
         "                                   ^\nwrite {skip} for a number that does not matter");
   CHECK(error_of(replaced(by_form, "it={step}", "<it={step}")).what() == std::string("my.toml:4: a < has no >"));
@@ -198,7 +198,7 @@ TEST_CASE("a regex that does not parse, or that repeats without a bound") {
   const Error broken = error_of(replaced(by_regex, "(?<allocated>[\\d.]{1,12})", "(?<allocated>[\\d.]{1,12}"));
   CHECK(std::string(broken.what()).starts_with("my.toml:4: the regex cannot be read: "));
   CHECK(broken.excerpt().starts_with("regex   = 'it=(?<step>"));
-  CHECK(told(replaced(by_regex, ".{0,80}", ".*")) ==
+  CHECK(error_text(replaced(by_regex, ".{0,80}", ".*")) ==
         "my.toml:4: a repetition has no upper bound\n"
         "regex   = 'it=(?<step>\\d{1,9}) .*gpu_resident=(?<allocated>[\\d.]{1,12})'\n"
         "                                ^\nwrite {0,80} for *, {1,80} for +");
@@ -247,27 +247,27 @@ TEST_CASE("a format needs either a form or a regex") {
 }
 
 TEST_CASE("an anchor that is too short") {
-  CHECK(told(replaced(by_form, "\"gpu_resident=\"", "\"it=\"")) ==
+  CHECK(error_text(replaced(by_form, "\"gpu_resident=\"", "\"it=\"")) ==
         "my.toml:3: an anchor has at least four bytes\nanchor  = \"it=\"\n          ^\n"
         "take a text that is on every such line and on no other");
 }
 
 TEST_CASE("an example without the anchor, one that the format does not read, and one with too many matches") {
-  CHECK(told(replaced(by_form, "loss=2.8 gpu_resident", "loss=2.8 gpu_resid")) ==
+  CHECK(error_text(replaced(by_form, "loss=2.8 gpu_resident", "loss=2.8 gpu_resid")) ==
         "my.toml:6: the example does not hold the anchor\nexample = \"it=40 loss=2.8 gpu_resid=5120.5\"\n"
         "          ^\nthe anchor is gpu_resident=");
-  CHECK(told(replaced(by_form, "\"it=40", "\"step=40")) ==
+  CHECK(error_text(replaced(by_form, "\"it=40", "\"step=40")) ==
         "my.toml:6: the form does not read the example\nexample = \"step=40 loss=2.8 gpu_resident=5120.5\"\n"
         "          ^\nit is a whole line, as the program prints it");
   CHECK(error_of(replaced(by_regex, "\"it=40", "\"step=40")).what() ==
         std::string("my.toml:8: the regex does not read the example"));
-  CHECK(told(replaced(by_form, "\"MiB\"", "\"TiB\"")) ==
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "\"TiB\"")) ==
         "my.toml:6: no machine has the memory that the example says\n"
         "example = \"it=40 loss=2.8 gpu_resident=5120.5\"\n          ^\none is TiB: is that the unit?");
 }
 
 TEST_CASE("two formats with the same name") {
-  CHECK(told(std::string(by_form) + std::string(by_regex)) ==
+  CHECK(error_text(std::string(by_form) + std::string(by_regex)) ==
         "my.toml:8: there are two formats \"trainer/step\"\nname    = \"trainer/step\"\n          ^\n"
         "the other is my.toml:1");
   CHECK(error_of(replaced(by_form, "trainer/step", "megatron/memory")).help() == "the other is a shipped one");
@@ -282,15 +282,16 @@ TEST_CASE("a file that is not TOML, an empty file and a missing file") {
   CHECK(std::string(error.what()).starts_with("my.toml:1: "));
   CHECK(error.excerpt().starts_with("[[format]\n"));
   // Letters beyond ASCII outside of strings are not TOML, wherever they are.
-  CHECK(told("# m\u00efne\n\u0457r. = 1\n").starts_with("my.toml:2: "));
-  CHECK(told("a = 40'x\u00a6'\n").starts_with("my.toml:1: "));
-  CHECK(told("at\u0457r.").starts_with("my.toml:1: "));
-  CHECK(told("# mine\n[[*format]]\n") ==
+  CHECK(error_text("# m\u00efne\n\u0457r. = 1\n").starts_with("my.toml:2: "));
+  CHECK(error_text("a = 40'x\u00a6'\n").starts_with("my.toml:1: "));
+  CHECK(error_text("at\u0457r.").starts_with("my.toml:1: "));
+  CHECK(error_text("# mine\n[[*format]]\n") ==
         "my.toml:2: a table's name begins with a letter, a digit, _, - or a quotation mark\n[[*format]]\n  ^\n");
   CHECK(std::string(error_of("").what()) == "my.toml: there is no [[format]] in it");
-  CHECK(told("format = 3\n") ==
+  CHECK(error_text("format = 3\n") ==
         "my.toml:1: \"format\" must be a list of tables\nformat = 3\n         ^\nwrite [[format]]");
-  CHECK(told(replaced(by_form, "\"MiB\"", "3")) == "my.toml:5: \"unit\" must be a text\nunit    = 3\n          ^\n");
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "3")) ==
+        "my.toml:5: \"unit\" must be a text\nunit    = 3\n          ^\n");
   UserFormats user(all_parsers());
   CHECK_THROWS_WITH(user.add_file("no/such.toml"), "file not found: no/such.toml");
 }

@@ -11,7 +11,7 @@
 namespace oomdoctor::testing {
 namespace {
 
-constexpr std::size_t most_text = 1 << 20;  // enough for every path; an input may unpack to gigabytes
+constexpr std::size_t max_text = 1 << 20;  // enough for every path; an input may unpack to gigabytes
 
 /// Reading terminates and never writes beyond the given room.
 std::string text_of(std::string_view packed, std::size_t piece, std::size_t block) {
@@ -24,7 +24,7 @@ std::string text_of(std::string_view packed, std::size_t piece, std::size_t bloc
   };
   const auto archive = Archive::begin(packed.substr(0, taken), take);
   std::string text, to(block, '\0');
-  while (archive && text.size() < most_text) {
+  while (archive && text.size() < max_text) {
     const std::size_t made = archive->read(to.data(), block);
     demand(made <= block);
     if (made == 0) break;
