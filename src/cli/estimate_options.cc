@@ -377,6 +377,8 @@ const std::vector<OptionGroup>& estimate_option_groups() {
   return groups;
 }
 
+// --config comes first, so that other options override it. The batch is chosen last, because it depends on everything
+// else.
 EstimateRequest estimate_request_of(const Arguments& arguments) {
   if (!arguments.words.empty())
     throw Error(fmt::format("unexpected argument '{}': estimate takes options only", arguments.words.front()), "",

@@ -253,6 +253,8 @@ std::vector<std::string> all_ids(const RulePack& rules, const std::vector<Format
 
 }  // namespace
 
+// The page without a log checks the id before any log is read. With a log, a second page has its numbers, redacted as
+// for the terminal.
 int run_explain(const Arguments& arguments) {
   if (arguments.words.empty())
     throw Error("explain needs an id, and optionally a log: oomdoctor explain leak train.log", "",

@@ -38,6 +38,7 @@ std::string count_text(const FormatFamily& family) {
   return text;
 }
 
+/// Prints the source of most formats once, after the title, and the others with their format.
 void add_family(Page& page, const FormatFamily& family) {
   const std::string source = find_common_source(family);
   page.text("", page.paint.bold(plain_line(family.front().title)) + "  " +

@@ -21,6 +21,7 @@ struct Row {
   std::string id, description;
 };
 
+/// One entry of a list: an id and its description.
 std::vector<Row> rows_of(const auto& rules) {
   std::vector<Row> rows;
   for (const auto& [id, rule] : rules) rows.push_back({id, rule.title});

@@ -44,6 +44,7 @@ class Search {
  public:
   std::vector<Candidate> found;
 
+  /// Collects the logs of a folder, and of its subfolders down to `depth` levels.
   void visit(const fs::path& folder, int depth) {
     for (const auto& entry : entries_of(folder)) {
       if (++seen_ > max_entries) return;

@@ -82,6 +82,7 @@ int report_out_of_memory() {
   std::abort();
 }
 
+/// Maps exceptions to messages and exit statuses.
 int guarded_run(const std::vector<std::string>& typed) {
   try {
     return run(typed);
@@ -103,6 +104,6 @@ int guarded_run(const std::vector<std::string>& typed) {
 int main(int count, char** words) {
   std::set_terminate(oomdoctor::cli::terminate_handler);
   std::signal(SIGPIPE, SIG_IGN);  // a broken pipe becomes an error of write(),
-  std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that exceeds its size limit
+  std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit of file sizes
   return oomdoctor::cli::guarded_run({words + 1, words + count});
 }

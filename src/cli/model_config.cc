@@ -68,6 +68,7 @@ ModelShape read_shape(const ConfigFields& config) {
 
 }  // namespace
 
+// Text-and-image models nest the decoder's config. Parts that the config does not determine become notes.
 ModelConfig read_model_config(const std::string& path) {
   const Json whole = Json::parse(read_small_file(path), nullptr, false);
   if (!whole.is_object())

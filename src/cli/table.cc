@@ -54,6 +54,7 @@ const std::vector<OptionGroup>& common_groups() {
   return groups;
 }
 
+/// Appends the options of groups, and sets their group and whether they are rare.
 void add_groups(std::vector<OptionSpec>& table, const std::vector<OptionGroup>& groups) {
   for (const OptionGroup& group : groups)
     for (const bool rare : {false, true})

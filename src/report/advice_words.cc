@@ -56,6 +56,7 @@ std::string conclusion_words(const Report& report) {
   return fmt::format("{} ({})", name, percent_text(verdict.confidence));
 }
 
+// If the headline names the cause already, a reason is more informative.
 std::string why_words(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (verdict.cause.empty()) return {};
@@ -127,6 +128,7 @@ std::vector<std::string> fix_details(const ReportFix& fix) {
   return parts;
 }
 
+// Names the fixes by their numbers in the printed list. A plan without fixes gives the missing memory only.
 std::string plan_words(const Report& report) {
   if (!report.plan || report.plan->need_bytes <= 0) return {};
   const ReportPlan& plan = *report.plan;

@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t max_points_of_one = 1600, min_points_of_one = 400, points_of_all = 32'000;
 constexpr std::size_t max_locations = 4;  ///< per reason
 
+/// Translates the internal types. Holds references only while assemble() runs. Report ids are numbers in the order of
+/// the scan: incident-1, series-1, run-1.
 class Assembler {
  public:
   Assembler(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis)
@@ -89,6 +91,7 @@ class Assembler {
     return out;
   }
 
+  /// The known facts, each with at most two citations, in the order of the vocabulary.
   std::vector<std::string> trace() const {
     std::vector<std::string> out;
     for (const FactSpec& spec : fact_specs()) {
@@ -117,6 +120,7 @@ class Assembler {
     return at;
   }
 
+  /// The report's form of a sign. It cites the lines of all facts that the sign read, without duplicates.
   Because because(const FiredSign& sign) const {
     Because out;
     out.text = sign.text;
@@ -361,6 +365,7 @@ class Assembler {
                        short_location(location(in.evidence)));
   }
 
+  /// The growth of the main series in words; "" if it is no leak.
   std::string growth_sentence() const {
     if (!analysis_.main_series) return "";
     const Series& s = scan_.series[*analysis_.main_series];
@@ -385,6 +390,7 @@ class Assembler {
 
   bool is_growing_risk() const { return analysis_.facts.is_true("run.at_risk"); }
 
+  /// The headline for several runs names the run that the verdict is about. For one run it is headline_of_run().
   std::string headline(const Report& r, const Verdict& v) const {
     const std::size_t runs = analysis_.runs.all.size();
     const std::string earlier = earlier_failures();
@@ -407,6 +413,8 @@ class Assembler {
     return fmt::format("run {} of {}: {}", runs, runs, of_run);
   }
 
+  /// The headline of the judged run: its cause with the decisive numbers. Growth replaces the numbers of the message if
+  /// it is the reason for the cause.
   std::string headline_of_run(const Report& r, const Verdict& v) const {
     const std::string growth = growth_sentence();
     if (v.outcome == "no_oom") {
@@ -454,6 +462,7 @@ class Assembler {
     return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', numbers_with_place(in));
   }
 
+  /// Whether another try makes sense. Without a setting to change, the same run would fail again.
   Retry retry(const Verdict& v) const {
     if (v.outcome == "unrecognised") return {"", ""};
     if (v.outcome == "ended_otherwise") return {"unknown", ""};
@@ -513,6 +522,7 @@ class Assembler {
     return (failed.size() > 3 ? list : (failed.size() == 1 ? "run " : "runs ") + list) + " ran out of memory";
   }
 
+  /// Outcome, cause and headline. Growth or nearly full memory turns a run without a failure into a risk.
   Verdict verdict(const Report& r) const {
     Verdict v;
     v.outcome = analysis_.runs.outcome;

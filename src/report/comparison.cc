@@ -1,5 +1,5 @@
 // Series match by metric, rank, device and label. The rest matches if only one series of a metric remains on each side,
-// because a run may get another device.
+// because a run may get another GPU.
 #include "report/comparison.h"
 
 #include <fmt/format.h>
@@ -100,6 +100,8 @@ struct Pairs {
   std::vector<std::string> only_good, only_bad;
 };
 
+// Two passes: exact matches first, then by metric alone. The second pass requires that only one series on each side
+// matches, because any other choice would be a guess.
 Pairs match_series(const std::vector<ReportSeries>& good, const std::vector<ReportSeries>& bad) {
   std::vector<const ReportSeries*> left, right;
   for (const auto& s : good) left.push_back(&s);
@@ -212,6 +214,7 @@ double growth_of(const SeriesComparison& of) {
   return of.slope.change == Change::more && of.bad.trend.leak ? of.bad.last_value - of.bad.first_value : 0;
 }
 
+// Settings come after the series, because their effect depends on the kind of memory that grew.
 Comparison compare(Report good, Report bad) {
   Comparison all;
   Pairs pairs = match_series(good.series, bad.series);

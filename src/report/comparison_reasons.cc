@@ -87,6 +87,8 @@ Explanation undetermined(Comparison& all, const std::vector<Raise>& raises, cons
   return Explanation::undetermined;
 }
 
+// The factors of all differences multiply to the largest growth that they can explain. More growth than that, or a
+// difference of unknown effect, leaves the explanation open.
 Explanation setting_explanation(Comparison& all, const SeriesComparison& main) {
   constexpr double tolerance = 0.05;  // for workspaces, and blocks that are rounded up
   const auto raises = find_raises(all);
@@ -108,6 +110,7 @@ Explanation setting_explanation(Comparison& all, const SeriesComparison& main) {
   return all.input_lengths.empty() || raises.front().factor ? Explanation::setting : Explanation::inputs;
 }
 
+// From the most to the least specific explanation: growth of the run itself, cache, settings.
 Explanation find_explanation(Comparison& all) {
   if (all.series.empty()) {
     all.because.emplace_back("no memory series is in both logs");

@@ -180,6 +180,8 @@ std::string markdown_fence(std::string_view text, std::string_view language) {
   return fmt::format("{}{}\n{}\n{}\n", fence, language, safe, fence);
 }
 
+/// GitHub reads "::" at the start of a line, after blanks. "##[", "##vso[" and "##teamcity[" work anywhere in a line,
+/// so all of them are broken. Buildkite reads the headers of groups.
 std::string without_workflow_commands(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -156,6 +156,7 @@ void add_verdict(Page& page, const MemoryEstimate& estimate) {
 
 }  // namespace
 
+// The margin is kept free. The error of the formulas decides between certain and probable outcomes.
 std::string_view outcome_of(const MemoryEstimate& estimate) {
   if (!estimate.capacity) return "unknown";
   const i64 room = *estimate.capacity - margin_of(*estimate.capacity);

@@ -109,6 +109,7 @@ std::string label_prefix(std::string_view kind) {
 
 }  // namespace
 
+// Numbers and common names identify nobody.
 void Identities::learn_name(std::string_view kind, std::string_view name) {
   const bool number = name.find_first_not_of("0123456789.") == std::string_view::npos;
   if (number || is_common(name)) return;
@@ -161,6 +162,8 @@ std::string Identities::substitute(const std::string& kind, std::string_view nam
   return at->second;
 }
 
+// A home folder becomes "~". Of URLs it replaces the host, or the bucket of storage schemes, or the owner and project
+// of wandb.ai.
 bool Identities::find_path(std::string_view text, std::size_t at, std::vector<Replacement>& found) {
   const std::string_view rest = text.substr(at);
   for (const std::string_view homes : {"/home/", "/Users/", "/root"}) {

@@ -54,6 +54,8 @@ void PartFiles::left_out(const Error& error) {
   if (!first_problem_) first_problem_ = error;
 }
 
+// Reads in blocks, so that a line without an end cannot fill memory. A line over the limit is skipped up to its end,
+// and its offset still counts.
 void PartFiles::find_in(std::size_t file) {
   std::ifstream in = open_file(paths_[file]);
   std::string line, bytes(block_size, '\0');
@@ -111,6 +113,7 @@ std::string PartFiles::text_of(const Part& part) const {
 
 std::string PartFiles::line(std::size_t log) const { return text_of(parts_[log]); }
 
+// The file may have changed since find_in(): the part must still have the same id.
 ScanResult PartFiles::good_case(std::size_t log) const {
   const std::string line = text_of(parts_[log]);
   ScanResult file = read_part(line, where(parts_[log]));

@@ -167,6 +167,7 @@ class Drawing {
   }
 
  private:
+  // Draws at most six series in colour: all if they fit, else those of the main series' rank and GPU.
   void add_lines() {
     std::vector<const ReportSeries*> own, others;
     for (const auto* series : all_) {
@@ -279,6 +280,7 @@ class Drawing {
   }
 
   /// The capacity of the forecast, else the limit or the capacity of the failure.
+  // A capacity far above the values is omitted, because it would flatten the lines.
   void find_capacity(double greatest) {
     const ReportIncident* incident = named_incident(report_);
     std::optional<std::int64_t> size;
@@ -296,6 +298,8 @@ class Drawing {
     plot_.capacity_word = limit ? "limit" : "capacity";
   }
 
+  // The value axis starts at zero, unless growth stays in the upper half. A minimum height keeps a constant series
+  // visible.
   void fit_ranges() {
     double lowest = HUGE_VAL, greatest = -HUGE_VAL;
     plot_.left = HUGE_VAL, plot_.right = -HUGE_VAL;
@@ -380,6 +384,7 @@ int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
   return usual_colour(of);
 }
 
+// One plot per kind of memory and unit of x. Series that may belong to the failure come first.
 std::vector<Plot> plots_of(const Report& report) {
   const ReportIncident* incident = named_incident(report);
   std::vector<const ReportSeries*> order = by_weight(report);

@@ -79,6 +79,7 @@ std::string incident_gauges(const Report& report) {
   return count.str() + sizes.str();
 }
 
+// Series in percent are left out, because oomdoctor_series_bytes has bytes only.
 std::string series_gauges(const Report& report) {
   Gauge sizes("oomdoctor_series_bytes", "First, last and greatest value of a memory series.");
   Gauge growth("oomdoctor_series_growth_bytes", "What a series that grows without a bound gains by each step.");

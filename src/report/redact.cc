@@ -93,6 +93,7 @@ class Redactor {
   }
 
  private:
+  // Secrets win over identities that overlap them.
   void add_identities(std::string_view text, std::vector<Replacement>& pieces) {
     const std::size_t secrets = pieces.size();
     for (auto& piece : identities_.find(text)) {

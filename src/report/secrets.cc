@@ -226,6 +226,8 @@ std::vector<Secret> join_overlaps(std::vector<Secret> found) {
 
 }  // namespace
 
+// Tries every position: first shapes, then tokens and values at the start of a word. Overlaps are joined at the end,
+// because a secret may begin inside another one.
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
   for (std::size_t at = 0; at < text.size(); ++at) {

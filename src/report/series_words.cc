@@ -97,6 +97,7 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   return text;
 }
 
+// Compares series of the same rank only. A growing counter next to a constant one shows the component that grows.
 std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
   const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };

@@ -89,6 +89,7 @@ std::string outcome_words(std::string_view outcome) {
   return look_up(table, outcome);
 }
 
+// The line distinguishes signals and GPU errors that share a kind, so its words come first.
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;
   constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
@@ -326,6 +327,7 @@ std::string range_of_lines(const Report& report, const Location& first, const Lo
                      last.line);
 }
 
+// An interval counts as symmetric if its halves differ by at most a tenth.
 std::string estimate_text(const ReportEstimate& of) {
   const Unit unit = unit_for(of.value);
   const double size = std::fabs(of.value) / unit.bytes,
@@ -388,6 +390,7 @@ std::string unexplained_label(const ReportAccount& account) {
   return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
 }
 
+// The unit is that of the total. Numbers are rounded to hundredths of it, and percents to integers, each with its sum.
 SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total) {
   const Unit unit = unit_for(static_cast<double>(total));
   const double hundredth = unit.bytes / 100;
