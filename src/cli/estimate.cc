@@ -16,8 +16,8 @@ const Term* optimizer_of(const Budget& budget) {
   return nullptr;
 }
 
-/// Adds a note on the optimizer's size with fp32 master weights. Adam entirely in 16 bits takes half of that, and most
-/// trainers keep fp32 copies.
+/// Adds a note on the optimizer's size with fp32 master weights, which most trainers keep. A run with Adam entirely in
+/// 16 bits takes half of their memory.
 void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estimate) {
   if (request.run.precision != Precision::pure_16bit || request.run.optimizer != Optimizer::adam) return;
   RunShape usual = request.run;
