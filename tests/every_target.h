@@ -1,4 +1,4 @@
-// Runs a test with the vector code of each instruction set that this machine has.
+// Runs a test with the vector code of each instruction set of this machine.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Chooses the instruction set whose vector code is used.
+// Chooses the instruction set of the vector code.
 #pragma once
 
 #include <hwy/targets.h>
@@ -7,7 +7,7 @@
 
 namespace oomdoctor::testing {
 
-/// `target`: of hwy::SupportedAndGeneratedTargets(); 0 for the best one.
+/// `target` is one of hwy::SupportedAndGeneratedTargets(), or 0 for the best one.
 inline void use_instruction_set(std::int64_t target) {
   hwy::SetSupportedTargetsForTest(target);
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());

@@ -1,4 +1,4 @@
-// What the lines of a text hold for the readers, in words: two ways to read one text must say the same.
+// The result of the map step for the lines of a text, in words. Two ways to read one text must give the same words.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Archives made by the libraries that also unpack them. tests/cli has some that others made.
+// Archives made by the libraries that also unpack them. tests/cli has some that other programs made.
 #pragma once
 
 #include <isa-l/igzip_lib.h>
@@ -11,7 +11,7 @@
 
 namespace oomdoctor::testing {
 
-/// One gzip member, with codes of its own as real archives have them.
+/// One gzip member with dynamic Huffman codes, as real archives have them.
 inline std::string gzipped(std::string_view text) {
   std::vector<std::uint8_t> in(text.begin(), text.end()), level(ISAL_DEF_LVL1_DEFAULT);
   std::string out(text.size() + text.size() / 100 + 1000, '\0');

@@ -8,7 +8,7 @@
 
 namespace oomdoctor::testing {
 
-/// The text that the screen shows, fed `piece` bytes at a time.
+/// The text that the screen shows, with input pieces of `piece` bytes.
 inline std::string played(std::string_view raw, std::size_t piece) {
   ScreenPlayer player;
   std::string text;

@@ -28,7 +28,7 @@ inline std::vector<std::filesystem::path> sample_logs(const std::string& folder 
   return out;
 }
 
-/// "stories/leak.log"
+/// For example "stories/leak.log".
 inline std::string sample_name(const std::filesystem::path& path) {
   return std::filesystem::relative(path, source_folder() / "samples").generic_string();
 }

@@ -23,15 +23,15 @@ i64 read_capacity(const std::string& text) {
 }
 
 std::size_t read_jobs(const std::string& text) {
-  constexpr int most = 1024;
+  constexpr int max_jobs = 1024;
   int jobs = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
-  if (error != std::errc{} || end != text.data() + text.size() || jobs < 1 || jobs > most)
-    throw Error(fmt::format("invalid --jobs '{}'", text), "", fmt::format("give a number from 1 to {}", most));
+  if (error != std::errc{} || end != text.data() + text.size() || jobs < 1 || jobs > max_jobs)
+    throw Error(fmt::format("invalid --jobs '{}'", text), "", fmt::format("give a number from 1 to {}", max_jobs));
   return static_cast<std::size_t>(jobs);
 }
 
-/// Before anything is read, so that a typing error is not answered with a long analysis of nothing.
+/// Checks the id before any log is read, so that a typing error fails at once and not after a long analysis.
 void check_cause(const std::string& id, const std::string& rules_folder) {
   RulePack pack = shipped_rules();
   if (!rules_folder.empty()) pack.add_folder(rules_folder);
@@ -44,7 +44,7 @@ void check_cause(const std::string& id, const std::string& rules_folder) {
   throw Error(fmt::format("unknown cause '{}'", id), "", near.empty() ? "oomdoctor list causes shows all" : near);
 }
 
-/// 2 for a failure that ended the work, 1 for a risk, signs or a failure that was survived, 0 for nothing.
+/// The severity of an outcome. 2: a failure ended the run. 1: a risk, a possible failure or a survived one. 0: neither.
 int level_of(std::string_view outcome) {
   if (outcome == "oom") return 2;
   return outcome == "handled_oom" || outcome == "at_risk" || outcome == "possible_oom" ? 1 : 0;
@@ -65,9 +65,9 @@ Options diagnose_options(const Arguments& arguments) {
 }
 
 int exit_status(const Report& report, const std::string& fail_on) {
-  constexpr int nothing_read = 2;
+  constexpr int nothing_recognized = 2;
   if (fail_on == "never") return 0;
-  if (report.verdict.outcome == "unrecognised") return nothing_read;
+  if (report.verdict.outcome == "unrecognised") return nothing_recognized;
   return level_of(report.verdict.outcome) >= (fail_on == "warning" ? 1 : 2) ? 1 : 0;
 }
 

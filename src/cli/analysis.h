@@ -1,4 +1,5 @@
-// What analyze and ci share: options of the library, and the level that decides about the exit status.
+// The common part of analyze, ci, compare and explain: the library's options from the command line, and the exit
+// status.
 #pragma once
 
 #include "cli/options.h"
@@ -6,10 +7,12 @@
 
 namespace oomdoctor::cli {
 
-/// Throws Error for a bad size or an unknown cause.
+/// Reads --capacity, --rules, --format-file, --why-not, --trace and --jobs. Checks them before any log is read. Throws
+/// Error for an invalid size or number of threads, an unknown cause, and rules or formats that cannot be read.
 Options diagnose_options(const Arguments& arguments);
 
-/// 1 when the report holds something at or above the level of --fail-on, else 0.
+/// 0 or 1 by the outcome of the report and by --fail-on ("never", "warning" or "error"): 1 at or above that level. 2 if
+/// no line of the logs was recognized, unless --fail-on is "never".
 int exit_status(const Report& report, const std::string& fail_on);
 
 }  // namespace oomdoctor::cli

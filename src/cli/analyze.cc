@@ -1,4 +1,4 @@
-// oomdoctor analyze and merge: logs, or parts of logs that were read elsewhere, in; reports or parts out.
+// oomdoctor analyze and merge: reads logs, or parts of logs that were read elsewhere; writes reports or parts.
 #include "base/error.h"
 #include "cli/analysis.h"
 #include "cli/commands.h"
@@ -11,7 +11,8 @@
 namespace oomdoctor::cli {
 namespace {
 
-/// Parts are no reports: what is said of the whole run is said when they are merged.
+/// Whether --format partial asks for parts instead of a report. A part covers one log, so it cannot go to --output:
+/// statements about the whole run exist only after the merge. Throws Error if both options are present.
 bool wants_parts(const Arguments& arguments) {
   if (arguments.value_or("format", "terminal") != "partial") return false;
   if (arguments.has("output"))
@@ -22,6 +23,7 @@ bool wants_parts(const Arguments& arguments) {
 
 void print_part(std::string_view line) { print(json_visible(std::string(line)) + '\n'); }
 
+/// Writes the reports and returns the exit status.
 int deliver(const Arguments& arguments, const Outputs& outputs, const Report& report) {
   if (arguments.has("why-not") && !report.why_not)
     print_note("the log has no failure, so --why-not has nothing to explain");

@@ -1,5 +1,5 @@
-// oomdoctor ci: every report that a CI job can use, in the places where its system looks for them, and an exit status
-// that leaves the job's own result alone.
+// oomdoctor ci: writes every report that a CI job can use to the paths where the CI system expects it. The default exit
+// status is 0, so that the job keeps its own result.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -28,11 +28,11 @@ namespace oomdoctor::cli {
 namespace {
 
 constexpr const char* folder = "oomdoctor-out";
-/// GitHub refuses a summary of more than 1 MiB as a whole, and Buildkite an annotation; other steps may have written to
-/// the same summary.
+/// GitHub rejects a whole summary of more than 1 MiB, and Buildkite such an annotation. The limit is lower because
+/// other steps may have written to the same summary.
 constexpr std::size_t largest_summary = 900 * 1024;
 
-/// The same files on every system, under the names that templates of the systems use.
+/// The files are the same on every system. Their names are those in the systems' templates.
 struct ReportFile {
   std::string_view writer;
   const char* name;
@@ -51,7 +51,8 @@ std::string path_of(std::string_view writer) {
   return "";
 }
 
-/// As named, or as found; in the second case it says which.
+/// The logs on the command line, or else the logs that find_logs() finds. In the second case, prints a note with their
+/// names.
 std::vector<LogSource> logs_of(const Arguments& arguments) {
   if (!arguments.words.empty()) return inputs_of(arguments.words);
   const std::vector<std::string> found = find_logs();
@@ -70,6 +71,7 @@ void write_reports(SharedReport& report, RenderOptions view) {
   }
 }
 
+/// The Markdown report, or a short reference to its file if the report is too long.
 std::string summary_of(SharedReport& report) {
   const Writer& writer = *find_writer("markdown");
   std::string text = writer.write(report.of(writer), {});
@@ -77,7 +79,8 @@ std::string summary_of(SharedReport& report) {
   return "The memory report is too long for this place; it is in " + path_of("markdown") + ".\n";
 }
 
-/// Values end at a line that nobody who writes a log can guess.
+/// Writes outputs of the GitHub step. Each value ends with a random delimiter line, so that log text cannot forge an
+/// output.
 void set_outputs(const Report& report, const std::string& path) {
   std::random_device random;
   const std::string end = fmt::format("oomdoctor_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
@@ -99,8 +102,8 @@ void emit_github(SharedReport& report, const RenderOptions& view) {
   print_commands(writer.write(report.of(writer), view));
 }
 
-/// An annotation of the build, by the agent's own program; without it there is none. The same context replaces what an
-/// earlier attempt said.
+/// Adds an annotation to the build with the agent's own program. Without that program there is no annotation, only a
+/// note. The fixed context replaces the annotation of an earlier attempt.
 void emit_buildkite(SharedReport& report, const Report& whole) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> text(std::tmpfile(), std::fclose);
   const std::string summary = summary_of(report);

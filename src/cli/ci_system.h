@@ -1,16 +1,17 @@
-// The system that runs the job, as its environment says.
+// The CI system that runs the job, detected by environment variables.
 #pragma once
 
 namespace oomdoctor::cli {
 
 enum class CiSystem { none, github, gitlab, buildkite, jenkins, azure, teamcity };
 
+/// The first system whose variable is not empty; `none` outside CI and on other systems.
 CiSystem ci_system();
 
-/// On a system of these or another one: others will read what is printed.
+/// True on any CI system, including unknown ones that set CI. The output is then visible to others.
 bool runs_in_ci();
 
-/// Its log viewer shows colours although it is no terminal.
+/// Whether the system's log viewer renders colours, although its output is no terminal.
 bool shows_colour(CiSystem system);
 
 }  // namespace oomdoctor::cli

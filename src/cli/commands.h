@@ -1,5 +1,5 @@
-// One function for each command: takes what was typed, returns the exit status, throws Error when the work cannot be
-// done.
+// One function for each command. It takes the parsed arguments, returns the exit status, and throws Error if it cannot
+// do the work.
 #pragma once
 
 #include "cli/options.h"

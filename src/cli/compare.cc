@@ -1,4 +1,4 @@
-// oomdoctor compare: two runs in, what grew out.
+// oomdoctor compare: reads a good and a bad run, and reports which memory grew.
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -13,6 +13,7 @@
 namespace oomdoctor::cli {
 namespace {
 
+/// The limits of --fail-if. Throws Error for an invalid one.
 std::vector<GrowthLimit> limits_of(const Arguments& arguments) {
   std::vector<GrowthLimit> limits;
   for (const std::string& text : arguments.all("fail-if")) {
@@ -30,7 +31,7 @@ std::string text_of(const Comparison& comparison, const std::string& format, con
   return format == "markdown" ? comparison_markdown(comparison) : comparison_screen(comparison, view);
 }
 
-/// A run as the format may show it.
+/// The report of one run, with the redaction that the output format requires.
 Report shared_run(const std::vector<LogSource>& logs, const Arguments& arguments, const Options& options) {
   const Report report = diagnose(logs, options);
   return SharedReport(report, arguments, runs_in_ci()).of(*find_writer(arguments.value_or("format", "terminal")));

@@ -1,5 +1,5 @@
-// oomdoctor completions: what the tables say as a script for a shell. Each script asks oomdoctor itself for the ids of
-// causes, fixes, myths and facts, so that it knows those of a newer version, too.
+// oomdoctor completions: shell scripts from the tables of options and commands. Each script asks oomdoctor itself for
+// the ids of causes, fixes, myths and facts, so it also knows those of a newer version.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-/// What stands where an argument is expected.
+/// The values that an option's argument accepts.
 enum class Kind { choices, file, folder, report, anything };
 
 Kind kind_of(const CommandSpec& command, const OptionSpec& option) {
@@ -26,7 +26,8 @@ bool takes_files(const CommandSpec& command) {
   return command.words.empty() && !command.usage.empty() && !command.usage.starts_with("[-");
 }
 
-/// "json=", "markdown=": of --output.
+/// The first half of --output's argument, for example "json=" and "markdown=". Parts are no reports, so "partial" is
+/// missing.
 std::string report_words() {
   std::string words;
   for (const std::string& format : find_option("format").choices)
@@ -55,10 +56,9 @@ constexpr std::string_view list_ids =
     "for kind in causes fixes myths facts; do oomdoctor list \"$kind\" --format markdown; done 2>/dev/null |\n"
     "    sed -n 's/^| `\\([^`]*\\)`.*/\\1/p'";
 
-// --- bash
-// -------------------------------------------------------------------------------------------------------------
+// --- bash ---
 
-/// The branches of one command: first its options' arguments, then its own words.
+/// The case branches of one command: first the arguments of its options, then its own words.
 std::string bash_branches(const CommandSpec& command) {
   std::string text;
   for (const OptionSpec* option : options_of(command)) {
@@ -91,7 +91,7 @@ std::string bash_script() {
   std::string text = fmt::format(
       "# bash completion of oomdoctor, made by: oomdoctor completions bash\n\n_oomdoctor_ids() {{\n  {}\n}}\n\n",
       list_ids);
-  // bash breaks "--format=json" into three words.
+  // bash splits "--format=json" into three words.
   text +=
       "_oomdoctor() {\n"
       "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} words= files=\n"
@@ -116,9 +116,9 @@ std::string bash_script() {
   return text;
 }
 
-// --- zsh
-// --------------------------------------------------------------------------------------------------------------
+// --- zsh ---
 
+/// Inserts `before` before each character of `these`.
 std::string replaced(std::string_view text, std::string_view these, std::string_view before) {
   std::string out;
   for (const char c : text) {
@@ -128,14 +128,14 @@ std::string replaced(std::string_view text, std::string_view these, std::string_
   return out;
 }
 
-/// Text within quotes of zsh and fish.
+/// Single-quoted text, in the syntax of zsh.
 std::string zsh_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
-/// One spec of _arguments.
+/// The _arguments specs of one option: its long name and, if it has one, its letter.
 std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
   const std::string description = replaced(option.description, "[]:\\", "\\");
   std::string spec = fmt::format("*--{}{}[{}]", option.name, option.argument.empty() ? "" : "=", description);
@@ -189,8 +189,7 @@ std::string zsh_script() {
          "if [[ $funcstack[1] == _oomdoctor ]]; then\n  _oomdoctor \"$@\"\nelse\n  compdef _oomdoctor oomdoctor\nfi\n";
 }
 
-// --- fish
-// -------------------------------------------------------------------------------------------------------------
+// --- fish ---
 
 std::string fish_quoted(std::string_view text) { return "'" + replaced(text, "'\\", "\\") + "'"; }
 
@@ -227,8 +226,8 @@ std::string fish_script() {
       "complete -c oomdoctor -n __fish_use_subcommand -l version -d 'print the version'\n",
       fish_quoted(list_ids));
   for (const CommandSpec& command : command_table()) {
-    for (const char* place : {"__fish_use_subcommand", "'__fish_seen_subcommand_from help'"})
-      text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", place, command.name,
+    for (const char* condition : {"__fish_use_subcommand", "'__fish_seen_subcommand_from help'"})
+      text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", condition, command.name,
                           fish_quoted(command.description));
     const std::string here = fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}'", command.name);
     if (takes_files(command)) text += here + " -F\n";

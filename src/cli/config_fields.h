@@ -1,4 +1,4 @@
-// The fields of a config.json by their names in several families of models.
+// The fields of a config.json. Families of models use different names for the same field.
 #pragma once
 
 #include <initializer_list>
@@ -12,22 +12,23 @@
 
 namespace oomdoctor::cli {
 
-/// Something that is neither a size, a truth nor a text: as it is to be shown in an error.
+/// A value that is neither a size, a boolean nor a text, as an error message shows it.
 struct OtherField {
   std::string shown;
 };
 using ConfigField = std::variant<OtherField, i64, bool, std::string>;
 
-/// One object of a config.json; its fields have other names in other families of models. Fields that are null are not
-/// among them.
+/// One object of a config.json. Callers look a field up by all names that the families use. Null fields are absent.
 class ConfigFields {
  public:
+  /// `path` is the file, for error messages.
   ConfigFields(std::string path, std::map<std::string, ConfigField, std::less<>> fields);
 
-  /// The first of these that is there. Throws Error where it is no positive whole number, or too large a one.
+  /// The first of these fields that exists. Throws Error if it is not a whole number from 1 to 10^9.
   std::optional<i64> size(std::initializer_list<std::string_view> names) const;
-  /// The first of these that is a text; "" where none is.
+  /// The first of these fields that is a text; "" if there is none.
   std::string text(std::initializer_list<std::string_view> names) const;
+  /// The field if it is a boolean, else `otherwise`.
   bool truth(std::string_view name, bool otherwise) const;
   bool has(std::string_view name) const { return fields_.contains(name); }
 

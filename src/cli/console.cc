@@ -23,36 +23,36 @@ namespace oomdoctor::cli {
 namespace {
 
 constexpr int default_width = 100, narrowest = 40, widest = 400;
-/// Lines longer than this are hard to read, however wide the window is; --width may ask for more.
-constexpr int widest_by_itself = 120;
+/// Longer lines are hard to read, however wide the window is. --width may set up to `widest`.
+constexpr int widest_default = 120;
 
-std::optional<int> number_in(const std::string& text) {
+std::optional<int> parse_number(const std::string& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
-/// --width, then COLUMNS, then the terminal, then 100.
-int width_of(const Arguments& arguments) {
+/// Takes the first of: --width, COLUMNS, the terminal's width, the default.
+int choose_width(const Arguments& arguments) {
   if (const auto asked = arguments.value("width")) {
-    const auto width = number_in(*asked);
+    const auto width = parse_number(*asked);
     if (!width || *width < narrowest || *width > widest)
       throw Error(fmt::format("invalid --width '{}'", *asked), "",
                   fmt::format("give a number from {} to {}", narrowest, widest));
     return *width;
   }
-  auto width = number_in(environment("COLUMNS"));
+  auto width = parse_number(environment("COLUMNS"));
   if (!width || *width <= 0) {
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
   }
   if (!width || *width <= 0) return default_width;
-  return std::clamp(*width, narrowest, widest_by_itself);
+  return std::clamp(*width, narrowest, widest_default);
 }
 
-/// --color, then NO_COLOR and CLICOLOR_FORCE, then whether standard output is a terminal.
-bool colour_of(const Arguments& arguments) {
+/// Takes the first of: --color, NO_COLOR and CLICOLOR_FORCE, whether standard output is a terminal.
+bool choose_colour(const Arguments& arguments) {
   const std::string asked = arguments.value_or("color", "auto");
   if (asked != "auto") return asked == "always";
   const std::string forced = environment("CLICOLOR_FORCE");
@@ -60,7 +60,8 @@ bool colour_of(const Arguments& arguments) {
   return environment("NO_COLOR").empty() && environment("TERM") != "dumb" && isatty(STDOUT_FILENO) == 1;
 }
 
-/// The locale names another character set. Containers and CI jobs often name none and show UTF-8.
+/// Whether the locale names a character set other than UTF-8. Containers and CI jobs often set no locale and show
+/// UTF-8, so the default is false.
 bool is_ascii_only() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string locale = environment(name);
@@ -105,14 +106,14 @@ void print_error(std::string_view lines) {
 }
 
 void print_note(std::string_view note) {
-  static std::set<std::string, std::less<>> printed;  // two parts of a command may come to the same
+  static std::set<std::string, std::less<>> printed;  // several stages of a command may produce the same note
   if (printed.emplace(note).second) print_error(fmt::format("oomdoctor: {}\n", plain_line(note)));
 }
 
 RenderOptions view_of(const Arguments& arguments) {
   std::error_code unknown;
-  return {width_of(arguments),      colour_of(arguments),   is_ascii_only(),
-          arguments.has("verbose"), arguments.has("quiet"), std::filesystem::current_path(unknown).string()};
+  return {choose_width(arguments),  choose_colour(arguments), is_ascii_only(),
+          arguments.has("verbose"), arguments.has("quiet"),   std::filesystem::current_path(unknown).string()};
 }
 
 }  // namespace oomdoctor::cli

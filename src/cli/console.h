@@ -1,4 +1,4 @@
-// Where output goes: standard output and files, with what the environment says about width and colour.
+// The program's output: standard output and standard error, and their width and colour by options and environment.
 #pragma once
 
 #include <filesystem>
@@ -10,25 +10,27 @@
 
 namespace oomdoctor::cli {
 
-/// The reader of standard output went away: nothing to report, the program ends with success.
+/// Standard output was closed by its reader. This is not an error to report: main() ends the program silently.
 struct BrokenPipe {};
 
-/// Text to standard output: in a CI job no line of it is a command. Throws BrokenPipe or Error.
+/// Writes text to standard output. In a CI job, it disarms workflow commands in the text. Throws BrokenPipe or Error.
 void print(std::string_view text);
-/// The same for text that is made of commands, and of nothing that somebody else wrote as it stands.
+/// Writes text that consists of workflow commands, unchanged. The caller must have escaped all log text in it. Throws
+/// BrokenPipe or Error.
 void print_commands(std::string_view text);
-/// To standard error, and never a failure: whole lines as they are, or "oomdoctor: …", each note once.
+/// Writes whole lines to standard error, without secrets. Ignores write errors.
 void print_error(std::string_view lines);
+/// Writes "oomdoctor: NOTE" to standard error, each note once per process. Ignores write errors.
 void print_note(std::string_view note);
-/// All of it to a descriptor; false where it cannot, and errno says why.
+/// Writes the whole text to a file descriptor. Returns false on failure, with the reason in errno.
 bool write_all(int file, std::string_view text);
 
-bool is_interactive();  ///< somebody sits in front of standard error
+bool is_interactive();  ///< whether standard error is a terminal
 
-std::string environment(const char* name);  ///< "" when unset
+std::string environment(const char* name);  ///< "" if unset
 
-/// Width and colour as options, environment and terminal say, in this order; verbose and quiet. Throws Error for a bad
-/// --width.
+/// The options of the terminal report. Options override the environment, and the environment overrides the terminal.
+/// Throws Error for an invalid --width.
 RenderOptions view_of(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

@@ -1,4 +1,4 @@
-// oomdoctor estimate: what a run will need, before there is a log.
+// oomdoctor estimate: the memory need of a run before there is a log.
 #include <fmt/format.h>
 
 #include "analysis/gpu_models.h"
@@ -16,8 +16,9 @@ const Term* optimizer_of(const Budget& budget) {
   return nullptr;
 }
 
-/// Adam all in 16 bits is half of what most trainers run: what theirs takes is worth a line.
-void emit_mixed_precision(const EstimateRequest& request, MemoryEstimate& estimate) {
+/// Adds a note on the optimizer's size with fp32 master weights, which most trainers keep. A run with Adam entirely in
+/// 16 bits takes half of their memory.
+void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estimate) {
   if (request.run.precision != Precision::pure_16bit || request.run.optimizer != Optimizer::adam) return;
   RunShape usual = request.run;
   usual.precision = Precision::mixed;
@@ -30,10 +31,12 @@ void emit_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
                   bytes_text(mixed->bytes.count), bytes_text(pure->bytes.count)));
 }
 
-MemoryEstimate estimate_of(const EstimateRequest& request) {
+/// The budget, and then either the GPUs that it fits, or, with a given capacity, the limits and changes that make it
+/// fit.
+MemoryEstimate estimate_memory(const EstimateRequest& request) {
   MemoryEstimate estimate = request.said;
   estimate.budget = budget_of(request.model, request.run);
-  emit_mixed_precision(request, estimate);
+  note_mixed_precision(request, estimate);
   if (!estimate.capacity) {
     for (const GpuModel& model : gpu_models())
       if (model.common && fits(estimate.budget, model.bytes())) estimate.cards_that_hold.emplace_back(model.name);
@@ -53,7 +56,7 @@ MemoryEstimate estimate_of(const EstimateRequest& request) {
 int run_estimate(const Arguments& arguments) {
   const RenderOptions view = view_of(arguments);
   const bool json = arguments.value("format") == "json";
-  const MemoryEstimate estimate = estimate_of(estimate_request_of(arguments));
+  const MemoryEstimate estimate = estimate_memory(estimate_request_of(arguments));
   print(json ? estimate_json(estimate) : estimate_screen(estimate, view));
   return estimate.capacity && !fits(estimate.budget, *estimate.capacity) ? 1 : 0;
 }

@@ -16,10 +16,10 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr double most_parameters = 1e15, most_size = 1e9, most_ranks = 1e6, most_samples = 1e9, most_adapter_rank = 1e5;
-constexpr i64 most_pixels = 1'000'000;  // of a side of an image
+constexpr double max_parameters = 1e15, max_size = 1e9, max_ranks = 1e6, max_samples = 1e9, max_adapter_rank = 1e5;
+constexpr i64 max_pixels = 1'000'000;  // per side of an image
 
-/// The words of an option and what they mean.
+/// The values of an option and their meanings.
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
@@ -46,12 +46,12 @@ const Choices<Attention> attentions = {
     {"eager", Attention::stored}, {"sdpa", Attention::flash}, {"flash", Attention::flash}};
 const Choices<Loss> losses = {{"plain", Loss::plain}, {"fused", Loss::fused}, {"chunked", Loss::chunked}};
 const Choices<int> zero_stages = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
-const Choices<bool> offloads = {{"optimizer", false}, {"all", true}};  // true: parameters, too
+const Choices<bool> offloads = {{"optimizer", false}, {"all", true}};  // whether parameters are offloaded, too
 const Choices<AdapterTargets> targets = {{"all-linear", AdapterTargets::all_linear},
                                          {"query-value", AdapterTargets::query_and_value}};
 const Choices<Quantisation> quantisations = {{"8", Quantisation::eight_bit}, {"4", Quantisation::four_bit}};
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
   std::string out;
   for (const char c : text) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return out;
@@ -64,7 +64,8 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
   return names;
 }
 
-/// What was typed is one of the names: the parser has seen to it.
+/// The meaning of an option's value; nullopt without the option. The parser has already checked that the value is a
+/// choice.
 template <class T>
 std::optional<T> choice(const Arguments& arguments, std::string_view option, const Choices<T>& choices) {
   for (const auto& [name, meaning] : choices)
@@ -72,13 +73,13 @@ std::optional<T> choice(const Arguments& arguments, std::string_view option, con
   return std::nullopt;
 }
 
-/// "7B", "6.74e9", "350M", "6,738,415,616", "4096"; nullopt for anything else.
+/// Parses "7B", "6.74e9", "350M", "6,738,415,616" or "4096"; nullopt for anything else.
 std::optional<double> read_count(std::string text) {
   std::erase(text, ',');
   double factor = 1;
   constexpr std::string_view prefixes = "kmbt";
   if (!text.empty())
-    if (const auto power = prefixes.find(lower(text.substr(text.size() - 1))); power != std::string_view::npos) {
+    if (const auto power = prefixes.find(to_lower(text.substr(text.size() - 1))); power != std::string_view::npos) {
       factor = std::pow(1000.0, static_cast<double>(power) + 1);
       text.pop_back();
     }
@@ -88,32 +89,33 @@ std::optional<double> read_count(std::string text) {
   return value * factor;
 }
 
-std::optional<i64> count(const Arguments& arguments, std::string_view option, double most) {
+/// The whole number of an option, from 1 to `max_value`; nullopt without the option. Throws Error for other values.
+std::optional<i64> read_option(const Arguments& arguments, std::string_view option, double max_value) {
   const auto typed = arguments.value(option);
   if (!typed) return std::nullopt;
   const auto value = read_count(*typed);
-  if (!value || !(*value >= 1 && *value <= most) || std::floor(*value) != *value)
+  if (!value || !(*value >= 1 && *value <= max_value) || std::floor(*value) != *value)
     throw Error(fmt::format("invalid --{} '{}'", option, *typed), "",
                 fmt::format("give a whole number from 1 to {}, for example 4096, 350M or 6.74e9",
-                            count_text(whole_number(most))));
+                            count_text(whole_number(max_value))));
   return whole_number(*value);
 }
 
 template <class T>
-void take(std::optional<T>& into, const std::optional<T>& said) {
-  if (said) into = said;
+void take(std::optional<T>& into, const std::optional<T>& given) {
+  if (given) into = given;
 }
 
 void read_model(const Arguments& arguments, ModelShape& model) {
-  take(model.parameters, count(arguments, "params", most_parameters));
-  take(model.trainable, count(arguments, "trainable", most_parameters));
-  take(model.layers, count(arguments, "layers", most_size));
-  take(model.hidden, count(arguments, "hidden", most_size));
-  take(model.heads, count(arguments, "heads", most_size));
-  take(model.kv_heads, count(arguments, "kv-heads", most_size));
-  take(model.head_size, count(arguments, "head-size", most_size));
-  take(model.intermediate, count(arguments, "intermediate", most_size));
-  take(model.vocabulary, count(arguments, "vocab", most_size));
+  take(model.parameters, read_option(arguments, "params", max_parameters));
+  take(model.trainable, read_option(arguments, "trainable", max_parameters));
+  take(model.layers, read_option(arguments, "layers", max_size));
+  take(model.hidden, read_option(arguments, "hidden", max_size));
+  take(model.heads, read_option(arguments, "heads", max_size));
+  take(model.kv_heads, read_option(arguments, "kv-heads", max_size));
+  take(model.head_size, read_option(arguments, "head-size", max_size));
+  take(model.intermediate, read_option(arguments, "intermediate", max_size));
+  take(model.vocabulary, read_option(arguments, "vocab", max_size));
   model.gated = model.gated || arguments.has("gated");
   model.tied_embeddings = model.tied_embeddings || arguments.has("tied");
 }
@@ -123,15 +125,15 @@ struct Image {
   i64 tokens() const { return image_tokens(width, height, patch); }
 };
 
-/// "1024x768/28".
+/// Parses "1024x768/28".
 Image read_image(const std::string& text) {
   Image image;
   const char *at = text.data(), *end = at + text.size();
-  const auto number = [&](i64& into, char behind) {
+  const auto number = [&](i64& into, char separator) {
     const auto [stop, error] = std::from_chars(at, end, into);
-    const bool good = error == std::errc{} && into > 0 && into <= most_pixels &&
-                      (behind == 0 ? stop == end : stop != end && *stop == behind);
-    at = good && behind != 0 ? stop + 1 : stop;
+    const bool good = error == std::errc{} && into > 0 && into <= max_pixels &&
+                      (separator == 0 ? stop == end : stop != end && *stop == separator);
+    at = good && separator != 0 ? stop + 1 : stop;
     return good;
   };
   if (!number(image.width, 'x') || !number(image.height, '/') || !number(image.patch, 0))
@@ -142,31 +144,31 @@ Image read_image(const std::string& text) {
 
 void read_run(const Arguments& arguments, RunShape& run) {
   run.work = choice(arguments, "task", works).value_or(Work::training);
-  run.batch = count(arguments, "batch", most_samples);
-  run.sequence = count(arguments, "seq", most_samples);
-  run.accumulation = count(arguments, "accumulation", most_samples);
+  run.batch = read_option(arguments, "batch", max_samples);
+  run.sequence = read_option(arguments, "seq", max_samples);
+  run.accumulation = read_option(arguments, "accumulation", max_samples);
   run.precision = choice(arguments, "precision", precisions);
   run.optimizer = choice(arguments, "optimizer", optimizers);
   run.checkpointing = choice(arguments, "checkpointing", checkpointings);
   run.attention = choice(arguments, "attention", attentions);
   run.loss = choice(arguments, "loss", losses);
   run.zero_stage = choice(arguments, "zero", zero_stages).value_or(0);
-  run.data_parallel = count(arguments, "dp", most_ranks);
-  run.tensor_parallel = count(arguments, "tp", most_ranks);
-  run.pipeline_parallel = count(arguments, "pp", most_ranks);
-  run.context_parallel = count(arguments, "cp", most_ranks);
+  run.data_parallel = read_option(arguments, "dp", max_ranks);
+  run.tensor_parallel = read_option(arguments, "tp", max_ranks);
+  run.pipeline_parallel = read_option(arguments, "pp", max_ranks);
+  run.context_parallel = read_option(arguments, "cp", max_ranks);
   run.sequence_parallel = arguments.has("sequence-parallel");
   run.fused_optimizer = arguments.has("fused-step");
   run.bucket_view = arguments.has("gradient-bucket-view");
   const auto offload = choice(arguments, "offload", offloads);
   run.offload_optimizer = offload.has_value();
   run.offload_parameters = offload.value_or(false);
-  run.adapter_rank = count(arguments, "lora-rank", most_adapter_rank);
+  run.adapter_rank = read_option(arguments, "lora-rank", max_adapter_rank);
   run.adapter_targets = choice(arguments, "lora-targets", targets).value_or(AdapterTargets::all_linear);
   run.quantisation = choice(arguments, "bits", quantisations).value_or(Quantisation::none);
 }
 
-/// A model that is given images and no words is one of images alone: its sequence is their patches and a class token.
+/// A vision-only model, without vocabulary and sequence, has its patches and a class token as its sequence.
 void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, RunShape& run) {
   for (const auto& text : arguments.all("image")) {
     const Image image = read_image(text);
@@ -179,7 +181,7 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
   if (run.work == Work::generation) run.work = Work::evaluation;
 }
 
-/// What says nothing, or contradicts itself, is not computed.
+/// Throws Error if the options describe no model or contradict each other.
 void check(const ModelShape& model, const RunShape& run) {
   if (!parameters_of(model) && !model.layers && !model.hidden)
     throw Error("no model given", "", "use --config config.json, or give sizes: --params 7B --layers 32 ...");
@@ -192,31 +194,32 @@ void check(const ModelShape& model, const RunShape& run) {
     throw Error("quantized weights cannot be trained", "", "train adapters instead: --lora-rank 16");
 }
 
-/// What most runs do, and each in words: an estimate that assumes something says so.
+/// Fills missing values with the usual ones and returns each assumption in words, because the estimate prints them.
 std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
-  std::vector<std::string> said;
+  std::vector<std::string> assumed;
   const auto fill = [&](auto& value, auto usual, std::string words) {
     if (value) return;
     value = usual;
-    said.push_back(std::move(words));
+    assumed.push_back(std::move(words));
   };
-  if (model.patch > 0) said.emplace_back("images alone, with a class token and without a vocabulary");
+  if (model.patch > 0) assumed.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
   fill(run.attention, Attention::flash, "SDPA or FlashAttention");
   if (run.work != Work::training) {
     fill(run.precision, Precision::pure_16bit, "16-bit weights");
-    return said;
+    return assumed;
   }
   fill(run.precision, Precision::mixed, "mixed precision with fp32 master weights");
   fill(run.optimizer, Optimizer::adam, "AdamW");
   fill(run.checkpointing, Checkpointing::none, "no checkpointing");
   if (model.patch == 0) fill(run.loss, Loss::plain, "a loss on whole logits");
   if (!run.data_parallel && !run.tensor_parallel && !run.pipeline_parallel && !run.context_parallel) {
-    said.emplace_back("one device");
-    if (!run.accumulation) said.emplace_back("several passes to a step");
+    assumed.emplace_back("one device");
+    if (!run.accumulation) assumed.emplace_back("several passes to a step");
   }
-  if (!model.gated && !model.intermediate && model.hidden) said.emplace_back("an MLP of 4 hidden sizes without a gate");
-  return said;
+  if (!model.gated && !model.intermediate && model.hidden)
+    assumed.emplace_back("an MLP of 4 hidden sizes without a gate");
+  return assumed;
 }
 
 std::string model_words(const ModelShape& model) {
@@ -250,8 +253,8 @@ std::string run_words(const RunShape& run) {
   return text;
 }
 
-/// Divides the samples of a step into passes, so that their number is kept exactly; in passes of one sample where no
-/// micro-batch was said.
+/// Distributes the samples of a step over passes so that their number is exact. Without --batch, a pass has one sample.
+/// Throws Error if they cannot be divided.
 void split_samples(i64 samples, RunShape& run) {
   if (run.accumulation || run.work != Work::training)
     throw Error("--global-batch already sets the accumulation: drop --accumulation, and --task inference", "");
@@ -264,7 +267,7 @@ void split_samples(i64 samples, RunShape& run) {
   run.accumulation = of_rank / batch;
 }
 
-/// The largest micro-batch that fits and divides the samples of a rank; 1 where none does.
+/// Chooses the largest micro-batch that fits and divides the samples of a rank; keeps 1 if none does.
 void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
   const i64 samples = *run.batch * *run.accumulation;
   const auto split = [&](i64 batch) {
@@ -273,51 +276,52 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
     with.accumulation = samples / batch;
     return with;
   };
-  const i64 most = largest_batch(model, run, capacity).value_or(1);
-  for (i64 batch = std::min(most, samples); batch > 1; --batch) {
+  const i64 max_batch = largest_batch(model, run, capacity).value_or(1);
+  for (i64 batch = std::min(max_batch, samples); batch > 1; --batch) {
     if (samples % batch != 0 || !fits(budget_of(model, split(batch)), capacity)) continue;
     run = split(batch);
     return;
   }
 }
 
-/// Names are compared by letters and digits: "a100 80gb" is A100-80GB.
-std::string bare(std::string_view name) {
-  std::string out = lower(name);
+/// Names are compared by letters and digits only: "a100 80gb" matches A100-80GB.
+std::string letters_and_digits(std::string_view name) {
+  std::string out = to_lower(name);
   std::erase_if(out, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); });
   return out;
 }
 
-void read_card(const Arguments& arguments, MemoryEstimate& said) {
+/// Sets the name and the capacity in bytes from --card: a short GPU name, a name as drivers print it, or a size.
+void read_card(const Arguments& arguments, MemoryEstimate& estimate) {
   const auto typed = arguments.value("card");
   if (!typed) return;
   std::vector<std::string> names;
   for (const GpuModel& model : gpu_models()) {
     names.emplace_back(model.name);
-    if (bare(model.name) != bare(*typed)) continue;
-    said.card = model.name;
-    said.capacity = model.bytes();
+    if (letters_and_digits(model.name) != letters_and_digits(*typed)) continue;
+    estimate.card = model.name;
+    estimate.capacity = model.bytes();
     return;
   }
-  if (const auto model = find_gpu_model(*typed)) {  // as drivers print it
-    said.card = model->name;
-    said.capacity = model->bytes();
+  if (const auto model = find_gpu_model(*typed)) {  // a name as drivers print it
+    estimate.card = model->name;
+    estimate.capacity = model->bytes();
     return;
   }
   const auto unit = std::min(typed->find_first_not_of("0123456789.,"), typed->size());
   const auto word = std::min(typed->find_first_not_of(' ', unit), typed->size());
   const auto size = read_bytes(typed->substr(0, unit), typed->substr(word));
   if (!size || size->count <= 0) {
-    std::vector<std::string> alike;  // "A100" is several
+    std::vector<std::string> alike;  // "A100" matches several
     for (const std::string& name : names)
-      if (bare(name).starts_with(bare(*typed))) alike.push_back(name);
+      if (letters_and_digits(name).starts_with(letters_and_digits(*typed))) alike.push_back(name);
     const std::string near =
         alike.empty() ? suggestion(*typed, names) : fmt::format("did you mean {}?", fmt::join(alike, " or "));
     const std::string all = fmt::format("give a size, for example 80GiB, or one of: {}", fmt::join(names, ", "));
     throw Error(fmt::format("unknown GPU '{}' in --card", *typed), "", near.empty() ? all : near);
   }
-  said.card = "a card";
-  said.capacity = size->count;
+  estimate.card = "a card";
+  estimate.capacity = size->count;
 }
 
 }  // namespace
@@ -373,6 +377,8 @@ const std::vector<OptionGroup>& estimate_option_groups() {
   return groups;
 }
 
+// --config comes first, so that other options override it. The batch is chosen last, because it depends on everything
+// else.
 EstimateRequest estimate_request_of(const Arguments& arguments) {
   if (!arguments.words.empty())
     throw Error(fmt::format("unexpected argument '{}': estimate takes options only", arguments.words.front()), "",
@@ -390,7 +396,7 @@ EstimateRequest estimate_request_of(const Arguments& arguments) {
   read_images(arguments, image_of_config, request.model, request.run);
   check(request.model, request.run);
   read_card(arguments, request.said);
-  const auto samples = count(arguments, "global-batch", most_samples);
+  const auto samples = read_option(arguments, "global-batch", max_samples);
   const bool free_batch = samples && !request.run.batch && request.said.capacity;
   if (samples) split_samples(*samples, request.run);
   request.said.assumed = assume(request.model, request.run);

@@ -1,4 +1,4 @@
-// The options of oomdoctor estimate: their groups, and what they say about a model, a run and a card.
+// The options of oomdoctor estimate: their groups, and the model, run and GPU that they describe.
 #pragma once
 
 #include <string>
@@ -10,16 +10,18 @@
 
 namespace oomdoctor::cli {
 
-/// Options that estimate alone has.
+/// The options that only estimate has.
 const std::vector<OptionGroup>& estimate_option_groups();
 
+/// The parsed command line.
 struct EstimateRequest {
   ModelShape model;
   RunShape run;
-  MemoryEstimate said;  ///< its words, card and capacity; the budget is not computed yet
+  MemoryEstimate said;  ///< words, GPU and capacity of the request; the budget is still empty
 };
 
-/// Reads --config first; an option beside it has the last word. Throws Error.
+/// Reads --config first; other options override its fields. Fills defaults, and notes each in `said.assumed`. Throws
+/// Error for invalid or contradictory options.
 EstimateRequest estimate_request_of(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

@@ -1,4 +1,4 @@
-// oomdoctor explain: one cause, fix, myth, fact or format with all that its rule or reader says.
+// oomdoctor explain: one cause, fix, myth, fact or format, with the full text of its rule or parser.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ void add_part(Page& page, std::string_view name, const std::string& text) {
   if (!text.empty()) page.text(fmt::format("  {:<10} ", name), plain_line(text));
 }
 
-/// Text that a rule file wraps as it likes is filled anew; a blank line parts paragraphs.
+/// Fills text anew, because rule files wrap it anywhere; a blank line separates paragraphs.
 void add_prose(Page& page, std::string_view text) {
   while (!text.empty()) {
     const auto end = std::min(text.find("\n\n"), text.size());
@@ -47,7 +47,8 @@ void add_prose(Page& page, std::string_view text) {
   }
 }
 
-/// The signs of a cause, strongest first, with letters for numbers.
+/// The signs of a cause, strongest first, with letters instead of numbers. `direction` is 1 for signs for it, -1 for
+/// signs against it.
 void add_signs(Page& page, std::string_view title, const CauseRule& cause, double direction) {
   std::vector<const Sign*> signs;
   for (const auto& sign : cause.signs)
@@ -60,7 +61,7 @@ void add_signs(Page& page, std::string_view title, const CauseRule& cause, doubl
     page.text("  - ", plain_line(sign->why.with_letters()) + (sign->definitional ? " (this proves it)" : ""));
 }
 
-/// The rule as it is computed: prior, weights and conditions.
+/// The rule of a cause as it is computed: prior, weights and conditions.
 void add_rule(Page& page, const CauseRule& cause) {
   page.heading("Rule");
   page.text("  ", page.paint.dim(fmt::format("Prior: {:.1f}% of failures. A weight of +1 makes the cause 2.7 times as "
@@ -91,7 +92,7 @@ void add_fixes_for(Page& page, const RulePack& rules, const CauseRule& cause) {
   if (fixes.empty()) page.text("  ", "None: " + plain_line(cause.no_fix));
 }
 
-/// "report": what a log makes of the cause; null without a log.
+/// `report` is the diagnosis of the user's log, for the numbers in the texts; null without a log.
 void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause, const Report* report, bool trace) {
   add_title(page, "cause", cause.id, cause.title);
   const ReportCause* judged = report && report->why_not ? &*report->why_not : nullptr;
@@ -117,7 +118,7 @@ std::string sizes_of(const ReportFix& fix) {
   return fmt::format("{} to {}", bytes_text(fix.saves_low_bytes.value_or(0)), bytes_text(*fix.saves_high_bytes));
 }
 
-/// The rule as it is computed.
+/// The rule of a fix as it is computed.
 void add_rule(Page& page, const FixRule& fix) {
   page.heading("Rule");
   add_part(page, "offered if", fix.when.text());
@@ -128,7 +129,7 @@ void add_rule(Page& page, const FixRule& fix) {
     if (setting.when) add_part(page, "place if", plain_line(setting.scope) + ": " + setting.when->text());
 }
 
-/// Places to set it in, with the text to copy.
+/// The settings of a fix by scope, with the text to copy.
 void add_places(Page& page, const std::vector<std::pair<std::string, std::string>>& settings) {
   if (!settings.empty()) page.heading("Settings");
   for (const auto& [scope, text] : settings) {
@@ -137,7 +138,7 @@ void add_places(Page& page, const std::vector<std::pair<std::string, std::string
   }
 }
 
-/// `report`: what a log makes of the fix; null without a log.
+/// `report` is the diagnosis of the user's log, for the numbers in the texts; null without a log.
 void explain_fix(Page& page, const FixRule& fix, const Report* report, bool trace) {
   const ReportFix* computed = nullptr;
   if (report)
@@ -186,7 +187,7 @@ void explain_format(Page& page, const FormatInfo& format) {
   page.text("  ", plain_block(format.example));
 }
 
-/// "megatron": all formats whose names begin so. False when there is none.
+/// All formats of a family such as "megatron". Returns false if there is none.
 bool explain_family(Page& page, const std::vector<FormatInfo>& formats, const std::string& family) {
   std::vector<FormatInfo> own;
   for (const FormatInfo& format : formats)
@@ -195,8 +196,8 @@ bool explain_family(Page& page, const std::vector<FormatInfo>& formats, const st
   return !own.empty();
 }
 
-/// False when no table has the id. Ids of causes use "_" and those of fixes "-", facts have a dot and formats a slash:
-/// they do not collide in practice.
+/// Returns false if no table has the id. Ids of causes contain "_", ids of fixes "-", facts a dot and formats a slash,
+/// so they do not collide in practice.
 bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& formats, const std::string& id,
              const Report* report, bool trace) {
   if (const auto cause = rules.causes().find(id); cause != rules.causes().end())
@@ -225,7 +226,8 @@ void add_evidence(Page& page, const Report& report, const ReportCause& cause) {
     }
 }
 
-/// What the log makes of the thing: the value of a fact, the signs of a cause, the saving of a fix.
+/// The results of the log for this id: the value of a fact, the signs of a cause, the rank of a fix or why it won't
+/// help.
 void add_numbers(Page& page, const Report& report, const std::string& id) {
   page.heading("In " + plain_line(report.inputs.front().path) + (report.inputs.size() > 1 ? ", …" : ""));
   const std::size_t before = page.str().size();
@@ -251,6 +253,8 @@ std::vector<std::string> all_ids(const RulePack& rules, const std::vector<Format
 
 }  // namespace
 
+// The page without a log checks the id before any log is read. With a log, a second page has its numbers, redacted as
+// for the terminal.
 int run_explain(const Arguments& arguments) {
   if (arguments.words.empty())
     throw Error("explain needs an id, and optionally a log: oomdoctor explain leak train.log", "",

@@ -10,8 +10,9 @@
 namespace oomdoctor::cli {
 namespace {
 
-/// What most of a family's formats come from, "" where none is that of most; the others say so themselves.
-std::string source_of(const FormatFamily& family) {
+/// The source of more than half of a family's formats, "" if there is none. Formats with another source print their
+/// own.
+std::string find_common_source(const FormatFamily& family) {
   const auto count = [&](const FormatInfo& format) {
     return std::count_if(family.begin(), family.end(),
                          [&](const auto& other) { return other.source == format.source; });
@@ -21,7 +22,7 @@ std::string source_of(const FormatFamily& family) {
   return "";
 }
 
-/// "2 memory lines, 1 message".
+/// For example "2 memory lines, 1 message".
 std::string count_text(const FormatFamily& family) {
   std::string text;
   const auto add = [&](std::ptrdiff_t n, const char* noun) {
@@ -37,8 +38,9 @@ std::string count_text(const FormatFamily& family) {
   return text;
 }
 
+/// Prints the source of most formats once, after the title, and the others with their format.
 void add_family(Page& page, const FormatFamily& family) {
-  const std::string source = source_of(family);
+  const std::string source = find_common_source(family);
   page.text("", page.paint.bold(plain_line(family.front().title)) + "  " +
                     page.paint.dim(plain_line(family.front().parser + (source.empty() ? "" : ", from " + source))));
   int names = 0, kinds = 0;
@@ -86,7 +88,7 @@ std::string formats_page(const std::vector<FormatFamily>& families) {
     text += fmt::format("| [{0}](#{0}) | {1} | {2} |\n", family.front().parser, markdown_inline(family.front().title),
                         count_text(family));
   for (const auto& family : families) {
-    const std::string source = source_of(family);
+    const std::string source = find_common_source(family);
     text += fmt::format("\n## {}\n\n{}.", family.front().parser, markdown_inline(family.front().title));
     if (!source.empty()) text += fmt::format(" Printed by {}.", markdown_inline(source));
     text += '\n';

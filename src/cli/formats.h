@@ -1,4 +1,4 @@
-// The formats that oomdoctor reads, family by family: for a terminal, and as the page docs/formats.md.
+// The formats that oomdoctor reads, by family: for a terminal, and as the page docs/formats.md.
 #pragma once
 
 #include <string>
@@ -12,10 +12,12 @@ namespace oomdoctor::cli {
 /// The formats of one parser, in its order; never empty.
 using FormatFamily = std::vector<FormatInfo>;
 
-/// Neighbours of one parser become a family.
+/// Groups consecutive formats of one parser. `formats` must be in the order of the parsers.
 std::vector<FormatFamily> families_of(const std::vector<FormatInfo>& formats);
 
+/// Adds the families to a terminal page, with a blank line between them.
 void add_formats(Page& page, const std::vector<FormatFamily>& families);
+/// The Markdown text of docs/formats.md.
 std::string formats_page(const std::vector<FormatFamily>& families);
 
 }  // namespace oomdoctor::cli

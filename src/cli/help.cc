@@ -11,7 +11,7 @@ namespace {
 
 constexpr int width = 80, option_column = 28, command_column = 34;
 
-/// Two columns; what is too long for the left one has the text below.
+/// Prints two columns. If `left` is too long, the description starts on the next line.
 void add_row(Page& page, const std::string& left, std::string_view description, int column) {
   const bool fits = static_cast<int>(left.size()) < column;
   if (!fits) page.line(left);

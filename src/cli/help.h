@@ -1,5 +1,5 @@
-// What the tables of commands and options say: --help, which fits a screen of 80 columns and 40 lines, and the manual
-// page, which leaves nothing out.
+// Help from the tables of commands and options: --help, which fits a screen of 80 columns and 40 lines, and the manual
+// page, which is complete.
 #pragma once
 
 #include <string>
@@ -8,12 +8,14 @@
 
 namespace oomdoctor::cli {
 
+/// The output of oomdoctor --help: all commands.
 std::string general_help();
+/// The output of oomdoctor COMMAND --help. Rare options appear with their names only.
 std::string command_help(const CommandSpec& command);
 
-/// What an option does, with the formats that a command has.
+/// The description of an option. For --format, it includes the formats of this command.
 std::string says_of(const CommandSpec& command, const OptionSpec& option);
-/// Its options in the order of the table.
+/// The options of a command in the order of option_table().
 std::vector<const OptionSpec*> options_of(const CommandSpec& command);
 
 /// oomdoctor(1) as roff with man(7) macros.

@@ -28,9 +28,9 @@ bool looks_like_log(const fs::path& path) {
   return std::find(log_suffixes.begin(), log_suffixes.end(), path.extension().string()) != log_suffixes.end();
 }
 
-/// Links to folders are not followed: a loop or a foreign tree may be behind them. Reports of an earlier run are no
-/// logs.
-std::vector<std::string> logs_in(const fs::path& folder) {
+/// Finds the logs below a folder. It does not follow links to folders, which may lead to a loop or a foreign tree. It
+/// skips oomdoctor-out, the reports of an earlier run.
+std::vector<std::string> find_logs_in(const fs::path& folder) {
   std::vector<std::string> paths;
   std::error_code error;
   const auto options = fs::directory_options::skip_permission_denied;
@@ -47,8 +47,8 @@ std::vector<std::string> logs_in(const fs::path& folder) {
   return paths;
 }
 
-/// Patterns that a shell did not expand, because they were quoted or came from a script.
-std::vector<std::string> matches_of(const std::string& pattern) {
+/// Expands a pattern that the shell did not expand, because it was quoted or came from a script.
+std::vector<std::string> expand_pattern(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> paths;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
@@ -57,7 +57,7 @@ std::vector<std::string> matches_of(const std::string& pattern) {
   return paths;
 }
 
-/// Names the neighbour that was probably meant.
+/// Throws an Error that suggests a similar name in the same folder.
 [[noreturn]] void refuse_missing(const fs::path& path) {
   std::vector<std::string> neighbours;
   std::error_code error;
@@ -69,7 +69,7 @@ std::vector<std::string> matches_of(const std::string& pattern) {
   throw Error(fmt::format("file not found: {}", path.string()), "", suggestion(path.string(), neighbours));
 }
 
-/// A pipe, a file or a socket, but no terminal and no /dev/null.
+/// True for a pipe, a file or a socket; false for a terminal and /dev/null.
 bool standard_input_has_text() {
   struct stat status {};
   return fstat(STDIN_FILENO, &status) == 0 &&
@@ -89,9 +89,9 @@ std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
     std::error_code error;
     std::vector<std::string> paths = {word};
     if (word != "-" && fs::is_directory(word, error))
-      paths = logs_in(word);
+      paths = find_logs_in(word);
     else if (word != "-" && !fs::exists(word, error))
-      paths = matches_of(word);
+      paths = expand_pattern(word);
     if (paths.empty()) refuse_missing(word);
     std::move(paths.begin(), paths.end(), std::back_inserter(found));
   }
@@ -110,10 +110,10 @@ std::vector<std::string> part_files_of(const std::vector<std::string>& words) {
   for (const auto& word : words) {
     std::error_code error;
     std::vector<std::string> paths = {word};
-    if (!fs::exists(word, error)) paths = matches_of(word);
+    if (!fs::exists(word, error)) paths = expand_pattern(word);
     if (paths.empty()) refuse_missing(word);
     for (auto& path : paths) {
-      // Each is read twice: once for what there is, once for what it says.
+      // Each file is read twice: first to find its logs, then for their content.
       if (!fs::is_regular_file(path, error)) throw Error(fmt::format("{} is not a file of parts", path));
       files.push_back(std::move(path));
     }

@@ -1,4 +1,4 @@
-// Paths as typed become logs to read: folders and patterns are expanded, and what cannot be there is refused early.
+// Turns the paths of the command line into logs to read: expands folders and patterns, and rejects missing files early.
 #pragma once
 
 #include <string>
@@ -9,14 +9,17 @@
 
 namespace oomdoctor::cli {
 
-/// By name, numbers by their value, whatever the order that they were typed in: the same files are the same case. No
-/// words and a pipe: standard input. Throws Error.
+/// The logs in natural order, without duplicates: the same files give the same case in any order of the words. Without
+/// words, reads standard input if it is a pipe, a file or a socket. Throws Error for a missing file, an empty folder
+/// and a missing input.
 std::vector<LogSource> inputs_of(const std::vector<std::string>& words);
 
-/// Files of parts as typed; patterns are expanded. Throws Error.
+/// The files of parts, in the order of the words, with patterns expanded. Throws Error for no word, a missing file and
+/// anything but a regular file.
 std::vector<std::string> part_files_of(const std::vector<std::string>& words);
 
-/// The files of --format-file; without any, .oomdoctor.toml of the working directory where there is one. Throws Error.
+/// The files of --format-file. Without that option, .oomdoctor.toml of the working directory, if it is a regular file
+/// and this is no CI job. Throws Error for a missing file.
 std::vector<std::string> format_files_of(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

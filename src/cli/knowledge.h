@@ -1,4 +1,4 @@
-// What oomdoctor knows, as explain and list show it.
+// The content that explain and list show.
 #pragma once
 
 #include <string_view>
@@ -11,12 +11,12 @@
 
 namespace oomdoctor::cli {
 
-/// The shipped rules and those of --rules. Throws Error.
+/// The shipped rules and those of --rules. Throws Error for rules that cannot be read.
 RulePack rules_of(const Arguments& arguments);
 
-/// The shipped formats and the user's. Throws Error.
+/// The shipped formats and the user's. Throws Error for format files that cannot be read.
 std::vector<FormatInfo> formats_of(const Arguments& arguments);
 
-std::string_view unit_words(FactUnit unit);  ///< "bytes", "share", "yes or no", …
+std::string_view unit_words(FactUnit unit);  ///< for example "bytes", "share", "yes or no"
 
 }  // namespace oomdoctor::cli

@@ -1,5 +1,4 @@
-// oomdoctor list: the ids of a kind, each with one line. oomdoctor schema stands here too: it prints what is known by
-// heart.
+// oomdoctor list: the ids of a kind, each with one line. oomdoctor schema is also here.
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -22,6 +21,7 @@ struct Row {
   std::string id, description;
 };
 
+/// One entry of a list: an id and its description.
 std::vector<Row> rows_of(const auto& rules) {
   std::vector<Row> rows;
   for (const auto& [id, rule] : rules) rows.push_back({id, rule.title});

@@ -12,9 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_logs = 256, most_entries = 100000;
-constexpr int deepest = 8;
-constexpr auto of_one_run = std::chrono::minutes(10);
+// Bounds for huge folders: the number of logs and of visited entries, and the depth below a known folder.
+constexpr std::size_t max_logs = 256, max_entries = 100000;
+constexpr int max_depth = 8;
+/// Logs of one run were last written within this time.
+constexpr auto max_age_difference = std::chrono::minutes(10);
 
 struct Candidate {
   std::string path;
@@ -27,11 +29,11 @@ bool looks_like_log(fs::path name) {
   return suffix == ".log" || suffix == ".out" || suffix == ".err";
 }
 
-/// What stands in a folder, by name. One that cannot be read is empty.
+/// The content of a folder, sorted by name; empty if the folder cannot be read.
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end && entries.size() < most_entries;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end && entries.size() < max_entries;
        it.increment(error))
     entries.push_back(*it);
   std::sort(entries.begin(), entries.end());
@@ -42,13 +44,14 @@ class Search {
  public:
   std::vector<Candidate> found;
 
-  void look_into(const fs::path& folder, int depth) {
+  /// Collects the logs of a folder, and of its subfolders down to `depth` levels.
+  void visit(const fs::path& folder, int depth) {
     for (const auto& entry : entries_of(folder)) {
-      if (++seen_ > most_entries) return;
+      if (++seen_ > max_entries) return;
       std::error_code error;
-      if (entry.is_symlink(error) && entry.is_directory(error)) continue;  // may lead anywhere
+      if (entry.is_symlink(error) && entry.is_directory(error)) continue;  // a link may lead anywhere
       if (entry.is_directory(error) && depth > 0 && entry.path().filename() != "oomdoctor-out")
-        look_into(entry.path(), depth - 1);
+        visit(entry.path(), depth - 1);
       else if (entry.is_regular_file(error) && looks_like_log(entry.path().filename()))
         add(entry);
     }
@@ -66,7 +69,7 @@ class Search {
 
 bool is_attempt(const fs::directory_entry& entry) { return entry.path().filename().string().starts_with("attempt_"); }
 
-/// DIR/attempt_0 or DIR/RUN/attempt_0, as torchrun --log-dir DIR makes them.
+/// torchrun --log-dir DIR creates DIR/attempt_0 or DIR/RUN/attempt_0.
 bool is_of_torchrun(const fs::path& folder) {
   const auto entries = entries_of(folder);
   if (std::any_of(entries.begin(), entries.end(), is_attempt)) return true;
@@ -83,16 +86,16 @@ bool is_of_torchrun(const fs::path& folder) {
 std::vector<std::string> find_logs() {
   constexpr const char* usual[] = {"log", "logs", "slurm_logs", "lightning_logs", "outputs", "wandb/latest-run/files"};
   Search search;
-  search.look_into(".", 0);
+  search.visit(".", 0);
   for (const char* folder : usual)
-    if (std::error_code error; !fs::is_symlink(folder, error)) search.look_into(folder, deepest);
+    if (std::error_code error; !fs::is_symlink(folder, error)) search.visit(folder, max_depth);
   for (const auto& entry : entries_of(".")) {
     const std::string name = entry.path().filename().string();
     const bool known = std::find(std::begin(usual), std::end(usual), name) != std::end(usual);
     std::error_code error;
     if (!known && name.front() != '.' && !entry.is_symlink(error) && entry.is_directory(error) &&
         is_of_torchrun(entry.path()))
-      search.look_into(entry.path(), deepest);
+      search.visit(entry.path(), max_depth);
   }
   auto& found = search.found;
   if (found.empty())
@@ -105,7 +108,7 @@ std::vector<std::string> find_logs() {
   });
   std::vector<std::string> paths;
   for (const auto& candidate : found)
-    if (candidate.written >= found.front().written - of_one_run && paths.size() < most_logs)
+    if (candidate.written >= found.front().written - max_age_difference && paths.size() < max_logs)
       paths.push_back(candidate.path);
   return paths;
 }

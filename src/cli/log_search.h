@@ -1,4 +1,4 @@
-// The logs of a job that named none: files of the working directory that look like logs and were written last.
+// Finds logs if the user names none: recently written files below the working directory that look like logs.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace oomdoctor::cli {
 
-/// Newest first, at least one. Looks at *.log, *.out and *.err (packed or not) of the working directory; at all such
-/// files below log/, logs/, slurm_logs/, lightning_logs/, outputs/ and wandb/latest-run/files/; and below folders of
-/// torchrun, which hold attempt_N. Of these it takes the newest and what was written within ten minutes before it, 256
-/// files at most: older ones belong to other runs. Throws Error when there is none.
+/// The logs, newest first; never empty. Searches *.log, *.out and *.err (also .gz and .zst of them): in the working
+/// directory, below log/, logs/, slurm_logs/, lightning_logs/, outputs/ and wandb/latest-run/files/, and below folders
+/// of torchrun, which contain attempt_N. Returns the newest log and those written at most ten minutes before it, at
+/// most 256, because older logs belong to other runs. Throws Error if there is none.
 std::vector<std::string> find_logs();
 
 }  // namespace oomdoctor::cli

@@ -1,4 +1,4 @@
-// oomdoctor: why a training job ran out of memory, and what to do.
+// oomdoctor: finds out why a training job ran out of memory, and what to do.
 #include <unistd.h>
 
 #include <csignal>
@@ -18,12 +18,14 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr int could_not_work = 2, killed_by_pipe = 128 + SIGPIPE;  // as shells count who dies of it
+constexpr int exit_error = 2,
+              killed_by_pipe =
+                  128 + SIGPIPE;  // the exit statuses of errors, and of death by SIGPIPE as shells report it
 
 int run(const std::vector<std::string>& typed) {
   if (typed.empty()) {
     print_error(general_help());
-    return could_not_work;
+    return exit_error;
   }
   if (typed[0] == "--help" || typed[0] == "-h" || typed[0] == "help") {
     print(typed.size() > 1 && typed[0] == "help" ? command_help(find_command(typed[1])) : general_help());
@@ -42,7 +44,8 @@ int run(const std::vector<std::string>& typed) {
   return command.run(arguments);
 }
 
-/// The place in a file is shown to who sits in front of it: a log of a CI job is no place for what a file holds.
+/// The excerpt of an error, with indentation. It is shown only on an interactive terminal: the log of a CI job must not
+/// quote the content of a file.
 std::string excerpt_of(const Error& error) {
   if (!is_interactive() || runs_in_ci()) return "";
   std::string text;
@@ -60,24 +63,26 @@ void print(const Error& error) {
   print_error(text);
 }
 
-/// With words that are there already: nothing can be put together any more.
-int say_without_memory() {
+/// Prints a constant message with write(2), because no memory is left to build one.
+int report_out_of_memory() {
   constexpr std::string_view words = "oomdoctor: there is not enough memory for this; --jobs 1 takes the least\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, words.data(), words.size());
-  return could_not_work;
+  return exit_error;
 }
 
-/// The JSON library allocates in destructors, which no exception may leave.
-[[noreturn]] void end_without_memory() {
+/// The terminate handler. The JSON library allocates in destructors, where std::bad_alloc cannot propagate, so
+/// std::terminate is called.
+[[noreturn]] void terminate_handler() {
   try {
     if (const auto failure = std::current_exception()) std::rethrow_exception(failure);
   } catch (const std::bad_alloc&) {
-    _exit(say_without_memory());
+    _exit(report_out_of_memory());
   } catch (...) {
   }
   std::abort();
 }
 
+/// Maps exceptions to messages and exit statuses.
 int guarded_run(const std::vector<std::string>& typed) {
   try {
     return run(typed);
@@ -86,19 +91,19 @@ int guarded_run(const std::vector<std::string>& typed) {
   } catch (const Error& error) {
     print(error);
   } catch (const std::bad_alloc&) {
-    return say_without_memory();
+    return report_out_of_memory();
   } catch (const std::exception& error) {
     print_note(std::string("internal error: ") + error.what());
   }
-  return could_not_work;
+  return exit_error;
 }
 
 }  // namespace
 }  // namespace oomdoctor::cli
 
 int main(int count, char** words) {
-  std::set_terminate(oomdoctor::cli::end_without_memory);
-  std::signal(SIGPIPE, SIG_IGN);  // a broken pipe comes as an error of write(),
-  std::signal(SIGXFSZ, SIG_IGN);  // and so does a file that may not grow
+  std::set_terminate(oomdoctor::cli::terminate_handler);
+  std::signal(SIGPIPE, SIG_IGN);  // a broken pipe becomes an error of write(),
+  std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit of file sizes
   return oomdoctor::cli::guarded_run({words + 1, words + count});
 }

@@ -1,4 +1,4 @@
-// The manual page: man(7) macros, the tables' own words. What both groff and mandoc take without a warning.
+// The manual page from the tables, in man(7) macros that both groff and mandoc accept without a warning.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -11,9 +11,9 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr const char* written = "2026-11-21";  ///< when the page said something new, as a manual page's date has it
+constexpr const char* written = "2026-11-21";  ///< date of the last change of the page's content
 
-/// Text in roff: no character of it is a request or an escape, wherever its line begins, and all of it is ASCII.
+/// Escapes text for roff: no character is a request or an escape, wherever its line begins, and the result is ASCII.
 std::string roff(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -33,13 +33,13 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-/// The same in lines that are no longer than mandoc likes.
+/// Escapes and wraps text; mandoc warns about lines of more than 80 bytes.
 std::string paragraph(std::string_view text) {
   constexpr int width = 79;
   return fmt::format("{}\n", fmt::join(wrap("", roff(text), width), "\n"));
 }
 
-/// What a table says of a command stands behind its name there, and so begins in lower case.
+/// The table prints a description after the command's name, so it begins in lower case. Here it is a sentence.
 std::string sentence(std::string_view description) {
   std::string text(description);
   if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
@@ -49,7 +49,7 @@ std::string sentence(std::string_view description) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// An argument of a macro with blanks in it; a quote would end it.
+/// Quotes a macro argument with blanks; doubles the quotes in it, which would end it.
 std::string quoted(std::string text) {
   for (std::size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 2))
     text.replace(at, 1, "\"\"");
@@ -72,7 +72,7 @@ std::string spelling_of(const OptionSpec& option) {
   return text;
 }
 
-/// "analyze [PATH...|-]".
+/// For example "analyze [PATH...|-]".
 std::string usage_of(const CommandSpec& command) {
   return command.usage.empty() ? std::string(command.name) : fmt::format("{} {}", command.name, command.usage);
 }
@@ -94,7 +94,7 @@ void add_options(std::string& page) {
   for (const OptionSpec& option : option_table()) {
     if (option.group != group) page += fmt::format(".SS {}\n", quoted(roff(option.group)));
     group = option.group;
-    // The choices of all others are in what they say.
+    // The descriptions of all other options contain their choices.
     const std::string choices =
         option.name == "format" ? fmt::format(": {}", fmt::join(option.choices, ", ")) : std::string();
     page += fmt::format(".TP\n{}\n{}", spelling_of(option), paragraph(std::string(option.description) + choices));

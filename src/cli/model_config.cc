@@ -17,23 +17,23 @@ namespace {
 
 using Json = nlohmann::json;
 
-ConfigField field_of(const Json& value) {
-  // An integer that does not fit 63 bits is read as a float or as unsigned: no size either way.
+ConfigField read_field(const Json& value) {
+  // The JSON library reads an integer beyond 63 bits as a float or as unsigned. Neither is a size.
   if (value.is_number_integer() && value <= std::numeric_limits<i64>::max()) return value.get<i64>();
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_string()) return value.get<std::string>();
-  // Lists and objects by their kind alone: they may be nested deeper than there is stack to print them.
+  // Lists and objects are shown by their kind only: printing deep nesting could overflow the stack.
   if (value.is_structured()) return OtherField{fmt::format("an {}", value.type_name())};
   return OtherField{value.dump(-1, ' ', true, Json::error_handler_t::replace)};
 }
 
-/// `outer`: the object around it, whose word about the tables of tokens counts.
-ConfigFields fields_of(const std::string& path, const Json& object, const Json* outer = nullptr) {
+/// `outer` is the enclosing object of a nested config. Its tie_word_embeddings overrides the nested one.
+ConfigFields read_fields(const std::string& path, const Json& object, const Json* outer = nullptr) {
   constexpr const char* tied = "tie_word_embeddings";
   std::map<std::string, ConfigField, std::less<>> fields;
-  if (outer != nullptr && outer->contains(tied)) fields.emplace(tied, field_of((*outer)[tied]));
+  if (outer != nullptr && outer->contains(tied)) fields.emplace(tied, read_field((*outer)[tied]));
   for (const auto& [name, value] : object.items())
-    if (!value.is_null()) fields.emplace(name, field_of(value));
+    if (!value.is_null()) fields.emplace(name, read_field(value));
   return {path, std::move(fields)};
 }
 
@@ -42,13 +42,14 @@ bool is_gated(const ConfigFields& config) {
   return activation == "silu" || activation == "swish" || config.text({"model_type"}).starts_with("gemma");
 }
 
-/// Sizes that do not tell parameters and activations by the formulas of a dense decoder.
+/// Whether parameters or activations do not follow from the formulas of a dense decoder: mixture of experts, latent
+/// attention.
 bool is_irregular(const ConfigFields& config) {
   return config.size({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(1) > 1 ||
          config.has("kv_lora_rank");
 }
 
-ModelShape shape_of(const ConfigFields& config) {
+ModelShape read_shape(const ConfigFields& config) {
   ModelShape shape;
   shape.layers = config.size({"num_hidden_layers", "n_layer", "num_layers", "n_layers"});
   shape.hidden = config.size({"hidden_size", "n_embd", "d_model", "dim"});
@@ -57,7 +58,8 @@ ModelShape shape_of(const ConfigFields& config) {
   shape.head_size = config.size({"head_dim"});
   shape.intermediate = config.size({"intermediate_size", "n_inner", "ffn_dim", "hidden_dim"});
   shape.vocabulary = config.size({"vocab_size"});
-  shape.tied_embeddings = config.truth("tie_word_embeddings", true);  // transformers writes only what is not so
+  shape.tied_embeddings =
+      config.truth("tie_word_embeddings", true);  // transformers writes the field only if it is false
   shape.gated = is_gated(config);
   shape.irregular = is_irregular(config);
   shape.parameters = parameters_in(config);
@@ -66,15 +68,16 @@ ModelShape shape_of(const ConfigFields& config) {
 
 }  // namespace
 
+// Text-and-image models nest the decoder's config. Parts that the config does not determine become notes.
 ModelConfig read_model_config(const std::string& path) {
   const Json whole = Json::parse(read_small_file(path), nullptr, false);
   if (!whole.is_object())
     throw Error(fmt::format("{} is not a JSON object", path), "", "--config needs a model's config.json");
-  // Models of text and images keep the sizes of the decoder in an object of its own.
+  // Models of text and images keep the decoder's sizes in a nested object.
   const auto inner = whole.find("text_config");
   const bool nested = inner != whole.end() && inner->is_object();
-  const ConfigFields config = nested ? fields_of(path, *inner, &whole) : fields_of(path, whole);
-  ModelConfig read{shape_of(config), 0, {}};
+  const ConfigFields config = nested ? read_fields(path, *inner, &whole) : read_fields(path, whole);
+  ModelConfig read{read_shape(config), 0, {}};
   const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});
   if (side && patch && !read.shape.vocabulary) {
     read.shape.patch = *patch;
@@ -96,7 +99,7 @@ ModelConfig read_model_config(const std::string& path) {
             : "experts or latent attention: parameters and activations do not follow from the config");
   }
   if (const auto vision = whole.find("vision_config"); vision != whole.end() && vision->is_object()) {
-    const auto tower = vision_parameters_in(fields_of(path, *vision));
+    const auto tower = vision_parameters_in(read_fields(path, *vision));
     if (tower && read.shape.parameters)
       read.shape.parameters = *read.shape.parameters + *tower;
     else

@@ -1,5 +1,5 @@
-// Each family is a row of what its code builds; a count is a sum over the row. Published totals of forty models are the
-// test (tests/cli/published_models.py).
+// Each decoder family is a row of its structure, and the count is a sum over the row. The test compares it with the
+// published totals of forty models (tests/cli/published_models.py).
 #include "cli/model_parameters.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-/// What is missing makes the whole count unknown: thrown here, caught where the count begins.
+/// Thrown if a size is missing. The public functions catch it: the whole count is then unknown.
 struct Unknown {};
 
 i64 need(const std::optional<i64>& size) {
@@ -19,7 +19,7 @@ i64 need(const std::optional<i64>& size) {
 
 enum class Yes { never, always, by_config };
 
-/// A decoder of one stack of layers.
+/// A decoder with a single stack of layers.
 struct Decoder {
   std::string_view type;
   bool gated = false;
@@ -27,11 +27,11 @@ struct Decoder {
   Yes query_bias = Yes::never;  ///< of query, key and value
   Yes out_bias = Yes::never;    ///< of the attention's output
   Yes mlp_bias = Yes::never;
-  int norms = 2;            ///< of a layer
-  bool query_norm = false;  ///< one norm of the head's size for queries, one for keys
+  int norms = 2;            ///< per layer
+  bool query_norm = false;  ///< one norm over the head size for queries, one for keys
   bool tied = false;        ///< unless the config says otherwise
   bool head_bias = false;
-  int extra_positions = -1;  ///< learned positions beside those of the config; -1: none are learned
+  int extra_positions = -1;  ///< learned positions in addition to those of the config; -1: no learned positions
   bool embedding_norm = false;
   bool experts = false;
 };
@@ -110,7 +110,7 @@ constexpr auto decoders = std::to_array<Decoder>({
     {.type = "stablelm", .gated = true, .layer_norm = true},
 });
 
-/// One family and what its config says.
+/// Counts the parameters of one family with the sizes of one config.
 class Count {
  public:
   Count(const Decoder& family, const ConfigFields& config) : family_(family), config_(config) {
@@ -153,7 +153,7 @@ class Count {
 
   i64 embeddings() const {
     const i64 vocabulary = need(config_.size({"vocab_size"}));
-    const i64 width = config_.size({"word_embed_proj_dim"}).value_or(hidden_);  // of OPT's smallest
+    const i64 width = config_.size({"word_embed_proj_dim"}).value_or(hidden_);  // OPT-350m has narrower embeddings
     i64 sum = vocabulary * width + (width == hidden_ ? 0 : 2 * width * hidden_);
     if (!config_.truth("tie_word_embeddings", family_.tied)) sum += vocabulary * hidden_;
     if (family_.head_bias) sum += vocabulary;
@@ -162,7 +162,7 @@ class Count {
     return sum + (family_.embedding_norm ? norm() : 0);
   }
 
-  /// Keys and values of DeepSeek are made of one short vector for all heads.
+  /// DeepSeek computes keys and values from one short latent vector for all heads.
   i64 latent_attention() const {
     const i64 rope = need(config_.size({"qk_rope_head_dim"})), plain = need(config_.size({"qk_nope_head_dim"})),
               value = need(config_.size({"v_head_dim"})), latent = need(config_.size({"kv_lora_rank"}));
@@ -195,10 +195,10 @@ class Count {
     if (!experts || *experts < 2 || layer < dense_first) return mlp(width_);
     if (!family_.experts) throw Unknown{};
     const i64 each = config_.size({"moe_intermediate_size"}).value_or(width_);
-    i64 sum = *experts * mlp(each) + *experts * hidden_;  // and the router
+    i64 sum = *experts * mlp(each) + *experts * hidden_;  // plus the router
     if (const auto shared = config_.size({"n_shared_experts"})) sum += mlp(*shared * each);
     if (const auto shared = config_.size({"shared_expert_intermediate_size"})) sum += mlp(*shared) + hidden_;
-    if (family_.type == "deepseek_v3") sum += *experts;  // its correction of the scores
+    if (family_.type == "deepseek_v3") sum += *experts;  // bias that corrects the router's scores
     return sum;
   }
 
@@ -210,7 +210,7 @@ class Count {
 constexpr i64 linear_with_bias(i64 in, i64 out) { return in * out + out; }
 constexpr i64 attention_with_biases(i64 hidden) { return 4 * linear_with_bias(hidden, hidden); }
 
-/// BERT and its kin: embeddings, layers, a pooler.
+/// BERT and related encoders: embeddings, layers, a pooler.
 i64 encoder(const ConfigFields& config, std::string_view type) {
   const bool distilled = type == "distilbert";
   const i64 hidden = need(distilled ? config.size({"dim"}) : config.size({"hidden_size"}));
@@ -224,7 +224,7 @@ i64 encoder(const ConfigFields& config, std::string_view type) {
   return embeddings + layers * layer + (distilled ? 0 : linear_with_bias(hidden, hidden));
 }
 
-/// T5: one table, no biases, relative positions in the first layer of either stack.
+/// T5: one token table, no biases, relative positions in the first layer of each stack.
 i64 text_to_text(const ConfigFields& config) {
   constexpr i64 buckets = 32;
   const i64 model = need(config.size({"d_model"})), width = need(config.size({"d_ff"})),
@@ -240,9 +240,9 @@ i64 text_to_text(const ConfigFields& config) {
          decoder_layers * (2 * attention + mlp + 3 * model) + 2 * model;
 }
 
-/// BART: biases everywhere, learned positions on both sides.
+/// BART: biases everywhere, learned positions in both stacks.
 i64 denoiser(const ConfigFields& config) {
-  constexpr i64 offset = 2;  // its tables of positions begin at 2
+  constexpr i64 offset = 2;  // its position tables begin at 2
   const i64 model = need(config.size({"d_model"})), positions = need(config.size({"max_position_embeddings"}));
   const auto stack = [&](std::string_view layers, std::string_view width, i64 attentions) {
     const i64 ff = need(config.size({width}));

@@ -13,10 +13,10 @@ namespace {
 
 namespace po = boost::program_options;
 
-/// Under this name the parser collects all that is no option.
+/// The parser collects all arguments that are not options under this name.
 constexpr const char* words = "words";
 
-/// Every option with an argument may be repeated; who reads it takes the last value or all.
+/// Every option with an argument may be repeated. The command uses the last value, or all.
 po::options_description description_of(const CommandSpec& command) {
   po::options_description description;
   for (const auto name : command.options) {
@@ -42,23 +42,24 @@ std::string see_help(const CommandSpec& command) { return fmt::format("see oomdo
               near.empty() ? see_help(command) : near);
 }
 
-bool same_letters(std::string_view a, std::string_view b) {
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
-/// The value in the spelling of the table.
+/// The value in the spelling of the table, because choices are compared without regard to case. Throws Error if it is
+/// no choice.
 std::string checked_value(const CommandSpec& command, const OptionSpec& option, const std::string& value) {
   const auto& choices = choices_of(command, option);
   if (choices.empty()) return value;
   for (const auto& choice : choices)
-    if (same_letters(choice, value)) return choice;
+    if (equal_ignoring_case(choice, value)) return choice;
   const std::string near = suggestion(value, choices);
   const std::string all = fmt::format("choose one of: {}", fmt::join(choices, ", "));
   throw Error(fmt::format("invalid --{} '{}'", option.name, value), "", near.empty() ? all : near + " " + all);
 }
 
-/// For commands whose words are a fixed set.
+/// Checks the word of a command that accepts a fixed set of words. Throws Error.
 void check_words(const CommandSpec& command, const std::vector<std::string>& typed) {
   if (command.words.empty()) return;
   const std::string all = fmt::format("choose one of: {}", fmt::join(command.words, ", "));
@@ -69,12 +70,12 @@ void check_words(const CommandSpec& command, const std::vector<std::string>& typ
   throw Error(fmt::format("{} does not know '{}'", command.name, typed[0]), "", near.empty() ? all : near + " " + all);
 }
 
-/// The parser's own messages become ours: they name the option, and what to do.
+/// Replaces the library's messages by Errors that name the option and the help page.
 po::parsed_options parse(const CommandSpec& command, const po::options_description& description,
                          const std::vector<std::string>& typed) {
   po::positional_options_description positions;
   positions.add(words, -1);
-  // Without guessing: a script that relies on a shortened option would break when a new option is added.
+  // No guessing: a script with an abbreviated option would break when a new option with the same prefix appears.
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   try {
     return po::command_line_parser(typed).options(description).positional(positions).style(style).run();

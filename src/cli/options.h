@@ -1,5 +1,5 @@
-// The command line. One table of options and one of commands feed the parser, --help, the manual page and the shells'
-// completions, so that none can name what another does not know.
+// The command line. One table of options and one of commands feed the parser, --help, the manual page and the shell
+// completions, so all of them are consistent.
 #pragma once
 
 #include <map>
@@ -10,31 +10,34 @@
 
 namespace oomdoctor::cli {
 
+/// One option, for all commands that have it.
 struct OptionSpec {
   std::string_view name;
-  char letter = 0;            ///< short form, 0 for none
-  std::string_view argument;  ///< "PATH"; empty for a switch
+  char letter = 0;            ///< short form, 0 if there is none
+  std::string_view argument;  ///< for example "PATH"; empty for a switch
   std::string_view description;
-  std::vector<std::string> choices = {};  ///< all that the argument may be, in any letter case; empty: anything
-  std::string_view group = {};            ///< its heading in --help: "What to read"
-  bool rare = false;                      ///< --help gives its name alone; the manual page tells the rest
+  std::vector<std::string> choices = {};  ///< the valid arguments, compared without regard to case; empty: any
+  std::string_view group = {};            ///< its heading in --help, for example "What to read"
+  bool rare = false;                      ///< --help shows only its name; the manual page has its description
 };
 
-/// Options under one heading of --help.
+/// The options under one heading of --help. `rare` sets OptionSpec::rare.
 struct OptionGroup {
   std::string_view title;
   std::vector<OptionSpec> options, rare = {};
 };
 
-/// What was typed behind a command, checked against its options.
+/// The arguments of one command, checked against its options.
 class Arguments {
  public:
-  std::vector<std::string> words;  ///< all that is no option
+  std::vector<std::string> words;  ///< the arguments that are not options
 
+  /// Whether the option was given. `option` is the long name without dashes, here and below.
   bool has(std::string_view option) const { return values_.find(option) != values_.end(); }
-  /// The last value given; nullopt when the option is absent.
+  /// The last value of the option; nullopt if it is absent.
   std::optional<std::string> value(std::string_view option) const;
   std::string value_or(std::string_view option, std::string_view otherwise) const;
+  /// All values of the option, in the order of the command line.
   std::vector<std::string> all(std::string_view option) const;
   void add(std::string_view option, std::string value) { values_[std::string(option)].push_back(std::move(value)); }
 
@@ -42,36 +45,38 @@ class Arguments {
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
+/// One command.
 struct CommandSpec {
   std::string_view name;
-  std::string_view usage;  ///< what stands behind the name: "[PATH...|-]"
+  std::string_view usage;  ///< the text after the name, for example "[PATH...|-]"
   std::string_view description;
-  std::string_view more;                  ///< a paragraph for --help of the command
+  std::string_view more;                  ///< a second paragraph for the command's --help
   std::vector<std::string_view> options;  ///< names in option_table()
-  std::vector<std::string> words = {};    ///< all that its first word may be; empty: anything
+  std::vector<std::string> words = {};    ///< the valid values of its first word; empty: any
   int (*run)(const Arguments&);           ///< exit status
-  std::vector<std::string> formats = {};  ///< what --format may be here; empty: every choice
+  std::vector<std::string> formats = {};  ///< the valid values of its --format; empty: all
 };
 
-const std::vector<OptionSpec>& option_table();  ///< options of a group stand together
+const std::vector<OptionSpec>& option_table();  ///< sorted by group
 const std::vector<CommandSpec>& command_table();
 
-/// What --format may be, in the table's order.
+/// One output format, as --format accepts it.
 struct OutputFormat {
   std::string_view name, description;
 };
+/// In the order of the table of writers.
 std::vector<OutputFormat> output_formats();
 
-const OptionSpec& find_option(std::string_view name);  ///< one that there is
-/// Of an option's argument behind this command; empty: anything.
+const OptionSpec& find_option(std::string_view name);  ///< the option must exist
+/// The valid arguments of an option for this command; empty: any.
 const std::vector<std::string>& choices_of(const CommandSpec& command, const OptionSpec& option);
 
-/// Throws Error with a did-you-mean for an unknown command.
+/// Throws Error for an unknown command, with a suggestion.
 const CommandSpec& find_command(const std::string& name);
-/// Throws Error for an unknown option, a missing argument and a value that is none of the choices.
+/// Throws Error for an unknown option, a missing argument and an invalid value or word.
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed);
 
-/// "did you mean 'x'?", or "" when no candidate is near.
+/// For example "did you mean 'x'?"; "" if no candidate is similar.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace oomdoctor::cli

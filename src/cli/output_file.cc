@@ -17,9 +17,9 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr mode_t everybody = 0666;  // as far as the umask lets
+constexpr mode_t file_mode = 0666;  // minus the umask
 
-/// While it lives, who asks the program to stop waits: a file that is half written would be left.
+/// Blocks SIGTERM, SIGINT and SIGHUP while it exists, so that a stopped program leaves no temporary file.
 class SignalPause {
  public:
   SignalPause() {
@@ -43,24 +43,25 @@ class SignalPause {
   throw Error(fmt::format("cannot write {}: {}", path, why));
 }
 
-/// The folder of a path, and the name in it.
-struct Place {
+/// The opened folder of a path, and the file name in it.
+struct Target {
   Descriptor folder;
   std::string name;
 };
 
-/// Folder by folder, so that none of them can be a link. An absolute path is the user's own: its folders may be.
-Place place_of(const std::string& path) {
+/// Opens a relative path folder by folder, so that none of them can be a link. The user chose an absolute path
+/// explicitly, so its folders may be links.
+Target open_target(const std::string& path) {
   constexpr int only_folders = O_PATH | O_DIRECTORY | O_CLOEXEC;
   const std::size_t slash = path.rfind('/');
-  Place place{Descriptor(uninterrupted([] { return open(".", only_folders); })),
-              slash == std::string::npos ? path : path.substr(slash + 1)};
-  if (slash == std::string::npos) return place;
+  Target target{Descriptor(uninterrupted([] { return open(".", only_folders); })),
+                slash == std::string::npos ? path : path.substr(slash + 1)};
+  if (slash == std::string::npos) return target;
   if (path.front() == '/') {
     const std::string folder = path.substr(0, std::max<std::size_t>(slash, 1));
-    place.folder = Descriptor(uninterrupted([&] { return open(folder.c_str(), only_folders); }));
-    if (!place.folder.is_open()) refuse(path, errno);
-    return place;
+    target.folder = Descriptor(uninterrupted([&] { return open(folder.c_str(), only_folders); }));
+    if (!target.folder.is_open()) refuse(path, errno);
+    return target;
   }
   for (std::size_t at = 0; at <= slash;) {
     const std::size_t end = path.find('/', at);
@@ -68,61 +69,62 @@ Place place_of(const std::string& path) {
     at = end + 1;
     if (name.empty()) continue;
     const int below =
-        uninterrupted([&] { return openat(place.folder.number(), name.c_str(), only_folders | O_NOFOLLOW); });
-    // Of a link, O_DIRECTORY says that it is no folder.
+        uninterrupted([&] { return openat(target.folder.number(), name.c_str(), only_folders | O_NOFOLLOW); });
+    // For a link, O_DIRECTORY fails with ENOTDIR, so check for a link separately.
     struct stat status {};
     const bool link = below < 0 && errno == ENOTDIR &&
-                      fstatat(place.folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      fstatat(target.folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                       S_ISLNK(status.st_mode);
     if (below < 0) refuse(path, link ? ELOOP : errno);
-    place.folder = Descriptor(below);
+    target.folder = Descriptor(below);
   }
-  return place;
+  return target;
 }
 
-/// Without O_NONBLOCK a pipe that nobody reads would never open.
-Descriptor open_file(const std::string& path, const Place& place, int how) {
+/// O_NONBLOCK keeps open() from waiting for the reader of a pipe.
+Descriptor open_file(const std::string& path, const Target& target, int how) {
   const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | how;
-  Descriptor file(uninterrupted([&] { return openat(place.folder.number(), place.name.c_str(), flags, everybody); }));
+  Descriptor file(uninterrupted([&] { return openat(target.folder.number(), target.name.c_str(), flags, file_mode); }));
   struct stat status {};
   if (!file.is_open() || fstat(file.number(), &status) != 0) refuse(path, errno);
   if (!S_ISREG(status.st_mode)) refuse(path, ENXIO);
   return file;
 }
 
-/// A new file beside the one that is meant, by a name that nobody has.
-Descriptor make_beside(const Place& place, std::string& name) {
+/// Creates a new file with a random, unused name in the same folder.
+Descriptor make_temporary(const Target& target, std::string& name) {
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   std::random_device random;
   for (int i = 0; i < 100; ++i) {
-    name = fmt::format("{}.{:08x}", place.name, random());
-    const int file = uninterrupted([&] { return openat(place.folder.number(), name.c_str(), flags, everybody); });
+    name = fmt::format("{}.{:08x}", target.name, random());
+    const int file = uninterrupted([&] { return openat(target.folder.number(), name.c_str(), flags, file_mode); });
     if (file >= 0 || errno != EEXIST) return Descriptor(file);
   }
   return Descriptor(-1);
 }
 
-/// False, with nothing done, where the file cannot be replaced, or would lose more than its text.
-bool replaced(const std::string& path, const Place& place, std::string_view text) {
-  const int folder = place.folder.number();
+/// Replaces the file by writing a temporary file and renaming it. Returns false, without any change, if that is
+/// impossible or would lose a hard link or the owner.
+bool replace_file(const std::string& path, const Target& target, std::string_view text) {
+  const int folder = target.folder.number();
   struct stat old {};
-  const bool exists = fstatat(folder, place.name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool exists = fstatat(folder, target.name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && S_ISLNK(old.st_mode)) refuse(path, ELOOP);
   if (exists && !S_ISREG(old.st_mode)) refuse(path, S_ISDIR(old.st_mode) ? EISDIR : ENXIO);
   if (exists && (old.st_nlink != 1 || old.st_uid != geteuid() ||
-                 faccessat(folder, place.name.c_str(), W_OK, AT_SYMLINK_NOFOLLOW) != 0))
+                 faccessat(folder, target.name.c_str(), W_OK, AT_SYMLINK_NOFOLLOW) != 0))
     return false;
   const SignalPause pause;
-  std::string beside;
-  Descriptor file = make_beside(place, beside);
+  std::string temporary;
+  Descriptor file = make_temporary(target, temporary);
   if (!file.is_open()) return false;
   const bool permitted = !exists || fchmod(file.number(), old.st_mode & 07777) == 0;
   int failure = write_all(file.number(), text) && uninterrupted([&] { return fsync(file.number()); }) == 0 ? 0 : errno;
   if (failure == EINVAL || failure == EROFS) failure = 0;  // a file system without fsync()
   if (!file.close() && failure == 0) failure = errno;
-  const auto rename = [&] { return renameat(folder, beside.c_str(), folder, place.name.c_str()); };
+  const auto rename = [&] { return renameat(folder, temporary.c_str(), folder, target.name.c_str()); };
   if (failure == 0 && permitted && uninterrupted(rename) == 0) return true;
-  unlinkat(folder, beside.c_str(), 0);
+  unlinkat(folder, temporary.c_str(), 0);
   if (failure != 0) refuse(path, failure);
   return false;
 }
@@ -130,24 +132,24 @@ bool replaced(const std::string& path, const Place& place, std::string_view text
 }  // namespace
 
 void write_file(const std::string& path, std::string_view text) {
-  const Place place = place_of(path);
-  if (replaced(path, place, text)) return;
-  Descriptor file = open_file(path, place, O_CREAT | O_TRUNC);
+  const Target target = open_target(path);
+  if (replace_file(path, target, text)) return;
+  Descriptor file = open_file(path, target, O_CREAT | O_TRUNC);
   if (!write_all(file.number(), text) || !file.close()) refuse(path, errno);
 }
 
 void append_to_file(const std::string& path, std::string_view text) {
-  const Place place = place_of(path);
-  Descriptor file = open_file(path, place, O_CREAT | O_APPEND);
+  const Target target = open_target(path);
+  Descriptor file = open_file(path, target, O_CREAT | O_APPEND);
   if (!write_all(file.number(), text) || !file.close()) refuse(path, errno);
 }
 
 void make_folder(const std::string& path) {
-  const Place place = place_of(path);
-  if (mkdirat(place.folder.number(), place.name.c_str(), 0777) == 0) return;
+  const Target target = open_target(path);
+  if (mkdirat(target.folder.number(), target.name.c_str(), 0777) == 0) return;
   const int error = errno;
   struct stat status {};
-  if (error != EEXIST || fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+  if (error != EEXIST || fstatat(target.folder.number(), target.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
     throw Error(fmt::format("cannot create the folder {}: {}", path, std::strerror(error)));
   if (S_ISLNK(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a symbolic link", path));
   if (!S_ISDIR(status.st_mode))

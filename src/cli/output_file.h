@@ -1,5 +1,5 @@
-// Files that reports are written to. Who made the folder need not be who runs the program: nothing is written through a
-// link, and a reader sees the old text or the whole new one.
+// Writes report files safely. Another user may own the folder, so nothing is written through a link, and a reader sees
+// either the old text or the complete new text.
 #pragma once
 
 #include <string>
@@ -7,13 +7,14 @@
 
 namespace oomdoctor::cli {
 
-/// Replaces the file or makes it. Folders of a relative path and the file must be no links, the file no pipe and no
-/// device. A file that cannot be replaced (a mount point, as /dev/termination-log is one, a second name, another
-/// owner) is written in place. Throws Error; then the old text is still there.
+/// Replaces or creates the file. The file and the folders of a relative path must not be links, and the file must be no
+/// pipe and no device. A file that cannot be replaced is written in place: a mount point such as /dev/termination-log,
+/// a file with a second hard link, a file of another owner. Throws Error; the old text then remains, unless the file
+/// was written in place.
 void write_file(const std::string& path, std::string_view text);
-/// Adds to the end, under the same conditions.
+/// Appends to the file, or creates it, under the same conditions. Throws Error.
 void append_to_file(const std::string& path, std::string_view text);
-/// Makes the folder where there is none. Throws Error where something else or a link has its name.
+/// Creates the folder if it does not exist. Throws Error if a link or another kind of file has its name.
 void make_folder(const std::string& path);
 
 }  // namespace oomdoctor::cli

@@ -1,4 +1,4 @@
-// The reports that analyze and merge write: one on standard output and as many as wished in files.
+// The reports that analyze and merge write: one on standard output, and any number in files.
 #pragma once
 
 #include <string>
@@ -11,19 +11,20 @@
 
 namespace oomdoctor::cli {
 
+/// The outputs of one command line, checked before any log is read.
 class Outputs {
  public:
-  /// Refused before anything is read: a mistyped option must not cost the analysis of a large log. `inputs` are paths
-  /// that must not be overwritten. Throws Error.
+  /// Throws Error for an invalid --output, so that a mistyped option does not cost the analysis of a large log.
+  /// `inputs` are paths that an output must not overwrite.
   Outputs(const Arguments& arguments, const std::vector<std::string>& inputs);
 
-  /// Throws Error and BrokenPipe.
+  /// Writes all outputs, in the order of the command line. Throws Error and BrokenPipe.
   void write(const Report& whole) const;
 
  private:
   static void print_text(const Writer& writer, const std::string& text);
 
-  /// One --output: a report in a format, to a place.
+  /// One --output: a format and its path.
   struct Output {
     const Writer* writer;
     std::string path;  ///< "-" is standard output
@@ -34,7 +35,7 @@ class Outputs {
   Arguments arguments_;
   RenderOptions view_, plain_;
   std::vector<Output> outputs_;
-  const Writer* printed_ = nullptr;  ///< on standard output; null where an --output takes its place
+  const Writer* printed_ = nullptr;  ///< for standard output; null if an --output writes there
 };
 
 }  // namespace oomdoctor::cli

@@ -8,8 +8,8 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr std::chrono::seconds patience{1};        ///< what takes no longer needs no comfort
-constexpr std::chrono::milliseconds between{100};  ///< more often is a flicker
+constexpr std::chrono::seconds patience{1};        ///< shorter readings show no progress
+constexpr std::chrono::milliseconds between{100};  ///< more frequent updates flicker
 constexpr const char* erase_line = "\r\x1b[K";
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One line on a terminal that says how far a long reading has come; gone before anything else is printed.
+// A progress line on the terminal during a long reading. The destructor erases it before anything else is printed.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,7 @@
 
 namespace oomdoctor::cli {
 
+/// Not thread-safe: diagnose() calls its progress function from one thread at a time.
 class ProgressLine {
  public:
   ProgressLine();
@@ -15,7 +16,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows nothing where standard error is no terminal, and nothing in the first second.
+  /// Prints nothing if standard error is no terminal, and nothing in the first second.
   void show(const Progress& progress);
 
  private:

@@ -1,5 +1,5 @@
-// Which report a writer gets. A format that is made to be handed on holds no secrets; the one that is read where it was
-// made, on the terminal or by a script, holds all. --redact decides otherwise, and in a CI job all are handed on.
+// Selects the redaction for each writer. A format that is made for sharing gets a report without secrets; a local one,
+// for the terminal or a script, gets all of it. --redact overrides this, and in a CI job every format counts as shared.
 #pragma once
 
 #include <array>
@@ -11,21 +11,22 @@
 
 namespace oomdoctor::cli {
 
+/// Redacts a report on demand, and at most once for each kind of redaction.
 class SharedReport {
  public:
-  /// The report must outlive this. `handed_on`: by every writer.
+  /// `report` must outlive this object. `handed_on`: treat every writer as shared, as in a CI job.
   SharedReport(const Report& report, const Arguments& arguments, bool handed_on);
 
-  /// Says on standard error what was left out, once.
+  /// The report for this writer. The first redaction of each kind prints a note on standard error with its counts.
   const Report& of(const Writer& writer);
-  /// "off", "secrets" or "all", as asked for; else by the writer.
+  /// The value of --redact ("off", "secrets" or "all"), or else the default of the writer.
   Redaction redaction(const Writer& writer) const;
 
  private:
   const Report& report_;
   std::optional<Redaction> asked_;
   bool handed_on_;
-  std::array<std::optional<Redacted>, 3> made_;  ///< by Redaction
+  std::array<std::optional<Redacted>, 3> made_;  ///< indexed by Redaction
 };
 
 }  // namespace oomdoctor::cli

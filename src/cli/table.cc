@@ -1,4 +1,4 @@
-// The two tables of the command line. To add an option or a command, add a row.
+// The tables of options and commands. To add an option or a command, add a row.
 #include "cli/commands.h"
 #include "cli/estimate_options.h"
 #include "report/writer.h"
@@ -54,6 +54,7 @@ const std::vector<OptionGroup>& common_groups() {
   return groups;
 }
 
+/// Appends the options of groups, and sets their group and whether they are rare.
 void add_groups(std::vector<OptionSpec>& table, const std::vector<OptionGroup>& groups) {
   for (const OptionGroup& group : groups)
     for (const bool rare : {false, true})

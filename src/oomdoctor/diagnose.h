@@ -1,5 +1,5 @@
-// The library's one entry: logs in, report out. A damaged log is never an error; a source, rule or format that
-// cannot be read is.
+// The public API: logs in, report out. A damaged log is never an error; a source, rule or format that cannot be read
+// is.
 #pragma once
 
 #include <cstddef>
@@ -14,53 +14,54 @@
 
 namespace oomdoctor {
 
-/// How far the reading of many logs has come.
+/// The progress of a reading of many logs.
 struct Progress {
-  std::size_t done = 0, all = 0;  ///< logs
+  std::size_t done = 0, all = 0;  ///< number of logs
 };
 
+/// Options of diagnose(), read_parts() and merge().
 struct Options {
-  std::optional<std::int64_t> capacity_bytes;  ///< of the device, where the log does not print it
-  std::string rules_folder;               ///< holds causes/, fixes/, myths/ that add to the shipped rules; "" for none
-  std::vector<std::string> format_files;  ///< TOML files that declare line formats beside the shipped ones
-  std::string why_not;                    ///< id of a cause to account for in Report::why_not; "" for none
+  std::optional<std::int64_t> capacity_bytes;  ///< of the GPU, if the log does not print it
+  std::string rules_folder;  ///< contains causes/, fixes/, myths/ in addition to the shipped rules; "" for none
+  std::vector<std::string> format_files;  ///< TOML files that declare line formats in addition to the shipped ones
+  std::string why_not;                    ///< id of a cause to explain in Report::why_not; "" for none
   bool trace = false;                     ///< fill Report::trace
-  bool secrets_in_parts = false;          ///< read_parts() leaves tokens, passwords and keys in
-  std::size_t jobs = 0;                   ///< threads to work on, 0 for as many as the machine runs at once; the report
-                                          ///< is the same for every number
+  bool secrets_in_parts = false;          ///< keep tokens, passwords and keys in the output of read_parts()
+  std::size_t jobs = 0;                   ///< number of threads, 0 for the machine's number; the report
+                                          ///< does not depend on it
   std::function<void(const Progress&)> progress;  ///< called after each log, from one thread at a time; may be empty
 };
 
-/// One log. `path` "-" is standard input. With `memory` that text is read instead, and `path` is only its name.
+/// One log. `path` "-" is standard input. If `memory` is set, it is the content, and `path` only a name.
 struct LogSource {
   std::string path;
   std::optional<std::string> memory;
 };
 
-/// Reads all sources and judges them: as the logs of one job, or where they tell that they are of several (by scheduler
-/// job numbers, times, settings, programs, devices), job by job: Report::runs has one line for each, and the report is
-/// about the last that ran out of memory. Pipes, which cannot be read twice, are always logs of one job. Throws
-/// oomdoctor::Error (a std::runtime_error) when a source, a rule or a format cannot be read. Same sources, same
-/// options, same report.
+/// Reads all sources and judges them. The sources count as logs of one job unless scheduler job numbers, times,
+/// settings, programs or GPUs show several jobs. Then each job is judged separately: Report::runs has one line per job,
+/// and the report is about the last job that ran out of memory. Pipes cannot be read twice, so they always count as
+/// logs of one job. Throws oomdoctor::Error (a std::runtime_error) if a source, a rule or a format cannot be read. Same
+/// sources and options, same report.
 Report diagnose(const std::vector<LogSource>& sources, const Options& options = {});
 
-// The same in two halves, for more logs than one machine wants to read. Parts are lines of JSON without their end (see
-// oomdoctor schema partial).
+// The same in two halves, for more logs than one machine should read. A part is one line of JSON without its line end
+// (see oomdoctor schema partial).
 
-/// Takes one part.
+/// Receives one part.
 using PartSink = std::function<void(std::string_view line)>;
 
-/// Reads each log for itself and hands out a part of each, in their order. What a diagnosis takes beside the formats
-/// (capacity, rules) is asked for when the parts are merged. Throws oomdoctor::Error as diagnose() does, and for a log
-/// that cannot be read twice, as a pipe.
+/// Reads each log separately and passes one part per log to `take`, in the order of the sources. Options of the
+/// judgement (capacity, rules) have no effect here; pass them to merge(). Throws oomdoctor::Error as diagnose() does,
+/// and for a source that cannot be read twice, such as a pipe.
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take);
 
-/// Judges the logs of all parts in these files: what diagnose() says of the logs themselves, in the order of their
-/// paths. A log that is in several parts counts once. A file that cannot be read and a line that is no part are left
-/// out, which a note says; throws oomdoctor::Error where nothing else is left.
+/// Judges the logs of all parts in these files, in the order of their paths: the same report as diagnose() on the logs.
+/// A log in several parts counts once. A file that cannot be read and a line that is no part are left out, with a note.
+/// Throws oomdoctor::Error if nothing else remains.
 Report merge(const std::vector<std::string>& part_files, const Options& options = {});
 
-/// Hands out those parts again: each log once, in the order of their paths. Returns what was left out, and why.
+/// Passes those parts on: each log once, in the order of paths. Returns what was left out, with the reasons.
 std::vector<std::string> merge_parts(const std::vector<std::string>& part_files, const PartSink& take);
 
 }  // namespace oomdoctor

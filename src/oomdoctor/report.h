@@ -1,5 +1,6 @@
-// The report: the only type that crosses the library's boundary. Plain strings, numbers and file:line; every writer is
-// a pure function of it. Field names follow the JSON contract, version 1.0.
+// The report: the only type that crosses the library's boundary. It consists of plain strings, numbers and file:line,
+// and every writer is a pure function of it. Field names follow the JSON contract. Texts from the log are unescaped;
+// sizes are in bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,50 +12,55 @@
 
 namespace oomdoctor {
 
+/// The version of the JSON contract.
 inline constexpr const char* report_schema_version = "1.1";
 
+/// A line or a range of lines in an input, counted from 1.
 struct Location {
   std::string path;
   std::int64_t line = 0, end_line = 0;
-  std::string excerpt;             ///< the cleaned line, bounded; for people, not in the JSON
-  int column = 0, end_column = 0;  ///< of what matters in the excerpt, 0-based bytes; equal when nothing is marked
-  std::string lead{};              ///< what stands in front of a cut excerpt; for redact() alone
+  std::string excerpt;             ///< the cleaned line, of bounded length; for people, not in the JSON
+  int column = 0, end_column = 0;  ///< the marked part of the excerpt, 0-based bytes; equal if nothing is marked
+  std::string lead{};              ///< the text before a cut excerpt; only redact() reads it
 
   friend bool operator==(const Location&, const Location&) = default;
 };
 
+/// One input: `kind` is the kind of source, `path` "-" is standard input.
 struct ReportInput {
   std::string path, kind;
   std::int64_t bytes = 0, lines = 0;
-  std::string compression;  ///< "" when none
+  std::string compression;  ///< "" if none
   bool truncated = false;
 };
 
+/// Whether another try makes sense.
 struct Retry {
-  std::string decision;  ///< "stop", "retry_unchanged", "retry_with_change"
-  std::string change;
+  std::string decision;  ///< "stop", "retry_unchanged", "retry_with_change" or "unknown"; "" if no log was readable
+  std::string change;    ///< for "retry_with_change": the title of the fix
 };
 
-/// What ended a run: "exception", "crash", "timeout", "nccl", "device_error", "finished", …
+/// The event that ended a run: "exception", "crash", "timeout", "nccl", "device_error", "finished", …
 struct RunEnd {
   std::string kind;
-  std::string text;  ///< the line
+  std::string text;  ///< the line, of bounded length
   Location location;
 };
 
+/// The result of the diagnosis.
 struct Verdict {
   std::string
       outcome;        ///< "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"
-  std::string cause;  ///< a cause id, "undetermined", or "" when there is nothing to explain
+  std::string cause;  ///< a cause id, "undetermined", or "" if there is nothing to explain
   std::string cause_title;
-  double confidence = 0;
+  double confidence = 0;  ///< probability of the first cause, 0 … 1
   std::string headline;
-  std::optional<std::string> incident;  ///< its id
+  std::optional<std::string> incident;  ///< id of the incident that the verdict is about
   Retry retry;
-  std::optional<RunEnd> end;  ///< of the last run, where the log shows it and it was not memory
+  std::optional<RunEnd> end;  ///< the end of the last run, if the log shows one that was not a memory failure
 };
 
-/// One run of several: of a job whose log holds them, or of several jobs with logs of their own.
+/// One of several runs: of a job with several runs in its log, or of several jobs with separate logs.
 struct ReportRun {
   std::string id;
   std::string path;
@@ -64,118 +70,128 @@ struct ReportRun {
   std::string headline;
 };
 
+/// One part of a memory breakdown.
 struct Share {
   std::string label;
   std::int64_t bytes = 0;
 };
 
+/// The memory breakdown of a failure.
 struct ReportAccount {
   std::int64_t capacity_bytes = 0;
-  std::vector<Share> shares;  ///< shares + unexplained = capacity
+  std::vector<Share> shares;  ///< the sum of shares and unexplained_bytes is capacity_bytes
   std::int64_t unexplained_bytes = 0, slack_bytes = 0;
 };
 
+/// One frame of a traceback.
 struct ReportFrame {
   std::string file;
   std::int64_t line = 0;
   std::string function, code;
 };
 
+/// One out-of-memory failure. An absent number was not printed.
 struct ReportIncident {
   std::string id;
   std::string kind, agent, framework, message_format;
   Location location;
   std::vector<Location> occurrences;
-  std::int64_t more_occurrences = 0;
-  bool handled = false;
-  std::optional<std::string> follows;
-  std::vector<int> ranks;  ///< that ran out by themselves in the same way, its own among them; empty where only one did
+  std::int64_t more_occurrences = 0;   ///< repetitions of the message beyond `occurrences`
+  bool handled = false;                ///< the program survived it
+  std::optional<std::string> follows;  ///< id of the root cause, if this failure is a consequence
+  std::vector<int> ranks;  ///< all ranks that ran out of memory independently in the same way, including this one;
+                           ///< empty for a single rank
   std::optional<int> device, rank;
   std::optional<std::int64_t> pid, step;
   std::string host;
-  std::optional<double> time;  ///< seconds since 1970 by the log's clock, where it prints a date; not in the JSON
+  std::optional<double> time;  ///< seconds since 1970 by the log's clock, if it prints a date; not in the JSON
   std::optional<double> epoch;
-  std::string phase;
-  std::string moment;   ///< of an engine's own start; printed in words only
-  std::string numbers;  ///< those that decide: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"; printed in words only
+  std::string phase;    ///< for example "backward"; "" if unknown
+  std::string moment;   ///< a more exact phase of an engine's start; printed in words only
+  std::string numbers;  ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
       reserved_bytes, unallocated_bytes, private_pool_bytes, limit_bytes;
   std::vector<std::pair<std::int64_t, std::int64_t>> other_processes;  ///< pid, bytes
-  std::optional<ReportFrame> frame;                                    ///< the user's own frame nearest to the failure
-  std::optional<ReportFrame> ask_frame;  ///< the innermost frame, where the memory was asked for
+  std::optional<ReportFrame> frame;      ///< the frame in the user's code nearest to the failure
+  std::optional<ReportFrame> ask_frame;  ///< the innermost frame, which requested the memory
   std::optional<ReportAccount> account;
 };
 
+/// A value with its interval.
 struct ReportEstimate {
   double value = 0, low = 0, high = 0;
 };
 
+/// When a growing series fills its memory: steps, or seconds for a series over time. `step_high` is absent if the
+/// interval has no upper bound.
 struct ReportForecast {
   std::int64_t capacity_bytes = 0;
   double step = 0, step_low = 0;
   std::optional<double> step_high;
-  bool beyond_data = false;
+  bool beyond_data = false;  ///< further ahead than the log is long
 };
 
-/// A place of a fitted curve with its 95 % interval.
+/// A point of a fitted curve with its 95% interval.
 struct ReportCurvePoint {
   double x = 0, y = 0, low = 0, high = 0;
 };
 
-/// What the run was doing; steps and values as printed.
+/// One stage of the run; steps and values as printed.
 struct ReportStage {
   std::string kind;  ///< "idle", "load", "warmup", "working", "evaluation", "pause", "release" or "restart"
   double first_step = 0, last_step = 0, first_value = 0, last_value = 0;
   double slope = 0;  ///< per step
 };
 
-/// All but the stages speaks of the working stage that the run ended in.
+/// The growth of a series. All fields except `stages` describe the working stage in which the run ended.
 struct ReportTrend {
-  bool leak = false;
+  bool leak = false;  ///< it grows without a bound
   std::string shape;
   double confidence = 0;
   ReportEstimate slope, acceleration;
-  std::optional<double> onset_step;
-  std::vector<double> change_points;
-  std::optional<double> period;
-  std::string model;
+  std::optional<double> onset_step;   ///< the first step of the growth
+  std::vector<double> change_points;  ///< steps of its jumps
+  std::optional<double> period;       ///< steps of a regular rise and fall
+  std::string model;  ///< the chosen law; `models` has the criterion of all candidates (lower is better)
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
   std::string why;
-  std::string increment;                ///< what a step keeps, where the rate says so; printed in words only
-  std::vector<ReportStage> stages;      ///< in order; empty where the values are too few
-  std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and on to the forecast; may be empty
+  std::string increment;                ///< the tensor that a step keeps, if the rate shows it; printed in words only
+  std::vector<ReportStage> stages;      ///< in order; empty if there are too few values
+  std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and the forecast; may be empty
 };
 
 struct ReportPoint {
   double x = 0, y = 0;
 };
 
-/// Where the values of a series lie once it has settled.
+/// The level of a series after it has settled.
 struct ReportLevel {
-  double value = 0, low = 0, high = 0;  ///< the median; four fifths of the values lie from `low` to `high`
-  std::int64_t n = 0;                   ///< values behind the warm-up
+  double value = 0, low = 0, high = 0;  ///< the median; four fifths of the values are between `low` and `high`
+  std::int64_t n = 0;                   ///< number of values after the warm-up
 };
 
+/// One memory series. Values are in bytes, or in percent if `unit` is "%".
 struct ReportSeries {
   std::string id, metric, kind, label;
   std::optional<int> rank, device;
   std::string unit;
-  std::string x_unit =
-      "step";  ///< what first_step, slopes and forecasts count: "step", or "second" where only times are printed
+  std::string x_unit = "step";  ///< the unit of first_step, slopes and forecasts: "step", "second" if the log prints
+                                ///< only times, else "value"
   std::int64_t n = 0;
   std::optional<double> first_step, last_step;
-  double first_value = 0, last_value = 0, max_value = 0, quantum = 0;
+  double first_value = 0, last_value = 0, max_value = 0,
+         quantum = 0;  ///< `quantum`: one unit of the last printed digit
   ReportTrend trend;
-  std::optional<ReportLevel> steady;  ///< absent where values are few, or grow without a bound
-  std::vector<ReportPoint> points;    ///< thinned by min-max
+  std::optional<ReportLevel> steady;  ///< absent if there are few values, or growth without a bound
+  std::vector<ReportPoint> points;    ///< thinned; the minimum and the maximum of each interval remain
   Location first, last;
 };
 
-/// One rank beside the others. Values are those of the series that the diagnosis is about.
+/// One rank in comparison with the others. The values are those of the series that the diagnosis is about.
 struct ReportRank {
   int rank = 0;
-  bool failed = false;  ///< for want of memory, and nobody handled it
+  bool failed = false;  ///< it ran out of memory, and nothing handled the failure
   std::optional<std::int64_t> last_step;
   std::string metric;
   std::optional<double> first_value, last_value, max_value;
@@ -183,12 +199,14 @@ struct ReportRank {
   std::optional<Location> location;  ///< the last line of the series
 };
 
+/// One reason for or against a cause, with its lines.
 struct Because {
   std::string fact, text;
-  double weight = 0;
+  double weight = 0;  ///< nats; positive for, negative against the cause
   std::vector<Location> locations;
 };
 
+/// One cause with its probability and reasons.
 struct ReportCause {
   std::string cause, title, explain;
   double probability = 0;
@@ -196,85 +214,94 @@ struct ReportCause {
   std::string guide = {};  ///< words only: the page about it, a path in this project; "" for a cause of own rules
 };
 
+/// One way to apply a fix.
 struct FixSetting {
   std::string scope;     ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
-  std::string text;      ///< a line that can be copied
-  std::string from, to;  ///< "" when it is no change of one value
+  std::string text;      ///< a line to copy
+  std::string from, to;  ///< old and new value; "" if the setting is no change of one value
 };
 
+/// The class of a cost or a risk, and its words.
 struct CostClass {
   int level = 0;
   std::string text;
 };
 
+/// One fix. The savings are a range in bytes, absent if unknown.
 struct ReportFix {
   std::string id, title;
   std::vector<std::string> causes;
   std::optional<std::int64_t> saves_low_bytes, saves_high_bytes;
   std::string saves_formula;
   CostClass cost, risk;
-  bool enough = false;          ///< alone it frees what is needed, with the margin
-  bool if_not_already = false;  ///< the log does not tell whether it is set already
-  std::string why;              ///< the numbers of this log that speak for it
+  bool enough = false;          ///< this fix alone frees the missing memory, with the margin
+  bool if_not_already = false;  ///< the log does not show whether it is already set
+  std::string why;              ///< the numbers of this log that support it
   std::vector<FixSetting> settings;
-  std::vector<std::string> not_with;
-  std::string verify;
+  std::vector<std::string> not_with;  ///< ids of fixes that exclude it
+  std::string verify;                 ///< the check in the next run
   std::vector<Location> locations;
 };
 
+/// The fixes that together free the missing memory.
 struct ReportPlan {
   std::vector<std::string> fixes;
-  std::int64_t need_bytes = 0, margin_bytes = 0;
+  std::int64_t need_bytes = 0, margin_bytes = 0;  ///< `need_bytes` includes the margin
   std::optional<std::int64_t> predicted_peak_bytes;
   bool would_have_fitted = false;
 };
 
+/// Popular advice that would not help, with the reason.
 struct HeldBack {
   std::string id, title, because;
 };
 
+/// A missing fact, and the command that finds it.
 struct Question {
   std::string missing, text, command;
 };
 
+/// A remark on the reading of the logs: "error", "warning" or "note".
 struct ReportNote {
   std::string severity, text;
   std::optional<Location> location;
 };
 
+/// The number of lines, and of the lines that a parser recognized.
 struct ReportCoverage {
   std::int64_t lines = 0, claimed = 0;
   std::map<std::string, std::int64_t> by_parser;
 };
 
-/// What the run was set to, as the log printed it last.
+/// A setting of the run, with its last printed value.
 struct ReportSetting {
   std::string name, value;
   Location location;
 };
 
+/// The whole report.
 struct Report {
   std::string tool_version;
   std::string job;  ///< words only: the scheduler's number, from the name of a log; "" where unknown
   std::vector<ReportInput> inputs;
-  std::vector<ReportSetting> settings;  ///< by name
+  std::vector<ReportSetting> settings;  ///< sorted by name
   Verdict verdict;
-  std::vector<ReportRun> runs;  ///< empty where the log holds one
+  std::vector<ReportRun> runs;  ///< empty if there is only one
   std::vector<ReportIncident> incidents;
-  std::int64_t more_incidents = 0;
+  std::int64_t more_incidents = 0;  ///< beyond `incidents`
   std::vector<ReportSeries> series;
-  std::int64_t more_series = 0;             ///< of very many ranks; they are in `ranks` alone
-  std::vector<ReportSeries> input_lengths;  ///< of the batches, where the log prints them; no memory
-  std::vector<ReportRank> ranks;            ///< by number; empty where fewer than two are known
-  std::vector<ReportCause> causes;
-  std::vector<ReportFix> fixes;
+  std::int64_t more_series = 0;             ///< of very many ranks; only `ranks` has them
+  std::vector<ReportSeries> input_lengths;  ///< lengths of the batches, if the log prints them; no memory
+  std::vector<ReportRank> ranks;            ///< sorted by number; empty if fewer than two are known
+  std::vector<ReportCause> causes;          ///< most probable first
+  std::vector<ReportFix> fixes;             ///< in the order to try
   std::optional<ReportPlan> plan;
   std::vector<HeldBack> held_back;
   std::vector<Question> questions;
   ReportCoverage coverage;
   std::vector<ReportNote> notes;
   std::optional<ReportCause> why_not;  ///< the cause that the caller asked about, with all its signs, fired or not
-  std::vector<std::string> trace;  ///< which facts were known, with values and citations; filled only when asked for
+  std::vector<std::string> trace;      ///< the known facts with values and citations; only on request
 };
 
 }  // namespace oomdoctor

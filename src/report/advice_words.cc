@@ -14,7 +14,7 @@ namespace {
 
 std::string cause_name(const ReportCause& cause) { return cause.title.empty() ? cause.cause : cause.title; }
 
-/// "2 OOMs caught at lines 4 and 6. Nothing to fix."
+/// For example "2 OOMs caught (lines 4 and 6). Nothing to fix."
 std::string nothing_to_fix_words(const Report& report) {
   std::vector<Location> caught;
   for (const ReportIncident& incident : report.incidents)
@@ -56,13 +56,14 @@ std::string conclusion_words(const Report& report) {
   return fmt::format("{} ({})", name, percent_text(verdict.confidence));
 }
 
+// If the headline names the cause already, a reason is more informative.
 std::string why_words(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (verdict.cause.empty()) return {};
   if (verdict.cause != "undetermined") {
     const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
-    const bool said = verdict.headline.find(name) != std::string::npos;
-    if (said && !report.causes.empty() && !report.causes[0].because.empty())
+    const bool names_cause = verdict.headline.find(name) != std::string::npos;
+    if (names_cause && !report.causes.empty() && !report.causes[0].because.empty())
       return fmt::format("{} sure: {}", percent_text(verdict.confidence), report.causes[0].because[0].text);
     return fmt::format("{} ({} sure)", name, percent_text(verdict.confidence));
   }
@@ -78,7 +79,7 @@ const ReportSeries* still_growing(const Report& report) {
   const auto leaks = [](const ReportSeries& of) {
     return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
   };
-  // Few values are not dismissed where they rise.
+  // Too few values for a verdict of growth, but they rise, so they are reported.
   const auto rises = [](const ReportSeries& of) {
     return of.trend.shape == "too_short" && of.x_unit == "step" && of.trend.why.starts_with("rises by");
   };
@@ -127,6 +128,7 @@ std::vector<std::string> fix_details(const ReportFix& fix) {
   return parts;
 }
 
+// Names the fixes by their numbers in the printed list. A plan without fixes gives the missing memory only.
 std::string plan_words(const Report& report) {
   if (!report.plan || report.plan->need_bytes <= 0) return {};
   const ReportPlan& plan = *report.plan;

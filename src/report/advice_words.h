@@ -1,5 +1,5 @@
-// Why it happened and what to do, in words that every report for people uses. Words may quote the log and are not
-// neutralised.
+// The cause and the advice in words, for every report that people read. The words may quote the log; the caller escapes
+// them for its output.
 #pragma once
 
 #include <string>
@@ -10,30 +10,35 @@
 
 namespace oomdoctor {
 
-/// The program caught what failed, and no fix is offered.
+/// Whether the program caught the failure and the report offers no fix.
 bool is_nothing_to_fix(const Report& report);
-/// "Step too large for the GPU" of "Step too large for the GPU (batch, sequence or image size)": a title's first words.
+/// The first words of a cause's title, up to ':' or '(': "Step too large for the GPU" of "Step too large for the GPU
+/// (batch, sequence or image size)".
 std::string short_cause_name(const ReportCause& cause);
-/// The cause with its confidence, or the candidates with their shares: "Memory leak: each step keeps memory (95%)",
-/// "Cause unclear: Fragmentation 40%, Memory leak 20%". The headline where there is no cause.
+/// The cause with its confidence: "Memory leak: each step keeps memory (95%)". If the cause is unclear, the two most
+/// probable causes: "Cause unclear: Fragmentation 40%, Memory leak 20%". Without a cause, the headline.
 std::string conclusion_words(const Report& report);
-/// The cause and how sure it is. A headline that names the cause already gets the strongest reason instead.
+/// The cause with its confidence. If the headline names the cause already, the strongest reason instead. "" without a
+/// cause.
 std::string why_words(const Report& report);
-/// Without a failure: the series that grows all the same; null where none does.
+/// A series that grows although nothing failed: a leak with enough confidence, else a short series that rises. Null if
+/// there is none. Points into the report.
 const ReportSeries* still_growing(const Report& report);
-/// How to learn when a series that grows is full; "" where that is known, or nobody can know.
+/// How to learn when a growing series is full. "" if the report has a forecast, or if the series has no capacity that
+/// --capacity could give.
 std::string capacity_hint(const ReportSeries& growing);
-/// Without a failure: what grows all the same, and how to learn when it is full; "" where nothing does.
+/// The series of still_growing() in words, with its forecast or with capacity_hint(). "" if there is none.
 std::string still_growing_words(const Report& report);
-/// What would have been found, had it been there: "OOM messages, kills, full shared memory, growth in 3 memory series".
+/// The failures that oomdoctor searched for, for a log without one: "OOM messages, kills, full shared memory, growth in
+/// 3 memory series".
 std::string looked_for_words(const Report& report);
 
 inline constexpr std::string_view enough_words = "enough on its own", free_words = "costs nothing";
-/// "costs nothing", "up to 5% slower, numerics differ slightly"; "" when unknown.
+/// For example "costs nothing" or "up to 5% slower, numerics differ slightly"; "" if unknown.
 std::string cost_words(const ReportFix& fix);
-/// "saves 4.20 to 6.00 GiB", "enough on its own", "costs nothing", …
+/// For example {"saves 4.20 to 6.00 GiB", "enough on its own", "costs nothing"}.
 std::vector<std::string> fix_details(const ReportFix& fix);
-/// What must be freed, and which fixes together free it, by their numbers in the list; "" without a plan.
+/// The missing memory, and the fixes that together free it, by their numbers in the report; "" without a plan.
 std::string plan_words(const Report& report);
 
 }  // namespace oomdoctor

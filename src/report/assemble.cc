@@ -17,10 +17,12 @@
 namespace oomdoctor {
 namespace {
 
-// Of a drawn series: four for each of as many columns as a screen shows, fewer where there are very many series.
-constexpr std::size_t most_points = 1600, least_points = 400, points_of_all = 32'000;
-constexpr std::size_t max_locations = 4;  ///< under one reason
+// Points of a drawn series: four per column for as many columns as a screen shows, fewer if there are very many series.
+constexpr std::size_t max_points_of_one = 1600, min_points_of_one = 400, points_of_all = 32'000;
+constexpr std::size_t max_locations = 4;  ///< per reason
 
+/// Translates the internal types. Holds references only while assemble() runs. Report ids are numbers in the order of
+/// the scan: incident-1, series-1, run-1.
 class Assembler {
  public:
   Assembler(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis)
@@ -59,7 +61,7 @@ class Assembler {
     return r;
   }
 
-  /// A failure, a risk: not a run that something else ended, whatever it had survived.
+  /// True for a failure or a risk. False for a run that something else ended, even if it survived a failure before.
   bool has_something_to_explain() const {
     const auto& runs = analysis_.runs.all;
     return analysis_.runs.outcome != "ended_otherwise" || is_growing_risk() ||
@@ -90,6 +92,7 @@ class Assembler {
     return out;
   }
 
+  /// The known facts, each with at most two citations, in the order of the vocabulary.
   std::vector<std::string> trace() const {
     std::vector<std::string> out;
     for (const FactSpec& spec : fact_specs()) {
@@ -118,6 +121,7 @@ class Assembler {
     return at;
   }
 
+  /// The report's form of a sign. It cites the lines of all facts that the sign read, without duplicates.
   Because because(const FiredSign& sign) const {
     Because out;
     out.text = sign.text;
@@ -137,7 +141,8 @@ class Assembler {
     return out;
   }
 
-  /// A rank that asked for memory of its own and was refused ran out by itself: that is no consequence of another's.
+  /// The ranks that ran out of memory independently like this one. A rank whose own request was refused is no
+  /// consequence of another rank's failure.
   std::vector<int> ranks_alike(std::size_t index) const {
     const Incident& first = scan_.incidents[index];
     std::set<int> ranks;
@@ -206,10 +211,11 @@ class Assembler {
     return r;
   }
 
-  /// First, last, least and greatest of every run of buckets: what a drawing at this width would show.
+  /// The first, last, smallest and largest value of each run of buckets, because a drawing of this width shows exactly
+  /// these.
   std::vector<ReportPoint> thinned(const Series& s) const {
     const std::size_t max_points =
-        std::clamp(points_of_all / std::max<std::size_t>(scan_.series.size(), 1), least_points, most_points);
+        std::clamp(points_of_all / std::max<std::size_t>(scan_.series.size(), 1), min_points_of_one, max_points_of_one);
     std::vector<ReportPoint> out;
     const auto& buckets = s.buckets();
     const std::size_t run = std::max<std::size_t>(1, (buckets.size() * 4 + max_points - 1) / max_points);
@@ -224,11 +230,11 @@ class Assembler {
       };
       const auto first = buckets.begin() + static_cast<std::ptrdiff_t>(i),
                  last = buckets.begin() + static_cast<std::ptrdiff_t>(end);
-      const Bucket& least = *std::min_element(first, last, by(&Bucket::low));
-      const Bucket& most = *std::max_element(first, last, by(&Bucket::high));
+      const Bucket& lowest = *std::min_element(first, last, by(&Bucket::low));
+      const Bucket& highest = *std::max_element(first, last, by(&Bucket::high));
       std::vector<ReportPoint> four{{first->x, first->y},
-                                    {least.x_low, least.low},
-                                    {most.x_high, most.high},
+                                    {lowest.x_low, lowest.low},
+                                    {highest.x_high, highest.high},
                                     {std::prev(last)->x, std::prev(last)->y}};
       std::stable_sort(four.begin(), four.end(), [](const ReportPoint& a, const ReportPoint& b) { return a.x < b.x; });
       for (const ReportPoint& p : four)
@@ -237,7 +243,7 @@ class Assembler {
     return out;
   }
 
-  static std::int64_t whole(double v) { return whole_number(std::round(v)); }
+  static std::int64_t round_to_integer(double v) { return whole_number(std::round(v)); }
 
   ReportSeries series(std::size_t index) const {
     const Series& s = scan_.series[index];
@@ -285,7 +291,7 @@ class Assembler {
                                 stage.first_value, stage.last_value, stage.slope});
     for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
     if (t.forecast)
-      r.trend.forecast = ReportForecast{whole(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
+      r.trend.forecast = ReportForecast{round_to_integer(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
                                         t.forecast->step_high, t.forecast->beyond_data};
     return r;
   }
@@ -326,12 +332,12 @@ class Assembler {
     return r;
   }
 
-  /// File name and line: a headline is no place for a long path, which the location has.
-  static std::string place_of(const Location& at) {
+  /// File name and line. A headline has no room for a long path, and the location has it.
+  static std::string short_location(const Location& at) {
     return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line);
   }
 
-  /// The two numbers that decide; "" where none was printed.
+  /// The decisive numbers of a failure; "" if the log prints none.
   std::string numbers_of(const Incident& in) const {
     const Oom& oom = in.oom;
     const auto text = [](const Bytes& b) { return bytes_text(b.count); };
@@ -353,12 +359,14 @@ class Assembler {
     return "";
   }
 
-  /// The numbers that decide and the line that prints them.
-  std::string deciding(const Incident& in) const {
+  /// The decisive numbers, and the line that prints them.
+  std::string numbers_with_place(const Incident& in) const {
     const std::string numbers = numbers_of(in);
-    return fmt::format("{} ({})", numbers.empty() ? "no numbers printed" : numbers, place_of(location(in.evidence)));
+    return fmt::format("{} ({})", numbers.empty() ? "no numbers printed" : numbers,
+                       short_location(location(in.evidence)));
   }
 
+  /// The growth of the main series in words; "" if it is no leak.
   std::string growth_sentence() const {
     if (!analysis_.main_series) return "";
     const Series& s = scan_.series[*analysis_.main_series];
@@ -369,11 +377,12 @@ class Assembler {
                        t.working.last_value < t.working.first_value ? "fell"
                        : t.shape == Shape::accelerating             ? "grew at an increasing rate"
                                                                     : "grew",
-                       bytes_text(whole(t.working.first_value)), bytes_text(whole(t.working.last_value)), place_of(at));
+                       bytes_text(round_to_integer(t.working.first_value)),
+                       bytes_text(round_to_integer(t.working.last_value)), short_location(at));
   }
 
-  /// The strongest reason of the first cause is a memory series, not the message.
-  bool growth_decided() const {
+  /// Whether the strongest reason of the first cause is a memory series instead of the message.
+  bool growth_is_first_reason() const {
     if (diagnosis_.causes.empty() || diagnosis_.causes.front().because.empty()) return false;
     const auto& facts = diagnosis_.causes.front().because.front().facts;
     return std::any_of(facts.begin(), facts.end(),
@@ -382,6 +391,7 @@ class Assembler {
 
   bool is_growing_risk() const { return analysis_.facts.is_true("run.at_risk"); }
 
+  /// The headline for several runs names the run that the verdict is about. For one run it is headline_of_run().
   std::string headline(const Report& r, const Verdict& v) const {
     const std::size_t runs = analysis_.runs.all.size();
     const std::string earlier = earlier_failures();
@@ -397,13 +407,15 @@ class Assembler {
                          earlier.empty() ? "" : "; " + earlier);
     }
     if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
-    const std::string said = headline_of_run(r, v);
-    if (runs == 1) return said;
+    const std::string of_run = headline_of_run(r, v);
+    if (runs == 1) return of_run;
     if (analysis_.runs.judged + 1 < runs)
-      return fmt::format("{} runs, the last one unfinished; run {}: {}", runs, analysis_.runs.judged + 1, said);
-    return fmt::format("run {} of {}: {}", runs, runs, said);
+      return fmt::format("{} runs, the last one unfinished; run {}: {}", runs, analysis_.runs.judged + 1, of_run);
+    return fmt::format("run {} of {}: {}", runs, runs, of_run);
   }
 
+  /// The headline of the judged run: its cause with the decisive numbers. Growth replaces the numbers of the message if
+  /// it is the reason for the cause.
   std::string headline_of_run(const Report& r, const Verdict& v) const {
     const std::string growth = growth_sentence();
     if (v.outcome == "no_oom") {
@@ -415,7 +427,7 @@ class Assembler {
     }
     if (v.outcome == "at_risk" && !is_growing_risk())
       return fmt::format("tensors came within {} of the GPU's capacity",
-                         bytes_text(whole(analysis_.facts.number("run.headroom").value_or(0))));
+                         bytes_text(round_to_integer(analysis_.facts.number("run.headroom").value_or(0))));
     if (v.outcome == "at_risk" && analysis_.facts.find("run.steep") != nullptr)
       return std::string(*analysis_.facts.text("run.steep"));
     if (v.outcome == "at_risk") {
@@ -437,7 +449,7 @@ class Assembler {
     }
     const Incident& in = scan_.incidents[*analysis_.primary];
     const std::string title = v.cause == "undetermined" ? "cause unclear" : v.cause_title;
-    if (!growth.empty() && growth_decided()) {
+    if (!growth.empty() && growth_is_first_reason()) {
       const auto kept = analysis_.facts.text("trend.increment");
       return fmt::format("{}{} {}{}", title, title.find(':') == title.npos ? ':' : ';', growth,
                          kept ? "; " + std::string(*kept) : "");
@@ -446,10 +458,12 @@ class Assembler {
       return fmt::format("{}; {}{} ({})",
                          analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
                                                                   : "killed; the log does not show by what",
-                         v.cause == "undetermined" ? "" : "most likely: ", title, place_of(location(in.evidence)));
-    return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', deciding(in));
+                         v.cause == "undetermined" ? "" : "most likely: ", title,
+                         short_location(location(in.evidence)));
+    return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', numbers_with_place(in));
   }
 
+  /// Whether another try makes sense. Without a setting to change, the same run would fail again.
   Retry retry(const Verdict& v) const {
     if (v.outcome == "unrecognised") return {"", ""};
     if (v.outcome == "ended_otherwise") return {"unknown", ""};
@@ -458,7 +472,7 @@ class Assembler {
     if (analysis_.facts.is_true("account.free_beyond_request") &&
         analysis_.facts.number("oom.others_count").value_or(0) > 0)
       return {"retry_unchanged", ""};
-    // Of the host, what is to be found out first comes before any change, which would be a guess.
+    // On the host, a diagnostic comes before any change, because a change would be a guess.
     if (analysis_.primary && scan_.incidents[*analysis_.primary].oom.kind == OomKind::host &&
         !diagnosis_.fixes.empty() && diagnosis_.fixes.front().diagnostic)
       return {"retry_with_change", diagnosis_.fixes.front().title};
@@ -468,29 +482,29 @@ class Assembler {
     return {"stop", ""};
   }
 
-  RunEnd end_of(const Ending& ending) const {
-    constexpr std::size_t most = 200;
+  RunEnd run_end(const Ending& ending) const {
+    constexpr std::size_t max_bytes = 200;
     std::string text = ending.at.excerpt;
-    if (text.size() > most) text = text.substr(0, most) + "…";
+    if (text.size() > max_bytes) text = text.substr(0, max_bytes) + "…";
     return {ending.kind, std::move(text), location(ending.at)};
   }
 
-  /// "`NotImplementedError` (train.log:293)".
+  /// For example "`NotImplementedError` (train.log:293)".
   std::string end_words(const RunEnd& end) const {
     const std::string_view line = std::string_view(end.location.excerpt);
-    const std::string_view said = behind_place(line.substr(std::min(peel_prefix(line).length, line.size())));
-    const std::string name(said.substr(0, said.find(':')));
+    const std::string_view message = behind_place(line.substr(std::min(peel_prefix(line).length, line.size())));
+    const std::string name(message.substr(0, message.find(':')));
     const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
-    return fmt::format("{} ({})", what, place_of(end.location));
+    return fmt::format("{} ({})", what, short_location(end.location));
   }
 
   ReportRun run(std::size_t k) const {
     const RunSummary& of = analysis_.runs.all[k];
     ReportRun out{
         "run-" + std::to_string(k + 1), scan_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
-    if (of.ending) out.end = end_of(*of.ending);
+    if (of.ending) out.end = run_end(*of.ending);
     if (of.failure)
-      out.headline = deciding(scan_.incidents[*of.failure]);
+      out.headline = numbers_with_place(scan_.incidents[*of.failure]);
     else if (out.end)
       out.headline = "ended with " + end_words(*out.end);
     else
@@ -498,7 +512,7 @@ class Assembler {
     return out;
   }
 
-  /// "runs 1 and 2 ran out of memory".
+  /// For example "runs 1 and 2 ran out of memory".
   std::string earlier_failures() const {
     std::vector<std::string> failed;
     for (std::size_t k = 0; k + 1 < analysis_.runs.all.size(); ++k)
@@ -509,15 +523,16 @@ class Assembler {
     return (failed.size() > 3 ? list : (failed.size() == 1 ? "run " : "runs ") + list) + " ran out of memory";
   }
 
+  /// Outcome, cause and headline. Growth or nearly full memory turns a run without a failure into a risk.
   Verdict verdict(const Report& r) const {
     Verdict v;
     v.outcome = analysis_.runs.outcome;
     const bool alive = v.outcome == "no_oom" || (v.outcome == "ended_otherwise" && is_growing_risk());
     if (alive && (is_growing_risk() || analysis_.facts.is_true("run.scarce"))) v.outcome = "at_risk";
-    if (analysis_.runs.last().ending) v.end = end_of(*analysis_.runs.last().ending);
+    if (analysis_.runs.last().ending) v.end = run_end(*analysis_.runs.last().ending);
     const bool explained = v.outcome != "no_oom" && v.outcome != "unrecognised" && v.outcome != "ended_otherwise" &&
                            !analysis_.runs.overcome;
-    if (explained && (v.outcome != "at_risk" || is_growing_risk())) {  // else nothing is to be explained
+    if (explained && (v.outcome != "at_risk" || is_growing_risk())) {  // else there is nothing to explain
       v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
       if (!r.causes.empty()) {
         v.confidence = r.causes.front().probability;

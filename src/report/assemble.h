@@ -1,4 +1,5 @@
-// Case, analysis and diagnosis become the report: the last place that knows the inside types.
+// Builds the report from the case, the analysis and the diagnosis. This is the last place that knows the internal
+// types.
 #pragma once
 
 #include "analysis/analysis.h"
@@ -7,11 +8,13 @@
 
 namespace oomdoctor {
 
+/// Optional parts of the report.
 struct AssembleOptions {
-  std::string why_not;
-  bool trace = false;
+  std::string why_not;  ///< a cause id: fills Report::why_not; "" for none
+  bool trace = false;   ///< fills Report::trace
 };
 
+/// A pure function of its arguments. `analysis` and `diagnosis` must belong to `scan`: the report uses their indices.
 Report assemble(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis,
                 const AssembleOptions& options = {});
 

@@ -14,8 +14,8 @@ std::string repeat(const char* text, int times) {
   return out;
 }
 
-/// Greatest value per stretch of equal width in x. A stretch without a point repeats its left neighbour.
-std::vector<double> stretches(const std::vector<ReportPoint>& points, int cells) {
+/// The maximum of each interval of equal width in x. An interval without a point repeats its left neighbour.
+std::vector<double> interval_maxima(const std::vector<ReportPoint>& points, int cells) {
   const auto [first, last] =
       std::minmax_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
   const double x0 = first->x, width = last->x - x0;
@@ -35,7 +35,7 @@ std::vector<double> stretches(const std::vector<ReportPoint>& points, int cells)
 
 std::string bar(double share, int cells) {
   constexpr std::array<const char*, 8> parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  // A share of nearly nothing still shows: an empty bar would say that there is none.
+  // A tiny share is still visible, because an empty bar would mean that there is none.
   const double clamped = std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0;
   int eighths = static_cast<int>(std::lround(clamped * cells * 8));
   if (share > 0) eighths = std::max(eighths, 1);
@@ -46,7 +46,7 @@ std::vector<std::string> waterfall(const std::vector<double>& shares, int cells)
   std::vector<std::string> rows;
   double sum = 0;
   for (const double share : shares) {
-    // Edges are rounded, not lengths: rounding errors of many rows would add up.
+    // Round edges, not lengths: otherwise the rounding errors of many rows would add up.
     const auto edge = [&](double at) { return std::clamp(static_cast<int>(std::lround(at * cells)), 0, cells); };
     const int from = edge(sum);
     sum += std::max(share, 0.0);
@@ -64,9 +64,9 @@ std::string sparkline(const std::vector<ReportPoint>& points, int cells) {
   for (const auto& point : points)
     if (std::isfinite(point.x) && std::isfinite(point.y)) finite.push_back(point);
   if (finite.empty() || cells < 1) return {};
-  const std::vector<double> values = stretches(finite, cells);
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  const double low = *least, range = std::max(*most - low, 0.02 * std::fabs(*most));
+  const std::vector<double> values = interval_maxima(finite, cells);
+  const auto [lowest, highest_value] = std::minmax_element(values.begin(), values.end());
+  const double low = *lowest, range = std::max(*highest_value - low, 0.02 * std::fabs(*highest_value));
   std::string out;
   for (const double value : values) {
     const double level = range > 0 ? (value - low) / range * 7 : 0;

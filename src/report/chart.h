@@ -1,4 +1,4 @@
-// Charts of block characters: they survive a copy into a chat or an issue, and need no colour.
+// Charts of block characters. They survive copying into a chat or an issue, and need no colour.
 #pragma once
 
 #include <string>
@@ -8,14 +8,16 @@
 
 namespace oomdoctor {
 
-/// A horizontal bar of at most `cells` columns, to an eighth of a column; a share above 0 shows at least a hairline.
+/// A horizontal bar of at most `cells` columns, in steps of an eighth of a column. A share above 0 has at least one
+/// eighth. `share` is clamped to 0 … 1.
 std::string bar(double share, int cells);
 
-/// One row for each part: blanks up to where the part before it ends, then the part. Together the rows fill `cells`.
+/// One row per part: blanks up to the end of the previous part, then the part. Together the rows fill `cells` columns.
+/// `shares` are fractions of the total; negative ones count as 0.
 std::vector<std::string> waterfall(const std::vector<double>& shares, int cells);
 
-/// The greatest value of each of at most `cells` stretches of the points, as ▁ to █. Values that differ by less than
-/// 2 % of the greatest are drawn as nearly level, so that noise does not look like growth.
+/// The maximum of each of at most `cells` intervals of x, as ▁ to █. The vertical range is at least 2% of the maximum,
+/// so that noise does not look like growth. "" without finite points.
 std::string sparkline(const std::vector<ReportPoint>& points, int cells);
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Series are matched by what they measure, who measures it and what the log calls it; what is left over is matched
-// where only one series of a metric is left on each side, since a run may get another device.
+// Series match by metric, rank, device and label. The rest matches if only one series of a metric remains on each side,
+// because a run may get another GPU.
 #include "report/comparison.h"
 
 #include <fmt/format.h>
@@ -23,13 +23,14 @@ bool is_host(const ReportSeries& of) { return of.metric.starts_with("host"); }
 /// Half a unit of the last printed digit on each side.
 double print_slack(const ReportSeries& a, const ReportSeries& b) { return (a.quantum + b.quantum) / 2; }
 
-double scatter_of(const ReportSeries& of) { return of.steady ? of.steady->high - of.steady->low : 0; }
+/// The width of the level of a settled series, in the unit of its values.
+double level_width(const ReportSeries& of) { return of.steady ? of.steady->high - of.steady->low : 0; }
 
-Change change_of(double difference, double slack) {
+Change classify_change(double difference, double slack) {
   return std::fabs(difference) <= slack ? Change::same : difference > 0 ? Change::more : Change::less;
 }
 
-/// Settled levels differ where four fifths of the one's values lie beyond those of the other.
+/// Settled levels differ if four fifths of the values of one are beyond those of the other.
 Figure steady_figure(const ReportSeries& good, const ReportSeries& bad) {
   Figure figure;
   if (good.steady) figure.good = good.steady->value;
@@ -42,13 +43,13 @@ Figure steady_figure(const ReportSeries& good, const ReportSeries& bad) {
   return figure;
 }
 
-/// Growth that lasts: a warm-up or a sawtooth has none.
-ReportEstimate lasting_slope(const ReportSeries& of) { return of.trend.leak ? of.trend.slope : ReportEstimate{}; }
+/// The slope of unbounded growth; 0 for a warm-up or a sawtooth.
+ReportEstimate unbounded_slope(const ReportSeries& of) { return of.trend.leak ? of.trend.slope : ReportEstimate{}; }
 
-/// Slopes differ where their intervals do, and where that makes a difference that can be printed.
+/// Slopes differ if their intervals do not overlap and the difference over the whole run would be visible in print.
 Figure slope_figure(const ReportSeries& good, const ReportSeries& bad) {
   Figure figure;
-  const ReportEstimate a = lasting_slope(good), b = lasting_slope(bad);
+  const ReportEstimate a = unbounded_slope(good), b = unbounded_slope(bad);
   if (good.trend.shape != "too_short") figure.good = a.value;
   if (bad.trend.shape != "too_short") figure.bad = b.value;
   if (!figure.good || !figure.bad || good.x_unit != bad.x_unit) return figure;
@@ -70,49 +71,53 @@ void scale(ReportSeries& series, double factor) {
   for (ReportPoint& point : series.points) point.y *= factor;
 }
 
-/// Where "GB" leaves open whether it is 10^9 or 2^30, each report takes what fits its own run. One program means one of
-/// them: the smaller, because some value would not fit otherwise. The print step tells which was taken.
-void read_alike(ReportSeries& good, ReportSeries& bad) {
+/// If "GB" leaves open whether it is 10^9 or 2^30 bytes, each report takes the size that fits its own run. One program
+/// has one meaning: the smaller one, because some value would not fit otherwise. The ratio of the print steps shows
+/// which size each report took.
+void unify_units(ReportSeries& good, ReportSeries& bad) {
   if (good.unit != bad.unit || good.quantum <= 0 || bad.quantum <= 0) return;
   double ratio = bad.quantum / good.quantum;
-  ratio /= std::pow(10, std::round(std::log10(ratio)));  // more digits may be printed
+  ratio /= std::pow(10, std::round(std::log10(ratio)));  // the number of printed digits may differ
   for (const double factor : {0x1p10 / 1e3, 0x1p20 / 1e6, 0x1p30 / 1e9, 0x1p40 / 1e12}) {
     if (std::fabs(ratio / factor - 1) < 1e-6) scale(bad, 1 / factor);
     if (std::fabs(ratio * factor - 1) < 1e-6) scale(good, 1 / factor);
   }
 }
 
-SeriesComparison compared(ReportSeries good, ReportSeries bad) {
-  read_alike(good, bad);
+SeriesComparison compare_series(ReportSeries good, ReportSeries bad) {
+  unify_units(good, bad);
   SeriesComparison out{{}, good, bad, {}, steady_figure(good, bad), slope_figure(good, bad)};
   if (measures_rest(good)) return out;
   out.peak = {good.max_value, bad.max_value, Change::unknown};
   out.peak.change =
-      change_of(out.peak.difference(), print_slack(good, bad) + std::max(scatter_of(good), scatter_of(bad)));
+      classify_change(out.peak.difference(), print_slack(good, bad) + std::max(level_width(good), level_width(bad)));
   return out;
 }
 
+/// Series of both runs, and the names of those without a counterpart.
 struct Pairs {
   std::vector<SeriesComparison> both;
   std::vector<std::string> only_good, only_bad;
 };
 
-Pairs pairs_of(const std::vector<ReportSeries>& good, const std::vector<ReportSeries>& bad) {
+// Two passes: exact matches first, then by metric alone. The second pass requires that only one series on each side
+// matches, because any other choice would be a guess.
+Pairs match_series(const std::vector<ReportSeries>& good, const std::vector<ReportSeries>& bad) {
   std::vector<const ReportSeries*> left, right;
   for (const auto& s : good) left.push_back(&s);
   for (const auto& s : bad) right.push_back(&s);
   Pairs pairs;
-  const auto take = [&](auto same, bool only_where_alone) {
+  const auto take = [&](auto same, bool require_unique) {
     for (auto a = left.begin(); a != left.end();) {
       const auto matches = [&](const ReportSeries* b) { return same(**a, *b); };
       const auto b = std::find_if(right.begin(), right.end(), matches);
       const auto alike = std::count_if(left.begin(), left.end(), matches);
       if (b == right.end() ||
-          (only_where_alone && (alike > 1 || std::count_if(right.begin(), right.end(), matches) > 1))) {
+          (require_unique && (alike > 1 || std::count_if(right.begin(), right.end(), matches) > 1))) {
         ++a;
         continue;
       }
-      pairs.both.push_back(compared(**a, **b));
+      pairs.both.push_back(compare_series(**a, **b));
       right.erase(b);
       a = left.erase(a);
     }
@@ -131,7 +136,7 @@ Pairs pairs_of(const std::vector<ReportSeries>& good, const std::vector<ReportSe
   return pairs;
 }
 
-/// What the program itself counts says more than what the device shows.
+/// A smaller number is closer to the tensors. The program's own counters say more than the GPU's usage.
 int distance_from_tensors(const ReportSeries& of) {
   constexpr auto order = std::to_array<std::string_view>(
       {"allocated", "max_allocated", "active", "memory", "reserved", "max_reserved", "used"});
@@ -140,7 +145,8 @@ int distance_from_tensors(const ReportSeries& of) {
 
 bool is_share(const SeriesComparison& of) { return of.good.unit == "%"; }
 
-/// What grew most comes first, but tensors where they make at least half of that: a cache and a device grow with them.
+/// Sorts by growth. But a series closer to the tensors comes first if it has at least half of the largest growth,
+/// because the cache and the GPU's usage grow with the tensors.
 void sort_by_growth(std::vector<SeriesComparison>& series) {
   std::stable_sort(series.begin(), series.end(), [](const SeriesComparison& a, const SeriesComparison& b) {
     return is_share(a) != is_share(b) ? is_share(b) : growth_of(a) > growth_of(b);
@@ -204,20 +210,21 @@ double growth_of(const SeriesComparison& of) {
   if (of.peak.change == Change::more) return of.peak.difference();
   if (of.steady.change == (measures_rest(of.good) ? Change::less : Change::more))
     return std::fabs(of.steady.difference());
-  // Growth that has just begun does not show in a peak.
+  // Growth that has just begun is not visible in the peak.
   return of.slope.change == Change::more && of.bad.trend.leak ? of.bad.last_value - of.bad.first_value : 0;
 }
 
+// Settings come after the series, because their effect depends on the kind of memory that grew.
 Comparison compare(Report good, Report bad) {
   Comparison all;
-  Pairs pairs = pairs_of(good.series, bad.series);
+  Pairs pairs = match_series(good.series, bad.series);
   all.series = std::move(pairs.both);
   all.only_good = std::move(pairs.only_good);
   all.only_bad = std::move(pairs.only_bad);
   for (SeriesComparison& series : all.series) series.title = series_title(good, series.good);
   sort_by_growth(all.series);
   all.grew = !all.series.empty() && growth_of(all.series.front()) > 0;
-  all.input_lengths = pairs_of(good.input_lengths, bad.input_lengths).both;
+  all.input_lengths = match_series(good.input_lengths, bad.input_lengths).both;
   all.good_capacity = capacity_of(good);
   all.bad_capacity = capacity_of(bad);
   all.good = std::move(good);
@@ -241,7 +248,7 @@ std::optional<GrowthLimit> read_growth_limit(std::string_view text) {
   limit.of = of == "peak" ? GrowthLimit::Of::peak : of == "steady" ? GrowthLimit::Of::steady : GrowthLimit::Of::slope;
   const auto unit = std::min(amount.find_first_not_of("0123456789."), amount.size());
   if (amount.substr(unit) == "%") {
-    const auto share = read_bytes(amount.substr(0, unit), "GiB");  // any unit: the number counts
+    const auto share = read_bytes(amount.substr(0, unit), "GiB");  // any unit will do: only the number counts
     if (!share) return std::nullopt;
     limit.share = static_cast<double>(share->count) / static_cast<double>(GiB) / 100;
     return limit;

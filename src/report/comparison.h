@@ -1,6 +1,6 @@
-// Two reports beside each other: what grew from a good run to a bad one, what else differs, and whether that explains
-// it. A pure function of both reports. A difference is one only where it is beyond what the numbers leave open: half a
-// printed digit on each side, and how far the values of a settled series scatter.
+// Compares the reports of a good and a bad run: which memory grew, what else differs, and whether that explains the
+// growth. A pure function of both reports. A difference counts only if it exceeds the uncertainty of the numbers: half
+// a printed digit on each side, plus the scatter of a settled series.
 #pragma once
 
 #include <cstdint>
@@ -16,101 +16,109 @@ namespace oomdoctor {
 
 inline constexpr const char* comparison_schema_version = "1.0";
 
-/// What changed from the good run to the bad one; `unknown` where one of them does not tell.
+/// The change from the good run to the bad one; `unknown` if a run does not print the value.
 enum class Change { unknown, same, more, less };
 std::string_view to_string(Change change);
 
-/// One number of both runs.
+/// One number of both runs, in the unit of its series.
 struct Figure {
   std::optional<double> good, bad;
   Change change = Change::unknown;
 
+  /// 0 if a run does not have the number.
   double difference() const { return good && bad ? *bad - *good : 0; }
 };
 
-/// One series that both have.
+/// One series that both runs print.
 struct SeriesComparison {
-  std::string title;  ///< "allocated, rank 3", with the log's own word where it takes that to tell two apart
+  std::string title;  ///< for example "allocated, rank 3"; with the log's label if that is needed to distinguish two
   ReportSeries good, bad;
-  Figure peak;    ///< unknown for what is left instead of used: a peak of free memory is nothing
-  Figure steady;  ///< the level behind the warm-up
-  Figure slope;   ///< bytes a step, or what else both count by
+  Figure peak;    ///< unknown for series of free memory: their maximum means nothing
+  Figure steady;  ///< the level after the warm-up
+  Figure slope;   ///< bytes per step, or per the other unit of x that both have
 };
 
-/// A setting that differs, or that one log alone prints.
+/// A setting with different values, or one that only one log prints.
 struct SettingComparison {
   std::string name;
   std::optional<ReportSetting> good, bad;
-  Change need = Change::unknown;  ///< what the change does to the need for memory, all else being equal
-  std::optional<double> factor;   ///< by which the need grows at most
+  Change need = Change::unknown;  ///< the effect of the change on the memory need, all else being equal
+  std::optional<double> factor;   ///< upper bound of the growth of the need
 };
 
-/// What explains the growth of the first series.
+/// The explanation for the growth of the first series.
 enum class Explanation {
   nothing_grew,
-  growth,        ///< the bad run grows step by step, the good one does not, or less
-  longer_run,    ///< both grow alike, the bad run for longer
-  cache,         ///< the allocator holds more, live tensors do not take more
-  setting,       ///< one setting differs that can need that much more, and none of unknown effect
-  settings,      ///< several such, together
-  inputs,        ///< the batches' inputs are longer
-  smaller_card,  ///< nothing grew, and the bad run had less memory to live in
+  growth,        ///< the bad run grows at every step, the good one does not, or more slowly
+  longer_run,    ///< both grow equally fast, but the bad run is longer
+  cache,         ///< the allocator reserves more, the tensors do not grow
+  setting,       ///< one setting differs that can explain the size of the growth, and none of unknown effect
+  settings,      ///< several such settings together
+  inputs,        ///< the inputs of the batches are longer
+  smaller_card,  ///< nothing grew, but the bad run's GPU is smaller
   undetermined,
 };
 std::string_view to_string(Explanation explanation);
 
-/// A limit to growth, as --fail-if says it: "peak+5%", "steady+500MiB".
+/// A limit of --fail-if: "peak+5%", "steady+500MiB".
 struct GrowthLimit {
   enum class Of { peak, steady, slope };
   std::string text;
   Of of = Of::peak;
-  double share = 0;  ///< of the good run's figure
-  double bytes = 0;
+  double share = 0;  ///< allowed growth as a fraction of the good run's number
+  double bytes = 0;  ///< allowed growth in bytes
 };
 
+/// The result for one limit.
 struct CheckedLimit {
   std::string text;
-  std::vector<std::size_t> beyond;  ///< series that grew by more, and beyond the scatter
-  bool told = false;                ///< a series of both runs has the figure
+  std::vector<std::size_t> beyond;  ///< indices of series that grew by more than the limit, and beyond the uncertainty
+  bool told = false;                ///< whether any common series has the number
 };
 
+/// The result of compare().
 struct Comparison {
   Report good, bad;
-  std::vector<SeriesComparison> series;          ///< what grew most and nearest to the tensors comes first
-  std::vector<std::string> only_good, only_bad;  ///< names of series without a counterpart
+  std::vector<SeriesComparison>
+      series;  ///< the series that grew most first; among similar ones, the one closest to the tensors
+  std::vector<std::string> only_good, only_bad;  ///< names of series that only one run has
   std::vector<SettingComparison> settings;       ///< that differ
   std::size_t same_settings = 0;
   std::vector<SeriesComparison> input_lengths;
-  std::optional<std::int64_t> good_capacity, bad_capacity;  ///< of the device, where known
-  bool grew = false;                                        ///< the first series did
+  std::optional<std::int64_t> good_capacity, bad_capacity;  ///< of the GPU, if known
+  bool grew = false;                                        ///< whether the first series grew
   Explanation explanation = Explanation::undetermined;
-  std::string headline;              ///< what grew, and what explains it
-  std::vector<std::string> because;  ///< each with its numbers
-  std::vector<CheckedLimit> limits;  ///< that were asked about
+  std::string headline;              ///< the growth and its explanation
+  std::vector<std::string> because;  ///< reasons, each with its numbers
+  std::vector<CheckedLimit> limits;  ///< filled by check_limit()
 };
 
+/// Settings, series and explanation. The result has no limits yet; see check_limit().
 Comparison compare(Report good, Report bad);
-/// The last part of it: explanation, headline and because.
+/// The last step of compare(): fills explanation, headline and because.
 void explain(Comparison& comparison);
 
-/// What it grew by, in bytes (or per cent where that is its unit): of the peak, else of the level; 0 where it did not.
+/// The growth in bytes, or in percent for a series in percent: of the peak, else of the steady level, else of a growing
+/// series over its length. 0 if it did not grow.
 double growth_of(const SeriesComparison& of);
 
-std::string relative_text(const Figure& figure);       ///< "+45%"
-std::string change_text(const SettingComparison& of);  ///< "batch_size 8 → 16"
+std::string relative_text(const Figure& figure);       ///< for example "+45%"; both numbers must be present
+std::string change_text(const SettingComparison& of);  ///< for example "batch_size 8 → 16"
 
+/// The comparison for a terminal, verdict last.
 std::string comparison_screen(const Comparison& comparison, const RenderOptions& view);
+/// The comparison as GitHub-flavoured Markdown, verdict first.
 std::string comparison_markdown(const Comparison& comparison);
 std::string comparison_json(const Comparison& comparison);
-/// The JSON Schema (draft 2020-12) of that: what `oomdoctor schema comparison` prints.
+/// The JSON Schema (draft 2020-12) of comparison_json(), as `oomdoctor schema comparison` prints it.
 std::string_view comparison_schema();
 
-/// nullopt for what is no limit.
+/// Parses "peak+5%", "steady+500MiB" or "slope+…"; nullopt for anything else.
 std::optional<GrowthLimit> read_growth_limit(std::string_view text);
 
-/// Adds to the comparison's limits.
+/// Checks the limit against all common series, and appends the result to comparison.limits.
 void check_limit(Comparison& comparison, const GrowthLimit& limit);
-/// The bad run alone ended for want of memory: it would have needed more, whatever it reached.
+/// Whether only the bad run ran out of memory. It then needed more than it reached.
 bool only_bad_failed(const Comparison& comparison);
 
 }  // namespace oomdoctor

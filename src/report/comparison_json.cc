@@ -26,7 +26,7 @@ Json figure(const Figure& of, bool whole) {
   return object;
 }
 
-/// What only one of the runs has of a series; the report has the rest under this id.
+/// The fields of a series that differ between the runs. The report of the run has the rest under this id.
 Json side(const ReportSeries& of) {
   return {
       {"id", of.id}, {"n", of.n}, {"grows", of.trend.leak}, {"shape", of.trend.shape}, {"location", location(of.last)}};

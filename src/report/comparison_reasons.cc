@@ -1,5 +1,5 @@
-// What explains that a run needs more. Nothing is explained that the logs do not decide: a setting explains growth only
-// where none of unknown effect differs beside it, and where it can make that much of a difference.
+// Explains why a run needs more memory. It claims only what the logs decide: a setting explains growth only if no
+// setting of unknown effect differs too, and if its effect can be that large.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace oomdoctor {
 namespace {
 
-/// What the trend of a series adds over its own length.
-double grown(const ReportSeries& of) { return std::max(0.0, of.last_value - of.first_value); }
+/// The growth of a series over its whole length.
+double own_growth(const ReportSeries& of) { return std::max(0.0, of.last_value - of.first_value); }
 
-/// The bad run grows by itself, and that makes at least half of the difference.
+/// The bad run grows by itself, and its growth is at least half of the difference.
 std::optional<Explanation> growth_explanation(Comparison& all, const SeriesComparison& main) {
   const ReportSeries &good = main.good, &bad = main.bad;
-  if (!bad.trend.leak || 2 * grown(bad) < growth_of(main)) return std::nullopt;
+  if (!bad.trend.leak || 2 * own_growth(bad) < growth_of(main)) return std::nullopt;
   const std::string pace = fmt::format("{} a {}", estimate_text(bad.trend.slope), bad.x_unit);
   if (!good.trend.leak && good.trend.shape != "too_short") {
     all.because.push_back(fmt::format("it grows by {} in the bad run and does not in the good one ({})", pace,
@@ -42,7 +42,7 @@ std::optional<Explanation> growth_explanation(Comparison& all, const SeriesCompa
   return Explanation::longer_run;
 }
 
-/// The cache grew and the tensors of the same process did not.
+/// The cache grew, but the tensors of the same process did not.
 bool only_cache_grew(const Comparison& all, const SeriesComparison& main) {
   if (main.good.metric != "reserved" && main.good.metric != "max_reserved") return false;
   const std::string_view tensors = main.good.metric == "reserved" ? "allocated" : "max_allocated";
@@ -52,13 +52,13 @@ bool only_cache_grew(const Comparison& all, const SeriesComparison& main) {
   });
 }
 
-/// A difference that makes a run need more.
+/// A difference that increases the memory need.
 struct Raise {
   std::string text;
   std::optional<double> factor;
 };
 
-std::vector<Raise> raises_of(const Comparison& all) {
+std::vector<Raise> find_raises(const Comparison& all) {
   std::vector<Raise> raises;
   for (const auto& setting : all.settings)
     if (setting.need == Change::more) raises.push_back({change_text(setting), setting.factor});
@@ -75,7 +75,7 @@ std::string names_of(const std::vector<Raise>& raises) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Why no setting can be named.
+/// Records why no setting explains the growth.
 Explanation undetermined(Comparison& all, const std::vector<Raise>& raises, const std::vector<std::string>& unknown) {
   const bool silent = all.good.settings.empty() || all.bad.settings.empty();
   if (silent) all.because.emplace_back("not both logs print settings");
@@ -87,9 +87,11 @@ Explanation undetermined(Comparison& all, const std::vector<Raise>& raises, cons
   return Explanation::undetermined;
 }
 
+// The factors of all differences multiply to the largest growth that they can explain. More growth than that, or a
+// difference of unknown effect, leaves the explanation open.
 Explanation setting_explanation(Comparison& all, const SeriesComparison& main) {
-  constexpr double tolerance = 0.05;  // workspaces, and blocks that are rounded up
-  const auto raises = raises_of(all);
+  constexpr double tolerance = 0.05;  // for workspaces, and blocks that are rounded up
+  const auto raises = find_raises(all);
   std::vector<std::string> unknown;
   for (const auto& setting : all.settings)
     if (setting.need == Change::unknown) unknown.push_back(change_text(setting));
@@ -99,16 +101,17 @@ Explanation setting_explanation(Comparison& all, const SeriesComparison& main) {
     factor = factor && raise.factor ? std::optional(*factor * *raise.factor) : std::nullopt;
   const Figure& figure = main.peak.change == Change::more ? main.peak : main.steady;
   if (factor && figure.good) {
-    const double grown = growth_of(main) / *figure.good + 1;
+    const double growth = growth_of(main) / *figure.good + 1;
     all.because.push_back(fmt::format("{} can need {:.3g} times as much at most, and it is {:.3g} times as much",
-                                      raises.size() == 1 ? "that" : "these together", *factor, grown));
-    if (grown > *factor * (1 + tolerance)) return undetermined(all, raises, unknown);
+                                      raises.size() == 1 ? "that" : "these together", *factor, growth));
+    if (growth > *factor * (1 + tolerance)) return undetermined(all, raises, unknown);
   }
   if (raises.size() > 1) return Explanation::settings;
   return all.input_lengths.empty() || raises.front().factor ? Explanation::setting : Explanation::inputs;
 }
 
-Explanation explanation_of(Comparison& all) {
+// From the most to the least specific explanation: growth of the run itself, cache, settings.
+Explanation find_explanation(Comparison& all) {
   if (all.series.empty()) {
     all.because.emplace_back("no memory series is in both logs");
     return Explanation::undetermined;
@@ -142,9 +145,9 @@ std::string explanation_words(const Comparison& all) {
       return "the allocator's cache grew, the tensors did not";
     case Explanation::setting:
     case Explanation::inputs:
-      return "the one printed difference that needs more is " + names_of(raises_of(all));
+      return "the one printed difference that needs more is " + names_of(find_raises(all));
     case Explanation::settings:
-      return "the printed differences that need more are " + names_of(raises_of(all));
+      return "the printed differences that need more are " + names_of(find_raises(all));
     case Explanation::smaller_card:
       return "the bad run had a smaller device";
     case Explanation::undetermined:
@@ -176,7 +179,7 @@ std::string_view to_string(Explanation explanation) {
 }
 
 void explain(Comparison& comparison) {
-  comparison.explanation = explanation_of(comparison);
+  comparison.explanation = find_explanation(comparison);
   const std::string grew = what_grew(comparison), why = explanation_words(comparison);
   comparison.headline = why.empty() || comparison.series.empty() ? grew : grew + "; " + why;
 }

@@ -1,4 +1,5 @@
-// The schema as text. tests/cli/ checks with a validator that comparisons keep it, and that it names every field.
+// The schema as text. A test in tests/cli/ checks with a validator that comparisons match it, and that it lists each
+// field.
 #include "report/comparison.h"
 
 namespace oomdoctor {

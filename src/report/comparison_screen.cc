@@ -1,4 +1,4 @@
-// The comparison for people: on a terminal, where the verdict comes last, and as Markdown, where it comes first.
+// The comparison for people: on a terminal, with the verdict last, and as Markdown, with the verdict first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t series_shown = 8;  ///< of many ranks, unless all are asked for
+constexpr std::size_t series_shown = 8;  ///< if there are many ranks, unless -v asks for all
 
 std::string inputs_text(const Report& report) {
   if (report.inputs.size() != 1)
@@ -28,7 +28,7 @@ std::string run_text(const Report& report) {
   return verdict.outcome == "no_oom" ? text : text + ": " + verdict.headline;
 }
 
-/// "10.31 → 14.90 GiB  +4.59 GiB (+45%)", "10.31 GiB in both".
+/// For example "10.31 → 14.90 GiB  +4.59 GiB (+45%)", "10.31 GiB in both".
 std::string figure_text(const SeriesComparison& series, const Figure& figure) {
   const auto text = [&](double value) { return value_text(series.good, value); };
   if (!figure.good || !figure.bad) {
@@ -46,26 +46,26 @@ std::string figure_text(const SeriesComparison& series, const Figure& figure) {
 std::string slope_text(const SeriesComparison& series) {
   const ReportTrend &before = series.good.trend, &after = series.bad.trend;
   if (before.shape == after.shape && !is_growth(before) && !is_growth(after))
-    return shape_words(before.shape) + " in both";  // by how much, the figures above say
+    return shape_words(before.shape) + " in both";  // the lines above have the numbers
   const std::string good = trend_text(series.good).course, bad = trend_text(series.bad).course;
   return good == bad ? good + " in both" : good + " → " + bad;
 }
 
-/// What can be said of a series in both runs, in its order.
-struct Line {
+/// The printed lines of one series, in their order.
+struct FigureLine {
   std::string_view name;
   std::string text;
   bool grew = false;
 };
 
-std::vector<Line> lines_of(const SeriesComparison& series) {
-  std::vector<Line> lines;
-  const auto told = [](const Figure& f) { return f.good || f.bad; };
-  if (told(series.peak))
+std::vector<FigureLine> lines_of(const SeriesComparison& series) {
+  std::vector<FigureLine> lines;
+  const auto is_known = [](const Figure& f) { return f.good || f.bad; };
+  if (is_known(series.peak))
     lines.push_back({"peak", figure_text(series, series.peak), series.peak.change == Change::more});
-  if (told(series.steady))
+  if (is_known(series.steady))
     lines.push_back({"level", figure_text(series, series.steady), series.steady.change == Change::more});
-  if (told(series.slope)) lines.push_back({"course", slope_text(series), series.slope.change == Change::more});
+  if (is_known(series.slope)) lines.push_back({"course", slope_text(series), series.slope.change == Change::more});
   return lines;
 }
 
@@ -94,15 +94,15 @@ std::string locations_of(const SettingComparison& setting) {
   return fmt::format("{}", fmt::join(at, ", "));
 }
 
-/// Of thousands of ranks a few.
-std::string some_of(const std::vector<std::string>& names) {
+/// The first names of a long list, with the number of the others.
+std::string first_names(const std::vector<std::string>& names) {
   const std::size_t shown = std::min(names.size(), series_shown);
   std::string text =
       fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
   return shown == names.size() ? text : text + fmt::format("; and {} more", names.size() - shown);
 }
 
-/// Differences that are no settings.
+/// Differences other than settings.
 std::vector<std::string> other_differences(const Comparison& all) {
   std::vector<std::string> lines;
   for (const auto& input : all.input_lengths)
@@ -111,8 +111,8 @@ std::vector<std::string> other_differences(const Comparison& all) {
   if (all.good_capacity && all.bad_capacity && *all.good_capacity != *all.bad_capacity)
     lines.push_back(
         fmt::format("device memory {} → {}", bytes_text(*all.good_capacity), bytes_text(*all.bad_capacity)));
-  if (!all.only_good.empty()) lines.push_back("only GOOD prints " + some_of(all.only_good));
-  if (!all.only_bad.empty()) lines.push_back("only BAD prints " + some_of(all.only_bad));
+  if (!all.only_good.empty()) lines.push_back("only GOOD prints " + first_names(all.only_good));
+  if (!all.only_bad.empty()) lines.push_back("only BAD prints " + first_names(all.only_bad));
   if (const auto more = all.good.more_series + all.bad.more_series; more > 0)
     lines.push_back(fmt::format("left out: {} of very many ranks", plural(more, "series", "series")));
   return lines;
@@ -128,7 +128,7 @@ std::string limit_text(const Comparison& all, const CheckedLimit& limit) {
   if (limit.beyond.empty()) return "kept";
   std::vector<std::string> names;
   for (const std::size_t i : limit.beyond) names.push_back(all.series[i].title);
-  return "exceeded by " + some_of(names);
+  return "exceeded by " + first_names(names);
 }
 
 void add_series(Page& page, const Comparison& all, bool whole) {
@@ -138,7 +138,7 @@ void add_series(Page& page, const Comparison& all, bool whole) {
   for (std::size_t i = 0; i < shown; ++i) {
     const SeriesComparison& series = all.series[i];
     page.text("  ", fmt::format("{}  [{}]", plain_line(series.title), plain_line(locations_of(series))));
-    for (const Line& line : lines_of(series))
+    for (const FigureLine& line : lines_of(series))
       page.text(fmt::format("    {:<7} ", line.name),
                 line.grew ? page.paint.bold(plain_line(line.text)) : plain_line(line.text));
   }
@@ -188,7 +188,7 @@ std::string comparison_markdown(const Comparison& all) {
                      markdown_inline(run_text(all.bad)));
   if (!all.series.empty()) out += "\n### Memory\n\n| series | | |\n| :-- | :-- | :-- |\n";
   for (const SeriesComparison& series : all.series)
-    for (const Line& line : lines_of(series))
+    for (const FigureLine& line : lines_of(series))
       out += fmt::format("| {} | {} | {} |\n", markdown_inline(series.title), line.name, markdown_inline(line.text));
   const auto others = other_differences(all);
   if (!all.settings.empty() || !others.empty()) out += "\n### What else differs\n\n";

@@ -1,4 +1,4 @@
-// Text that is appended to, with fmt's checked formats.
+// A text that writers append to with compile-time checked fmt formats.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,6 +15,7 @@ class Document {
   void add(fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
   }
+  /// Moves the text out.
   std::string take() { return std::move(text_); }
 
  private:

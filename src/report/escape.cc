@@ -15,14 +15,14 @@ struct Range {
   char32_t first, last;
 };
 
-/// Default_Ignorable_Code_Point of Unicode 15.1 (DerivedCoreProperties.txt), without the selectors that choose how a
-/// character in front of them is drawn; they are none where nothing is in front.
+/// Default_Ignorable_Code_Point of Unicode 15.1 (DerivedCoreProperties.txt). Without the variation selectors that
+/// choose how the preceding character is drawn; they draw nothing without one.
 constexpr Range ignorable[] = {
     {0x00AD, 0x00AD}, {0x034F, 0x034F}, {0x061C, 0x061C},   {0x115F, 0x1160},   {0x17B4, 0x17B5},  {0x180B, 0x180F},
     {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x206F},   {0x3164, 0x3164},   {0xFE00, 0xFE0D},  {0xFEFF, 0xFEFF},
     {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
 
-/// White_Space of Unicode 15.1 (PropList.txt), and the pattern of Braille without a dot.
+/// White_Space of Unicode 15.1 (PropList.txt), and the empty Braille pattern.
 constexpr Range blanks[] = {{0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
                             {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
                             {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
@@ -32,7 +32,7 @@ bool is_in(std::span<const Range> ranges, char32_t code) {
                      [&](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
-/// Characters that show nothing or turn the order of others: a reader must see that they are there.
+/// Characters that are invisible or change the order of others. The reader must see that they are there.
 bool is_deceptive(char32_t code) {
   if (code < 0x80) return false;
   return is_in(ignorable, code) || is_in(blanks, code) || (code & 0xFFFE) == 0xFFFE;
@@ -95,7 +95,7 @@ std::size_t longest_run(std::string_view text, char of) {
   return longest;
 }
 
-/// A backslash in front of each of some characters.
+/// Puts a backslash before each of `characters`.
 std::string escaped(std::string_view text, std::string_view characters) {
   std::string out;
   for (const char c : text) {
@@ -114,7 +114,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-/// Where the first character stands that is no white space and no mark of a byte order.
+/// The position of the first character that is neither white space nor a byte order mark.
 std::size_t after_blanks(std::string_view line) {
   std::size_t at = 0;
   while (at < line.size()) {
@@ -152,7 +152,7 @@ std::string markdown_inline(std::string_view text) {
       out += "&gt;";
     else if (c == '&')
       out += "&amp;";
-    // A host would make a mention or a reference of these, whatever is escaped in front of them.
+    // GitHub and GitLab link mentions and references, whatever escape precedes them.
     else if (c == '@' || (c == '#' && (i == 0 || is_digit(safe[i + 1]))))
       out += std::string(1, c) + "<!-- -->";
     else if (std::string_view("\\`*_[]|~$").find(c) != std::string_view::npos)
@@ -160,7 +160,7 @@ std::string markdown_inline(std::string_view text) {
     else
       out += c;
   }
-  // A web address would become a link that the log chose. One of a mail has its @ already.
+  // A web address would become a link that the log chose. The @ of an e-mail address is already escaped.
   replace_all(out, "://", ":<!-- -->//");
   for (std::size_t at = 0; (at = out.find('.', at)) != std::string::npos; ++at)
     if (at >= 3 && is_www(std::string_view(out).substr(at - 3, 3))) out.insert(at, "<!-- -->"), at += 8;
@@ -180,6 +180,8 @@ std::string markdown_fence(std::string_view text, std::string_view language) {
   return fmt::format("{}{}\n{}\n{}\n", fence, language, safe, fence);
 }
 
+/// GitHub reads "::" at the start of a line, after blanks. "##[", "##vso[" and "##teamcity[" work anywhere in a line,
+/// so all of them are broken. Buildkite reads the headers of groups.
 std::string without_workflow_commands(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -256,7 +258,7 @@ std::string json_visible(std::string json) {
 
 std::string relative_path(std::string_view path, std::string_view folder) {
   if (path == "-") return "stdin";
-  // A path of another system is no path here.
+  // A Windows path: only its file name makes sense here.
   if (path.find('\\') != std::string_view::npos) return std::string(path.substr(path.find_last_of("/\\") + 1));
   const auto whole = std::filesystem::path(path).lexically_normal();
   const auto inside = whole.is_absolute() && !folder.empty() ? whole.lexically_relative(folder) : whole;

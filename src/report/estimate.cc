@@ -18,14 +18,14 @@ std::string_view moment_words(const Budget& budget) {
   return budget.peak == Moment::step ? "in the optimizer's step" : "at the end of the forward pass";
 }
 
-/// "79.15 GiB", "79.15 ± 6.80 GiB".
+/// For example "79.15 GiB", "79.15 ± 6.80 GiB".
 std::string size_words(const Bytes& size) {
   if (size.slack == 0) return bytes_text(size.count);
   const double count = static_cast<double>(size.count), slack = static_cast<double>(size.slack);
   return estimate_text({count, count - slack, count + slack});
 }
 
-/// The rows of the account: the terms at the peak, and what is left of the card.
+/// The rows of the memory breakdown: the terms at the peak, and the free rest of the GPU.
 struct Row {
   std::string label;
   i64 bytes;
@@ -58,11 +58,11 @@ void add_account(Page& page, const MemoryEstimate& estimate) {
     widest = std::max(widest, columns_of(row.label));
   }
   const SharesText text = shares_text(sizes, whole);
-  constexpr int longest_bar = 40, shortest_bar = 4, gaps_and_percents = 13;
+  constexpr int max_bar = 40, min_bar = 4, gaps_and_percents = 13;
   const int number = columns_of(text.numbers.front()) + 1 + columns_of(text.unit);
   const int room = page.width() - number - gaps_and_percents;
-  widest = std::min(widest, room - shortest_bar);
-  const auto bars = waterfall(shares, std::min(room - widest, longest_bar));
+  widest = std::min(widest, room - min_bar);
+  const auto bars = waterfall(shares, std::min(room - widest, max_bar));
   for (std::size_t i = 0; i < rows.size(); ++i)
     page.line(fmt::format("  {}  {} {}  {}  {}", pad(clip_end(rows[i].label, widest), widest), text.numbers[i],
                           text.unit, text.percents[i], bars[i]));
@@ -126,7 +126,7 @@ std::string batch_words(const MemoryEstimate& estimate) {
   return text;
 }
 
-/// Without a card there is nothing to fit: what is needed, and which cards have it.
+/// Without a capacity there is no verdict: prints the need, and the GPUs that satisfy it.
 void add_need(Page& page, const MemoryEstimate& estimate) {
   const bool complete = estimate.budget.missing.empty();
   page.text("", fmt::format("{}  {} {}", page.paint.bold(complete ? "NEEDS" : "NEEDS AT LEAST"),
@@ -135,7 +135,7 @@ void add_need(Page& page, const MemoryEstimate& estimate) {
     page.text("  fits  ", fmt::format("{}", fmt::join(estimate.cards_that_hold, ", ")));
 }
 
-/// The last lines, as those of a report: what was found, in capitals, and what decides it.
+/// The last lines, as in a report: the outcome in capitals, then the numbers that decide it.
 void add_verdict(Page& page, const MemoryEstimate& estimate) {
   std::string rule;
   for (int i = 0; i < page.width(); ++i) rule += "─";
@@ -156,6 +156,7 @@ void add_verdict(Page& page, const MemoryEstimate& estimate) {
 
 }  // namespace
 
+// The margin is kept free. The error of the formulas decides between certain and probable outcomes.
 std::string_view outcome_of(const MemoryEstimate& estimate) {
   if (!estimate.capacity) return "unknown";
   const i64 room = *estimate.capacity - margin_of(*estimate.capacity);

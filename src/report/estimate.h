@@ -1,4 +1,4 @@
-// What oomdoctor estimate says: the budget of a run that has not been started, as a screen for people or as JSON.
+// The result of oomdoctor estimate: the memory budget of a run that has not started, for a terminal or as JSON.
 #pragma once
 
 #include <optional>
@@ -11,26 +11,29 @@
 
 namespace oomdoctor {
 
+/// Everything that both outputs print.
 struct MemoryEstimate {
   std::string model, run;            ///< in words
-  std::vector<std::string> assumed;  ///< in words, of what the user left open
+  std::vector<std::string> assumed;  ///< defaults for missing options, in words
   std::vector<std::string> notes;
-  std::string card;             ///< "A100-80GB", or "the card" where a size was given
-  std::optional<i64> capacity;  ///< absent: no card was named
-  std::vector<std::string> cards_that_hold;
+  std::string card;             ///< for example "A100-80GB", or "a card" if the user gave a size
+  std::optional<i64> capacity;  ///< bytes; absent if the user named no GPU
+  std::vector<std::string>
+      cards_that_hold;  ///< names of common GPUs that the budget fits; filled if there is no capacity
   Budget budget;
-  std::optional<i64> largest_batch;     ///< that fits; 0: none
-  std::optional<i64> longest_sequence;  ///< tokens, with the batch as it is; 0: none
-  std::optional<i64> ranks;             ///< over which it fits, with nothing else changed
-  std::optional<Plan> plan;             ///< where it does not fit
+  std::optional<i64> largest_batch;     ///< the largest one that fits; 0: none
+  std::optional<i64> longest_sequence;  ///< in tokens, with the given batch; 0: none
+  std::optional<i64> ranks;             ///< the number of ranks over which sharding alone makes it fit
+  std::optional<Plan> plan;             ///< only if it does not fit
 };
 
-/// fits, probably_fits, probably_not (within the error of the formulas), does_not_fit, unknown: an incomplete budget
-/// that fits so far, or no card.
+/// "fits", "probably_fits", "probably_not" (within the error of the formulas), "does_not_fit", or "unknown": no
+/// capacity, or an incomplete budget that fits so far.
 std::string_view outcome_of(const MemoryEstimate& estimate);
 
+/// The estimate for a terminal, verdict last.
 std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);
-/// One indented object that ends with a line end; sizes are integers in bytes, what is not known is absent.
+/// One indented object with a final line end. Sizes are integers in bytes; unknown values are absent.
 std::string estimate_json(const MemoryEstimate& estimate);
 
 }  // namespace oomdoctor

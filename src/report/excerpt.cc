@@ -13,7 +13,7 @@
 namespace oomdoctor {
 namespace {
 
-/// Moves a cut to the start of the character that it falls into.
+/// The start of the character that contains this byte, so that a cut splits no character.
 std::size_t character_start(std::string_view text, int column) {
   auto at = std::min(static_cast<std::size_t>(std::max(column, 0)), text.size());
   while (at > 0 && at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
@@ -24,7 +24,7 @@ struct Mark {
   std::size_t from = 0, to = 0;
 };
 
-/// Where the first size stands that reads as `wanted`, or any size; an empty mark when there is none.
+/// The first size in the text that equals `wanted`, or any size without `wanted`; an empty mark if there is none.
 Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
   for (auto from = text.find_first_of("0123456789"); from != text.npos; from = text.find_first_of("0123456789", from)) {
     const auto end = std::min(text.find_first_not_of("0123456789.,", from), text.size());
@@ -38,16 +38,16 @@ Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
   return {};
 }
 
-/// The caret goes under the requested size; where that is not printed, under a size that the line's reader
+/// The caret goes under the requested size. If the line does not print it, under the size in the part that the reader
 /// marked.
 Cited whole_line(const ReportIncident& of) {
-  constexpr std::size_t longest_mark = 60;  // in a longer one, no size is the one that matters
+  constexpr std::size_t max_mark = 60;  // a longer mark contains no single decisive size
   const std::string_view text = of.location.excerpt;
   Mark mark;
   if (of.requested_bytes) mark = find_size(text, of.requested_bytes);
   const auto from = character_start(text, of.location.column);
   const auto to = std::max(from, character_start(text, of.location.end_column));
-  if (mark.to == 0 && to - from <= longest_mark) {
+  if (mark.to == 0 && to - from <= max_mark) {
     mark = find_size(text.substr(from, to - from), std::nullopt);
     mark = {from + mark.from, from + mark.to};
   }
@@ -55,14 +55,14 @@ Cited whole_line(const ReportIncident& of) {
           plain_line(text.substr(mark.to))};
 }
 
-/// Cuts a line to `width` so that the mark stays in sight with some text on both of its sides.
+/// Cuts a line to `width` so that the mark stays visible with some text on both sides.
 void fit(Cited& line, int width) {
   line.mark = clip_end(line.mark, width - 2);
   const int mark = columns_of(line.mark);
   const int rest = width - mark;
-  constexpr int least_behind = 12;
-  const int behind = std::min(columns_of(line.after), std::max(least_behind, rest - columns_of(line.before)));
-  line.before = clip_front(line.before, rest - behind);
+  constexpr int min_after = 12;
+  const int after = std::min(columns_of(line.after), std::max(min_after, rest - columns_of(line.before)));
+  line.before = clip_front(line.before, rest - after);
   line.after = clip_end(line.after, rest - columns_of(line.before));
 }
 

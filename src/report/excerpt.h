@@ -1,4 +1,4 @@
-// The cited line of a failure with the place in it that matters, as compilers show an error.
+// The cited line of a failure, with the important part marked as compilers mark an error.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace oomdoctor {
 
-/// A line in three parts, neutralised as plain text; `mark` is what the caret goes under, "" where nothing is marked.
+/// A line in three parts, escaped as plain text. The caret goes under `mark`; "" if nothing is marked.
 struct Cited {
   std::string before, mark, after;
 };
 
-/// At most `width` columns, cut so that the mark stays in sight with some text on both of its sides.
+/// The line of a failure in at most `width` columns, cut so that the mark stays visible with some text on both sides.
 Cited cite(const ReportIncident& of, int width);
 
-/// The mark is labelled only where it is the requested size.
+/// The label of the mark: " requested" if the mark is the requested size, else "".
 std::string_view mark_label(const Cited& line, const ReportIncident& of);
 
 }  // namespace oomdoctor

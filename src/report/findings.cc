@@ -12,13 +12,13 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t most_log_lines = 10;
+constexpr std::size_t max_log_lines = 10;
 
 bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Without the words that hold a digit: steps, ranks, addresses, versions and the names of temporary files differ from
-/// run to run.
+/// Removes the words with a digit: steps, ranks, addresses, versions and names of temporary files differ from run to
+/// run.
 std::string without_numbers(std::string_view text) {
   std::string kept;
   while (!text.empty()) {
@@ -32,14 +32,15 @@ std::string without_numbers(std::string_view text) {
   return kept;
 }
 
-/// The folder differs from machine to machine.
+/// Without the folder, which differs from machine to machine.
 std::string frame_key(const std::optional<ReportFrame>& frame) {
   if (!frame) return {};
   const auto name = frame->file.substr(frame->file.find_last_of("/\\") + 1);
   return without_numbers(name + ":" + frame->function);
 }
 
-std::string key_of(const ReportIncident& of) {
+/// The text behind the fingerprint: only what stays the same in each run with this failure.
+std::string fingerprint_key(const ReportIncident& of) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", of.kind, of.agent, without_numbers(of.message_format), frame_key(of.frame),
                      frame_key(of.ask_frame));
 }
@@ -48,11 +49,11 @@ void add_log_lines(Finding& to, const std::vector<Location>& lines) {
   for (const auto& at : lines) {
     const bool known = std::any_of(to.log.begin(), to.log.end(),
                                    [&](const Location& l) { return l.path == at.path && l.line == at.line; });
-    if (!known && to.log.size() < most_log_lines) to.log.push_back(at);
+    if (!known && to.log.size() < max_log_lines) to.log.push_back(at);
   }
 }
 
-/// What the verdict says of the finding that it is about.
+/// Adds the diagnosis to the finding that the verdict is about.
 void add_verdict(Finding& to, const Report& report) {
   if (!report.verdict.cause.empty()) to.rule = report.verdict.cause;
   to.text = diagnosis_text(report);
@@ -60,7 +61,7 @@ void add_verdict(Finding& to, const Report& report) {
     for (const auto& reason : cause->because) add_log_lines(to, reason.locations);
 }
 
-/// The user's own line lies in the repository, the log mostly does not. "<string>" is no file.
+/// The user's source file is in the repository, the log usually is not. "<string>" is no file.
 bool names_own_line(const ReportIncident& of) {
   return of.frame && of.frame->line > 0 && !of.frame->file.empty() && of.frame->file.front() != '<';
 }
@@ -108,8 +109,9 @@ std::vector<Finding> findings(const Report& report) {
   std::map<std::string, int> seen;
   for (auto& finding : all) {
     finding.line = std::max<std::int64_t>(finding.line, 1);
-    const std::string key = finding.rule + '\n' + (finding.incident ? key_of(*finding.incident) : finding.title);
-    const std::string digest = digest_of_text(key);
+    const std::string text =
+        finding.rule + '\n' + (finding.incident ? fingerprint_key(*finding.incident) : finding.title);
+    const std::string digest = digest_of_text(text);
     finding.fingerprint = fmt::format("{}:{}", digest, ++seen[digest]);
   }
   return all;

@@ -9,7 +9,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t most_annotations = 9;
+constexpr std::size_t max_annotations = 9;
 
 /// "::error file=…,line=…,title=…::message". Standard input has no file to annotate.
 std::string annotation(std::string_view level, const std::string& file, std::int64_t line, const std::string& title,
@@ -26,7 +26,7 @@ std::string github_text(const Report& report) {
   std::size_t written = 0;
   std::int64_t more = report.more_incidents;
   for (const auto& finding : findings(report)) {
-    if (written == most_annotations) {
+    if (written == max_annotations) {
       ++more;
       continue;
     }

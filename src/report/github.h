@@ -1,6 +1,5 @@
-// GitHub workflow commands: one annotation for each root cause, on the user's own line where the log names it. GitHub
-// drops all beyond ten of a kind without a word, so at most nine are written, and a last one says how many there are
-// more.
+// GitHub workflow commands: one annotation per root cause, on the line in the user's code if the log names it. GitHub
+// silently drops all beyond ten of a kind, so there are at most nine, and a last one with the number of the others.
 #pragma once
 
 #include <string>
@@ -9,6 +8,7 @@
 
 namespace oomdoctor {
 
+/// The commands, one per line.
 std::string github_text(const Report& report);
 
 }  // namespace oomdoctor

@@ -7,7 +7,7 @@
 
 namespace oomdoctor {
 
-// A path is compared with those of the merge request, so it is no URI and is not encoded.
+// GitLab compares the path with those of the merge request, so it must not be percent-encoded.
 std::string gitlab_text(const Report& report, const std::string& folder) {
   using Json = nlohmann::ordered_json;
   Json entries = Json::array();

@@ -1,4 +1,4 @@
-// GitLab's code quality report: an array with one entry for each root cause.
+// GitLab's code quality report: a JSON array with one entry per root cause.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace oomdoctor {
 
-/// Paths below `folder`, the working directory, are written relative to it; others as their file name.
+/// Paths below `folder`, the working directory, are relative to it. Others become their file name.
 std::string gitlab_text(const Report& report, const std::string& folder);
 
 }  // namespace oomdoctor

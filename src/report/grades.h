@@ -1,4 +1,4 @@
-// What a fix costs, in words: one table for the rules' cost and risk classes.
+// The cost and risk classes of the rules, in words.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@ inline constexpr std::array<const char*, 5> cost_texts = {"no slowdown", "up to 
 inline constexpr std::array<const char*, 4> risk_texts = {"same result", "numerics differ slightly",
                                                           "hyper-parameters may need retuning", "the result changes"};
 
-/// Speed: class 0 to 4. Classes outside the table are read as its ends.
+/// The slowdown of a fix: class 0 to 4. Other numbers are clamped.
 constexpr const char* cost_text(int cost) {
   return cost_texts[static_cast<std::size_t>(cost < 0 ? 0 : cost > 4 ? 4 : cost)];
 }
 
-/// What it does to the training result: class 0 to 3.
+/// The effect of a fix on the training result: class 0 to 3. Other numbers are clamped.
 constexpr const char* risk_text(int risk) {
   return risk_texts[static_cast<std::size_t>(risk < 0 ? 0 : risk > 3 ? 3 : risk)];
 }

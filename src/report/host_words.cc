@@ -13,8 +13,8 @@ namespace {
 
 using Title = std::pair<std::string_view, std::string_view>;
 
-/// Of forms that say more than who speaks.
-constexpr std::array<Title, 20> titles_of_forms = {{
+/// Message formats that are more exact than their agent.
+constexpr std::array<Title, 20> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
@@ -38,7 +38,7 @@ constexpr std::array<Title, 20> titles_of_forms = {{
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
 }};
 
-constexpr std::array<Title, 9> titles_of_agents = {{
+constexpr std::array<Title, 9> titles_by_agent = {{
     {"kernel", "The Linux OOM killer killed a process: the host was out of RAM"},
     {"cgroup", "The kernel killed a process at the memory limit of its container or job"},
     {"slurm", "Slurm ended the job at its memory limit"},
@@ -61,7 +61,7 @@ std::string text(const Bytes& bytes) { return bytes_text(bytes.count); }
 }  // namespace
 
 std::string host_title(std::string_view agent, std::string_view message_format) {
-  for (const std::string_view title : {look_up(titles_of_forms, message_format), look_up(titles_of_agents, agent)})
+  for (const std::string_view title : {look_up(titles_by_format, message_format), look_up(titles_by_agent, agent)})
     if (!title.empty()) return std::string(title);
   return "The host ran out of RAM";
 }
@@ -71,7 +71,7 @@ std::string host_numbers(const Oom& oom) {
       oom.process ? text(*oom.process) + (oom.process_name.empty() ? " in use" : " in " + oom.process_name) : "";
   const bool of_whole = oom.process && oom.process_name.empty();
   if (oom.request) return "";
-  // sacct samples: what it saw last may be of long before.
+  // sacct samples at intervals, so the last value may be old.
   const bool sampled = of_whole && oom.message_format == "slurm-state";
   if (sampled && oom.limit && oom.process->count < oom.limit->count / 2)
     return fmt::format("the limit of {} was reached", text(*oom.limit));

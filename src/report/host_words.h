@@ -1,4 +1,5 @@
-// Host memory in words: what happened, by who reports it and in which form, and the numbers that decide.
+// Host memory failures in words: what happened, by the reporting component and the form of its message, and the
+// decisive numbers.
 #pragma once
 
 #include <string>
@@ -8,10 +9,11 @@
 
 namespace oomdoctor {
 
-/// "Slurm ended the job at its memory limit".
+/// For example "Slurm ended the job at its memory limit". The message format overrides the agent, because it is more
+/// exact.
 std::string host_title(std::string_view agent, std::string_view message_format);
 
-/// "30.18 GiB in python, at the limit of 32.00 GiB"; "" where nothing was printed.
+/// For example "30.18 GiB in python, at the limit of 32.00 GiB"; "" if the log prints no numbers, or a request.
 std::string host_numbers(const Oom& oom);
 
 }  // namespace oomdoctor

@@ -11,7 +11,7 @@ namespace {
 
 using html::Content;
 
-/// Nothing is loaded, sent or embedded, and only this script and this style sheet count.
+/// The page may not load, send or embed anything, and may use only this script and this style sheet.
 std::string policy(const PageAssets& assets) {
   return fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
                      assets.script.hash, assets.style.hash);
@@ -33,7 +33,7 @@ struct Section {
   std::string body;
 };
 
-/// A section of what these functions write.
+/// A section with the output of these functions.
 template <class... Writers>
 Section section(std::string_view id, std::string_view title, const Content& content, Writers... writers) {
   Document body;
@@ -45,8 +45,8 @@ void add_section(Document& page, const Section& of) {
   if (!of.body.empty()) page.add("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", of.id, of.title, of.body);
 }
 
-/// Verdict and first fix, and beside them the best picture of the failure that there is: memory over the run, where the
-/// memory was, or the failing line. A section that is shown here is taken out of `sections`.
+/// Verdict and first fix, next to the best picture of the failure: memory over the run, else the memory breakdown, else
+/// the failing line. Empties the section that it shows, so that it does not appear twice.
 void add_first_view(Document& page, const Content& content, std::initializer_list<Section*> sections) {
   page.add("<div class=\"first-view\">\n<section id=\"verdict\" class=\"{}\">\n", html::tone(content.report));
   html::add_verdict(page, content);
@@ -96,7 +96,7 @@ std::string html_text(const Report& report, const PageAssets& assets) {
   add_head(page, report, assets);
   page.add("<body>\n");
   add_body(page, content);
-  // Behind the report: a browser shows what it has read so far.
+  // After the report, because a browser shows what it has read so far.
   page.add("<template id=\"markdown\">{}</template>\n", html_block(markdown_text(report)));
   page.add("<script>{}</script>\n</body>\n</html>\n", assets.script.text);
   return page.take();

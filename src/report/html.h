@@ -1,6 +1,6 @@
-// The report as one HTML page that loads nothing: it opens offline, from an archive, years later. Everything is
-// readable without its scripts and, under a server that forbids inline styles, without its style sheet. All text of the
-// log is escaped, and the page's own policy lets no script run but the one whose hash it names.
+// The report as one HTML page that loads nothing: it works offline and from an archive. Everything is readable without
+// its scripts, and, under a server that forbids inline styles, without its style sheet. All log text is escaped, and
+// the page's Content-Security-Policy allows only its own script and style sheet, by their hashes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace oomdoctor {
 
-/// A file that is written into the page, and the hash that its policy names ("sha256-…").
+/// A file that the page embeds, and its hash for the policy ("sha256-…").
 struct PageAsset {
   std::string_view text, hash;
 };
@@ -19,7 +19,7 @@ struct PageAssets {
   PageAsset style, script;
 };
 
-/// Made by the build from src/report/page/.
+/// The files of src/report/page/, embedded by the build.
 const PageAssets& shipped_page_assets();
 
 std::string html_text(const Report& report, const PageAssets& assets = shipped_page_assets());

@@ -1,4 +1,4 @@
-// What a reader came for: the verdict, what to do, what does not help, what would settle an open question.
+// The main content of the page: the verdict, the fixes, what won't help, and the open questions.
 #include <algorithm>
 
 #include "report/advice_words.h"
@@ -9,9 +9,9 @@
 namespace oomdoctor::html {
 namespace {
 
-constexpr std::size_t fixes_open = 3;  ///< the first one is beside the verdict
+constexpr std::size_t fixes_open = 3;  ///< the first one is next to the verdict
 
-/// A headline that goes on behind the outcome elsewhere begins here.
+/// Other outputs put the headline after the outcome. Here it starts a line, so it begins in upper case.
 std::string as_title(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
@@ -48,16 +48,16 @@ std::string title_of(const Report& report) {
   return as_title(conclusion_words(report));
 }
 
-/// What the headline says behind the cause, which is the title.
+/// The headline without the cause, because the cause is the title.
 std::string rest_of_headline(const Verdict& verdict, const std::string& title) {
   std::string_view rest = verdict.headline;
-  for (const std::string_view said : {std::string_view(title), std::string_view("cause unclear")})
-    if (rest.starts_with(said)) rest.remove_prefix(said.size());
+  for (const std::string_view known : {std::string_view(title), std::string_view("cause unclear")})
+    if (rest.starts_with(known)) rest.remove_prefix(known.size());
   rest.remove_prefix(std::min(rest.find_first_not_of(":; "), rest.size()));
   return as_title(std::string(rest)) == title ? "" : as_title(std::string(rest));
 }
 
-/// The cause's strongest reason with its lines; the section Evidence has the other ones.
+/// The strongest reason of the cause, with its lines. The section Evidence has the others.
 void add_why(Document& page, const Content& content) {
   const Report& report = content.report;
   if (!is_determined(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
@@ -65,7 +65,7 @@ void add_why(Document& page, const Content& content) {
   page.add("<p>{}</p>\n", cited(as_title(reason.text), content.citations.links(reason.locations, 4)));
 }
 
-/// How probable it is that one of the causes that the fix is for is the one.
+/// The probability that the cause is one of those that the fix is for.
 double confidence(const Report& report, const ReportFix& fix) {
   double sum = 0;
   for (const ReportCause& cause : report.causes)
@@ -155,7 +155,7 @@ void add_verdict(Document& page, const Content& content) {
   if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())
     page.add("<p>{}</p>\n", with_code(rest));
   add_why(page, content);
-  // A change that the first fix names needs no second line.
+  // If the first fix names the change, a line about it would repeat it.
   if (!verdict.retry.decision.empty() && (verdict.retry.decision != "retry_with_change" || report.fixes.empty()))
     page.add("<p>Run again: {}</p>\n", with_code(retry_words(verdict.retry)));
 }

@@ -14,30 +14,31 @@
 namespace oomdoctor::html {
 namespace {
 
-// Told apart by people who do not see all colours (Okabe and Ito 2008); red is left to limits and failures.
+// Colours that people with colour vision deficiency can distinguish (Okabe and Ito 2008). Red is reserved for limits
+// and failures.
 constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#e69f00", "#009e73",
                                                                  "#cc79a7", "#56b4e9", "#8c6d46"};
-// The same hues, dark enough to be read as text on white.
+// The same hues, dark enough for text on white.
 constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95", "#8a5a00", "#00694d",
                                                                       "#9a3b70", "#1a6a99", "#6e5433"};
 constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
 
-// In px, of the static picture. page.js reads the margins and the heights of labels from data-… attributes.
-constexpr double width = 760, height = 460, least_margin = 46, margin_top = 36, margin_bottom = 44;
+// In px of the static picture. page.js reads the margins and the heights of labels from data-… attributes.
+constexpr double width = 760, height = 460, min_margin = 46, margin_top = 36, margin_bottom = 44;
 constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
-constexpr int widest_label = 14;  ///< columns
+constexpr int max_label = 14;  ///< columns
 
-/// A text in the right margin, beside what it names; of two lines where `second` is not empty.
+/// A text in the right margin, next to the value that it names; two lines if `second` is not empty.
 struct EndLabel {
-  double value = 0;  ///< on the value axis
+  double value = 0;  ///< position on the value axis
   std::string first, second;
-  std::string look;  ///< class and fill
-  int line = -1;     ///< which of the plot's coloured lines it names
+  std::string look;  ///< class and fill attributes
+  int line = -1;     ///< index of the plot's coloured line that it names; -1 for none
 
   double height() const { return label_gap + (second.empty() ? line_height : 2 * line_height); }
 };
 
-/// Places of values in the picture.
+/// Maps values to positions in the picture.
 struct Frame {
   const Plot& plot;
   double left, right;
@@ -51,7 +52,7 @@ std::string look(std::string_view class_name, std::string_view fill) {
   return fmt::format(R"(class="{}" fill="{}")", class_name, fill);
 }
 
-/// Paths in units of the values. Seven digits are what SVG viewers keep of a coordinate.
+/// Paths in units of the values. SVG viewers keep seven digits of a coordinate.
 class AreaPath {
  public:
   explicit AreaPath(const Plot& plot) : plot_(plot) {}
@@ -67,14 +68,14 @@ class AreaPath {
   const Plot& plot_;
 };
 
-/// A long text becomes two lines. It breaks at its comma, else where the first line is full.
+/// Splits a long text into two lines, at its comma, or else where the first line is full.
 EndLabel wrapped(double value, const std::string& text, std::string look, int line) {
-  if (columns_of(text) <= widest_label) return {value, text, "", std::move(look), line};
+  if (columns_of(text) <= max_label) return {value, text, "", std::move(look), line};
   const auto comma = text.find(", ");
   const std::string first =
-      comma == text.npos || comma >= widest_label ? wrap("", text, widest_label, 0).front() : text.substr(0, comma);
+      comma == text.npos || comma >= max_label ? wrap("", text, max_label, 0).front() : text.substr(0, comma);
   const auto rest = text.find_first_not_of(", ", first.size());
-  return {value, first, rest == text.npos ? "" : clip_end(text.substr(rest), widest_label), std::move(look), line};
+  return {value, first, rest == text.npos ? "" : clip_end(text.substr(rest), max_label), std::move(look), line};
 }
 
 double median_end(const std::vector<const PlotLine*>& lines) {
@@ -104,27 +105,29 @@ std::vector<EndLabel> end_labels(const Plot& plot) {
     labels.push_back(wrapped(median_end(faint),
                              plural(static_cast<std::int64_t>(faint.size()), "other rank", "other ranks"),
                              look("quiet", grey), -1));
-  // Ahead of the values it needs no label: there it is called forecast.
+  // A fit beyond the values needs no label, because the band there is called forecast.
   if (!plot.fit.empty() && plot.fit.back().back().x <= plot.lines.back().points.back().x)
     labels.push_back({plot.fit.back().back().y, "fit", "", look("ink", ink), -1});
   return labels;
 }
 
-/// Moves labels apart that would overlap, as little as needed: down from the top, and up again from the lower end.
-std::vector<double> spread(const std::vector<EndLabel>& labels, std::vector<double> places, double end) {
+/// Moves overlapping labels apart, as little as needed: first downwards from the top, then upwards from the lower end.
+std::vector<double> spread_labels(const std::vector<EndLabel>& labels, std::vector<double> positions, double end) {
   std::vector<std::size_t> order(labels.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return positions[a] < positions[b]; });
   const auto gap = [&](std::size_t i) { return (labels[order[i]].height() + labels[order[i - 1]].height()) / 2; };
   for (std::size_t i = 1; i < order.size(); ++i)
-    places[order[i]] = std::max(places[order[i]], places[order[i - 1]] + gap(i));
-  if (!order.empty()) places[order.back()] = std::min(places[order.back()], end - labels[order.back()].height() / 2);
+    positions[order[i]] = std::max(positions[order[i]], positions[order[i - 1]] + gap(i));
+  if (!order.empty())
+    positions[order.back()] = std::min(positions[order.back()], end - labels[order.back()].height() / 2);
   for (std::size_t i = order.size(); i-- > 1;)
-    places[order[i - 1]] = std::min(places[order[i - 1]], places[order[i]] - gap(i));
-  return places;
+    positions[order[i - 1]] = std::min(positions[order[i - 1]], positions[order[i]] - gap(i));
+  return positions;
 }
 
-/// A piece of text; `more`: further attributes.
+/// One text element; `more` has further attributes.
 enum class Anchor { start, middle, end };
 std::string svg_text(double x, double y, std::string_view text, Anchor anchor, std::string_view more = {}) {
   constexpr std::array<std::string_view, 3> anchors = {"", R"( text-anchor="middle")", R"( text-anchor="end")"};
@@ -132,7 +135,7 @@ std::string svg_text(double x, double y, std::string_view text, Anchor anchor, s
                      more.empty() ? "" : " ", more, html_inline(text));
 }
 
-/// page.js replaces these when the window changes, and writes them in the same way.
+/// page.js rewrites these ticks when the window changes, in the same form.
 void add_ticks(Document& out, const Frame& at) {
   out.add(R"(<g class="ticks">)");
   for (const double tick : at.plot.y_ticks)
@@ -153,7 +156,7 @@ void add_bands(Document& out, const Plot& plot, const AreaPath& path) {
   }
 }
 
-/// The fit where it leaves the values, in its shaded interval.
+/// The fit where it differs from the values, in its shaded interval.
 void add_fit(Document& out, const Plot& plot, const AreaPath& path) {
   const int main = plot.lines.back().colour;
   for (const auto& piece : plot.fit) {
@@ -185,7 +188,7 @@ void add_capacity(Document& out, const Plot& plot, const AreaPath& path) {
   out.add(R"(<path class="limit" d="M0 {:.7g}H{:.7g}" stroke="{}" stroke-width="1.5" {}/>)", *plot.capacity,
           path.x(plot.right), red, constant_width);
   if (!plot.forecast) return;
-  // The interval is drawn on the line that it is about. A path without length but with round ends is a dot.
+  // The interval is drawn on the line of the capacity. A path of length zero with round ends is a dot.
   const auto inside = [&](double step) { return path.x(std::clamp(step, plot.left, plot.right)); };
   out.add(R"(<path class="fit" d="M{:.7g} {:.7g}H{:.7g}" stroke="{}" stroke-width="4" {}/>)",
           inside(plot.forecast->step_low), *plot.capacity, inside(plot.forecast->step_high.value_or(plot.right)), ink,
@@ -201,7 +204,7 @@ void add_marks(Document& out, const Plot& plot, const AreaPath& path) {
             failure ? "limit failure" : "mark", path.x(mark.x), plot.bottom, plot.top, failure ? red : grey,
             failure ? "" : R"(stroke-dasharray="2 3" )", constant_width, html_inline(mark.place));
   }
-  // Square ends keep a request in sight that is smaller than a pixel.
+  // Square ends keep a request visible that is smaller than a pixel.
   if (plot.request)
     out.add(R"(<path class="limit request" d="M{:.7g} {:.7g}V{:.7g}" stroke="{}" stroke-width="6" {} {}/>)",
             path.x(plot.request->x), plot.request->from, plot.request->to, red, R"(stroke-linecap="square")",
@@ -223,7 +226,7 @@ void add_area(Document& out, const Frame& at) {
   out.add("</g></svg>");
 }
 
-/// Names of stages above the area, where they have room, and of marks at its lower end.
+/// Names of stages above the area, if they fit, and names of marks at its lower end.
 void add_names(Document& out, const Frame& at) {
   for (const PlotBand& band : at.plot.bands) {
     const double left = at.x(std::max(band.left, at.plot.left)), right = at.x(std::min(band.right, at.plot.right));
@@ -245,14 +248,14 @@ void add_names(Document& out, const Frame& at) {
 }
 
 void add_end_labels(Document& out, const Frame& at, const std::vector<EndLabel>& labels) {
-  std::vector<double> places;
-  for (const EndLabel& label : labels) places.push_back(at.y(label.value));
-  places = spread(labels, places, at.bottom);
+  std::vector<double> positions;
+  for (const EndLabel& label : labels) positions.push_back(at.y(label.value));
+  positions = spread_labels(labels, positions, at.bottom);
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const EndLabel& label = labels[i];
     const double first = label.second.empty() ? 4 : 4 - line_height / 2;
     out.add(R"_(<g {} transform="translate({:.1f} {:.1f})" data-height="{:.0f}" data-value="{:.7g}" data-line="{}">)_",
-            label.look, at.right + 8, places[i], label.height(), label.value, label.line);
+            label.look, at.right + 8, positions[i], label.height(), label.value, label.line);
     out.add(R"(<text y="{:.0f}">{}</text>)", first, html_inline(label.first));
     if (!label.second.empty()) out.add(R"(<text y="{:.0f}">{}</text>)", first + line_height, html_inline(label.second));
     out.add("</g>");
@@ -271,14 +274,14 @@ std::string svg_chart(const Plot& plot) {
   const double margin_right = 12 + column_width * columns;
   std::size_t digits = 0;
   for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
-  const Frame at{plot, std::max(least_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
+  const Frame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
   Document out;
   out.add(R"(<svg class="plot" viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" aria-label="{}" {} fill="{}" )",
           width, height, html_inline(plot.title + " over the run"), svg_font, grey);
   out.add(R"(data-left="{:.10g}" data-right="{:.10g}" data-bottom="{:.7g}" data-top="{:.7g}" )", plot.left, plot.right,
           plot.bottom, plot.top);
   out.add(R"(data-unit="{}" data-x-unit="{}" data-margins="{:.0f} {:.0f} {:.0f} {:.0f}">)", plot.unit,
-          html_inline(plot.x_unit), margin_top, margin_right, margin_bottom, least_margin);
+          html_inline(plot.x_unit), margin_top, margin_right, margin_bottom, min_margin);
   add_ticks(out, at);
   out.add("{}{}", svg_text(0, 14, plot.y_name, Anchor::start, R"(class="title")"),
           svg_text(at.right, height - 6, plot.x_name, Anchor::end, R"(class="title x-title")"));

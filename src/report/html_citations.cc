@@ -35,7 +35,7 @@ Citations::Citations(const Report& report) : report_(report) {
                    [](const Location* a, const Location* b) { return is_before(*a, *b); });
 }
 
-/// Only what the report quotes can be shown.
+/// The page can show only lines that the report quotes.
 void Citations::add(const Location& at, std::vector<const Location*>& to) {
   if (!at.excerpt.empty() && !is_in(failures_, at) && !is_in(lines_, at)) to.push_back(&at);
 }

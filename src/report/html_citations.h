@@ -1,4 +1,5 @@
-// Lines of the log that the page cites: each is shown once, in the section Evidence, and every mention is a link to it.
+// The lines of the log that the page cites. The page shows each once, in the section Evidence, and links every mention
+// to it.
 #pragma once
 
 #include <string>
@@ -10,14 +11,14 @@ namespace oomdoctor::html {
 
 class Citations {
  public:
-  /// Keeps a reference to the report.
+  /// Keeps a reference to the report, which must outlive this object.
   explicit Citations(const Report& report);
 
-  /// "lines 32 and 156" as HTML, in the order of the log, at most `most` of them by name; "" for none.
+  /// For example "lines 32 and 156" as HTML, in the order of the log, at most `most` of them; "" for none.
   std::string links(std::vector<Location> all, std::size_t most) const;
-  /// ` id="line-1-32"` for the element that shows the line; "" where no mention leads to it.
+  /// The attribute ` id="line-1-32"` for the element that shows the line; "" if no mention links to it.
   std::string anchor(const Location& at) const;
-  /// What reasons and fixes cite, in the order of the log, without the lines of failures.
+  /// The lines that reasons and fixes cite, in the order of the log, without the lines of failures.
   const std::vector<const Location*>& lines() const { return lines_; }
 
  private:

@@ -1,4 +1,4 @@
-// The failures as the log printed them, the reasons with the lines that they rest on, and what was read.
+// The failures as the log printed them, the reasons with their lines, and the inputs.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -12,16 +12,16 @@
 namespace oomdoctor::html {
 namespace {
 
-constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
-constexpr std::size_t in_full = 8;
+constexpr double min_probability = 0.02;  ///< the page omits causes below it; the JSON report has them
+constexpr std::size_t max_shown_failures = 8;
 constexpr std::size_t inputs_listed = 64;
 
-/// The cited line, cut around what matters, with carets under it where the window is wide enough for it.
+/// The cited line, cut around the important part. Carets appear under it if the window is wide enough.
 void add_excerpt(Document& page, const Content& content, const ReportIncident& of) {
-  constexpr int widest = 112;
+  constexpr int max_width = 112;
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("{} │ ", of.location.line);
-  const Cited line = cite(of, widest);
+  const Cited line = cite(of, max_width);
   page.add("<pre class=\"excerpt\"{}><span class=\"place\">{}</span>{}{}{}\n", content.citations.anchor(of.location),
            gutter, html_inline(line.before), line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>",
            html_inline(line.after));
@@ -33,7 +33,7 @@ void add_excerpt(Document& page, const Content& content, const ReportIncident& o
   }
   page.add("</pre>\n");
   const std::string whole = plain_line(of.location.excerpt);
-  if (columns_of(whole) > widest)
+  if (columns_of(whole) > max_width)
     page.add("<details><summary>The whole line</summary><pre>{}</pre></details>\n", html_inline(whole));
 }
 
@@ -67,8 +67,8 @@ void add_list(Document& page, const Content& content, const std::vector<Because>
              cited(reasons[i].text, content.citations.links(reasons[i].locations, 4)));
 }
 
-/// `said`: how many of its reasons the verdict has said.
-void add_cause(Document& page, const Content& content, const ReportCause& cause, std::size_t said, bool open) {
+/// `skipped` is the number of reasons that the verdict shows already.
+void add_cause(Document& page, const Content& content, const ReportCause& cause, std::size_t skipped, bool open) {
   const std::string& title = cause.title.empty() ? cause.cause : cause.title;
   page.add("<details class=\"cause\"{}><summary><meter aria-label=\"probability\" min=\"0\" max=\"1\" ",
            open ? " open" : "");
@@ -79,9 +79,9 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
     page.add("<p class=\"muted\">More: <code>oomdoctor explain {}</code> or <code>{}</code></p>\n",
              html_inline(cause.cause), html_inline(cause.guide));
   if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
-  if (cause.because.size() + cause.against.size() > said) {
+  if (cause.because.size() + cause.against.size() > skipped) {
     page.add("<ul class=\"reasons\">\n");
-    add_list(page, content, cause.because, said, "for");
+    add_list(page, content, cause.because, skipped, "for");
     add_list(page, content, cause.against, 0, "against");
     page.add("</ul>\n");
   }
@@ -89,13 +89,13 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
 }
 
 void add_cited_lines(Document& page, const Content& content) {
-  constexpr int widest = 220;
+  constexpr int max_width = 220;
   if (content.citations.lines().empty()) return;
   page.add("<h3>Cited lines</h3>\n<div class=\"lines\">\n");
   for (const Location* at : content.citations.lines())
     page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
              html_inline(short_places(content.report, {*at}, 1)),
-             html_inline(clip_end(plain_line(at->excerpt), widest)));
+             html_inline(clip_end(plain_line(at->excerpt), max_width)));
   page.add("</div>\n");
 }
 
@@ -118,7 +118,7 @@ void add_input_table(Document& page, const Report& report) {
              plural(static_cast<std::int64_t>(report.inputs.size() - inputs_listed), "file", "files"));
 }
 
-/// "torch_oom 1, progress 1,270"
+/// For example "torch_oom 1, progress 1,270".
 std::string readers(const ReportCoverage& coverage) {
   std::vector<std::string> parts;
   for (const auto& [name, lines] : coverage.by_parser) parts.push_back(name + ' ' + count_text(lines));
@@ -133,7 +133,7 @@ void add_failures(Document& page, const Content& content) {
   std::int64_t more = report.more_incidents;
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
-    if (shown++ < in_full || report.verdict.incident == incident.id)
+    if (shown++ < max_shown_failures || report.verdict.incident == incident.id)
       add_failure(page, content, incident);
     else
       ++more;
@@ -144,12 +144,12 @@ void add_failures(Document& page, const Content& content) {
 
 void add_reasons(Document& page, const Content& content) {
   const Report& report = content.report;
-  const bool said = !report.verdict.cause.empty() && report.verdict.cause != "undetermined";
+  const bool determined = !report.verdict.cause.empty() && report.verdict.cause != "undetermined";
   if (!report.causes.empty()) page.add("<h3>Causes</h3>\n");
   for (const auto& cause : report.causes) {
     const bool first = &cause == &report.causes.front();
-    if (!first && cause.probability < least_probability) break;
-    add_cause(page, content, cause, first && said && !cause.because.empty() ? 1 : 0, first);
+    if (!first && cause.probability < min_probability) break;
+    add_cause(page, content, cause, first && determined && !cause.because.empty() ? 1 : 0, first);
   }
   if (report.why_not) {
     page.add("<h3>Why not {}</h3>\n", html_inline(report.why_not->cause));

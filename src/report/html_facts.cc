@@ -1,4 +1,4 @@
-// The page's header: which run this was, as far as the log says.
+// The page's header: facts that identify the run, as far as the log prints them.
 #include <array>
 #include <chrono>
 
@@ -9,7 +9,7 @@
 namespace oomdoctor::html {
 namespace {
 
-/// The last value printed of a setting, also of one GPU ("gpu/0"); "" where none was.
+/// The last printed value of a setting, also of a setting per GPU ("gpu/0"); "" if there is none.
 std::string setting_of(const Report& report, std::string_view name) {
   for (const ReportSetting& setting : report.settings)
     if (setting.name == name || (setting.name.starts_with(name) && setting.name[name.size()] == '/'))
@@ -46,7 +46,7 @@ std::string framework_name(const Report& report, const ReportIncident* incident)
   return incident->framework;
 }
 
-/// "2025-03-04 09:32:10"; "" for what is no time of our age.
+/// For example "2025-03-04 09:32:10"; "" outside 1970 to 3000.
 std::string time_text(double time) {
   using namespace std::chrono;
   constexpr double year_3000 = 32503680000;

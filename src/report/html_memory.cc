@@ -1,4 +1,4 @@
-// Where the memory was: the account of the failure as one bar and a table.
+// Where the memory was: the memory breakdown of the failure as one bar and a table.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,21 +13,21 @@
 namespace oomdoctor::html {
 namespace {
 
-constexpr double least_width = 0.006;   ///< of the bar: a smaller part is drawn as wide as this
-constexpr double labelled_from = 0.08;  ///< of the bar: a smaller part has no room for a label
+constexpr double min_width = 0.006;          ///< share of the bar; smaller parts are drawn this wide
+constexpr double min_labelled_width = 0.08;  ///< share of the bar; smaller parts have no room for a label
 constexpr std::string_view free_colour = "#d8dee4", hidden_colour = "#9aa4b0";
 
-/// One part of the account: free memory and what nobody claims have no colour of their own.
+/// One part of the breakdown. Free memory and the unexplained rest have neutral colours.
 struct Part {
   std::string label;
   std::int64_t bytes = 0;
-  std::string look;     ///< class and fill
-  std::string_view on;  ///< class of a text on it
+  std::string look;     ///< class and fill attributes
+  std::string_view on;  ///< class of a text on this part
   std::string_view on_fill;
-  std::string number, share;  ///< "78.27", "<1%"
+  std::string number, share;  ///< for example "78.27", "<1%"
 };
 
-/// Tensors and cache look as they do in the charts.
+/// Tensors and cache have the same colours as in the charts.
 std::vector<Part> coloured_parts(const ReportAccount& account) {
   constexpr std::array<bool, Plot::colours> dark = {true, false, false, false, false, true};
   std::vector<Part> parts;
@@ -49,7 +49,7 @@ std::vector<Part> coloured_parts(const ReportAccount& account) {
   return parts;
 }
 
-std::vector<Part> parts_of(const ReportAccount& account, const SharesText& text) {
+std::vector<Part> make_parts(const ReportAccount& account, const SharesText& text) {
   std::vector<Part> parts = coloured_parts(account);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto blanks = text.percents[i].find_first_not_of(' ');
@@ -60,27 +60,27 @@ std::vector<Part> parts_of(const ReportAccount& account, const SharesText& text)
   return parts;
 }
 
-SharesText text_of(const ReportAccount& account) {
+SharesText format_shares(const ReportAccount& account) {
   std::vector<std::int64_t> sizes;
   for (const auto& share : account.shares) sizes.push_back(share.bytes);
   sizes.push_back(account.unexplained_bytes);
   return shares_text(sizes, account.capacity_bytes);
 }
 
-/// Shares of the bar that each part takes: what the small ones get more than their size, the largest one gives.
-std::vector<double> widths_of(const std::vector<Part>& parts, std::int64_t capacity) {
+/// The width of each part as a share of the bar. Small parts get a minimum width, at the expense of the largest part.
+std::vector<double> compute_widths(const std::vector<Part>& parts, std::int64_t capacity) {
   std::vector<double> widths;
   double sum = 0;
   for (const Part& part : parts) {
     const double share = static_cast<double>(part.bytes) / static_cast<double>(capacity);
-    widths.push_back(part.bytes > 0 ? std::max(share, least_width) : 0);
+    widths.push_back(part.bytes > 0 ? std::max(share, min_width) : 0);
     sum += widths.back();
   }
   if (sum > 1) *std::max_element(widths.begin(), widths.end()) -= sum - 1;
   return widths;
 }
 
-/// The part's name where the bar is wide enough for it, else its share.
+/// Adds the part's name for windows in which it fits, and its share for narrower ones.
 void add_label(Document& page, const Part& part, double from, double width) {
   constexpr double column = 7, padding = 12;  // px
   constexpr std::array<int, 5> breakpoints = {320, 480, 640, 860, 1200};
@@ -96,11 +96,11 @@ void add_label(Document& page, const Part& part, double from, double width) {
   add("below", *fits, part.share);
 }
 
-/// The parts side by side up to the capacity; above them, from where the free part begins, what was requested.
+/// The parts side by side up to the capacity. Above them, from the start of the free part, the request.
 void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& parts, const std::string& unit) {
   const std::int64_t capacity = of.account->capacity_bytes;
   const auto request = static_cast<double>(of.requested_bytes.value_or(0)) / static_cast<double>(capacity);
-  const std::vector<double> widths = widths_of(parts, capacity);
+  const std::vector<double> widths = compute_widths(parts, capacity);
   double used = 0;
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (parts[i].label != "free") used += widths[i];
@@ -115,12 +115,12 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
     page.add("<g><title>{}: {} {} ({})</title>", html_inline(parts[i].label), parts[i].number, unit,
              html_inline(parts[i].share));
     page.add(R"(<rect {} x="{:.2f}%" y="28" width="{:.2f}%" height="32"/>)", parts[i].look, 100 * at, 100 * width);
-    if (width >= labelled_from) add_label(page, parts[i], at, width);
+    if (width >= min_labelled_width) add_label(page, parts[i], at, width);
     page.add("</g>");
     at += width;
   }
   if (drawn) {
-    const double from = used * scale, to = std::min(from + std::max(request * scale, least_width), 1.0);
+    const double from = used * scale, to = std::min(from + std::max(request * scale, min_width), 1.0);
     const bool left = from > 0.5;
     page.add(R"(<rect class="asked" x="{:.2f}%" y="20" width="{:.2f}%" height="5" fill="{}"/>)", 100 * from,
              100 * (to - from), red);
@@ -143,7 +143,7 @@ void add_table(Document& page, const std::vector<Part>& parts, const SharesText&
   page.add("</tfoot>\n</table>\n");
 }
 
-/// The account belongs to the failure that the verdict is about.
+/// The failure that the verdict is about, if it has a breakdown, else the first failure with one.
 const ReportIncident* incident_with_account(const Report& report) {
   const ReportIncident* of = nullptr;
   for (const auto& incident : report.incidents)
@@ -156,8 +156,8 @@ const ReportIncident* incident_with_account(const Report& report) {
 void add_account(Document& page, const Content& content) {
   const ReportIncident* of = incident_with_account(content.report);
   if (of == nullptr) return;
-  const SharesText text = text_of(*of->account);
-  const std::vector<Part> parts = parts_of(*of->account, text);
+  const SharesText text = format_shares(*of->account);
+  const std::vector<Part> parts = make_parts(*of->account, text);
   page.add("<figure class=\"account\">\n<figcaption>{}</figcaption>\n", html_inline(account_title(*of)));
   add_bar(page, *of, parts, text.unit);
   add_table(page, parts, text);

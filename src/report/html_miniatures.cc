@@ -13,13 +13,13 @@ constexpr std::size_t spark_points = 60, tile_points = 80;  ///< one for every o
 
 bool is_lower(const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; }
 
-/// At most `most` points: of each run of them the highest, so that no peak is lost.
-std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size_t most) {
+/// At most `limit` points: the maximum of each run of points, so that no peak is lost.
+std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size_t limit) {
   std::vector<ReportPoint> finite;
   for (const auto& p : points)
     if (std::isfinite(p.x) && std::isfinite(p.y)) finite.push_back(p);
   std::vector<ReportPoint> out;
-  const auto run = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, (finite.size() + most - 1) / most));
+  const auto run = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, (finite.size() + limit - 1) / limit));
   for (auto from = finite.begin(); from != finite.end();) {
     const auto to = finite.end() - from > run ? from + run : finite.end();
     out.push_back(*std::max_element(from, to, is_lower));
@@ -28,7 +28,7 @@ std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size
   return out;
 }
 
-/// "M0.0 20.0L2.4 19.8…"
+/// An SVG path, for example "M0.0 20.0L2.4 19.8…".
 std::string path_of(const std::vector<ReportPoint>& points) {
   Document path;
   for (std::size_t i = 0; i < points.size(); ++i)
@@ -47,10 +47,11 @@ std::string svg_spark(const std::vector<ReportPoint>& points, int index) {
   constexpr double wide = 120, tall = 22;
   std::vector<ReportPoint> drawn = peaks(points, spark_points);
   if (drawn.size() < 2) return {};
-  const double least = std::min_element(drawn.begin(), drawn.end(), is_lower)->y;
-  const double most = std::max_element(drawn.begin(), drawn.end(), is_lower)->y;
-  // Values that differ by less than a tenth of the greatest are drawn the flatter: noise must not look like growth.
-  const double range = std::max({most - least, 0.1 * std::fabs(most), 1e-9}), low = (least + most - range) / 2;
+  const double lowest = std::min_element(drawn.begin(), drawn.end(), is_lower)->y;
+  const double highest = std::max_element(drawn.begin(), drawn.end(), is_lower)->y;
+  // The vertical range is at least a tenth of the largest value, so that noise does not look like growth.
+  const double range = std::max({highest - lowest, 0.1 * std::fabs(highest), 1e-9}),
+               low = (lowest + highest - range) / 2;
   for (std::size_t i = 0; i < drawn.size(); ++i)
     drawn[i] = {1 + static_cast<double>(i) / static_cast<double>(drawn.size() - 1) * (wide - 2),
                 tall - 2 - (drawn[i].y - low) / range * (tall - 4)};

@@ -1,4 +1,4 @@
-// Small pictures of a series without axes: in a row of a table, and side by side on one scale.
+// Small pictures of a series without axes: in a table row, and side by side on one scale.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace oomdoctor::html {
 
-/// "" for fewer than two values.
+/// A picture for a table row, with its own scale; "" for fewer than two values.
 std::string svg_spark(const std::vector<ReportPoint>& points, int colour);
 
-/// The scale that the tiles of a group share; their values count from zero.
+/// The common scale of all tiles of a group; values start at zero.
 struct TileScale {
   double left = 0, right = 1, top = 1;
 };
-/// As wide as its container.
+/// A picture as wide as its container; "" for fewer than two values or an empty scale.
 std::string svg_tile(const std::vector<ReportPoint>& points, int colour, const TileScale& scale);
 
 }  // namespace oomdoctor::html

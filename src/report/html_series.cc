@@ -1,4 +1,4 @@
-// Memory over the run: the charts, every series, and the ranks or GPUs beside each other.
+// Memory over the run: the charts, every series, and the ranks or GPUs side by side.
 #include <algorithm>
 #include <cmath>
 
@@ -16,12 +16,13 @@ namespace oomdoctor::html {
 namespace {
 
 constexpr std::size_t rows_shown = 8;    ///< of a long table; the others unfold
-constexpr std::size_t most_rows = 256;   ///< the rest is in the JSON report
+constexpr std::size_t max_rows = 256;    ///< only the JSON report has the rest
 constexpr std::size_t tiles_shown = 12;  ///< of many ranks; the others unfold
 
-/// "12 more" behind a fold, and what only the JSON report has. A few more than `shown` are not worth a fold.
+/// Shows `shown` rows and folds the others ("12 more"). Beyond the limit, refers to the JSON report. A few rows more
+/// than `shown` are not worth a fold.
 void add_folded(Document& page, std::size_t all, std::size_t shown, auto add_range) {
-  const std::size_t written = std::min(all, most_rows), open = written <= shown + shown / 2 ? written : shown;
+  const std::size_t written = std::min(all, max_rows), open = written <= shown + shown / 2 ? written : shown;
   add_range(0, open);
   if (written > open) {
     page.add("<details><summary>{} more</summary>\n", written - open);
@@ -33,8 +34,8 @@ void add_folded(Document& page, std::size_t all, std::size_t shown, auto add_ran
              count_text(static_cast<std::int64_t>(all - written)));
 }
 
-/// A name short enough for a row.
-std::string title_of(const Report& report, const ReportSeries& of) {
+/// A series title that is short enough for a row.
+std::string short_title(const Report& report, const ReportSeries& of) {
   constexpr int widest = 48;
   return html_inline(clip_end(plain_line(series_title(report, of)), widest));
 }
@@ -47,7 +48,7 @@ void add_series_row(Document& page, const Content& content, const ReportSeries& 
   const TrendText words = trend_text(of);
   std::vector<Location> from = {of.first};
   if (!is_single(of)) from.push_back(of.last);
-  page.add("<tr><th scope=\"row\">{}</th>", title_of(content.report, of));
+  page.add("<tr><th scope=\"row\">{}</th>", short_title(content.report, of));
   page.add("<td class=\"picture\">{}</td>", svg_spark(of.points, colour_of(content.plots, of)));
   add_cell(page, "first", value_text(of, of.first_value));
   add_cell(page, "last", value_text(of, of.last_value));
@@ -74,15 +75,15 @@ void add_series_table(Document& page, const Content& content) {
              plural(content.report.more_series, "more series is", "more series are"));
 }
 
-/// A rank or a GPU beside the others.
+/// One of several ranks or GPUs.
 struct Tile {
   std::string title;
   const ReportSeries* series = nullptr;
   bool failed = false;
-  std::string words;  ///< "keeps growing"
+  std::string words;  ///< for example "keeps growing"
 };
 
-const ReportSeries* series_of(const Report& report, const ReportRank& rank) {
+const ReportSeries* find_series(const Report& report, const ReportRank& rank) {
   const auto found = std::find_if(report.series.begin(), report.series.end(), [&](const ReportSeries& s) {
     return s.rank == rank.rank && s.metric == rank.metric;
   });
@@ -96,12 +97,12 @@ std::vector<Tile> rank_tiles(const Report& report) {
     if (!rank->max_value && !rank->last_step && !rank->failed) continue;
     std::string words = rank->failed ? "out of memory" : rank->leak ? "keeps growing" : "";
     if (rank->last_step) words += fmt::format("{}last step {}", words.empty() ? "" : ", ", *rank->last_step);
-    tiles.push_back({fmt::format("rank {}", rank->rank), series_of(report, *rank), rank->failed, std::move(words)});
+    tiles.push_back({fmt::format("rank {}", rank->rank), find_series(report, *rank), rank->failed, std::move(words)});
   }
   return tiles;
 }
 
-/// Of one metric; the GPU of the failure first.
+/// The GPUs with a series of the first metric; the GPU of the failure first.
 std::vector<Tile> gpu_tiles(const Report& report) {
   std::vector<Tile> tiles;
   const auto order = by_weight(report);
@@ -176,7 +177,7 @@ void add_series(Document& page, const Content& content) {
   const auto order = by_weight(report);
   for (const auto* series : order)
     if (const std::string forecast = forecast_words(report, *series); !forecast.empty() && order.size() < rows_shown)
-      page.add("<p><strong>{}</strong>: {}.</p>\n", title_of(report, *series), html_inline(forecast));
+      page.add("<p><strong>{}</strong>: {}.</p>\n", short_title(report, *series), html_inline(forecast));
   add_tiles(page, content);
   add_series_table(page, content);
 }

@@ -6,30 +6,30 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t longest_name = 255;
+constexpr std::size_t max_name = 255;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_of_name(char c) { return is_word(c) || c == '-' || c == '.'; }
+bool is_name_character(char c) { return is_word(c) || c == '-' || c == '.'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-/// Characters from `at` on for which `is` holds.
+/// The longest run of characters from `at` on for which `is` holds, up to the length limit.
 template <class Is>
-std::string_view run(std::string_view text, std::size_t at, Is is) {
+std::string_view take_while(std::string_view text, std::size_t at, Is is) {
   std::size_t end = std::min(at, text.size());
-  while (end < text.size() && end - at < longest_name && is(text[end])) ++end;
+  while (end < text.size() && end - at < max_name && is(text[end])) ++end;
   return text.substr(std::min(at, text.size()), end - std::min(at, text.size()));
 }
 
 std::string_view name_at(std::string_view text, std::size_t at) {
-  std::string_view name = run(text, at, is_of_name);
+  std::string_view name = take_while(text, at, is_name_character);
   while (!name.empty() && (name.back() == '.' || name.back() == '-')) name.remove_suffix(1);
   return name;
 }
 
 bool starts_word(std::string_view text, std::size_t at) { return at == 0 || !is_word(text[at - 1]); }
 
-/// Names that everybody has say nothing.
+/// Names that identify nobody, because every system has them.
 bool is_common(std::string_view name) {
   constexpr std::array<std::string_view, 14> common = {"root",   "user",   "users",  "ubuntu", "debian",
                                                        "admin",  "runner", "nobody", "guest",  "localhost",
@@ -37,13 +37,14 @@ bool is_common(std::string_view name) {
   return name.size() < 3 || std::find(common.begin(), common.end(), name) != common.end();
 }
 
-/// "gpu-01", "node17", "a.cluster": a bare word behind "host:" may be any word.
+/// Whether a word after "host:" looks like a host name, for example "gpu-01", "node17" or "a.cluster". A bare word may
+/// be anything.
 bool looks_like_host(std::string_view name) {
   return name.find_first_of("0123456789-.") != std::string_view::npos &&
          name.find_first_not_of("0123456789-.") != std::string_view::npos;
 }
 
-/// "user", "host" or "": what the value of a variable, a field or an option of this name is.
+/// The kind of value of a variable, a field or an option with this name: "user", "host" or "".
 std::string_view kind_of_value(std::string_view name) {
   std::string small(name);
   for (char& c : small) c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -55,7 +56,7 @@ std::string_view kind_of_value(std::string_view name) {
   return "";
 }
 
-/// Sites that many logs point to, and that are nobody's own.
+/// Public sites that many logs mention.
 bool is_public(std::string_view host) {
   for (const std::string_view site :
        {"pytorch.org", "huggingface.co", "github.com", "tensorflow.org", "nvidia.com", "python.org", "wandb.ai",
@@ -64,9 +65,9 @@ bool is_public(std::string_view host) {
   return false;
 }
 
-/// Four numbers up to 255. The loopback addresses are the same everywhere.
+/// Four numbers up to 255. Loopback addresses are the same everywhere, so they stay.
 std::string_view ipv4_at(std::string_view text, std::size_t at) {
-  const std::string_view all = run(text, at, [](char c) { return is_digit(c) || c == '.'; });
+  const std::string_view all = take_while(text, at, [](char c) { return is_digit(c) || c == '.'; });
   std::size_t groups = 0, digits = 0;
   int value = 0;
   for (const char c : all) {
@@ -86,9 +87,9 @@ std::string_view ipv4_at(std::string_view text, std::size_t at) {
   return address.starts_with("127.") || address == "0.0.0.0" ? std::string_view() : address;
 }
 
-/// Eight groups, or fewer with "::". A time and a PCI address have neither.
+/// Eight groups, or fewer with "::". This excludes times and PCI addresses.
 std::string_view ipv6_at(std::string_view text, std::size_t at) {
-  const std::string_view all = run(text, at, [](char c) { return is_hex(c) || c == ':'; });
+  const std::string_view all = take_while(text, at, [](char c) { return is_hex(c) || c == ':'; });
   const auto colons = std::count(all.begin(), all.end(), ':');
   const std::size_t first_group = std::min(all.find(':'), all.size());
   const bool whole = colons == 7 && all.find("::") == std::string_view::npos;
@@ -99,7 +100,7 @@ std::string_view ipv6_at(std::string_view text, std::size_t at) {
   return all.find_first_of("0123456789") == std::string_view::npos ? std::string_view() : all;
 }
 
-std::string label_of(std::string_view kind) {
+std::string label_prefix(std::string_view kind) {
   if (kind == "home folder") return "~";
   if (kind == "IP address") return "ip-";
   if (kind == "e-mail address") return "e-mail-";
@@ -108,16 +109,17 @@ std::string label_of(std::string_view kind) {
 
 }  // namespace
 
+// Numbers and common names identify nobody.
 void Identities::learn_name(std::string_view kind, std::string_view name) {
   const bool number = name.find_first_not_of("0123456789.") == std::string_view::npos;
   if (number || is_common(name)) return;
   kind_of_.emplace(name, kind);
-  // The host's short name is the same host.
+  // The short name of a host is the same host.
   if (const std::size_t point = name.find('.'); kind == "host" && point != std::string_view::npos)
     learn_name(kind, name.substr(0, point));
 }
 
-/// Hosts that Slurm, NCCL and the kernel's log name by their place in a line.
+/// Learns hosts from the line formats of Slurm, NCCL and the kernel's log.
 void Identities::learn_placed_hosts(std::string_view text) {
   if (const std::size_t at = text.find(" ON "), end = text.find(" CANCELLED AT "); at < end && end != text.npos)
     learn_host(name_at(text, at + 4));
@@ -141,7 +143,7 @@ void Identities::learn(std::string_view text) {
     std::size_t end = at;
     while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '"' || text[end - 1] == '\'')) --end;
     std::size_t begin = end;
-    while (begin > 0 && end - begin < longest_name && (is_word(text[begin - 1]) || text[begin - 1] == '-')) --begin;
+    while (begin > 0 && end - begin < max_name && (is_word(text[begin - 1]) || text[begin - 1] == '-')) --begin;
     const std::string_view kind = kind_of_value(text.substr(begin, end - begin));
     if (kind.empty()) continue;
     const std::size_t value = text.find_first_not_of(" \"'", at + 1);
@@ -155,18 +157,20 @@ std::string Identities::substitute(const std::string& kind, std::string_view nam
   const auto [at, made] = substitutes_.try_emplace({kind, std::string(name)});
   if (made) {
     const std::string number = std::to_string(++counts_[kind]);
-    at->second = label_of(kind) + (kind == "home folder" ? "" : number);
+    at->second = label_prefix(kind) + (kind == "home folder" ? "" : number);
   }
   return at->second;
 }
 
+// A home folder becomes "~". Of URLs it replaces the host, or the bucket of storage schemes, or the owner and project
+// of wandb.ai.
 bool Identities::find_path(std::string_view text, std::size_t at, std::vector<Replacement>& found) {
   const std::string_view rest = text.substr(at);
   for (const std::string_view homes : {"/home/", "/Users/", "/root"}) {
-    if (!rest.starts_with(homes) || (at > 0 && is_of_name(text[at - 1]))) continue;
+    if (!rest.starts_with(homes) || (at > 0 && is_name_character(text[at - 1]))) continue;
     const std::string_view name = homes == "/root" ? std::string_view() : name_at(text, at + homes.size());
     const std::size_t end = at + homes.size() + name.size();
-    if (homes == "/root" ? end < text.size() && is_of_name(text[end]) : name.empty()) continue;
+    if (homes == "/root" ? end < text.size() && is_name_character(text[end]) : name.empty()) continue;
     found.push_back({at, end, substitute("home folder", text.substr(at, end - at))});
     return true;
   }
@@ -179,7 +183,7 @@ bool Identities::find_path(std::string_view text, std::size_t at, std::vector<Re
                       protocol != "file" && protocol != "env";
   std::string_view kind = bucket ? "bucket" : "host";
   if (host == "wandb.ai" || host == "www.wandb.ai") {  // the owner and the project
-    const auto path = run(text, at + 4 + host.size(), [](char c) { return is_of_name(c) || c == '/'; });
+    const auto path = take_while(text, at + 4 + host.size(), [](char c) { return is_name_character(c) || c == '/'; });
     host = path.substr(0, path.find('/', std::min(path.find('/'), path.size() - 1) + 1));
     kind = "project";
   }
@@ -208,7 +212,7 @@ bool Identities::find_address(std::string_view text, std::size_t at, std::vector
   return replace(person.size() + 1 + domain.size(), "e-mail address");
 }
 
-/// The longest learned name that begins here and ends with a word.
+/// Finds the longest learned name that begins here and ends at a word boundary.
 bool Identities::find_word(std::string_view text, std::size_t at, std::vector<Replacement>& found) {
   if (kind_of_.empty() || !is_word(text[at]) || !starts_word(text, at)) return false;
   const std::string_view name = name_at(text, at);

@@ -1,5 +1,5 @@
-// Who and where: users, home folders, hosts, addresses, buckets. The same name gets the same substitute everywhere in a
-// report ("host-1"), so that it still reads well when nobody may know where it comes from.
+// Finds users, home folders, hosts, addresses and buckets. The same name gets the same substitute everywhere in a
+// report ("host-1"), so that the report remains readable after redaction.
 #pragma once
 
 #include <map>
@@ -10,23 +10,25 @@
 
 namespace oomdoctor {
 
-/// A piece of a text and what stands in its place.
+/// A piece of a text and its replacement; byte positions.
 struct Replacement {
   std::size_t begin = 0, end = 0;
   std::string with;
 };
 
+/// Not thread-safe: find() numbers new names. Call learn() for all texts first, so that a name is recognized
+/// everywhere.
 class Identities {
  public:
-  /// A host that something else than its looks says to be one.
+  /// Learns a host name from a structured field.
   void learn_host(std::string_view name);
-  /// Users and hosts that a text gives away: /home/alice, user=alice, hostname: gpu-01.
+  /// Learns users and hosts from their context in a text: /home/alice, user=alice, hostname: gpu-01.
   void learn(std::string_view text);
 
-  /// In the order of the text; none overlaps another.
+  /// The pieces to replace, in the order of the text, without overlaps.
   std::vector<Replacement> find(std::string_view text);
 
-  /// How many different ones were replaced, by kind: "host", "user", …
+  /// The number of different names that were replaced, by kind: "host", "user", …
   const std::map<std::string, std::size_t>& counts() const { return counts_; }
 
  private:
@@ -37,7 +39,7 @@ class Identities {
   bool find_address(std::string_view text, std::size_t at, std::vector<Replacement>& found);
   bool find_word(std::string_view text, std::size_t at, std::vector<Replacement>& found);
 
-  std::map<std::string, std::string, std::less<>> kind_of_;  ///< of each learned name
+  std::map<std::string, std::string, std::less<>> kind_of_;  ///< the kind of each learned name
   std::map<std::pair<std::string, std::string>, std::string> substitutes_;
   std::map<std::string, std::size_t> counts_;
 };

@@ -9,9 +9,9 @@
 namespace oomdoctor {
 namespace {
 
-using Json = nlohmann::ordered_json;  // fields in the contract's order
+using Json = nlohmann::ordered_json;  // keeps the contract's order of fields
 
-/// Absent, not null: a reader sees at once that the log did not say it.
+/// Leaves an absent value out instead of writing null: the reader sees that the log did not print it.
 template <class T>
 void put(Json& object, const char* name, const std::optional<T>& value) {
   if (value) object[name] = *value;
@@ -21,15 +21,14 @@ void put_text(Json& object, const char* name, const std::string& text) {
   if (!text.empty()) object[name] = text;
 }
 
-/// Values of a series are bytes, so whole numbers, except where their unit says otherwise ("%"). JSON knows no
-/// infinity.
+/// Values of a series are bytes, so integers, unless their unit is "%". JSON has no infinity, so it becomes null.
 Json number(double value, bool whole) {
   if (!std::isfinite(value)) return nullptr;
   if (whole && std::fabs(value) < 9e18) return std::llround(value);
   return value;
 }
 
-/// A step counter prints as a whole number where it is one.
+/// A step is an integer if its value is one.
 Json step(double value) { return number(value, value == std::round(value)); }
 
 template <class Items, class Each>
@@ -60,7 +59,7 @@ Json run_end(const RunEnd& end) {
   return {{"kind", end.kind}, {"text", end.text}, {"location", location(end.location)}};
 }
 
-/// `cause` is always there, null when there is nothing to explain, so that a script need not look first.
+/// `cause` is always present, and null if there is nothing to explain. Scripts then need no check for the field.
 Json verdict(const Verdict& said) {
   Json object = {{"outcome", said.outcome}};
   object["cause"] = said.cause.empty() ? Json(nullptr) : Json(said.cause);
@@ -92,7 +91,7 @@ Json account(const ReportAccount& of) {
           {"slack_bytes", of.slack_bytes}};
 }
 
-/// The numbers of the message as it printed them; sums and differences are the account's.
+/// The numbers of the message as printed. The memory breakdown has sums and differences.
 void put_sizes(Json& object, const ReportIncident& of) {
   put(object, "requested_bytes", of.requested_bytes);
   put(object, "capacity_bytes", of.capacity_bytes);
@@ -137,7 +136,7 @@ Json estimate(const ReportEstimate& of) {
   return {{"value", number(of.value, false)}, {"low", number(of.low, false)}, {"high", number(of.high, false)}};
 }
 
-/// No upper bound is a statement (null), not a missing value.
+/// null means that there is no upper bound. An absent field would mean a missing value.
 Json forecast(const ReportForecast& of) {
   return {{"capacity_bytes", of.capacity_bytes},
           {"step", step(of.step)},
@@ -230,7 +229,7 @@ Json cause(const ReportCause& of) {
   return object;
 }
 
-/// `saves` and `settings` are always there, empty where nothing is known.
+/// `saves` and `settings` are always present, and empty if unknown.
 Json fix(const ReportFix& of) {
   Json object = {{"id", of.id}, {"title", of.title}, {"causes", strings(of.causes)}};
   object["saves"] = Json::object();
@@ -305,7 +304,7 @@ std::string compact(const Json& value) {
   return json_visible(value.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-/// Bytes that its compact form takes at least; counts no further than just beyond `enough`.
+/// A lower bound for the length of the compact form in bytes. It stops counting shortly after `enough`.
 std::size_t least_length(const Json& value, std::size_t enough) {
   if (const auto* text = value.get_ptr<const std::string*>()) return text->size() + 2;
   if (!value.is_structured()) return 1;
@@ -317,8 +316,8 @@ std::size_t least_length(const Json& value, std::size_t enough) {
   return length;
 }
 
-/// What fits a line stays on one line, so that a point or a location does not take five. What surely does not is not
-/// tried: an outer value would print all inner ones once more for each level.
+/// Prints a value on one line if it fits, so that a point or a location does not take five lines. Skips values that are
+/// surely too long: otherwise each level would print all inner values once more.
 void print(const Json& value, std::size_t indent, std::string& out) {
   constexpr std::size_t width = 110;
   if (!value.is_structured() || value.empty()) {

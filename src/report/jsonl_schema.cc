@@ -1,4 +1,4 @@
-// Made from the report's schema, so that the two cannot disagree about an object that both hold.
+// The schema of JSON Lines is derived from that of the report, so that both agree on the common objects.
 #include <nlohmann/json.hpp>
 
 #include "report/json.h"

@@ -13,16 +13,16 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t most_cases = 1000;
+constexpr std::size_t max_cases = 1000;
 
-/// Its name holds nothing that differs from run to run, so that a CI system sees since when it fails.
+/// The name of a test case is the same in every run, so that a CI system shows since when it fails.
 struct TestCase {
   std::string group, name;
-  std::string failure;  ///< an element, or ""
-  std::string skipped;  ///< why, or ""
+  std::string failure;  ///< an XML element, or ""
+  std::string skipped;  ///< the reason, or ""
 };
 
-/// The first line is the message, the rest the text.
+/// `description` becomes the message, `details` the text of the element.
 std::string failure_element(std::string_view type, const std::string& description, const std::string& details) {
   return fmt::format("<failure type=\"{}\" message=\"{}\">{}</failure>", xml_text(type),
                      xml_text(plain_line(description)), xml_text(details));
@@ -38,9 +38,11 @@ std::string failure_element(const Finding& of) {
   return failure_element(of.rule, of.text.substr(0, end), details);
 }
 
-/// The cases in their order, and which of them an incident belongs to.
+/// The test cases in order, and a search for the case of an incident.
 class Suite {
  public:
+  // Cases exist for all ranks or logs first, so that passing ones appear, too. Then failures fill them in: errors
+  // before consequences, and the first failure of a case stays.
   explicit Suite(const Report& report) {
     for (const auto& rank : report.ranks) at_rank(rank.rank);
     if (report.ranks.empty())
@@ -86,12 +88,12 @@ class Suite {
     return of.rank && !report.ranks.empty() ? at_rank(*of.rank) : at_log(of.location.path);
   }
 
-  /// Of very many, those that failed first.
+  /// Limits the number of cases. Failed cases stay.
   void limit() {
-    if (cases_.size() <= most_cases) return;
+    if (cases_.size() <= max_cases) return;
     std::stable_partition(cases_.begin(), cases_.end(), [](const TestCase& of) { return !of.failure.empty(); });
-    more_ = cases_.size() - most_cases;
-    cases_.resize(most_cases);
+    more_ = cases_.size() - max_cases;
+    cases_.resize(max_cases);
   }
 
   static std::string element(const TestCase& of) {

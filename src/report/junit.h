@@ -1,5 +1,5 @@
-// JUnit XML, as Jenkins and GitLab read it: a test case for each rank, or for each log where no ranks are known. A root
-// cause fails its case; what follows from one is skipped; warnings are the suite's output.
+// JUnit XML for Jenkins and GitLab: one test case per rank, or per log if no ranks are known. A root cause fails its
+// case, a consequence skips it, and warnings are the output of the suite.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 namespace oomdoctor {
 
+/// The XML document; at most 1,000 cases, failed ones first.
 std::string junit_text(const Report& report);
 
 }  // namespace oomdoctor

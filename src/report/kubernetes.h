@@ -1,5 +1,5 @@
-// A container's termination message: what `kubectl describe pod` shows of a container that ended. Kubernetes divides
-// 12 KiB among the containers of a pod and cuts off the rest, so it has at most 1,024 bytes, the verdict first.
+// The termination message of a container, which `kubectl describe pod` shows. Kubernetes divides 12 KiB among the
+// containers of a pod and truncates the rest, so the text has at most 1,024 bytes, the verdict first.
 #pragma once
 
 #include <string>

@@ -7,8 +7,9 @@
 namespace oomdoctor {
 namespace {
 
-/// The longest front of `text` that takes at most `columns`; at least one character, so that a caller makes progress.
-std::size_t front_within(std::string_view text, int columns) {
+/// The length of the longest prefix that takes at most `columns`. At least one character, so that the caller makes
+/// progress.
+std::size_t prefix_within(std::string_view text, int columns) {
   std::size_t size = 0;
   int used = 0;
   while (size < text.size()) {
@@ -26,19 +27,19 @@ std::size_t front_within(std::string_view text, int columns) {
   return size;
 }
 
-/// Words that mean nothing on a line without the number in front of them.
+/// Words that need the number before them on the same line.
 bool is_unit(std::string_view word) {
   for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB", "bytes", "%", "±"})
     if (word.starts_with(unit)) return true;
   return false;
 }
 
-/// Where the unbreakable piece that starts at `from` ends: a word, a number with its unit, a citation in brackets.
+/// The end of the unbreakable piece that starts at `from`: a word, a number with its unit, or a citation in brackets.
 std::size_t piece_end(std::string_view text, std::size_t from) {
-  constexpr std::size_t longest_citation = 60;
+  constexpr std::size_t max_citation = 60;
   if (text.substr(from).starts_with('[')) {
     const auto close = text.find(']', from);
-    if (close != std::string_view::npos && close - from < longest_citation) from = close;
+    if (close != std::string_view::npos && close - from < max_citation) from = close;
   }
   auto end = std::min(text.find_first_of(" \n", from), text.size());
   while (end > from && end < text.size() && text[end] == ' ') {
@@ -56,9 +57,9 @@ std::string Paint::wear(std::string_view code, std::string_view text) const {
   return "\x1b[" + std::string(code) + 'm' + std::string(text) + "\x1b[0m";
 }
 
-// Greedy: a line takes what fits. Text of a report is short, so that better breaks would not show.
+// Greedy: a line takes as many pieces as fit. Report texts are short, so that better breaks would not be visible.
 std::vector<std::string> wrap(std::string_view first, std::string_view text, int width, int hang) {
-  if (columns_of(first) > width / 2) {  // no room behind it: it becomes part of the text
+  if (columns_of(first) > width / 2) {  // there is no room after it: it becomes part of the text
     const auto indent = std::min(first.find_first_not_of(' '), first.size());
     const std::string blanks(std::min(indent, static_cast<std::size_t>(width / 4)), ' ');
     return wrap(blanks, std::string(first.substr(indent)) + std::string(text), width,
@@ -69,7 +70,7 @@ std::vector<std::string> wrap(std::string_view first, std::string_view text, int
   std::vector<std::string> lines;
   std::string line(first);
   int used = columns_of(first);
-  bool empty = true;  // nothing behind the indent yet
+  bool empty = true;  // nothing after the indent yet
   const auto next_line = [&] {
     while (!line.empty() && line.back() == ' ') line.pop_back();
     lines.push_back(std::move(line));
@@ -88,7 +89,7 @@ std::vector<std::string> wrap(std::string_view first, std::string_view text, int
     std::string_view word = text.substr(blanks, end - blanks);
     text.remove_prefix(end);
     if (word.empty()) continue;
-    // Blanks inside of a line are kept: columns of a table may lie in it.
+    // Keep blanks inside a line, because they may align columns of a table.
     const int gap = static_cast<int>(empty && !lines.empty() ? 0 : blanks);
     if (used + gap + columns_of(word) > width && !empty)
       next_line();
@@ -97,7 +98,7 @@ std::vector<std::string> wrap(std::string_view first, std::string_view text, int
       used += gap;
     }
     while (used + columns_of(word) > width && width > hang) {
-      const auto size = front_within(word, width - used);
+      const auto size = prefix_within(word, width - used);
       line += word.substr(0, size);
       word.remove_prefix(size);
       next_line();
@@ -112,7 +113,7 @@ std::vector<std::string> wrap(std::string_view first, std::string_view text, int
 
 std::string clip_end(std::string_view text, int width) {
   if (columns_of(text) <= width) return std::string(text);
-  return std::string(text.substr(0, front_within(text, width - 1))) + "…";
+  return std::string(text.substr(0, prefix_within(text, width - 1))) + "…";
 }
 
 std::string clip_front(std::string_view text, int width) {

@@ -1,5 +1,5 @@
-// Text on a terminal of a given width: wrapped, never overflowing, with or without colour.
-// Text that is handed over must be neutralised already (report/sink.h); colour sequences in it take no columns.
+// Lays out text for a terminal of a given width: wraps it, never exceeds the width, with or without colour. The caller
+// must escape log text first (report/escape.h). Colour sequences in the text take no columns.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace oomdoctor {
 
-/// What a terminal can show. Colours by convention only: switched off, every function returns its text unchanged.
+/// The colours of the terminal. If they are off, every function returns its text unchanged.
 struct Paint {
   bool on = false;
-  bool ascii = false;  ///< a page is printed without any other characters
+  bool ascii = false;  ///< the page replaces all other characters
   std::string bold(std::string_view text) const { return wear("1", text); }
   std::string dim(std::string_view text) const { return wear("2", text); }
   std::string error(std::string_view text) const { return wear("1;31", text); }
@@ -22,19 +22,19 @@ struct Paint {
   std::string wear(std::string_view code, std::string_view text) const;
 };
 
-/// Lines of at most `width` columns. The first begins with `first`, the others with `hang` blanks (-1: as many as
-/// `first` has columns). A number stays with its unit and a citation in brackets in one piece; a word longer than a
-/// line is broken.
+/// Lines of at most `width` columns. The first begins with `first`, the others with `hang` blanks (-1: the columns of
+/// `first`). A number stays with its unit, and a citation in brackets in one piece. A word longer than a line is
+/// broken.
 std::vector<std::string> wrap(std::string_view first, std::string_view text, int width, int hang = -1);
 
-/// At most `width` columns: what is cut off shows as "…" at its end, or at its front.
+/// At most `width` columns; "…" replaces the removed end or front.
 std::string clip_end(std::string_view text, int width);
 std::string clip_front(std::string_view text, int width);
 
-/// Blanks up to the given column.
+/// Appends blanks up to `width` columns.
 std::string pad(std::string_view text, int width);
 
-/// Lines in order. A page knows its width and its colours, so that sections only say what to write.
+/// Lines in order, with a width and colours, so that sections only supply their text.
 class Page {
  public:
   Page(int width, Paint colours) : paint(colours), width_(width) {}
@@ -43,13 +43,15 @@ class Page {
   void lines(std::vector<std::string> text) {
     for (auto& row : text) lines_.push_back(std::move(row));
   }
-  /// Wraps behind `first`; the lines below begin with `hang` blanks (-1: as many as `first` has columns).
+  /// Wraps `body` after `first`; the following lines begin with `hang` blanks (-1: the columns of `first`).
   void text(std::string_view first, std::string_view body, int hang = -1) { lines(wrap(first, body, width_, hang)); }
   void blank() { line(""); }
+  /// Adds a bold title, with a blank line before it unless the page is empty.
   void heading(std::string_view title);
 
   int width() const { return width_; }
   bool empty() const { return lines_.empty(); }
+  /// All lines with their line ends; in ASCII if `paint.ascii`.
   std::string str() const;
 
   const Paint paint;

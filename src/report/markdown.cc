@@ -15,13 +15,13 @@
 namespace oomdoctor {
 namespace {
 
-constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
+constexpr double min_probability = 0.02;  ///< only the JSON report has less probable causes
 
 std::string inline_or(const std::string& text, const std::string& otherwise) {
   return markdown_inline(text.empty() ? otherwise : text);
 }
 
-/// Here the verdict comes first: a page is read from its top.
+/// The verdict comes first here, because people read a page from its top.
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
@@ -43,7 +43,7 @@ void add_verdict(Document& out, const Report& report) {
     out.add("{}\n", markdown_fence(report.fixes.front().settings.front().text));
 }
 
-/// A table whose numbers add up as printed, the same as on the terminal.
+/// A table with numbers that add up as printed, the same as on the terminal.
 void add_account(Document& out, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
   std::vector<std::int64_t> sizes;
@@ -61,7 +61,7 @@ void add_account(Document& out, const ReportIncident& of) {
   out.add("| **capacity** | **{}** | 100% | |\n\n", text.total);
 }
 
-/// Root causes in full; what followed from them is named under the evidence.
+/// Root causes in full. The evidence lists their consequences.
 void add_incidents(Document& out, const Report& report) {
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
@@ -99,19 +99,20 @@ void add_series(Document& out, const Report& report) {
   out.add("\n");
 }
 
-/// All of a few ranks; of many, those that failed, that grow, and the fullest.
+/// A few ranks are listed completely. Of many, the failed ones come first, then the growing ones, then those with the
+/// highest maximum.
 void add_ranks(Document& out, const Report& report) {
-  constexpr std::size_t few = 3, most = 32;
-  if (report.ranks.size() < few) return;
+  constexpr std::size_t min_ranks = 3, max_ranks = 32;
+  if (report.ranks.size() < min_ranks) return;
   std::vector<const ReportRank*> rows;
   for (const auto& rank : report.ranks) rows.push_back(&rank);
-  if (rows.size() > most) {
+  if (rows.size() > max_ranks) {
     std::stable_sort(rows.begin(), rows.end(), [](const auto* a, const auto* b) {
       if (a->failed != b->failed) return a->failed;
       if (a->leak != b->leak) return a->leak;
       return a->max_value.value_or(0) > b->max_value.value_or(0);
     });
-    rows.resize(most);
+    rows.resize(max_ranks);
   }
   out.add("### Ranks\n\n| rank | first | last | max | last step | |\n| --: | --: | --: | --: | --: | :-- |\n");
   for (const auto* row : rows) {
@@ -128,7 +129,7 @@ void add_ranks(Document& out, const Report& report) {
   out.add("\n");
 }
 
-/// Nested under its cause, each with the lines that it rests on.
+/// Reasons as a nested list under their cause, each with its lines.
 void add_reasons(Document& out, const std::vector<Because>& reasons, std::string_view mark) {
   for (const auto& reason : reasons) {
     out.add("  - {}{}", mark, markdown_inline(reason.text));
@@ -141,7 +142,7 @@ void add_causes(Document& out, const Report& report) {
   if (report.causes.empty()) return;
   out.add("### Likely causes\n\n");
   for (const auto& cause : report.causes) {
-    if (&cause != &report.causes.front() && cause.probability < least_probability) break;
+    if (&cause != &report.causes.front() && cause.probability < min_probability) break;
     out.add("- **{}** {} ({})\n", percent_text(cause.probability), inline_or(cause.title, cause.cause),
             markdown_code(cause.cause));
     add_reasons(out, cause.because, "");
@@ -188,7 +189,7 @@ void add_remarks(Document& out, const Report& report) {
   if (!report.questions.empty()) out.add("\n");
 }
 
-/// Folded away: what was read, and what the reading itself had to say.
+/// A folded section: the inputs, and the notes on reading them.
 void add_evidence(Document& out, const Report& report) {
   out.add("<details><summary>Evidence: {} read, {} recognised</summary>\n\n",
           plural(report.coverage.lines, "line", "lines"), count_text(report.coverage.claimed));

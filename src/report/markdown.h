@@ -1,4 +1,4 @@
-// The report as GitHub-flavoured Markdown, for issues, job summaries and chats. All text of the log is escaped.
+// The report as GitHub-flavoured Markdown, for issues, job summaries and chats. All log text is escaped.
 #pragma once
 
 #include <string>

@@ -13,10 +13,10 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t longest_line = 48 << 20;  ///< the largest case that a scan makes stays under it
-constexpr std::size_t piece = 1 << 16;
+constexpr std::size_t max_line = 48 << 20;  ///< every case of a scan is smaller
+constexpr std::size_t block_size = 1 << 16;
 
-std::ifstream opened(const std::string& path) {
+std::ifstream open_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(fmt::format("cannot open '{}': {}", path, std::strerror(errno)));
@@ -36,7 +36,8 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
     }
   }
   if (parts_.empty() && first_problem_) throw Error(*first_problem_);
-  // A log may be in several parts, because a task ran twice: of lines that differ all the same the least one stands.
+  // A log may be in several parts, because a task ran twice. If the lines differ, the smallest one stays, so that the
+  // result does not depend on the order of the files.
   std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.id < b.id; });
   std::vector<Part> once;
   for (Part& part : parts_) {
@@ -53,9 +54,11 @@ void PartFiles::left_out(const Error& error) {
   if (!first_problem_) first_problem_ = error;
 }
 
+// Reads in blocks, so that a line without an end cannot fill memory. A line over the limit is skipped up to its end,
+// and its offset still counts.
 void PartFiles::find_in(std::size_t file) {
-  std::ifstream in = opened(paths_[file]);
-  std::string line, bytes(piece, '\0');
+  std::ifstream in = open_file(paths_[file]);
+  std::string line, bytes(block_size, '\0');
   long long offset = 0;
   std::size_t number = 1;
   bool too_long = false;
@@ -64,9 +67,8 @@ void PartFiles::find_in(std::size_t file) {
     offset += static_cast<long long>(line.size()) + 1;
     ++number;
     if (too_long) {
-      left_out(
-          Error(fmt::format("{}: a line of more than {} MiB is no part of a case", where(part), longest_line >> 20), "",
-                "parts are written by oomdoctor analyze --format partial"));
+      left_out(Error(fmt::format("{}: a line of more than {} MiB is no part of a case", where(part), max_line >> 20),
+                     "", "parts are written by oomdoctor analyze --format partial"));
     } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
       try {
         part.id = read_part_id(line, where(part));
@@ -87,7 +89,7 @@ void PartFiles::find_in(std::size_t file) {
       rest.remove_prefix(end + 1);
     }
     line += rest;
-    if (line.size() > longest_line) {
+    if (line.size() > max_line) {
       too_long = true;
       offset += static_cast<long long>(line.size());
       line.clear();
@@ -100,7 +102,7 @@ void PartFiles::find_in(std::size_t file) {
 std::string PartFiles::where(const Part& part) const { return fmt::format("{}:{}", paths_[part.file], part.number); }
 
 std::string PartFiles::text_of(const Part& part) const {
-  std::ifstream in = opened(paths_[part.file]);
+  std::ifstream in = open_file(paths_[part.file]);
   in.seekg(part.offset);
   std::string line(part.bytes, '\0');
   in.read(line.data(), static_cast<std::streamsize>(line.size()));
@@ -111,6 +113,7 @@ std::string PartFiles::text_of(const Part& part) const {
 
 std::string PartFiles::line(std::size_t log) const { return text_of(parts_[log]); }
 
+// The file may have changed since find_in(): the part must still have the same id.
 ScanResult PartFiles::good_case(std::size_t log) const {
   const std::string line = text_of(parts_[log]);
   ScanResult file = read_part(line, where(parts_[log]));

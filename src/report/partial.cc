@@ -1,5 +1,5 @@
-// What a case holds is listed once, in fields(), and both directions follow that list: what one writes the other reads.
-// Fields that hold nothing are left out.
+// fields() lists the content of a case once, and both directions follow that list, so what one writes the other reads.
+// Empty fields are left out.
 #include "report/partial.h"
 
 #include <fmt/format.h>
@@ -26,18 +26,18 @@
 namespace oomdoctor {
 namespace {
 
-using Json = nlohmann::ordered_json;  // for writing: the same case is the same bytes
-using Read = nlohmann::json;          // for reading: the order is a stranger's, who may send many names
+using Json = nlohmann::ordered_json;  // for writing: keeps the order, so that the same case gives the same bytes
+using Read = nlohmann::json;          // for reading: foreign input may have any order and many names
 
 constexpr const char* version_field = "oomdoctor_partial";
-// Nothing that a scan makes comes near these.
-constexpr std::size_t most_frames = 1 << 16, most_others = 1 << 16;  ///< of one failure
+// Limits for foreign input, far above what a scan produces.
+constexpr std::size_t most_frames = 1 << 16, most_others = 1 << 16;  ///< per failure
 constexpr std::size_t most_items = 1 << 13;                          ///< remarks, their ids, parsers, notes
-constexpr double most_value = 1e15, most_x = 1e19;                   ///< of a series; a scan leaves out what is more
+constexpr double most_value = 1e15, most_x = 1e19;                   ///< of a series; a scan leaves larger ones out
 constexpr i64 most_lines = i64{1} << 40;                             ///< of one log
-constexpr int deepest = 16;                                          ///< a case is nested half as deep
+constexpr int deepest = 16;                                          ///< a case has half this nesting depth
 
-/// What makes a line no part; the place is added where it is known.
+/// The reason why a line is no part. A caller adds the location.
 struct Broken {
   std::string why;
 };
@@ -137,7 +137,7 @@ void fields(Archive& a, Incident& of) {
   a("run", of.run);
 }
 
-/// Values that stand for themselves take three numbers, others nine.
+/// A bucket with a single value takes three numbers, others eight. A restart adds `true`.
 template <class Archive>
 void fields(Archive& a, Series& of) {
   a("metric", of.metric);
@@ -282,7 +282,8 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-/// JSON has text alone: other bytes become the characters of the same numbers, and say so.
+/// JSON strings are Unicode. Other bytes become the characters with the same numbers, in an object that marks them as
+/// bytes.
 Json text_of(const std::string& bytes) {
   if (is_utf8(bytes)) return bytes;
   std::string characters;
@@ -302,7 +303,7 @@ class PartWriter {
     if (!is_nothing(written)) out_[name] = std::move(written);
   }
 
-  /// Zero is not nothing here.
+  /// For an optional value, zero differs from absent.
   template <class T>
   void operator()(const char* name, const std::optional<T>& value) {
     if (!value) return;
@@ -364,7 +365,7 @@ class PartWriter {
     return array;
   }
 
-  /// Names come from logs, too: pairs, since what is no text can be no key.
+  /// Names come from logs, too. They are written as pairs, because text that is not UTF-8 cannot be a key.
   template <class T, class Order>
   static Json json_of(const std::map<std::string, T, Order>& values) {
     Json array = Json::array();
@@ -384,7 +385,7 @@ class SecretRemover {
     clean(value);
   }
   void buckets(const char*, Series&) {}
-  void what(Event&) {}  // ids of the parsers
+  void what(Event&) {}  // it has only ids of parsers
 
  private:
   static void clean(std::string& text) { text = without_secrets(text); }
@@ -597,7 +598,7 @@ void check_version(i64 written, const std::string& where) {
               "", "read the logs and join the parts with the same oomdoctor");
 }
 
-/// Order is that of the lines of one file, and what is counted is some of them.
+/// Lines of one file limit the order of events, and the number of claimed lines.
 void check(const ScanResult& file) {
   const i64 lines = file.inputs.front().lines, claimed = file.coverage.claimed;
   if (lines < 0 || lines > most_lines || file.coverage.lines != lines || claimed < 0 || claimed > lines)
@@ -608,7 +609,7 @@ void check(const ScanResult& file) {
     throw Broken{"when.order: it is no line of a file"};
 }
 
-/// Reads the heads of an object and stops behind the last one that is wanted.
+/// Reads the first fields of an object and stops after the last wanted one.
 class HeadReader : public nlohmann::json_sax<Read> {
  public:
   std::optional<i64> version;

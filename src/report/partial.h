@@ -1,6 +1,6 @@
-// One log's Case as one line of JSON, and back without a loss: what `analyze --format partial` writes on one machine
-// and `merge` reads on another. Doubles are written in the shortest form that reads back as the same number, and text
-// that is no UTF-8 as its bytes, so that a case which was written down is the case that was scanned.
+// One log's case as one line of JSON, and back without loss. `analyze --format partial` writes it on one machine and
+// `merge` reads it on another. Doubles have the shortest form that reads back as the same number, and text that is not
+// UTF-8 is written as bytes, so that reading gives exactly the scanned case.
 #pragma once
 
 #include <string>
@@ -10,29 +10,30 @@
 
 namespace oomdoctor {
 
+/// The version of the format. Other versions are refused.
 inline constexpr int partial_version = 1;
 
-/// Which log a part is of. The same path with the same content is the same log, wherever it was read.
+/// The identity of a log. The same path with the same content is the same log, wherever it was read.
 struct PartId {
   std::string path, digest;
 
   friend bool operator==(const PartId&, const PartId&) = default;
 };
 
-/// The order of the logs of a merged case, by path as people count, then by content.
+/// The order of logs in a merged case: by path in natural order, then by digest.
 bool operator<(const PartId& a, const PartId& b);
 
-/// From all texts of one log, as it was scanned: a part is made to be handed on.
+/// Removes secrets from all texts of one log's case, before merging: a part is made for sharing.
 void remove_secrets(ScanResult& file);
 
-/// Of one log, as it was scanned and before it was joined. The line has no end of line.
+/// The line of one log's case, before merging, without its line end.
 std::string partial_line(const PartId& id, const ScanResult& file);
 
-/// Throws Error when the line is no part, or of another version. `where` ("part.jsonl:3") begins its message. Reads no
-/// further than the two fields that it returns.
+/// Reads only the two fields that it returns. Throws Error if the line is no part or has another version. `where`
+/// ("part.jsonl:3") begins the message.
 PartId read_part_id(std::string_view line, const std::string& where);
 
-/// Throws Error when the line is no part that this version may have written.
+/// Reads the whole case. Throws Error if this version cannot have written the line.
 ScanResult read_part(std::string_view line, const std::string& where);
 
 /// The JSON Schema (draft 2020-12) of one line.

@@ -1,5 +1,5 @@
-// The schema of a part as text. tests/cli/ checks with a validator that parts keep it, and that it names every field
-// they hold.
+// The schema of a part as text. A test in tests/cli/ checks with a validator that parts match it, and that it lists
+// each of their fields.
 #include "report/partial.h"
 
 namespace oomdoctor {

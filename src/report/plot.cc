@@ -1,6 +1,7 @@
-// Six lines are what an eye tells apart: of more series, those of the place that failed are drawn in colour, the same
-// metric of other ranks behind them, and the rest is left to the table. The value axis begins at zero, but for growth
-// within its upper half: there a leak of a few per cent would not show, and else noise would look like one.
+// The eye distinguishes about six lines. If there are more series, those of the failed rank or GPU are drawn in colour,
+// the same metric of other ranks behind them, and only the table shows the rest. The value axis begins at zero, except
+// for growth within its upper half: a leak of a few percent would be invisible there. In all other cases a cut axis
+// would make noise look like a leak.
 #include "report/plot.h"
 
 #include <fmt/format.h>
@@ -18,14 +19,14 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t most_faint = 63;  ///< with the main one, the ranks of eight machines
-constexpr std::size_t most_faint_points = 80;
-constexpr std::size_t most_points = 4000;  ///< 1,000 columns, each with its first, least, greatest and last value
-constexpr std::size_t most_marks = 8;
-constexpr std::size_t most_bands = 200;  // of 80 evaluations and what lies about them
-constexpr double far_capacity = 2.5;     ///< times the largest value: further up it would press the lines flat
-constexpr double headroom = 1.06;        ///< of the value axis above what is drawn
-constexpr double covered = 0.02;         ///< of the value axis: a fit as close as this to the values hides behind them
+constexpr std::size_t max_faint = 63;  ///< with the main line, the ranks of eight machines
+constexpr std::size_t max_faint_points = 80;
+constexpr std::size_t max_points = 4000;  ///< 1,000 columns, each with its first, smallest, largest and last value
+constexpr std::size_t max_marks = 8;
+constexpr std::size_t max_bands = 200;  // 80 evaluations and the stages around them
+constexpr double far_capacity = 2.5;    ///< times the largest value; a capacity above it would flatten the lines
+constexpr double headroom = 1.06;       ///< of the value axis above the highest drawn value
+constexpr double covered_share = 0.02;  ///< share of the value axis; a fit this close to the values is hidden
 
 using Chosen = std::vector<const ReportSeries*>;
 
@@ -35,26 +36,26 @@ const ReportIncident* named_incident(const Report& report) {
   return nullptr;
 }
 
-std::string kind_of(const ReportSeries& of) {
+std::string plot_title(const ReportSeries& of) {
   return of.unit == "%" ? "Share of the device's memory" : of.metric.starts_with("host") ? "Host memory" : "GPU memory";
 }
 
-bool same_place(const ReportSeries& a, const ReportSeries& b) { return a.rank == b.rank && a.device == b.device; }
+bool same_origin(const ReportSeries& a, const ReportSeries& b) { return a.rank == b.rank && a.device == b.device; }
 
-/// Does nothing that is known say that the failure struck elsewhere?
+/// False if rank or GPU show that the failure was elsewhere.
 bool may_belong(const ReportSeries& series, const ReportIncident* to) {
   return to == nullptr || ((!series.rank || !to->rank || series.rank == to->rank) &&
                            (!series.device || !to->device || series.device == to->device));
 }
 
-/// Steps that fall (a run began anew) make no axis: the values are then drawn in their order.
+/// Falling steps (a run restarted) give no axis. Such values are drawn in their order.
 bool is_ordered(const ReportSeries& of) {
   return std::is_sorted(of.points.begin(), of.points.end(),
                         [](const ReportPoint& a, const ReportPoint& b) { return a.x < b.x; });
 }
 
-/// Two values are no course, nor are many at one step or moment.
-bool has_course(const ReportSeries& of) {
+/// Two values have no trend, and neither have many values at one step or time.
+bool has_trend(const ReportSeries& of) {
   return of.points.size() > 2 &&
          std::any_of(of.points.begin(), of.points.end(), [&](const ReportPoint& p) { return p.x != of.points[0].x; });
 }
@@ -64,7 +65,7 @@ struct Unit {
   double size;
 };
 
-Unit unit_of(const ReportSeries& main) {
+Unit choose_unit(const ReportSeries& main) {
   if (main.unit == "%") return {"%", 1};
   constexpr std::array<std::pair<const char*, double>, 3> units = {{{"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}}};
   for (const auto& [name, size] : units)
@@ -72,17 +73,17 @@ Unit unit_of(const ReportSeries& main) {
   return {"bytes", 1};
 }
 
-/// At most `most` points, the first, least, greatest and last of each run of them: no peak is lost.
-std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::size_t most) {
-  const std::size_t run = (4 * points.size() + most - 1) / most;
-  if (points.size() <= most) return points;
+/// At most `limit` points: the first, smallest, largest and last of each run of points, so that no peak is lost.
+std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::size_t limit) {
+  const std::size_t run = (4 * points.size() + limit - 1) / limit;
+  if (points.size() <= limit) return points;
   std::vector<ReportPoint> out;
   for (std::size_t i = 0; i < points.size(); i += run) {
     const auto first = points.begin() + static_cast<std::ptrdiff_t>(i),
                end = points.begin() + static_cast<std::ptrdiff_t>(std::min(points.size(), i + run));
-    const auto [least, greatest] =
+    const auto [lowest, greatest] =
         std::minmax_element(first, end, [](const ReportPoint& a, const ReportPoint& b) { return a.y < b.y; });
-    std::array<const ReportPoint*, 4> kept = {&*first, &*least, &*greatest, &*(end - 1)};
+    std::array<const ReportPoint*, 4> kept = {&*first, &*lowest, &*greatest, &*(end - 1)};
     std::sort(kept.begin(), kept.end());
     const auto kept_end = std::unique(kept.begin(), kept.end());
     for (auto k = kept.begin(); k != kept_end; ++k) out.push_back(**k);
@@ -90,21 +91,21 @@ std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::si
   return out;
 }
 
-std::vector<ReportPoint> drawn_points(const ReportSeries& of, const Unit& unit, bool by_order, std::size_t most) {
+std::vector<ReportPoint> drawn_points(const ReportSeries& of, const Unit& unit, bool by_order, std::size_t limit) {
   std::vector<ReportPoint> points;
   for (const ReportPoint& p : of.points)
     if (std::isfinite(p.x) && std::isfinite(p.y))
       points.push_back({by_order ? static_cast<double>(points.size() + 1) : p.x, p.y / unit.size});
-  return thinned(points, most);
+  return thinned(points, limit);
 }
 
-/// Of a series that no other one contends with.
+/// The colour of a series if it is free.
 int usual_colour(const ReportSeries& of) {
   if (of.metric.ends_with("reserved")) return 1;
   return of.metric.ends_with("allocated") || of.metric == "memory" ? 0 : 2;
 }
 
-/// The value of a line at `x`, between its points by proportion; nothing beyond its ends.
+/// The value of a line at `x`, interpolated between its points; nullopt beyond its ends.
 std::optional<double> value_at(const std::vector<ReportPoint>& points, double x) {
   const auto right = std::lower_bound(points.begin(), points.end(), x,
                                       [](const ReportPoint& p, double wanted) { return p.x < wanted; });
@@ -114,7 +115,7 @@ std::optional<double> value_at(const std::vector<ReportPoint>& points, double x)
   return a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
 }
 
-/// "allocated" of "allocated, rank 3"; "" where nothing follows it.
+/// The part before the comma: "allocated" of "allocated, rank 3"; "" without a comma.
 std::string shared_part(const std::string& name) {
   const auto comma = name.find(", ");
   return comma == name.npos ? "" : name.substr(0, comma);
@@ -125,7 +126,7 @@ std::string capitalised(std::string text) {
   return text;
 }
 
-/// Where the usual colour is taken, another one is.
+/// Assigns the usual colour, or another one if it is taken.
 class Palette {
  public:
   int colour_for(const ReportSeries& of) {
@@ -146,8 +147,8 @@ class Drawing {
  public:
   Drawing(const Report& report, const Chosen& all) : report_(report), all_(all), main_(*all.front()) {
     by_order_ = !std::all_of(all.begin(), all.end(), [](const auto* s) { return is_ordered(*s); });
-    unit_ = unit_of(main_);
-    plot_.title = kind_of(main_);
+    unit_ = choose_unit(main_);
+    plot_.title = plot_title(main_);
     plot_.unit = unit_.name;
     plot_.x_unit = by_order_ ? "value" : main_.x_unit;
     plot_.x_name = plot_.x_unit == "second" ? "time (s)" : plot_.x_unit == "value" ? "values in log order" : "step";
@@ -166,21 +167,22 @@ class Drawing {
   }
 
  private:
+  // Draws at most six series in colour: all if they fit, else those of the main series' rank and GPU.
   void add_lines() {
     std::vector<const ReportSeries*> own, others;
     for (const auto* series : all_) {
-      const bool in_colour = all_.size() <= Plot::colours || same_place(*series, main_);
+      const bool in_colour = all_.size() <= Plot::colours || same_origin(*series, main_);
       if (in_colour && own.size() < Plot::colours)
         own.push_back(series);
-      else if (series->metric == main_.metric && series->label == main_.label && others.size() < most_faint)
+      else if (series->metric == main_.metric && series->label == main_.label && others.size() < max_faint)
         others.push_back(series);
     }
     plot_.not_drawn = all_.size() - own.size() - others.size();
     Palette palette;
     const auto add = [&](const ReportSeries* series, int colour, bool faint) {
       plot_.lines.push_back({series->id, plain_line(series_title(report_, *series)), "", colour, faint,
-                             drawn_points(*series, unit_, by_order_, faint ? most_faint_points : most_points),
-                             place_of(series->first), place_of(series->last)});
+                             drawn_points(*series, unit_, by_order_, faint ? max_faint_points : max_points),
+                             location_text(series->first), location_text(series->last)});
     };
     for (const auto* series : own) add(series, palette.colour_for(*series), false);
     const int main_colour = plot_.lines.front().colour;
@@ -188,7 +190,7 @@ class Drawing {
     std::reverse(plot_.lines.begin(), plot_.lines.end());
   }
 
-  /// The axis is named by what all names begin with, each line by the rest of its name.
+  /// The common beginning of all names labels the axis, and the rest of each name its line.
   void name_lines() {
     const std::string shared = shared_part(plot_.lines.back().name);
     const bool alike = !shared.empty() && std::all_of(plot_.lines.begin(), plot_.lines.end(),
@@ -200,7 +202,7 @@ class Drawing {
 
   void add_curve() {
     if (by_order_ || (!is_growth(main_.trend) && main_.trend.shape != "saturating")) return;
-    // A run that died needs no forecast.
+    // A run that ran out of memory needs no forecast.
     const double end = is_dead() ? plot_.lines.back().points.back().x : HUGE_VAL;
     for (const auto& p : main_.trend.curve)
       if (p.x <= end) curve_.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
@@ -208,12 +210,12 @@ class Drawing {
 
   bool is_dead() const { return report_.verdict.outcome == "oom"; }
 
-  /// "line 32", or with its file where there are several.
-  std::string place_of(const Location& at) const {
+  /// For example "line 32", or with the file if there are several.
+  std::string location_text(const Location& at) const {
     return at.line > 0 ? plain_line(short_places(report_, {at}, 1)) : std::string();
   }
 
-  /// Of marks of one kind, one has a text: that of the verdict's failure, else the first.
+  /// One mark of each kind has a text: that of the verdict's failure, else the first one.
   void add_mark(PlotMark mark, bool has_text) {
     if (!has_text) mark.text.clear();
     plot_.marks.push_back(std::move(mark));
@@ -221,9 +223,9 @@ class Drawing {
 
   void add_bands() {
     const auto& stages = main_.trend.stages;
-    std::size_t run = stages.size();  // the last one: those before it count their own steps
+    std::size_t run = stages.size();  // only the last run, because earlier runs count their own steps
     while (run > 0 && stages[run - 1].kind != "restart") --run;
-    for (std::size_t i = run; i < stages.size() && plot_.bands.size() < most_bands; ++i) {
+    for (std::size_t i = run; i < stages.size() && plot_.bands.size() < max_bands; ++i) {
       if (stages[i].kind == "working") continue;
       const double right = i + 1 < stages.size() ? stages[i + 1].first_step : stages[i].last_step;
       plot_.bands.push_back({stages[i].first_step, std::max(right, stages[i].last_step), stages[i].kind});
@@ -238,7 +240,7 @@ class Drawing {
       add_mark({PlotMark::onset, *main_.trend.onset_step, "grows from " + at(*main_.trend.onset_step), ""}, true);
     else if (main_.trend.shape == "step")
       for (const double x : main_.trend.change_points)
-        if (plot_.marks.size() < most_marks)
+        if (plot_.marks.size() < max_marks)
           add_mark({PlotMark::change, x, "new level, " + at(x), ""}, x == main_.trend.change_points.front());
     if (main_.x_unit == "step") add_failures();
   }
@@ -247,22 +249,23 @@ class Drawing {
     const ReportIncident* named = named_incident(report_);
     if (named != nullptr && (!named->step || !may_belong(main_, named))) named = nullptr;
     for (const auto& incident : report_.incidents) {
-      if (incident.follows || !incident.step || plot_.marks.size() >= most_marks || !may_belong(main_, &incident))
+      if (incident.follows || !incident.step || plot_.marks.size() >= max_marks || !may_belong(main_, &incident))
         continue;
       if (named == nullptr) named = &incident;
       add_mark({PlotMark::failure, static_cast<double>(*incident.step),
                 fmt::format("{}, step {}", incident.handled ? "OOM caught" : "OOM", *incident.step),
-                place_of(incident.location)},
+                location_text(incident.location)},
                &incident == named);
     }
   }
 
-  /// Is the failure about the kind of memory that is drawn?
+  /// Whether the failure is about the kind of memory in this plot.
   bool same_memory(const ReportIncident& incident) const {
     return main_.unit != "%" && (incident.kind != "device") == main_.metric.starts_with("host");
   }
 
-  /// On top of the last value before the failure. One that was survived at no known step has no place among the values.
+  /// The request is drawn on top of the last value before the failure. A survived failure without a step has no
+  /// position among the values.
   void add_request() {
     const ReportIncident* incident = named_incident(report_);
     if (incident == nullptr || by_order_ || !incident->requested_bytes || !same_memory(*incident)) return;
@@ -270,13 +273,14 @@ class Drawing {
     const auto& points = plot_.lines.back().points;
     double x = points.back().x;
     if (main_.x_unit == "step" && incident->step) x = static_cast<double>(*incident->step);
-    const auto behind = std::find_if(points.begin(), points.end(), [&](const ReportPoint& p) { return p.x > x; });
-    const double from = (behind == points.begin() ? behind : behind - 1)->y;
+    const auto after = std::find_if(points.begin(), points.end(), [&](const ReportPoint& p) { return p.x > x; });
+    const double from = (after == points.begin() ? after : after - 1)->y;
     const double size = static_cast<double>(*incident->requested_bytes) / unit_.size;
     plot_.request = PlotRequest{x, from, from + size, "+" + bytes_text(*incident->requested_bytes)};
   }
 
-  /// The limit that growth runs into, else the one of the failure, else the GPU's size.
+  /// The capacity of the forecast, else the limit or the capacity of the failure.
+  // A capacity far above the values is omitted, because it would flatten the lines.
   void find_capacity(double greatest) {
     const ReportIncident* incident = named_incident(report_);
     std::optional<std::int64_t> size;
@@ -294,32 +298,35 @@ class Drawing {
     plot_.capacity_word = limit ? "limit" : "capacity";
   }
 
+  // The value axis starts at zero, unless growth stays in the upper half. A minimum height keeps a constant series
+  // visible.
   void fit_ranges() {
-    double least = HUGE_VAL, greatest = -HUGE_VAL;
+    double lowest = HUGE_VAL, greatest = -HUGE_VAL;
     plot_.left = HUGE_VAL, plot_.right = -HUGE_VAL;
     for (const auto& line : plot_.lines)
       for (const ReportPoint& p : line.points) {
-        least = std::min(least, p.y), greatest = std::max(greatest, p.y);
+        lowest = std::min(lowest, p.y), greatest = std::max(greatest, p.y);
         plot_.left = std::min(plot_.left, p.x), plot_.right = std::max(plot_.right, p.x);
       }
     find_capacity(greatest);
     fit_steps();
     double highest = std::max(greatest, plot_.capacity.value_or(greatest));
     if (plot_.request) {
-      // A request many times the GPU would press the lines flat: its bar ends above all else, its text has the size.
+      // A request of many times the GPU's size would flatten the lines. Its bar ends above everything else, and its
+      // text has the size.
       plot_.request->to = std::min(plot_.request->to, 1.2 * highest);
       highest = std::max(highest, plot_.request->to);
     }
     plot_.top = highest * (greatest > 0 ? headroom : 2 - headroom);
-    plot_.bottom = is_growth(main_.trend) && least > plot_.top / 2 ? least - 0.15 * (plot_.top - least)
-                                                                   : std::min(0.0, least * 1.05);
+    plot_.bottom = is_growth(main_.trend) && lowest > plot_.top / 2 ? lowest - 0.15 * (plot_.top - lowest)
+                                                                    : std::min(0.0, lowest * 1.05);
     if (plot_.top - plot_.bottom < 0.02 * std::fabs(plot_.top) || plot_.top <= plot_.bottom)
       plot_.bottom = plot_.top - std::max(0.1 * std::fabs(plot_.top), 1e-3);
     plot_.x_ticks = ticks(plot_.left, plot_.right, 8, main_.x_unit == "second" ? 0 : 1);
     plot_.y_ticks = ticks(plot_.bottom, plot_.top, 6, 0);
   }
 
-  /// A failure or a forecast a little behind the last value belongs to the picture; one far away is in the words.
+  /// Extends the range to a failure or a forecast shortly after the last value. Those far away are only in the text.
   void fit_steps() {
     const double window = std::max(plot_.right - plot_.left, 1e-9), furthest = plot_.right + window;
     for (const auto& mark : plot_.marks)
@@ -344,14 +351,14 @@ class Drawing {
 
   void hide_covered_fit() {
     const auto& values = plot_.lines.back().points;
-    const double close = covered * (plot_.top - plot_.bottom);
+    const double close = covered_share * (plot_.top - plot_.bottom);
     bool open = false;
     for (std::size_t i = 0; i < curve_.size(); ++i) {
       const auto value = value_at(values, curve_[i].x);
       const bool hidden = value && std::fabs(*value - curve_[i].y) < close;
       if (!hidden && !open) {
         plot_.fit.emplace_back();
-        if (i > 0) plot_.fit.back().push_back(curve_[i - 1]);  // no gap to the values
+        if (i > 0) plot_.fit.back().push_back(curve_[i - 1]);  // so that there is no gap to the values
       }
       if (!hidden) plot_.fit.back().push_back(curve_[i]);
       open = !hidden;
@@ -377,15 +384,16 @@ int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
   return usual_colour(of);
 }
 
+// One plot per kind of memory and unit of x. Series that may belong to the failure come first.
 std::vector<Plot> plots_of(const Report& report) {
   const ReportIncident* incident = named_incident(report);
   std::vector<const ReportSeries*> order = by_weight(report);
   std::stable_partition(order.begin(), order.end(), [&](const auto* s) { return may_belong(*s, incident); });
   std::vector<Chosen> groups;
   for (const auto* series : order) {
-    if (!has_course(*series)) continue;
+    if (!has_trend(*series)) continue;
     const auto like = [&](const Chosen& group) {
-      return kind_of(*group.front()) == kind_of(*series) && group.front()->x_unit == series->x_unit;
+      return plot_title(*group.front()) == plot_title(*series) && group.front()->x_unit == series->x_unit;
     };
     const auto group = std::find_if(groups.begin(), groups.end(), like);
     if (group == groups.end())

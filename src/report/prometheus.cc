@@ -13,11 +13,11 @@
 namespace oomdoctor {
 namespace {
 
-constexpr double least_probability = 0.01;
+constexpr double min_probability = 0.01;
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
-/// The samples of one metric. One without samples is not written.
+/// The samples of one metric. A metric without samples is not written.
 class Gauge {
  public:
   Gauge(std::string_view name, std::string_view help) : name_(name), help_(help) {}
@@ -25,8 +25,9 @@ class Gauge {
   void add(const Labels& labels, double value) {
     if (!std::isfinite(value)) return;
     std::string text;
-    for (const auto& [label, is] : labels)
-      if (!is.empty()) text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", label, prometheus_label(is));
+    for (const auto& [label, label_value] : labels)
+      if (!label_value.empty())
+        text += fmt::format("{}{}=\"{}\"", text.empty() ? "" : ",", label, prometheus_label(label_value));
     if (!text.empty()) text = '{' + text + '}';
     fmt::format_to(std::back_inserter(samples_), "{}{} {}\n", name_, text, value);
   }
@@ -41,7 +42,7 @@ class Gauge {
   std::string samples_;
 };
 
-std::string number(const auto& value) { return value ? std::to_string(*value) : std::string(); }
+std::string optional_text(const auto& value) { return value ? std::to_string(*value) : std::string(); }
 
 std::string verdict_gauges(const Report& report) {
   Gauge outcome("oomdoctor_outcome", "1 for the outcome of the last analysis, else 0.");
@@ -50,7 +51,7 @@ std::string verdict_gauges(const Report& report) {
     outcome.add({{"outcome", name}}, report.verdict.outcome == name ? 1 : 0);
   Gauge causes("oomdoctor_cause_probability", "How probable each cause is.");
   for (const auto& cause : report.causes)
-    if (cause.probability >= least_probability) causes.add({{"cause", cause.cause}}, cause.probability);
+    if (cause.probability >= min_probability) causes.add({{"cause", cause.cause}}, cause.probability);
   return outcome.str() + causes.str();
 }
 
@@ -67,7 +68,10 @@ std::string incident_gauges(const Report& report) {
         {"limit", of.limit_bytes}};
     for (const auto& [name, size] : all)
       if (size)
-        sizes.add({{"incident", of.id}, {"size", name}, {"rank", number(of.rank)}, {"device", number(of.device)}},
+        sizes.add({{"incident", of.id},
+                   {"size", name},
+                   {"rank", optional_text(of.rank)},
+                   {"device", optional_text(of.device)}},
                   static_cast<double>(*size));
   }
   count.add({{"handled", "false"}}, static_cast<double>(ended));
@@ -75,6 +79,7 @@ std::string incident_gauges(const Report& report) {
   return count.str() + sizes.str();
 }
 
+// Series in percent are left out, because oomdoctor_series_bytes has bytes only.
 std::string series_gauges(const Report& report) {
   Gauge sizes("oomdoctor_series_bytes", "First, last and greatest value of a memory series.");
   Gauge growth("oomdoctor_series_growth_bytes", "What a series that grows without a bound gains by each step.");
@@ -84,8 +89,8 @@ std::string series_gauges(const Report& report) {
     const Labels labels = {{"series", of.id},
                            {"metric", of.metric},
                            {"label", of.label},
-                           {"rank", number(of.rank)},
-                           {"device", number(of.device)}};
+                           {"rank", optional_text(of.rank)},
+                           {"device", optional_text(of.device)}};
     const auto with = [&](std::string_view label, std::string value) {
       Labels more = labels;
       more.emplace_back(label, std::move(value));

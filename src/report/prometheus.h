@@ -1,5 +1,5 @@
 // Gauges for the textfile collector of Prometheus' node exporter: the verdict, the numbers of each root cause and the
-// memory series. Without times: the collector has its own.
+// memory series. There are no timestamps, because the collector adds its own.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The ranks of a report beside each other: which of them stand out, and what is usual.
+// A summary of the ranks of a report: the typical one, and those that differ.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace oomdoctor {
 
-inline constexpr std::size_t few_ranks = 3;  ///< of fewer, the series themselves are on the page
+inline constexpr std::size_t few_ranks = 3;  ///< reports with fewer ranks show their series instead
 
-/// The one of the verdict, those that failed, then those that grow, then the fullest.
+/// All ranks: that of the verdict first, then the failed ones, then the growing ones, then by maximum. Points into the
+/// report.
 std::vector<const ReportRank*> ranks_by_weight(const Report& report);
-/// "5,000 ranks, 126 of them out of memory; at most 29.32 GiB in the usual one"
+/// For example "5,000 ranks, 126 of them out of memory; at most 29.32 GiB in the usual one".
 std::string ranks_summary(const Report& report);
 
 }  // namespace oomdoctor

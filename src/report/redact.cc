@@ -13,8 +13,9 @@
 namespace oomdoctor {
 namespace {
 
-/// Where a column of the text was moved to. One inside a replaced piece goes to that piece's begin or end.
-int moved(int column, bool is_end, const std::vector<Replacement>& pieces) {
+/// Maps a column of the original text to the redacted text. A column inside a replaced piece maps to the begin or the
+/// end of its replacement.
+int map_column(int column, bool is_end, const std::vector<Replacement>& pieces) {
   const auto at = static_cast<std::size_t>(std::max(column, 0));
   std::ptrdiff_t shift = 0;
   for (const auto& piece : pieces) {
@@ -26,23 +27,24 @@ int moved(int column, bool is_end, const std::vector<Replacement>& pieces) {
   return static_cast<int>(static_cast<std::ptrdiff_t>(at) + shift);
 }
 
-/// Kind and text of each that was found.
+/// The kind and the text of each secret that was found.
 using Secrets = std::set<std::pair<std::string_view, std::string>>;
 
-/// The secrets of `text`, also those that begin in what stood in front of it.
-std::vector<Replacement> secret_pieces(std::string_view lead, const std::string& text, Secrets* met) {
+/// The secrets of `text`, including those that begin in the text before it. Collects them in `seen` unless that is
+/// null.
+std::vector<Replacement> find_secret_pieces(std::string_view lead, const std::string& text, Secrets* seen) {
   const std::string whole = std::string(lead) + text;
   std::vector<Replacement> pieces;
   for (const Secret& secret : find_secrets(whole)) {
     if (secret.end <= lead.size()) continue;
-    if (met != nullptr) met->emplace(secret.kind, whole.substr(secret.begin, secret.end - secret.begin));
+    if (seen != nullptr) seen->emplace(secret.kind, whole.substr(secret.begin, secret.end - secret.begin));
     pieces.push_back({std::max(secret.begin, lead.size()) - lead.size(), secret.end - lead.size(),
                       fmt::format("[redacted: {}]", secret.kind)});
   }
   return pieces;
 }
 
-std::string replaced(const std::string& text, const std::vector<Replacement>& pieces) {
+std::string apply_pieces(const std::string& text, const std::vector<Replacement>& pieces) {
   if (pieces.empty()) return text;
   std::string out;
   std::size_t from = 0;
@@ -55,8 +57,8 @@ std::string replaced(const std::string& text, const std::vector<Replacement>& pi
 
 void move_columns(int& column, int& end_column, const std::vector<Replacement>& pieces) {
   const bool marked = end_column > column;
-  column = moved(column, false, pieces);
-  end_column = marked ? moved(end_column, true, pieces) : column;
+  column = map_column(column, false, pieces);
+  end_column = marked ? map_column(end_column, true, pieces) : column;
 }
 
 class Redactor {
@@ -68,7 +70,7 @@ class Redactor {
     visit_texts(report, [&](std::string& text, Location*) { identities_.learn(text); });
   }
 
-  /// The value of a setting is secret where its name says so, and they are two texts.
+  /// Redacts the value of a setting together with its name, because the name may show that the value is a secret.
   void replace_value_of(ReportSetting& setting) {
     std::string both = setting.name + '=' + setting.value;
     replace_in(both, nullptr);
@@ -76,13 +78,14 @@ class Redactor {
   }
 
   void replace_in(std::string& text, Location* excerpt_of) {
-    std::vector<Replacement> pieces = secret_pieces(excerpt_of != nullptr ? excerpt_of->lead : "", text, &secrets_);
+    std::vector<Replacement> pieces =
+        find_secret_pieces(excerpt_of != nullptr ? excerpt_of->lead : "", text, &secrets_);
     if (how_ == Redaction::all) add_identities(text, pieces);
     if (excerpt_of != nullptr) move_columns(excerpt_of->column, excerpt_of->end_column, pieces);
-    text = replaced(text, pieces);
+    text = apply_pieces(text, pieces);
   }
 
-  /// Different ones: the same token in ten lines is one token.
+  /// Counts distinct texts: the same token in ten lines is one token.
   std::map<std::string, std::size_t> counts() const {
     std::map<std::string, std::size_t> counts = identities_.counts();
     for (const auto& [kind, value] : secrets_) ++counts[std::string(kind)];
@@ -90,6 +93,7 @@ class Redactor {
   }
 
  private:
+  // Secrets win over identities that overlap them.
   void add_identities(std::string_view text, std::vector<Replacement>& pieces) {
     const std::size_t secrets = pieces.size();
     for (auto& piece : identities_.find(text)) {
@@ -123,13 +127,13 @@ Redacted redact(Report report, Redaction how) {
 
 std::string without_secrets(std::string_view text) {
   const std::string own(text);
-  return replaced(own, secret_pieces("", own, nullptr));
+  return apply_pieces(own, find_secret_pieces("", own, nullptr));
 }
 
 void remove_secrets(std::string_view lead, std::string& excerpt, int& column, int& end_column) {
-  const auto pieces = secret_pieces(lead, excerpt, nullptr);
+  const auto pieces = find_secret_pieces(lead, excerpt, nullptr);
   move_columns(column, end_column, pieces);
-  excerpt = replaced(excerpt, pieces);
+  excerpt = apply_pieces(excerpt, pieces);
 }
 
 std::string redaction_words(const Redacted& of) {

@@ -1,5 +1,5 @@
-// A report that may be handed on: without secrets, and on demand without names of people and machines. A pure function
-// of the report; what was replaced is shown in its place and counted in a note.
+// Redacts a report for sharing: removes secrets, and on demand the names of people and machines. A pure function of the
+// report. Each removed text leaves a visible replacement, and a note has the counts.
 #pragma once
 
 #include <map>
@@ -10,20 +10,24 @@
 
 namespace oomdoctor {
 
+/// `secrets`: tokens, passwords and keys. `all`: also users, hosts, addresses and buckets.
 enum class Redaction { off, secrets, all };
 
 struct Redacted {
   Report report;
-  std::map<std::string, std::size_t> counts;  ///< how many different ones of each kind: {"Hugging Face token", 1}
+  std::map<std::string, std::size_t>
+      counts;  ///< the number of different ones of each kind, for example {"Hugging Face token", 1}
 };
 
+/// Redacts all texts of the report and adds the note. `off` returns the report unchanged.
 Redacted redact(Report report, Redaction how);
 
-/// One text without secrets; and one that was cut out of a line, with its marked columns and what stood in front of it.
+/// Removes secrets from one text. remove_secrets() does so in an excerpt: `lead` is the text before it in its line, and
+/// the marked columns move with their text.
 std::string without_secrets(std::string_view text);
 void remove_secrets(std::string_view lead, std::string& excerpt, int& column, int& end_column);
 
-/// "1 GitHub token, 2 passwords"; "" when nothing was replaced.
+/// For example "1 GitHub token, 2 passwords"; "" if nothing was replaced.
 std::string redaction_words(const Redacted& of);
 
 }  // namespace oomdoctor

@@ -15,13 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t longest_description = 1024;  ///< of a rule, in GitHub
+constexpr std::size_t max_description = 1024;  ///< GitHub's limit for the description of a rule
 
 Json text(std::string_view of) { return {{"text", of}}; }
 
-Json description(std::string_view of) { return text(utf8_prefix(plain_block(of), longest_description)); }
+Json description(std::string_view of) { return text(utf8_prefix(plain_block(of), max_description)); }
 
-/// The fixes that help against the cause; where the verdict's is not decided, all.
+/// The fixes for this cause; all fixes if the verdict's cause is undetermined.
 std::vector<const ReportFix*> fixes_for(const Report& report, const std::string& rule) {
   const bool any = rule == "undetermined" && report.verdict.cause == rule;
   std::vector<const ReportFix*> fixes;
@@ -70,7 +70,7 @@ Json physical_location(const std::string& path, std::int64_t line, std::int64_t 
   return {{"artifactLocation", {{"uri", percent_encoded(relative_path(path, folder))}}}, {"region", region}};
 }
 
-/// The lines of the log are numbered, and the message links to them by number.
+/// The lines of the log have numbers, and the message links to them by number.
 Json result(const Finding& of, std::size_t rule_index, const std::string& folder) {
   Json object = {{"ruleId", of.rule}, {"ruleIndex", rule_index}, {"level", of.level}};
   std::string message = sarif_message(of.text), separator = "\n\nIn the log: ";

@@ -1,5 +1,5 @@
-// SARIF 2.1.0, as GitHub's code scanning and Jenkins' warnings plug-in read it: one result for each root cause, on the
-// user's own line where the log names it, with the lines of the log as related locations.
+// SARIF 2.1.0 for GitHub code scanning and Jenkins' warnings plug-in: one result per root cause, on the line in the
+// user's code if the log names it. The lines of the log are related locations.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace oomdoctor {
 
-/// Paths below `folder`, the working directory, are written relative to it; others as their file name.
+/// Paths below `folder`, the working directory, are relative to it. Others become their file name.
 std::string sarif_text(const Report& report, const std::string& folder);
 
 }  // namespace oomdoctor

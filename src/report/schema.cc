@@ -1,4 +1,5 @@
-// The schema as text. tests/cli/ checks with a validator that reports keep it, and that it names every field they hold.
+// The schema as text. A test in tests/cli/ checks with a validator that reports match it, and that it lists each of
+// their fields.
 #include "report/schema.h"
 
 namespace oomdoctor {

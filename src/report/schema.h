@@ -1,4 +1,4 @@
-// The JSON Schemas (draft 2020-12) of what oomdoctor writes for programs: `oomdoctor schema` prints them.
+// The JSON Schemas (draft 2020-12) of the output for programs, as `oomdoctor schema` prints them.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace oomdoctor {
 
-/// Of the report, version 1.0.
+/// The schema of the JSON report, version 1.0.
 std::string_view report_schema();
 
-/// Of one line of --format jsonl.
+/// The schema of one line of --format jsonl.
 std::string jsonl_schema();
 
 }  // namespace oomdoctor

@@ -6,12 +6,13 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t longest_name = 80, shortest_value = 6, longest_value = 4000;
+constexpr std::size_t max_name = 80, min_value = 6, max_value = 4000;
 
-/// Ends of names, in small letters with "_" for "-". `token` alone is a word of language models, too.
+/// Ends of secret names, in lower case and with "_" for "-". `token` is also a word of language models, see
+/// is_random().
 struct Ending {
   std::string_view word, kind;
-  bool whole = false;  ///< the word is all of the name
+  bool whole = false;  ///< the word must be the whole name
 };
 constexpr Ending endings[] = {
     {"password", "password"}, {"passwd", "password"},    {"passphrase", "password"}, {"_pwd", "password"},
@@ -25,7 +26,7 @@ constexpr Ending endings[] = {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_of_name(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; }
+bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; }
 
 std::string normal(std::string_view name) {
   std::string out(name);
@@ -33,8 +34,8 @@ std::string normal(std::string_view name) {
   return out;
 }
 
-const Ending* ending_of(std::string_view name) {
-  // The letters that the endings end with; most words go here.
+const Ending* find_ending(std::string_view name) {
+  // The last letters of all endings, in both cases. Most words fail here, so this check is cheap.
   if (std::string_view("dehsyntDEHSYNT").find(name.back()) == std::string_view::npos) return nullptr;
   const std::string small = normal(name);
   for (const Ending& ending : endings)
@@ -49,9 +50,9 @@ std::size_t skip_blanks(std::string_view text, std::size_t at) {
 
 bool is_quote(char c) { return c == '"' || c == '\'' || c == '`'; }
 
-/// Where the value begins behind a name: after "=" or ":", after a blank where the name is an option or the value is
-/// quoted, or inside of an element.
-std::optional<std::size_t> behind_separator(std::string_view text, std::size_t at, bool option, bool element) {
+/// The start of the value after a name: after "=" or ":", after a blank if the name is an option or the value is
+/// quoted, or inside an element.
+std::optional<std::size_t> find_value_start(std::string_view text, std::size_t at, bool option, bool element) {
   if (element && at < text.size() && text[at] == '>') return at + 1;
   if (const std::size_t next = skip_blanks(text, at); next > at && next < text.size() && is_quote(text[next]))
     return next;
@@ -64,7 +65,7 @@ std::optional<std::size_t> behind_separator(std::string_view text, std::size_t a
   return std::nullopt;
 }
 
-/// What ends a value in shells, URLs, JSON and Python.
+/// The characters that end a value in shells, URLs, JSON and Python.
 bool ends_value(char c) {
   switch (c) {
     case ' ':
@@ -88,13 +89,13 @@ bool ends_value(char c) {
   }
 }
 
-/// Between quotation marks, or up to what ends it.
+/// The value between quotation marks, or up to the character that ends it.
 std::string_view read_value(std::string_view text, std::size_t at) {
   if (at >= text.size()) return {};
   const bool quoted = is_quote(text[at]);
   const std::size_t begin = quoted ? at + 1 : at;
   std::size_t end = begin;
-  while (end < text.size() && end - begin < longest_value &&
+  while (end < text.size() && end - begin < max_value &&
          (quoted ? text[end] != text[at] && text[end] != '\n' && text[end] != '\r' : !ends_value(text[end])))
     ++end;
   return text.substr(begin, end - begin);
@@ -104,7 +105,7 @@ bool is_number(std::string_view value) {
   return value.find_first_not_of("0123456789.,_+-eE%") == std::string_view::npos;
 }
 
-/// "args.password", "os.environ[", "get_token(": what a traceback shows of a program.
+/// Source code in a traceback: "args.password", "os.environ[", "get_token(".
 bool is_code(std::string_view value) {
   if (value.find_first_of("([{") != std::string_view::npos) return true;
   const bool name = std::all_of(value.begin(), value.end(),
@@ -120,9 +121,10 @@ bool is_placeholder(std::string_view value) {
          value == "default" || value == "required" || value == "disabled";
 }
 
-/// `token` in a language model's log is mostly a word, or a word and its number; a secret mixes letters and digits.
+/// In the log of a language model, `token` is usually followed by a word, or by a word and its number. A secret mixes
+/// letters and digits.
 bool is_random(std::string_view value) {
-  constexpr int least_changes = 3;
+  constexpr int min_changes = 3;
   int changes = 0;
   char before = 0;
   for (const char c : value) {
@@ -130,23 +132,23 @@ bool is_random(std::string_view value) {
     changes += before != 0 && is_digit(c) != is_digit(before);
     before = c;
   }
-  return changes >= least_changes;
+  return changes >= min_changes;
 }
 
 }  // namespace
 
 std::optional<Secret> secret_value(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end < text.size() && end - at < longest_name && is_of_name(text[end])) ++end;
+  while (end < text.size() && end - at < max_name && is_name_character(text[end])) ++end;
   const std::string_view name = text.substr(at, end - at);
-  const Ending* ending = name.size() < 4 ? nullptr : ending_of(name);
+  const Ending* ending = name.size() < 4 ? nullptr : find_ending(name);
   if (!ending) return std::nullopt;
   const bool option = at >= 2 && text.substr(at - 2, 2) == "--", element = at >= 1 && text[at - 1] == '<';
-  const auto begin = behind_separator(text, end, option, element);
+  const auto begin = find_value_start(text, end, option, element);
   if (!begin) return std::nullopt;
   const std::string_view value = read_value(text, *begin);
   const bool password = ending->kind == "password";
-  if (value.size() < shortest_value || (is_number(value) && !password) || is_placeholder(value)) return std::nullopt;
+  if (value.size() < min_value || (is_number(value) && !password) || is_placeholder(value)) return std::nullopt;
   const bool environment = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (!environment && !is_quote(text[*begin]) && is_code(value)) return std::nullopt;
   if (!environment && ending->kind == "token" && !is_random(value)) return std::nullopt;

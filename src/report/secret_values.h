@@ -1,4 +1,4 @@
-// Values that are secret because their name says so: HF_TOKEN=…, "api_key": "…", --password ….
+// Finds values that are secret by their name: HF_TOKEN=…, "api_key": "…", --password ….
 #pragma once
 
 #include <optional>
@@ -8,8 +8,7 @@
 
 namespace oomdoctor {
 
-/// The value of the name that begins at `at`, where it is a secret. A number, a placeholder and a piece of code is
-/// none.
+/// The value of the name that begins at byte `at`, if it is a secret. Numbers, placeholders and source code are none.
 std::optional<Secret> secret_value(std::string_view text, std::size_t at);
 
 }  // namespace oomdoctor

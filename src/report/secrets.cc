@@ -1,6 +1,6 @@
-// Two kinds of shapes. Most tokens are a prefix and a run of letters, and are read as such. The others are regexes that
-// begin at their anchor, so that none is tried where its literal does not stand; each is bounded. Prefixes and lengths
-// are those that the issuers document; lengths are taken generously, for they have grown before.
+// There are two kinds of shapes. Most tokens are a prefix and a run of letters, and code reads them. The others are
+// regexes that begin at their anchor, so a search tries one only at its literal; each regex is bounded. Prefixes and
+// lengths are those that the issuers document. Minimum lengths are generous, because lengths have grown before.
 #include "report/secrets.h"
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 namespace oomdoctor {
 namespace {
 
-/// What a token consists of behind its prefix.
+/// The characters of a token after its prefix.
 enum class Alphabet { letters, dashed, dotted };
 
 struct Token {
   std::string_view kind, prefix;
-  std::size_t least;  ///< characters behind the prefix
+  std::size_t min_length;  ///< minimum number of characters after the prefix
   Alphabet alphabet = Alphabet::letters;
 };
 
@@ -107,7 +107,7 @@ constexpr Token tokens[] = {
     {"JSON web token", "eyJ", 20, Alphabet::dotted},
 };
 
-/// A regex that begins at its anchor. The group that took part, or all of it where none did, is the secret.
+/// A regex that begins at its anchor. The secret is the group that matched, or the whole match if none did.
 struct Shape {
   std::string_view kind, anchor, regex;
 };
@@ -115,7 +115,7 @@ struct Shape {
 constexpr Shape shapes[] = {
     {"private key", "-----BEGIN ",
      R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))"},
-    // To the last "@": a password may hold one. Digits in front of a path are a port.
+    // Up to the last "@", because a password may contain one. Digits before a path are a port.
     {"URL password", "://", R"(://[^\s/:@"'<>]{0,120}:(?!\d{1,5}[/?#])([^\s"'<>]{1,400})@)"},
     {"URL password", "://", R"(://([^\s/:@"'<>.]{20,400})@)"},
     {"authorization header", "uthorization",
@@ -141,7 +141,7 @@ constexpr Shape shapes[] = {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-bool belongs(char c, Alphabet alphabet) {
+bool is_in_alphabet(char c, Alphabet alphabet) {
   if (is_letter(c)) return true;
   if (alphabet == Alphabet::letters) return false;
   return c == '_' || c == '-' || (c == '.' && alphabet == Alphabet::dotted);
@@ -151,10 +151,10 @@ std::optional<Secret> read_token(std::string_view text, std::size_t at, const To
   if (!text.substr(at).starts_with(token.prefix)) return std::nullopt;
   const std::size_t begin = at + token.prefix.size();
   std::size_t end = begin;
-  while (end < text.size() && belongs(text[end], token.alphabet)) ++end;
-  // What an excerpt cuts off is not missed.
+  while (end < text.size() && is_in_alphabet(text[end], token.alphabet)) ++end;
+  // A token that the excerpt cuts off may be shorter than the minimum.
   const bool cut = end == text.size() && text.size() >= Evidence::max_excerpt;
-  if (end - begin < (cut ? std::size_t{1} : token.least)) return std::nullopt;
+  if (end - begin < (cut ? std::size_t{1} : token.min_length)) return std::nullopt;
   return Secret{at, end, token.kind};
 }
 
@@ -162,15 +162,15 @@ std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Sh
   Captures captures;
   if (!text.substr(at).starts_with(shape.anchor) || regex.match(text, captures, at) != Search::found)
     return std::nullopt;
-  const auto taken = std::find_if(captures.group.begin() + 1, captures.group.end(),
-                                  [](std::string_view group) { return group.data() != nullptr; });
-  const std::string_view secret = taken != captures.group.end() ? *taken : captures.group[0];
+  const auto matched = std::find_if(captures.group.begin() + 1, captures.group.end(),
+                                    [](std::string_view group) { return group.data() != nullptr; });
+  const std::string_view secret = matched != captures.group.end() ? *matched : captures.group[0];
   const auto begin = static_cast<std::size_t>(secret.data() - text.data());
   if (secret.empty() || secret.starts_with("[redacted")) return std::nullopt;
   return Secret{begin, begin + secret.size(), shape.kind};
 }
 
-/// Shapes and tokens by their first byte. Made once.
+/// Shapes and tokens by their first byte. Created once and never destroyed.
 struct Index {
   std::array<std::vector<const Token*>, 256> tokens_by_byte;
   std::array<std::vector<std::size_t>, 256> shapes_by_byte;
@@ -205,14 +205,14 @@ std::optional<Secret> shape_at(std::string_view text, std::size_t at) {
 std::optional<Secret> value_at(std::string_view text, std::size_t at) {
   const auto value = secret_value(text, at);
   if (!value) return std::nullopt;
-  // What the value itself says is more exact than what its name says.
+  // The kind of the value is more exact than the kind of its name.
   const auto token = token_at(text, value->begin);
   return Secret{value->begin, std::max(value->end, token ? token->end : 0), token ? token->kind : value->kind};
 }
 
-/// In their order. One may begin inside of another and end behind it: a token in a header, a password in front of one
-/// that a longer shape was found by.
-std::vector<Secret> joined(std::vector<Secret> found) {
+/// Sorts and joins overlapping secrets. One may begin inside another and end after it: a token in a header, or a
+/// password before one that a longer shape found.
+std::vector<Secret> join_overlaps(std::vector<Secret> found) {
   std::stable_sort(found.begin(), found.end(), [](const Secret& a, const Secret& b) { return a.begin < b.begin; });
   std::vector<Secret> apart;
   for (const Secret& secret : found) {
@@ -226,6 +226,8 @@ std::vector<Secret> joined(std::vector<Secret> found) {
 
 }  // namespace
 
+// Tries every position: first shapes, then tokens and values at the start of a word. Overlaps are joined at the end,
+// because a secret may begin inside another one.
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -236,7 +238,7 @@ std::vector<Secret> find_secrets(std::string_view text) {
     if (!secret && starts_word) secret = value_at(text, at);
     if (secret) found.push_back(*secret);
   }
-  return joined(std::move(found));
+  return join_overlaps(std::move(found));
 }
 
 std::vector<std::string_view> secret_regexes() {

@@ -1,5 +1,5 @@
-// What looks like a secret in a text: tokens by their prefixes, passwords in URLs, headers, keys, and values whose name
-// says that they are secret. A commit's hash, `max_tokens=4096` and `pad_token='</s>'` are none.
+// Finds secrets in a text: tokens by their prefixes, passwords in URLs, headers, keys, and values with a secret name. A
+// commit hash, `max_tokens=4096` and `pad_token='</s>'` are no secrets.
 #pragma once
 
 #include <string_view>
@@ -7,16 +7,16 @@
 
 namespace oomdoctor {
 
-/// A piece of a text that a reader of the report must not see.
+/// A piece of a text that readers of a shared report must not see; byte positions.
 struct Secret {
   std::size_t begin = 0, end = 0;
-  std::string_view kind;  ///< "Hugging Face token"
+  std::string_view kind;  ///< for example "Hugging Face token"
 };
 
-/// In the order of the text; none overlaps another.
+/// In the order of the text, without overlaps. Thread-safe.
 std::vector<Secret> find_secrets(std::string_view text);
 
-/// The regexes behind it, for the laws that hold for all patterns.
+/// The regexes that find_secrets() uses, for the tests that check all patterns.
 std::vector<std::string_view> secret_regexes();
 
 }  // namespace oomdoctor

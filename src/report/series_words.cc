@@ -13,7 +13,7 @@ namespace oomdoctor {
 
 namespace {
 
-/// "since step 70"; nothing where the work began with the first value.
+/// For example "since step 70"; "" if the growth began with the first value.
 std::string since_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
   const std::optional<double> start = trend.onset_step       ? trend.onset_step
@@ -53,7 +53,7 @@ std::optional<double> working_since(const ReportTrend& trend) {
   std::optional<double> since;
   for (const ReportStage& stage : trend.stages) {
     if (stage.kind == "working" && !since) since = stage.first_step;
-    // Evaluations and pauses interrupt the work; everything else ends what came before it.
+    // Evaluations and pauses interrupt the work. Every other stage ends the work before it.
     if (stage.kind != "working" && stage.kind != "evaluation" && stage.kind != "pause" && stage.kind != "release" &&
         !(stage.kind == "idle" && &stage == &trend.stages.back()))
       since.reset();
@@ -79,11 +79,11 @@ TrendText trend_text(const ReportSeries& of) {
 }
 
 std::string full_words(const Report& report, const ReportSeries& of) {
-  if (!of.trend.forecast || report.verdict.outcome == "oom") return {};  // a dead run needs no forecast
+  if (!of.trend.forecast || report.verdict.outcome == "oom")
+    return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
-  const std::string place = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
-  return measures_rest(of) ? "nothing left " + place
-                           : fmt::format("{} full {}", bytes_text(full.capacity_bytes), place);
+  const std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
+  return measures_rest(of) ? "nothing left " + when : fmt::format("{} full {}", bytes_text(full.capacity_bytes), when);
 }
 
 std::string forecast_words(const Report& report, const ReportSeries& of) {
@@ -97,6 +97,7 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   return text;
 }
 
+// Compares series of the same rank only. A growing counter next to a constant one shows the component that grows.
 std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
   const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };

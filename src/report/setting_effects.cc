@@ -9,8 +9,8 @@
 namespace oomdoctor {
 namespace {
 
-/// A size whose memory grows with at most this power of it: 2 for a sequence whose attention is stored. A negative one
-/// divides the need.
+/// A number whose memory grows with at most this power of it, for example 2 for a sequence with a stored attention
+/// matrix. A negative power divides the need.
 struct Size {
   std::string_view setting;
   double power;
@@ -32,7 +32,7 @@ constexpr auto device_sizes = std::to_array<Size>({{"batch_size", 1},
 constexpr auto host_sizes =
     std::to_array<Size>({{"num_workers", 1}, {"prefetch_factor", 1}, {"batch_size", 1}, {"parameters", 1}});
 
-/// A switch: what turning it on does.
+/// A switch, and the effect of turning it on.
 struct Switch {
   std::string_view setting;
   int direction;
@@ -41,12 +41,12 @@ constexpr auto device_switches =
     std::to_array<Switch>({{"checkpointing", -1}, {"fsdp", -1}, {"lora", -1}, {"cuda_graphs", 1}});
 constexpr auto host_switches = std::to_array<Switch>({{"pin_memory", 1}});
 
-/// These change nothing on the device.
-constexpr auto host_alone = std::to_array<std::string_view>({"num_workers", "prefetch_factor", "pin_memory"});
-/// These change the room that there is, or how a step is put together, and not what a pass needs.
+/// Settings without an effect on the GPU.
+constexpr auto host_only = std::to_array<std::string_view>({"num_workers", "prefetch_factor", "pin_memory"});
+/// Settings that change the capacity, or how passes form a step, but not the need of a pass.
 constexpr auto neither = std::to_array<std::string_view>({"capacity", "notebook", "accumulation", "memory_manager"});
 
-std::optional<double> number_in(std::string_view text) {
+std::optional<double> parse_number(std::string_view text) {
   std::string digits;
   for (const char c : text)
     if (c != ',' && c != '_') digits += c;
@@ -56,7 +56,7 @@ std::optional<double> number_in(std::string_view text) {
   return value;
 }
 
-std::optional<bool> truth_in(std::string_view text) {
+std::optional<bool> parse_bool(std::string_view text) {
   if (text == "true" || text == "True" || text == "1") return true;
   if (text == "false" || text == "False" || text == "0") return false;
   return std::nullopt;
@@ -75,24 +75,24 @@ SettingEffect by_factor(double factor) {
 }
 
 std::optional<SettingEffect> effect_of_size(const Size& size, std::string_view from, std::string_view to) {
-  const auto a = number_in(from), b = number_in(to);
+  const auto a = parse_number(from), b = parse_number(to);
   if (!a || !b || *a < 0 || *b < 0) return std::nullopt;
   if (*a == 0 || *b == 0) return SettingEffect{*a < *b ? 1 : -1, std::nullopt};
   return by_factor(std::pow(*b / *a, size.power));
 }
 
 std::optional<SettingEffect> effect_of_switch(const Switch& of, std::string_view from, std::string_view to) {
-  const auto a = truth_in(from), b = truth_in(to);
+  const auto a = parse_bool(from), b = parse_bool(to);
   if (!a || !b) return std::nullopt;
   return SettingEffect{*a == *b ? 0 : *b ? of.direction : -of.direction, std::nullopt};
 }
 
-const auto* row_of(const auto& table, std::string_view setting) {
+const auto* find_row(const auto& table, std::string_view setting) {
   const auto row = std::find_if(table.begin(), table.end(), [&](const auto& r) { return r.setting == setting; });
   return row == table.end() ? nullptr : &*row;
 }
 
-bool holds(const auto& table, std::string_view setting) {
+bool contains(const auto& table, std::string_view setting) {
   return std::find(table.begin(), table.end(), setting) != table.end();
 }
 
@@ -100,15 +100,15 @@ bool holds(const auto& table, std::string_view setting) {
 
 std::optional<SettingEffect> effect_of(std::string_view setting, std::string_view from, std::string_view to,
                                        MemoryPlace place) {
-  if (from == to || holds(neither, setting)) return SettingEffect{};
+  if (from == to || contains(neither, setting)) return SettingEffect{};
   const bool host = place == MemoryPlace::host;
-  if (!host && holds(host_alone, setting)) return SettingEffect{};
-  const Size* size = host ? row_of(host_sizes, setting) : row_of(device_sizes, setting);
+  if (!host && contains(host_only, setting)) return SettingEffect{};
+  const Size* size = host ? find_row(host_sizes, setting) : find_row(device_sizes, setting);
   if (size != nullptr) return effect_of_size(*size, from, to);
-  const Switch* of = host ? row_of(host_switches, setting) : row_of(device_switches, setting);
+  const Switch* of = host ? find_row(host_switches, setting) : find_row(device_switches, setting);
   if (of != nullptr) return effect_of_switch(*of, from, to);
   if (setting == "zero_stage" && !host) {
-    const auto a = number_in(from), b = number_in(to);
+    const auto a = parse_number(from), b = parse_number(to);
     return a && b ? std::optional(SettingEffect{*a > *b ? 1 : -1, std::nullopt}) : std::nullopt;
   }
   if (setting == "precision" && !host) {

@@ -1,4 +1,4 @@
-// What a setting does to the need for memory, as far as that holds for every program: all else being equal.
+// The effect of a setting on the memory need, if it is the same for every program and all else is equal.
 #pragma once
 
 #include <optional>
@@ -6,15 +6,16 @@
 
 namespace oomdoctor {
 
+/// The memory in question.
 enum class MemoryPlace { device, host };
 
 struct SettingEffect {
   int direction = 0;             ///< 1: the second value needs more, -1: less, 0: the same
-  std::optional<double> factor;  ///< by which the need grows at most, where there is a bound
+  std::optional<double> factor;  ///< upper bound of the factor by which the need grows, if there is one
 };
 
-/// nullopt where it cannot be said: an unknown setting, one that was not printed (""), a value that is not understood,
-/// an effect either way.
+/// The effect of a change of `setting` from `from` to `to`. nullopt if it is unknown: an unknown setting, a value that
+/// was not printed ("") or not parsed, an effect in either direction.
 std::optional<SettingEffect> effect_of(std::string_view setting, std::string_view from, std::string_view to,
                                        MemoryPlace place);
 

@@ -10,16 +10,16 @@
 namespace oomdoctor {
 namespace {
 
-/// From the mildest to the worst.
+/// Sorted from best to worst.
 constexpr std::array<std::string_view, 7> outcomes{
     "unrecognised", "no_oom", "ended_otherwise", "handled_oom", "at_risk", "possible_oom", "oom"};
 
-auto badness(const Report& report) {
+auto severity(const Report& report) {
   return std::find(outcomes.begin(), outcomes.end(), report.verdict.outcome) - outcomes.begin();
 }
 
-/// The log of a job that its verdict speaks of.
-const std::string& path_of(const Report& job) {
+/// The log that the job's verdict is about.
+const std::string& verdict_path(const Report& job) {
   for (const ReportIncident& incident : job.incidents)
     if (incident.id == job.verdict.incident) return incident.location.path;
   return job.inputs.front().path;
@@ -29,7 +29,7 @@ const std::string& path_of(const Report& job) {
 
 void SeveralJobs::add(Report job, const std::vector<std::size_t>& logs) {
   for (std::size_t i = 0; i < logs.size(); ++i) inputs_.emplace(logs[i], job.inputs.at(i));
-  const std::string& path = path_of(job);
+  const std::string& path = verdict_path(job);
   const auto input = std::find_if(job.inputs.begin(), job.inputs.end(),
                                   [&](const ReportInput& candidate) { return candidate.path == path; });
   const Verdict& verdict = job.verdict;
@@ -39,12 +39,12 @@ void SeveralJobs::add(Report job, const std::vector<std::size_t>& logs) {
   coverage_.lines += job.coverage.lines;
   coverage_.claimed += job.coverage.claimed;
   for (const auto& [parser, lines] : job.coverage.by_parser) coverage_.by_parser[parser] += lines;
-  if (!worst_ || badness(job) >= badness(*worst_)) worst_ = std::move(job);
+  if (!worst_ || severity(job) >= severity(*worst_)) worst_ = std::move(job);
 }
 
 Report SeveralJobs::take() {
   Report report = std::move(*worst_);
-  const std::string path = path_of(report);
+  const std::string path = verdict_path(report);
   const std::string failed = out_of_memory_ == 0 ? "none ran out of memory; " + path + ": "
                              : out_of_memory_ == 1
                                  ? "only " + path + " ran out of memory: "

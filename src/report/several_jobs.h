@@ -1,4 +1,4 @@
-// The logs of several jobs in one report: one line for each, and everything about one of them.
+// Combines the reports of several jobs: one line per job, and the full report of one of them.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,14 @@
 
 namespace oomdoctor {
 
+/// Add the reports in the order of the jobs, then take the result once.
 class SeveralJobs {
  public:
-  /// The report of the next job; `logs`: the places of its inputs among those of all jobs.
+  /// Adds the report of the next job. `logs` are the indices of its inputs among the inputs of all jobs.
   void add(Report job, const std::vector<std::size_t>& logs);
 
-  /// Everything is about the last job that ran out of memory; without one, about the last that did worst. To be called
-  /// once, after at least one job.
+  /// The full report of the last job that ran out of memory, or else of the last job with the worst outcome. Call it
+  /// once, after at least one add().
   Report take();
 
  private:
@@ -24,7 +25,7 @@ class SeveralJobs {
   std::vector<ReportRun> runs_;
   std::map<std::size_t, ReportInput> inputs_;
   ReportCoverage coverage_;
-  std::size_t out_of_memory_ = 0;  ///< jobs
+  std::size_t out_of_memory_ = 0;  ///< number of jobs
 };
 
 }  // namespace oomdoctor

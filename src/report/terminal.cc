@@ -12,8 +12,8 @@ namespace {
 
 constexpr int min_width = 40;
 
-/// Parts the details from the verdict, and names what the short report leaves out. Nothing where there is little to
-/// part.
+/// A line between the details and the verdict. It names what the short report leaves out, unless there is nothing to
+/// separate.
 std::string rule(const Report& report, const RenderOptions& view, int width) {
   std::string text;
   if (!view.verbose && !(report.incidents.empty() && report.fixes.empty())) {

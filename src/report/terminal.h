@@ -1,5 +1,5 @@
-// The report for a terminal. Details come first and the verdict last, because logs are read from the end: what died,
-// why, how sure, what to try first. The short report takes at most 30 lines of 100 columns.
+// The report for a terminal. Details come first and the verdict last, because people read logs from the end: the
+// failure, its cause with the confidence, the first fix. The short report has at most 30 lines of 100 columns.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace oomdoctor {
 
+/// Options of the terminal report; other writers use only `folder`.
 struct RenderOptions {
-  int width = 100;  ///< columns; nothing goes beyond them
+  int width = 100;  ///< columns; no line exceeds them
   bool color = false;
-  bool ascii = false;       ///< no other characters: the locale is not UTF-8
-  bool verbose = false;     ///< leave nothing out
-  bool quiet = false;       ///< the verdict alone
-  std::string folder = {};  ///< the working directory: formats that need relative paths count from it
+  bool ascii = false;       ///< ASCII only, because the locale is not UTF-8
+  bool verbose = false;     ///< print everything
+  bool quiet = false;       ///< print only the verdict
+  std::string folder = {};  ///< the working directory: formats with relative paths start from it
 };
 
 std::string terminal_text(const Report& report, const RenderOptions& view = {});

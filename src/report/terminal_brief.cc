@@ -1,5 +1,5 @@
-// The short report: what failed and where, where the memory was, how it got there, why, and what will not help. Each
-// fact is printed once; the numbers behind it are in the verbose report.
+// The short report: the failure and its location, the memory breakdown, the trend, the cause, and what won't help. It
+// prints each fact once; the verbose report has the numbers behind it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,18 +19,18 @@
 namespace oomdoctor::terminal {
 namespace {
 
-constexpr std::size_t max_runs = 4;      ///< the last ones
-constexpr std::size_t max_further = 2;   ///< failures beside the one that the verdict is about
-constexpr std::size_t max_reasons = 2;   ///< for the first cause
-constexpr std::size_t max_notes = 2;     ///< errors and warnings
-constexpr double least_candidate = 0.1;  ///< share of a second cause that is worth a reason
+constexpr std::size_t max_runs = 4;     ///< the last ones
+constexpr std::size_t max_further = 2;  ///< failures other than that of the verdict
+constexpr std::size_t max_reasons = 2;  ///< of the first cause
+constexpr std::size_t max_notes = 2;    ///< errors and warnings
+constexpr double min_candidate = 0.1;   ///< minimum probability of a second cause whose reason is printed
 
 std::string capitalised(std::string text) {
   if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
   return text;
 }
 
-/// Failures that followed from none before them.
+/// Failures that are no consequence of an earlier one.
 std::vector<const ReportIncident*> root_incidents(const Report& report) {
   std::vector<const ReportIncident*> roots;
   for (const ReportIncident& incident : report.incidents)
@@ -38,7 +38,7 @@ std::vector<const ReportIncident*> root_incidents(const Report& report) {
   return roots;
 }
 
-/// The one that the verdict is about, else the last.
+/// The failure that the verdict is about, else the last one.
 const ReportIncident& main_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
   const auto named = std::find_if(roots.begin(), roots.end(), [&](const ReportIncident* of) {
     return report.verdict.incident && of->id == *report.verdict.incident;
@@ -46,21 +46,21 @@ const ReportIncident& main_incident(const Report& report, const std::vector<cons
   return named == roots.end() ? *roots.back() : **named;
 }
 
-/// "leak.log:186; rank 3, process 118402"
+/// For example "leak.log:186; rank 3, process 118402".
 std::string where_words(const Report& report, const ReportIncident& of) {
   const std::string who = incident_circumstances(of);
   return short_place(report, of.location) + (who.empty() ? "" : "; " + who);
 }
 
-/// The file with the folder that it is in.
+/// The file name with its folder.
 std::string short_file(const std::string& file) {
   const auto name = file.rfind('/');
   const auto folder = name == std::string::npos || name == 0 ? name : file.rfind('/', name - 1);
   return folder == std::string::npos ? file : file.substr(folder + 1);
 }
 
-/// "project/model.py:74 in forward: return self.down(x)": the user's frame nearest to the failure, where a change can
-/// be made.
+/// The user's frame nearest to the failure, where a change is possible: "project/model.py:74 in forward: return
+/// self.down(x)".
 std::string frame_text(const Page& page, const ReportFrame& frame) {
   std::string text = fmt::format("{}:{}", clip_front(plain_line(short_file(frame.file)), page.width() / 2), frame.line);
   if (!frame.function.empty()) text += " in " + plain_line(frame.function);
@@ -68,7 +68,7 @@ std::string frame_text(const Page& page, const ReportFrame& frame) {
   return text;
 }
 
-/// What was requested, and where in the user's code.
+/// The request, and its location in the user's code. Without both, the cited line.
 void add_request(Page& page, const ReportIncident& of) {
   std::vector<std::string> parts;
   if (!of.account && !of.numbers.empty())
@@ -82,7 +82,7 @@ void add_request(Page& page, const ReportIncident& of) {
   page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
 }
 
-/// Failures beside the one that the verdict is about.
+/// Failures other than the one that the verdict is about.
 void add_further(Page& page, const Report& report, const std::vector<const ReportIncident*>& roots,
                  const ReportIncident& main) {
   std::vector<Location> caught;
@@ -107,7 +107,7 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
   if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " in the Markdown and JSON reports");
 }
 
-/// "GPU 0, 79.15 GiB: tensors 78.27 (99%) | cache 0.17 | free 0.15"
+/// For example "GPU 0, 79.15 GiB: tensors 78.27 (99%) | cache 0.17 | free 0.15".
 std::string account_line(const ReportIncident& of) {
   constexpr double worth_a_percent = 0.1;
   const ReportAccount& account = *of.account;
@@ -147,7 +147,7 @@ void add_failures(Page& page, const Report& report) {
   if (of->account) page.text("", account_line(*of), 2);
 }
 
-/// "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)"; a level instead of two values where memory stays flat.
+/// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values.
 std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_places(report, {of.first}, 1)));
@@ -159,8 +159,8 @@ std::string values_text(const Report& report, const ReportSeries& of) {
   return text;
 }
 
-/// One that grows, else the peaks of the device's memory, else the one with most values.
-const ReportSeries& series_of_note(const Report& report, const std::vector<const ReportSeries*>& order) {
+/// A growing series, else the peaks of the GPU's memory, else the series with most values.
+const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
   if (const ReportSeries* growing = still_growing(report); growing != nullptr && report.incidents.empty())
     return *growing;
   const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
@@ -169,19 +169,20 @@ const ReportSeries& series_of_note(const Report& report, const std::vector<const
   return is_growth(order.front()->trend) || peak == order.end() ? *order.front() : **peak;
 }
 
-/// In two lines: its values, then its rate or its course.
-void add_series_of_note(Page& page, const Report& report) {
+/// Two lines for one series: its values, then its rate or trend.
+void add_series(Page& page, const Report& report) {
   const auto order = by_weight(report);
   if (order.empty()) return;
-  const ReportSeries& series = series_of_note(report, order);
-  const bool says_nothing = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
-  if (says_nothing && !is_single(series) && series.x_unit == "value") return;  // values of this and that
+  const ReportSeries& series = choose_series(report, order);
+  const bool is_too_short = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
+  if (is_too_short && !is_single(series) && series.x_unit == "value")
+    return;  // values without steps, of unknown origin
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);
   if (report.ranks.size() >= few_ranks) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
-  if (is_single(series) || series.trend.shape == "flat" || says_nothing) return;
+  if (is_single(series) || series.trend.shape == "flat" || is_too_short) return;
   std::vector<std::string> parts = {plain_line(trend_text(series).course)};
   const std::string level = " at " + value_text(series, series.last_value);  // which the line above ends with
   if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
@@ -192,8 +193,8 @@ void add_series_of_note(Page& page, const Report& report) {
   page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
 }
 
-/// The numbers of a text, as they are printed.
-std::set<std::string> numbers_in(std::string_view text) {
+/// The numbers of a text, in their printed form.
+std::set<std::string> find_numbers(std::string_view text) {
   std::set<std::string> numbers;
   for (auto from = text.find_first_of("0123456789"); from != text.npos; from = text.find_first_of("0123456789", from)) {
     auto end = std::min(text.find_first_not_of("0123456789.", from), text.size());
@@ -204,14 +205,14 @@ std::set<std::string> numbers_in(std::string_view text) {
   return numbers;
 }
 
-/// What another line of the page shows: the kill in the failure's title, the growth of the series.
+/// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
 bool is_shown(const Because& reason) {
   return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact.starts_with("trend.");
 }
 
-/// A reason whose numbers are all printed already says the same in other words.
+/// Whether all numbers of a reason are on the page already. It then says the same in other words.
 bool repeats(std::string_view reason, const std::set<std::string>& printed) {
-  const auto numbers = numbers_in(reason);
+  const auto numbers = find_numbers(reason);
   return !numbers.empty() && std::includes(printed.begin(), printed.end(), numbers.begin(), numbers.end());
 }
 
@@ -222,10 +223,10 @@ std::string reason_text(const Page& page, const Report& report, const Because& b
   return text;
 }
 
-/// A measurement, and not what follows from it: worth no line where the page shows its numbers.
+/// A measurement rather than a conclusion. It needs no line if the page already shows its numbers.
 bool is_measurement(const Because& reason) { return reason.fact.starts_with("trend.") || reason.fact == "host.used"; }
 
-/// The strongest reasons that the page does not show yet; one that only repeats its numbers where there is no other.
+/// The strongest reasons that are not on the page yet. Without any, a reason that only repeats numbers of the page.
 std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
   std::vector<const Because*> reasons;
   const Because* repeated = nullptr;
@@ -241,10 +242,10 @@ std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set
   return reasons;
 }
 
-/// What speaks for the first cause; where the log does not decide, one reason for each of the two most probable.
+/// The reasons for the first cause. If the cause is unclear, one reason for each of the two most probable ones.
 void add_why(Page& page, const Report& report) {
   if (report.causes.empty() || report.verdict.cause.empty()) return;
-  const auto printed = numbers_in(page.str());
+  const auto printed = find_numbers(page.str());
   if (report.verdict.cause != "undetermined") {
     const auto reasons = new_reasons(report.causes.front(), printed);
     for (std::size_t i = 0; i < reasons.size(); ++i)
@@ -254,8 +255,8 @@ void add_why(Page& page, const Report& report) {
   std::set<std::string> shown;
   for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 2); ++i) {
     const ReportCause& cause = report.causes[i];
-    if (cause.probability < least_candidate) break;
-    // A reason that both share does not separate them.
+    if (cause.probability < min_candidate) break;
+    // A reason that both causes share does not distinguish them.
     const auto own = std::find_if(cause.because.begin(), cause.because.end(),
                                   [&](const Because& because) { return shown.insert(because.text).second; });
     if (own != cause.because.end())
@@ -263,12 +264,12 @@ void add_why(Page& page, const Report& report) {
   }
 }
 
-/// Advice with the reason of another one, by its numbers, is left out.
+/// Leaves out advice whose reason has the same numbers as that of an earlier one.
 void add_wrong_advice(Page& page, const Report& report) {
   std::set<std::string> printed;
   for (const HeldBack& advice : report.held_back) {
     if (!repeats(advice.because, printed)) add_held_back(page, advice);
-    printed.merge(numbers_in(advice.because));
+    printed.merge(find_numbers(advice.because));
   }
 }
 
@@ -278,7 +279,7 @@ void add_brief(Page& page, const Report& report) {
   if (report.inputs.size() > 1) add_inputs(page, report);
   add_runs(page, report, max_runs);
   add_failures(page, report);
-  add_series_of_note(page, report);
+  add_series(page, report);
   if (!is_nothing_to_fix(report)) {
     add_why(page, report);
     add_wrong_advice(page, report);

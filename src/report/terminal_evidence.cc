@@ -1,5 +1,5 @@
-// The evidence, for the verbose report: what was read, each failure with the cited line, the account in rows, every
-// series and rank, all causes with what spoke for and against them.
+// The evidence of the verbose report: the inputs, each failure with the cited line, the memory breakdown in rows, every
+// series and rank, and all causes with the reasons for and against them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 namespace oomdoctor::terminal {
 namespace {
 
-constexpr double least_probability = 0.02;  ///< causes below it are in the JSON report only
+constexpr double min_probability = 0.02;  ///< only the JSON report has less probable causes
 
-/// The cited line with a caret under what matters, as compilers show an error.
+/// The cited line with a caret under the important part, as compilers mark an error.
 void add_excerpt(Page& page, const ReportIncident& of) {
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("  {} │ ", of.location.line);
@@ -38,8 +38,9 @@ void add_excerpt(Page& page, const ReportIncident& of) {
   page.lines(std::move(rows));
 }
 
-/// "train.log:12, printed again at line 30, 41 and 3 more  (rank 1)"; of a killed process "also at line …"
-std::string place_line(const ReportIncident& of) {
+/// For example "train.log:12, printed again at line 30, 41 and 3 more  (rank 1)". For a killed process, "also at line
+/// …".
+std::string location_line(const ReportIncident& of) {
   constexpr std::size_t named = 2;
   std::string text = plain_line(place(of.location));
   const auto again = static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences;
@@ -51,7 +52,7 @@ std::string place_line(const ReportIncident& of) {
     for (auto& at : first) at.path = "line";
   std::string places_text = plain_line(places(first, named));
   if (one_file && !first.empty()) places_text.replace(0, 5, "line ");
-  // Of one death kernel, scheduler and shell each speak in their own words.
+  // Kernel, scheduler and shell each report the same death in their own words.
   if (!first.empty()) text += (of.kind == "host" ? ", also at " : ", printed again at ") + places_text;
   const auto unnamed = again - static_cast<std::int64_t>(first.size());
   if (unnamed > 0)
@@ -61,10 +62,10 @@ std::string place_line(const ReportIncident& of) {
   return who.empty() ? text : text + "  (" + who + ")";
 }
 
-/// The user's own frame nearest to the failure: where a change can be made.
+/// The user's frame nearest to the failure, where a change is possible.
 void add_frame(Page& page, const ReportIncident& of) {
   if (!of.frame) return;
-  // Of a long path the end says more than the beginning.
+  // The end of a long path is more informative than its beginning.
   const int path_width = std::max(page.width() / 2, 30);
   std::string text = fmt::format("{}:{}", clip_front(plain_line(of.frame->file), path_width), of.frame->line);
   if (!of.frame->function.empty()) text += " in " + plain_line(of.frame->function);
@@ -72,7 +73,7 @@ void add_frame(Page& page, const ReportIncident& of) {
   page.text("  your code: ", text);
 }
 
-/// Each share as a row with its own stretch of one long bar, so that label, number and picture stand together.
+/// Each part as a row with its own section of one long bar, so that label, number and picture are next to each other.
 void add_account(Page& page, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
   std::vector<std::string> labels;
@@ -104,28 +105,29 @@ void add_account(Page& page, const ReportIncident& of) {
   }
 }
 
-/// "lines 10 to 40", or the run's log where each has one.
-std::string run_place(const ReportRun& run, bool in_one_log) {
+/// For example "lines 10 to 40", or the log of the run if each run has its own.
+std::string run_location(const ReportRun& run, bool in_one_log) {
   return in_one_log ? fmt::format("lines {} to {}", run.first_line, run.last_line) : plain_line(run.path);
 }
 
-/// One failure, and in one line those that followed from it.
+/// One failure, and one line for its consequences.
 void add_one(Page& page, const Report& report, const ReportIncident& of) {
   const std::string title = incident_title(of);
   page.blank();
   page.text("", of.handled ? page.paint.warning(plain_line(title)) : page.paint.error(plain_line(title)));
-  page.text("  --> ", place_line(of));
+  page.text("  --> ", location_line(of));
   add_excerpt(page, of);
   add_frame(page, of);
   for (const std::string& words : following_words(report, of, 3)) page.text("  then: ", plain_line(words));
 }
 
-std::string title_of(const Report& report, const ReportSeries& of) {
+std::string short_title(const Report& report, const ReportSeries& of) {
   constexpr int widest = 32;
   return clip_end(plain_line(series_title(report, of)), widest);
 }
 
-/// "15.40 → 21.40 GiB, 9 values, steps 100 to 900  [line 212, 1811]", "15.40 GiB, printed once  [line 212]"
+/// For example "15.40 → 21.40 GiB, 9 values, steps 100 to 900  [line 212, 1811]", "15.40 GiB, printed once  [line
+/// 212]".
 std::string range_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return value_text(of, of.max_value) + ", printed once  [" + plain_line(short_places(report, {of.first}, 1)) + "]";
@@ -136,7 +138,7 @@ std::string range_text(const Report& report, const ReportSeries& of) {
   return text;
 }
 
-std::string course_text(const Page& page, const ReportSeries& series) {
+std::string trend_line(const Page& page, const ReportSeries& series) {
   const TrendText words = trend_text(series);
   const std::string course = plain_line(words.course), because = plain_line(words.because);
   if (is_growth(series.trend)) return page.paint.bold(course);
@@ -145,7 +147,7 @@ std::string course_text(const Page& page, const ReportSeries& series) {
 
 std::string size_text(double bytes) { return bytes_text(whole_number(bytes)); }
 
-/// "28.12 → 39.20 GiB, at most 39.40 GiB, until step 154: out of memory, grows"
+/// For example "28.12 → 39.20 GiB, at most 39.40 GiB, until step 154: out of memory, keeps growing".
 std::string rank_text(const ReportRank* r) {
   std::string text;
   if (r->max_value) {
@@ -154,9 +156,9 @@ std::string rank_text(const ReportRank* r) {
                        size_text(*r->max_value));
   }
   if (r->last_step) text += fmt::format("{}until step {}", text.empty() ? "" : ", ", *r->last_step);
-  std::string said = r->failed ? "out of memory" : "";
-  if (r->leak) said += said.empty() ? "keeps growing" : ", keeps growing";
-  return said.empty() ? text : text.empty() ? said : text + ": " + said;
+  std::string state = r->failed ? "out of memory" : "";
+  if (r->leak) state += state.empty() ? "keeps growing" : ", keeps growing";
+  return state.empty() ? text : text.empty() ? state : text + ": " + state;
 }
 
 void add_reasons(Page& page, const Report& report, const std::vector<Because>& reasons, std::string_view word) {
@@ -183,7 +185,7 @@ void add_incidents(Page& page, const Report& report) {
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
     add_one(page, report, incident);
-    // The account belongs to the failure that the verdict is about.
+    // The memory breakdown of the failure that the verdict is about.
     const bool named = report.verdict.incident && incident.id == *report.verdict.incident;
     if (incident.account && (!with_account || named)) with_account = &incident;
   }
@@ -198,15 +200,15 @@ void add_series(Page& page, const Report& report) {
   const int cells = std::clamp(page.width() / 5, 8, 24);
   int name_width = 0, spark_width = 0;
   for (const ReportSeries* series : order) {
-    name_width = std::max(name_width, columns_of(title_of(report, *series)));
+    name_width = std::max(name_width, columns_of(short_title(report, *series)));
     spark_width = std::max(spark_width, columns_of(sparkline(series->points, cells)));
   }
   page.heading("Memory over the run");
   for (const ReportSeries* series : order) {
-    const std::string first = fmt::format("  {}  ", pad(title_of(report, *series), name_width));
+    const std::string first = fmt::format("  {}  ", pad(short_title(report, *series), name_width));
     page.text(first + pad(sparkline(series->points, cells), spark_width) + "  ", range_text(report, *series));
     if (is_single(*series)) continue;
-    page.text("    ", course_text(page, *series));
+    page.text("    ", trend_line(page, *series));
     if (const std::string full = plain_line(forecast_words(report, *series)); !full.empty()) page.text("    ", full);
   }
 }
@@ -228,7 +230,7 @@ void add_causes(Page& page, const Report& report) {
   if (!report.causes.empty()) {
     page.heading("Likely causes");
     for (std::size_t i = 0; i < report.causes.size(); ++i) {
-      if (i > 0 && report.causes[i].probability < least_probability) break;
+      if (i > 0 && report.causes[i].probability < min_probability) break;
       add_cause(page, report, report.causes[i], i == 0);
     }
   }
@@ -275,7 +277,7 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
       "", page.paint.bold(fmt::format("{} runs in {}", report.runs.size(), in_one_log ? "this log" : "separate logs")));
   for (std::size_t i = report.runs.size() - std::min(report.runs.size(), max_runs); i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
-    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_place(run, in_one_log),
+    page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_location(run, in_one_log),
                                                               run.outcome == "oom"            ? "out of memory, "
                                                               : run.outcome == "possible_oom" ? "killed, "
                                                                                               : "",

@@ -1,5 +1,5 @@
-// The end of the report, written to stand alone: the outcome, the cause with its confidence, what to do with the
-// commands to copy, and what shows that it worked.
+// The end of the report, which is readable alone: the outcome, the cause with its confidence, the fixes with commands
+// to copy, and the check for the next run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,16 +17,16 @@ namespace oomdoctor::terminal {
 namespace {
 
 constexpr std::size_t max_fixes = 3;         ///< in the short report
-constexpr std::size_t max_command_rows = 4;  ///< of the second fix and the third; a longer one is a title
+constexpr std::size_t max_command_rows = 4;  ///< of the second and third fix; longer commands are left out
 constexpr int command_indent = 6;
 
-std::string outcome_word(const Page& page, const std::string& outcome) {
+std::string paint_outcome(const Page& page, const std::string& outcome) {
   const std::string words = outcome_words(outcome);
   if (outcome == "oom") return page.paint.error(words);
   return outcome == "no_oom" || outcome == "ended_otherwise" ? page.paint.good(words) : page.paint.warning(words);
 }
 
-/// With no failure and no risk: that, how much was read, and what was looked for.
+/// For a run without failure and risk: the number of lines, and the kinds of failures that oomdoctor searched for.
 void add_all_clear(Page& page, const Report& report, bool quiet) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   if (report.coverage.claimed == 0) {
@@ -53,14 +53,14 @@ void add_all_clear(Page& page, const Report& report, bool quiet) {
   page.text(" Checked: ", looked_for_words(report) + ".");
 }
 
-/// "HF Trainer, now 8"
+/// For example "HF Trainer, now 8".
 std::string scope_text(const FixSetting& setting) {
   std::string scope = plain_line(setting.scope);
   if (!setting.from.empty()) scope += (scope.empty() ? "now " : ", now ") + plain_line(setting.from);
   return scope;
 }
 
-/// "saves 4.20 to 6.00 GiB, enough on its own, up to 5% slower"
+/// For example "saves 4.20 to 6.00 GiB, enough on its own, up to 5% slower".
 std::string details_text(const Page& page, const ReportFix& fix, bool verbose) {
   std::vector<std::string> parts = fix_details(fix);
   if (!verbose)
@@ -69,7 +69,7 @@ std::string details_text(const Page& page, const ReportFix& fix, bool verbose) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Title and what it brings, then the command for the first place that it can be set in, unless it is in `printed`.
+/// Title and benefits, then the command for the first place of the setting, unless `printed` contains it.
 void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::set<std::string>& printed) {
   std::vector<std::string> rows;
   if (!fix.settings.empty() && printed.insert(fix.settings.front().text).second)
@@ -112,7 +112,7 @@ void add_all_advice(Page& page, const Report& report) {
   for (const Question& question : report.questions) add_question(page, question);
 }
 
-/// Three fixes, and where the cause is unclear one question; no command twice.
+/// Three fixes, and one question if the cause is unclear. No command appears twice.
 void add_first_advice(Page& page, const Report& report) {
   std::set<std::string> printed;
   const std::size_t shown = std::min(report.fixes.size(), max_fixes);
@@ -154,9 +154,9 @@ std::size_t hidden_fixes(const Report& report) {
 void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const Verdict& verdict = report.verdict;
   if (verdict.outcome == "no_oom" && report.incidents.empty()) return add_all_clear(page, report, view.quiet);
-  // Without the lines above, the headline: it names the numbers and the place, too.
+  // Without the details above, print the headline: it also has the numbers and the location.
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
-  page.text("", outcome_word(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
+  page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
   if (report.fixes.empty() && !is_nothing_to_fix(report) && !verdict.retry.decision.empty())
     page.text(" Run again: ", plain_line(retry_words(verdict.retry)) + ".");

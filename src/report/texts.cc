@@ -5,8 +5,7 @@
 namespace oomdoctor {
 namespace {
 
-/// One operator for each type of the report. Each takes its struct apart by a binding of all fields, which stops to
-/// compile when there is one more.
+/// One operator per type of the report. Each binds all fields of its struct, so that a new field does not compile.
 class Walk {
  public:
   explicit Walk(const TextVisit& visit) : visit_(visit) {}

@@ -1,5 +1,5 @@
-// Every text of a report, in one place. A field that is added to the report does not compile in texts.cc until it is
-// named there, so that none can be forgotten.
+// Visits every text of a report. A new field of the report breaks the build of texts.cc until texts.cc handles it, so
+// that none is forgotten.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace oomdoctor {
 
-/// `excerpt_of`: the location whose excerpt the text is, with the columns that are marked in it; else null.
+/// `excerpt_of` is the location whose excerpt is the text, with its marked columns; null for other texts.
 using TextVisit = std::function<void(std::string& text, Location* excerpt_of)>;
 
-/// All texts, identifiers too, in an order that depends on the report alone.
+/// Visits all texts, including identifiers. The order depends on the report only.
 void visit_texts(Report& report, const TextVisit& visit);
 
 }  // namespace oomdoctor

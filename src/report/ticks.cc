@@ -8,7 +8,7 @@
 namespace oomdoctor {
 namespace {
 
-/// 1, 2 or 5 times a power of ten, so that about `count` of them make up the range.
+/// 1, 2 or 5 times a power of ten, so that about `count` steps fill the range.
 double tick_step(double range, int count) {
   const double raw = range / count, power = std::pow(10.0, std::floor(std::log10(raw)));
   for (const double factor : {1.0, 2.0, 5.0})
@@ -22,7 +22,7 @@ std::vector<double> ticks(double from, double to, int count, double least_step) 
   const double step = std::max(tick_step(to - from, count), least_step);
   std::vector<double> out;
   const double first = std::ceil(from / step - 1e-9);
-  // Of steps beyond what a double counts, one more is none: then there is no next tick.
+  // Beyond the precision of a double, adding one step does not change the value. Then there is no next tick.
   for (double k = 0; k <= 2 * count && (first + k) * step <= to + 1e-9 * step; ++k)
     if (out.empty() || (first + k) * step > out.back()) out.push_back((first + k) * step);
   return out;

@@ -1,4 +1,4 @@
-// The numbers along an axis. page.js has the same rule for the part of a chart that it zooms into.
+// The numbers along an axis. page.js has the same rule for the zoomed part of a chart.
 #pragma once
 
 #include <string>
@@ -6,9 +6,10 @@
 
 namespace oomdoctor {
 
-/// Multiples of 1, 2 or 5 times a power of ten, about `count` of them, at least `least_step` apart.
+/// Multiples of 1, 2 or 5 times a power of ten from `from` to `to`: about `count`, at least `least_step` apart,
+/// strictly increasing.
 std::vector<double> ticks(double from, double to, int count, double least_step);
-/// A tick as people write it: "0.5", "1000".
+/// For example "0.5", "1000".
 std::string tick_text(double value);
 
 }  // namespace oomdoctor

@@ -35,7 +35,7 @@ Utf8Char first_character(std::string_view text) {
 }
 
 int columns_of(char32_t code) {
-  constexpr std::array<Range, 6> none = {
+  constexpr std::array<Range, 6> zero_width = {
       {{0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}}};
   constexpr std::array<Range, 48> wide = {
       {{0x1100, 0x115F}, {0x231A, 0x231B}, {0x2329, 0x232A}, {0x23E9, 0x23EC}, {0x23F0, 0x23F0},   {0x23F3, 0x23F3},
@@ -47,7 +47,7 @@ int columns_of(char32_t code) {
        {0x2B55, 0x2B55}, {0x2B74, 0x2B75}, {0x2B96, 0x2B96}, {0x2E80, 0x303E}, {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
        {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}, {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}}};
   if (code < 0x300) return 1;
-  return within(code, none) ? 0 : within(code, wide) ? 2 : 1;
+  return within(code, zero_width) ? 0 : within(code, wide) ? 2 : 1;
 }
 
 int columns_of(std::string_view text) {
@@ -67,7 +67,7 @@ int columns_of(std::string_view text) {
 
 std::string_view utf8_prefix(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
-  // At most three bytes of a character stand before its last one.
+  // At most three bytes of a character precede its last byte.
   std::size_t end = most;
   for (int back = 0; back < 3 && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80; ++back) --end;
   return text.substr(0, end);

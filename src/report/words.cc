@@ -17,7 +17,7 @@ namespace {
 
 using Words = std::pair<std::string_view, std::string_view>;
 
-/// The words of an id; an id that the table does not know speaks for itself, with blanks for underscores.
+/// The words of an id. An unknown id is printed with blanks for underscores.
 std::string look_up(const auto& table, std::string_view id) {
   for (const Words& words : table)
     if (words.first == id) return std::string(words.second);
@@ -26,7 +26,7 @@ std::string look_up(const auto& table, std::string_view id) {
   return own;
 }
 
-/// What happened, without when.
+/// The title of a failure, without its time.
 std::string plain_title(const ReportIncident& of) {
   if (of.kind == "host") return host_title(of.agent, of.message_format);
   if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
@@ -36,7 +36,8 @@ std::string plain_title(const ReportIncident& of) {
   return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
 }
 
-/// Rounds the exact shares down and hands what is missing to the largest remainders: the sum is kept.
+/// Largest remainder method: rounds the shares down and distributes the missing units to the largest remainders, so
+/// that the sum is exact.
 std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, std::int64_t sum) {
   std::vector<std::int64_t> rounded;
   for (const double value : exact) rounded.push_back(whole_number(std::floor(value)));
@@ -51,13 +52,13 @@ std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, st
   return rounded;
 }
 
-/// A unit of size with its bytes.
+/// A unit of size, in bytes.
 struct Unit {
   const char* name;
   double bytes;
 };
 
-/// The largest unit of which `size` is at least one.
+/// The largest unit that is not larger than `size`, after rounding.
 Unit unit_for(double size) {
   constexpr std::array<Unit, 5> units = {
       {{"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"bytes", 1}}};
@@ -68,7 +69,7 @@ Unit unit_for(double size) {
 
 std::string file_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// No two inputs share the name of their file.
+/// Whether the file names of all inputs are different.
 bool are_names_enough(const Report& report) {
   std::set<std::string> names;
   for (const auto& input : report.inputs) names.insert(file_name(input.path));
@@ -88,6 +89,7 @@ std::string outcome_words(std::string_view outcome) {
   return look_up(table, outcome);
 }
 
+// The line distinguishes signals and GPU errors that share a kind, so its words come first.
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;
   constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
@@ -194,10 +196,10 @@ std::string memory_name(const ReportIncident& of) {
 
 std::string incident_title(const ReportIncident& of) {
   std::string title = plain_title(of);
-  // "A process was killed; the log does not show by what": when it happened belongs to the first clause.
+  // In "A process was killed; the log does not show by what", the time belongs to the first clause.
   const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
   title.resize(title.size() - doubt.size());
-  // An engine that has not begun to serve is at no step.
+  // An engine that has not begun to serve has no steps.
   const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
   if (stepping && of.step)
     title += fmt::format(" at step {}", *of.step);
@@ -218,7 +220,7 @@ std::string incident_circumstances(const ReportIncident& of) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// A range in one unit names the unit once: "1.10 to 3.30 GiB".
+// A range with one unit prints it once: "1.10 to 3.30 GiB".
 std::string saving_words(const ReportFix& fix) {
   const auto low = fix.saves_low_bytes, high = fix.saves_high_bytes;
   if (!low && !high) return {};
@@ -240,7 +242,7 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
   return count_text(count) + ' ' + std::string(count == 1 ? one : many);
 }
 
-// Without thousands commas: a step is searched for in the log, which has none.
+// No thousands commas, because users search for the step in the log, which has none.
 std::string step_text(double step) {
   if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far in the future";
   const double rounded = std::round(step);
@@ -264,7 +266,7 @@ std::string percent_text(double share) {
   return fmt::format("{:.0f}%", 100 * share);
 }
 
-// "path:line" is what editors and terminals make a link of.
+// Editors and terminals turn "path:line" into a link.
 std::string place(const Location& at) { return fmt::format("{}:{}", at.path, at.line); }
 
 std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most) {
@@ -325,11 +327,12 @@ std::string range_of_lines(const Report& report, const Location& first, const Lo
                      last.line);
 }
 
+// An interval counts as symmetric if its halves differ by at most a tenth.
 std::string estimate_text(const ReportEstimate& of) {
   const Unit unit = unit_for(of.value);
   const double size = std::fabs(of.value) / unit.bytes,
                width = std::max(of.high - of.value, of.value - of.low) / unit.bytes;
-  // As many digits as the size needs, and more where the interval would round to nothing.
+  // As many digits as the size needs, and more if the interval would round to nothing.
   int digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
   for (double last = std::pow(10.0, -digits); digits < 3 && width > 0 && width < last; last /= 10) ++digits;
   const auto amount = [&](double value) { return fmt::format("{:.{}f}", value / unit.bytes, digits); };
@@ -387,6 +390,7 @@ std::string unexplained_label(const ReportAccount& account) {
   return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
 }
 
+// The unit is that of the total. Numbers are rounded to hundredths of it, and percents to integers, each with its sum.
 SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total) {
   const Unit unit = unit_for(static_cast<double>(total));
   const double hundredth = unit.bytes / 100;

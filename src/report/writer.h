@@ -1,5 +1,5 @@
-// The table of output formats. A writer is a pure function of the report; and of the view, of which only the
-// terminal's needs more than the folder.
+// The table of output formats. A writer is a pure function of the report and of the options. Only the terminal's uses
+// more of the options than the folder.
 #pragma once
 
 #include <string>
@@ -10,17 +10,19 @@
 
 namespace oomdoctor {
 
+/// One output format.
 struct Writer {
   std::string_view name;         ///< as in --format
-  std::string_view suffix;       ///< of a file: "json"
+  std::string_view suffix;       ///< of a file name, for example "json"
   std::string_view description;  ///< one line for --help
   std::string (*write)(const Report& report, const RenderOptions& view);
-  bool local = false;     ///< read where it is made; the others are made to be handed on
-  bool commands = false;  ///< its lines command a CI system: all that others wrote is escaped in them
+  bool local = false;     ///< read only where it is written; the other formats are meant for sharing
+  bool commands = false;  ///< its lines are commands to a CI system, in which all log text is escaped
 };
 
+/// In the order of --help.
 const std::vector<Writer>& writers();
-/// null for any other name.
+/// Null for an unknown name.
 const Writer* find_writer(std::string_view name);
 
 }  // namespace oomdoctor

@@ -1,6 +1,6 @@
-// What a user waits for: the start on a tiny log, and the rate on long ones. The long logs are made here, a quiet one
-// (no line of any format, the usual case by far) and one whose every line is a step with a memory value (the worst
-// case).
+// The waiting time of a user: the start on a tiny log, and the rate on long ones. The benchmark generates the long
+// logs: a quiet one (no line of any format, by far the usual case), and one in which every line is a step with a memory
+// value (the worst case).
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

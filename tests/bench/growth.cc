@@ -1,5 +1,5 @@
-// The trend of a long series: a million values are read into a series, and then judged. The second is what a report
-// waits for after its last line; it has to stay under 60 ms whatever the course is.
+// The trend of a long series: a million values are read into a series, and then judged. A report waits for the
+// judgement after its last line, so it has to stay under 60 ms for any shape.
 #include <benchmark/benchmark.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// The pass over all bytes that every other cost hides behind, with the anchors of all shipped parsers: bytes a second,
-// and how much it leaves to look at. `candidates` are left by the vector loop, `fingerprints` by the hash of four
-// bytes, `hits` are anchors; each in a kilobyte.
+// The pass over all bytes, which dominates the run time, with the anchors of all shipped parsers: bytes per second, and
+// how much it passes on. `candidates` pass the vector loop, `fingerprints` pass the hash of four bytes, `hits` are
+// anchors; each per kilobyte.
 #include "text/prefilter.h"
 
 #include <benchmark/benchmark.h>
@@ -18,7 +18,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t block = std::size_t{1} << 20;  ///< as the scanner reads; stays in the second-level cache
+constexpr std::size_t block = std::size_t{1} << 20;  ///< as the scanner reads; fits the L2 cache
 
 void scan(benchmark::State& state, const std::string& text, PrefilterPlan plan) {
   const Anchors anchors = anchors_of(all_parsers());
@@ -47,7 +47,7 @@ std::string quiet_text() {
   return text;
 }
 
-/// The logs of samples/, one after the other: much more of what parsers look for than a log holds.
+/// The logs of samples/, one after the other: they contain far more events than a real log.
 std::string dense_text() {
   std::vector<std::filesystem::path> paths;
   for (const auto& file : std::filesystem::recursive_directory_iterator(OOMDOCTOR_SOURCE_DIR "/samples"))

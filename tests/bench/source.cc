@@ -1,5 +1,5 @@
-// How fast text comes in: from a plain file, and out of archives. Rates are of the text. The file is in the page cache,
-// and is read in the pieces that the scanner asks for.
+// The input rate from a plain file and from archives, in bytes of text. The file is in the page cache, and the pieces
+// have the size that the scanner uses.
 #include "text/source.h"
 
 #include <benchmark/benchmark.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t text_size = std::size_t{64} << 20;
 constexpr std::size_t piece = std::size_t{1} << 20;
 
-/// Packs about as well as a training log: 5:1 with gzip.
+/// Compresses about as well as a training log: 5:1 with gzip.
 const std::string& text() {
   static const std::string made = [] {
     std::string lines;

@@ -1,9 +1,9 @@
 // Fails every allocation in turn: the first, the second, and so on, until a log is read, judged and written without a
-// failure. Each time std::bad_alloc comes out, or the usual report; the next reading is as if nothing had been, and
-// behind it no more is allocated than before.
+// failure. Each time the result is std::bad_alloc or the usual report. The next reading is unaffected, and it leaves no
+// more memory allocated than before.
 //
-// Writers that build JSON are left out: the library that holds it allocates in destructors and loses what it holds
-// where an allocation fails. What main() makes of that is tested from outside.
+// Writers of JSON are left out: their library allocates in destructors and leaks its content if an allocation fails.
+// Another test checks from outside how main() reacts.
 //
 //   oomdoctor_allocation_faults LOG...
 
@@ -22,9 +22,9 @@
 
 namespace {
 
-/// How many allocations succeed from now on; none fails where it is negative.
+/// The number of allocations that still succeed; negative: no failure.
 std::atomic<long> left{-1};
-/// Allocated and not yet freed.
+/// Allocations that were not yet freed.
 std::atomic<long> alive{0};
 
 bool fails() { return left.load(std::memory_order_relaxed) >= 0 && left.fetch_sub(1, std::memory_order_relaxed) == 0; }
@@ -47,7 +47,7 @@ void release(void* at) {
 
 }  // namespace
 
-// All that a sanitizer would bring its own of.
+// Replaces every form that a sanitizer would otherwise define.
 void* operator new(std::size_t size) { return allocate(size, 0); }
 void* operator new[](std::size_t size) { return allocate(size, 0); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
@@ -78,7 +78,7 @@ std::string content(const std::string& path) {
 
 constexpr std::array<std::string_view, 4> without_json{"terminal", "junit", "prometheus", "k8s"};
 
-/// Everything that happens to a log: it is read, judged and written.
+/// The whole pipeline on a log: read, judge, write.
 std::string all_of(const std::string& text, std::size_t jobs) {
   Options options;
   options.jobs = jobs;
@@ -93,11 +93,11 @@ class Turns {
  public:
   Turns(std::string name, std::string text, std::size_t jobs)
       : name_(std::move(name)), text_(std::move(text)), jobs_(jobs), expected_(all_of(text_, jobs_)) {
-    for (int i = 0; i < 6; ++i) all_of(text_, jobs_);  // what is made once is made, shapes of lines are known
+    for (int i = 0; i < 6; ++i) all_of(text_, jobs_);  // fills the caches and makes all lazy objects
     alive_ = alive;
   }
 
-  /// Every `stride`-th allocation; false where what must hold does not.
+  /// Fails every `stride`-th allocation; returns false if an invariant broke.
   bool all(long stride) {
     long turn = 0;
     for (; good_ && fail(turn); turn += stride)
@@ -108,9 +108,9 @@ class Turns {
   }
 
  private:
-  static constexpr long look_every = 64;  ///< a whole reading costs as much as many that fail
+  static constexpr long look_every = 64;  ///< a full reading costs as much as many failing ones
 
-  /// False behind the last allocation.
+  /// Returns false once `turn` is past the last allocation.
   bool fail(long turn) {
     left = turn;
     try {
@@ -149,7 +149,7 @@ class Turns {
 
 int main(int argc, char** argv) {
   using namespace oomdoctor::testing;
-  constexpr long some = 23;  // on several threads the same allocation is another one each time
+  constexpr long some = 23;  // with several threads, the n-th allocation differs from run to run
   bool good = argc > 1;
   for (int i = 1; i < argc; ++i) {
     good &= Turns(argv[i], content(argv[i]), 1).all(1);

@@ -1,6 +1,6 @@
-// Preloaded into the program: the call of open, read, write, fsync or rename whose number is in OOMDOCTOR_FAIL_CALL,
-// counted from 0, fails once with the error in OOMDOCTOR_FAIL_WITH; "short" reads or writes a single byte in its place.
-// Then the file that OOMDOCTOR_FAILED names is made, so that whoever counts up knows where to end.
+// A library to preload: one call of open, read, write, fsync or rename fails once. OOMDOCTOR_FAIL_CALL is the number
+// of the call, from 0. OOMDOCTOR_FAIL_WITH is its error; "short" reads or writes a single byte instead.
+// The failing call creates the file OOMDOCTOR_FAILED. A caller that counts up stops when the file is missing.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -17,13 +17,13 @@ namespace {
 
 enum class Fault { none, error, one_byte };
 
-/// Whether this call is the one; errno is set where it fails.
+/// Whether this is the call to fail. Sets errno if it fails with an error.
 Fault fault() {
   static std::atomic<long> calls{0};
   static const char* const call = std::getenv("OOMDOCTOR_FAIL_CALL");
   if (call == nullptr || calls.fetch_add(1) != std::atol(call)) return Fault::none;
-  if (const char* told = std::getenv("OOMDOCTOR_FAILED")) {
-    const long file = syscall(SYS_openat, AT_FDCWD, told, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (const char* path = std::getenv("OOMDOCTOR_FAILED")) {
+    const long file = syscall(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     if (file >= 0) syscall(SYS_close, file);
   }
   const char* with = std::getenv("OOMDOCTOR_FAIL_WITH");
@@ -55,7 +55,7 @@ int openat_with(const char* name, int folder, const char* path, int flags, mode_
 
 extern "C" {
 
-// The declarations of the C library name their parameters otherwise, and some are not to be null.
+// The C library's declarations use other parameter names, and mark some parameters as non-null.
 ssize_t read(int file, void* to, std::size_t size) {
   const Fault how = fault();
   if (how == Fault::error) return -1;

@@ -1,7 +1,7 @@
-// The search for inputs that break a target:   oomdoctor_fuzz NAME [libFuzzer's options] FOLDER
+// Searches for inputs that break a target:   oomdoctor_fuzz NAME [libFuzzer's options] FOLDER
 //
-//   oomdoctor_fuzz --list           names of the targets, each with the length of its inputs
-//   oomdoctor_fuzz --seeds NAME DIR   writes what the search of this target begins with
+// oomdoctor_fuzz --list           names of the targets, each with the length of its inputs
+// oomdoctor_fuzz --seeds NAME DIR   writes the first inputs of this target's search
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

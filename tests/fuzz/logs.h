@@ -8,19 +8,19 @@
 
 namespace oomdoctor::testing {
 
-/// With the shipped parsers; made once.
+/// A scanner with the shipped parsers; made once.
 inline const Scanner& shipped_scanner() {
   static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
   return scanner;
 }
 
-/// Short, in a small block: making room for a usual one takes longer than reading it.
+/// One small block: allocating a usual one takes longer than reading the text.
 inline ScanResult scan_text(std::string_view text) {
   Source source = Source::of_text("fuzz.log", std::string(text));
   return shipped_scanner().scan(source, {.jobs = 1, .block_bytes = 1 << 14});
 }
 
-/// Another text of the same form: each run of digits with other ones.
+/// Another text of the same form: each run of digits has other digits.
 inline std::string with_other_digits(std::string text) {
   int n = 0;
   for (char& c : text)

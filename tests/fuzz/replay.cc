@@ -1,7 +1,7 @@
-// Feeds fuzz targets without libFuzzer, under any compiler:   oomdoctor_fuzz [NAME...]
+// Runs fuzz targets without libFuzzer, under any compiler:   oomdoctor_fuzz [NAME...]
 //
-// Each target gets what once broke it, then its seeds, then a damaged copy of each seed. The damage is drawn from a
-// generator with a fixed seed, so that a failure comes again.
+// Each target gets its former findings, then its seeds, then a damaged copy of each seed. The generator of the damage
+// has a fixed seed, so a failure is reproducible.
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 class Damage {
  public:
-  /// Cuts, repeats, blanks and overwrites parts of the text, the way crashed writers and bad disks do.
+  /// Cuts, repeats, blanks and overwrites parts of the text, as crashed writers and bad disks do.
   std::string apply(std::string text) {
     for (std::size_t strokes = 1 + below(8); strokes > 0 && !text.empty(); --strokes) {
       const std::size_t from = below(text.size());
@@ -46,12 +46,12 @@ class Damage {
 };
 
 void feed(const Target& target, std::string_view text) {
-  // A copy of exactly this size, so that a read past its end is seen by the sanitizer.
+  // An allocation of exactly this size, so that the sanitizer detects a read past its end.
   const std::vector<char> bytes(text.begin(), text.end());
   target.run({bytes.data(), bytes.size()});
 }
 
-/// Returns how many inputs there were.
+/// Returns the number of inputs.
 std::size_t replay(const Target& target) {
   const auto found = findings(target.name), seeds = target.seeds();
   for (const std::string& input : found) feed(target, input);

@@ -1,11 +1,11 @@
-// Reads every log with each family of exact forms switched off in turn, and counts what the general reader makes of the
-// failures that the family would have read: a message of tomorrow is one whose family is not there.
+// Reads every log with each family of exact forms switched off in turn, and counts the failures of that family that the
+// general reader finds. This simulates future messages, for which no family exists yet.
 //
 //   oomdoctor_leave_one_out FOLDER [-v]      a table by family; -v: every miss
 //
-// Failures whose line names no memory (a status that hides the reason, a bare "Killed") are counted as silent: no words
-// lead to them.
-// Fails where less than 85 % of the failures or 80 % of their sizes are found, or where a log below healthy/ alarms.
+// A failure whose line names no memory (a status that hides the reason, a bare "Killed") counts as silent: no words
+// identify it. Fails if less than 85% of the failures or 80% of their sizes are found, or if a log below healthy/ gives
+// an alarm.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -29,8 +29,8 @@ namespace {
 using namespace oomdoctor;
 using Number = std::optional<Bytes> Oom::*;
 
-constexpr double least_found = 0.85, least_sizes = 0.80;
-constexpr int least_failures = 5;
+constexpr double min_found = 0.85, min_sizes = 0.80;
+constexpr int min_failures = 5;
 constexpr std::array<std::pair<const char*, Number>, 8> numbers{{{"request", &Oom::request},
                                                                  {"capacity", &Oom::capacity},
                                                                  {"free", &Oom::free},
@@ -66,16 +66,16 @@ std::string family_of(const Incident& incident) {
   return incident.evidence.reader.substr(0, incident.evidence.reader.find('/'));
 }
 
-/// The incident of the other reading that holds this line, as itself or as one of its occurrences; the nearest one.
-const Incident* same_place(const ScanResult& reading, const Incident& wanted) {
+/// The nearest incident of the other reading that contains this line, itself or in one of its occurrences.
+const Incident* find_same_incident(const ScanResult& reading, const Incident& wanted) {
   constexpr i64 slack = 3;
   const Incident* best = nullptr;
-  i64 least = slack + 1;
+  i64 nearest = slack + 1;
   for (const Incident& incident : reading.incidents) {
     const auto consider = [&](const Evidence& e) {
       const i64 distance = std::max({e.span.first_line - wanted.evidence.span.last_line,
                                      wanted.evidence.span.first_line - e.span.last_line, i64{0}});
-      if (distance < least) least = distance, best = &incident;
+      if (distance < nearest) nearest = distance, best = &incident;
     };
     consider(incident.evidence);
     for (const Evidence& e : incident.occurrences) consider(e);
@@ -99,7 +99,7 @@ bool agree(const std::optional<Bytes>& wanted, const std::optional<Bytes>& got) 
   return difference <= wanted->slack + got->slack + 1;
 }
 
-/// The line names memory in some way: a status that hides the reason, or a bare "Killed", does not.
+/// Whether the line names memory: a status that hides the reason, or a bare "Killed", does not.
 bool names_memory(const Incident& incident) {
   std::string text = incident.evidence.excerpt;
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -108,7 +108,7 @@ bool names_memory(const Incident& incident) {
   return false;
 }
 
-/// Whether the failure's own lines print the size, rather than the exact form having computed or gathered it.
+/// Whether the failure's own lines print the size. Otherwise the exact form computed it or took it from other lines.
 bool is_printed(std::string_view text, const Bytes& size) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool digit = text[i] >= '0' && text[i] <= '9',
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
           continue;
         }
         ++tally.failures;
-        const Incident* got = same_place(reading, wanted);
+        const Incident* got = find_same_incident(reading, wanted);
         if (got == nullptr) {
           if (verbose)
             fmt::print("    missed {}:{} {}\n", logs[i].name, wanted.evidence.span.first_line,
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
           const Span& span = wanted.evidence.span;
           if (!is_printed(lines_of(logs[i], span.first_line, span.last_line), *(wanted.oom.*number))) continue;
           ++tally.sizes;
-          // Whether a bound is the device's or the program's is a question of the program's own words.
+          // The line's own words decide whether a limit is the GPU's or the program's.
           const bool bound = number == &Oom::limit || number == &Oom::capacity;
           const bool same =
               agree(wanted.oom.*number, got->oom.*number) ||
@@ -203,10 +203,10 @@ int main(int argc, char** argv) {
     sum.silent += tally.silent, sum.failures += tally.failures, sum.found += tally.found, sum.sizes += tally.sizes,
         sum.right += tally.right;
     sum.alarms += tally.alarms;
-    // One miss of two failures says nothing.
-    const bool found = tally.failures < least_failures || tally.found >= least_found * tally.failures;
-    right = right && tally.alarms == 0 && found &&
-            (tally.sizes < least_failures || tally.right >= least_sizes * tally.sizes);
+    // One miss of two failures is no evidence.
+    const bool found = tally.failures < min_failures || tally.found >= min_found * tally.failures;
+    right =
+        right && tally.alarms == 0 && found && (tally.sizes < min_failures || tally.right >= min_sizes * tally.sizes);
   }
   fmt::print("{:<20} {:>7} {:>8} {:>7} {:>7} {:>7} {:>7}\n", "all", sum.silent, sum.failures, sum.found, sum.sizes,
              sum.right, sum.alarms);

@@ -1,7 +1,7 @@
-// What is read from each sample, against the expectation beside it (NAME.json): incidents with their numbers, series
-// with their counts, outcome and cause. No prose: rewording a rule touches no golden file.
+// The content of each sample, compared with the expectation next to it (NAME.json): incidents with their numbers,
+// series with their counts, outcome and cause. The files contain no prose, so rewording a rule changes no golden file.
 //
-// OOMDOCTOR_ACCEPT=1 rewrites the expectations; look at the difference before it is committed.
+// OOMDOCTOR_ACCEPT=1 rewrites the expectations. Review the difference before you commit it.
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -76,7 +76,7 @@ Json extraction(const Report& report) {
 
 }  // namespace
 
-TEST_CASE("every sample is read as its golden file says", "[golden]") {
+TEST_CASE("every sample gives the result of its golden file", "[golden]") {
   const bool accept = std::getenv("OOMDOCTOR_ACCEPT") != nullptr;
   for (const auto& path : testing::sample_logs()) {
     const std::string name = testing::sample_name(path);

@@ -1,4 +1,4 @@
-// Several files of one job: what they say together.
+// Several files of one job in one report.
 #include <algorithm>
 
 #include "catch.h"
@@ -27,13 +27,13 @@ bool mentions(const Report& report, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("a monitor's export tells by the clock what the device held", "[golden]") {
+TEST_CASE("the clock connects a monitor's export with the failure", "[golden]") {
   std::string csv = "timestamp, index, memory.used [MiB], memory.total [MiB]\n";
   for (int i = 0; i < 7; ++i)
     csv += "2025/03/01 12:0" + std::to_string(i) + ":10.000, 0, " + (i < 4 ? "10240" : "24100") + " MiB, 24258 MiB\n";
   const std::string log = steps("05") + "RuntimeError: " + message("0");
   const Report r = diagnose({{"train.log", log}, {"gpu.csv", csv}}, {});
-  // 24100 MiB less the 9.60 GiB that the allocator had reserved.
+  // 24100 MiB minus the 9.60 GiB that the allocator had reserved.
   CHECK(mentions(r, "the monitor saw 23.54 GiB in use on this device: 13.94 GiB beyond the 9.60 GiB of the message"));
   CHECK_FALSE(mentions(diagnose({{"train.log", log}}, {}), "monitor"));
   std::string elsewhen = csv;
@@ -41,7 +41,7 @@ TEST_CASE("a monitor's export tells by the clock what the device held", "[golden
   CHECK_FALSE(mentions(diagnose({{"train.log", log}, {"gpu.csv", elsewhen}}, {}), "monitor"));
 }
 
-TEST_CASE("of ranks in files of their own the one that failed first is the failure", "[golden]") {
+TEST_CASE("of ranks in separate files, the rank that failed first is the failure", "[golden]") {
   const std::string later = steps("30") + "2025-03-01 12:07:40 [rank0]: RuntimeError: " + message("0");
   const std::string first = steps("30") + "2025-03-01 12:07:12 [rank1]: RuntimeError: " + message("1");
   const Report r = diagnose({{"rank0.log", later}, {"rank1.log", first}}, {});

@@ -1,5 +1,5 @@
-// Messages whose cause is settled by their own arithmetic, from text to verdict; and the log of nine lines whose growth
-// was worked out by hand. The figures were computed elsewhere.
+// Messages whose numbers prove the cause, from text to verdict. Also a log of nine lines with growth that was
+// computed by hand. All expected figures were computed independently of the code.
 #include <algorithm>
 #include <cmath>
 
@@ -15,7 +15,7 @@ Report read(const std::string& text, std::optional<std::int64_t> capacity = {}) 
   return diagnose({{"train.log", text}}, options);
 }
 
-/// GiB of the account's share with this label; 0 when there is none.
+/// GiB of the part with this label in the memory breakdown; 0 if there is none.
 double share(const Report& report, const std::string& label) {
   for (const Share& s : report.incidents.at(0).account->shares)
     if (s.label == label) return static_cast<double>(s.bytes) / (1 << 30);
@@ -34,7 +34,7 @@ bool holds_back(const Report& report, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("a full card with a neighbour of 0.56 GiB is a matter of capacity", "[golden]") {
+TEST_CASE("a full GPU with another process of 0.56 GiB: capacity", "[golden]") {
   const Report r = read(
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 138.00 MiB. GPU 0 has a total capacty of "
       "15.90 GiB of which "
@@ -48,7 +48,7 @@ TEST_CASE("a full card with a neighbour of 0.56 GiB is a matter of capacity", "[
   CHECK(unexplained(r) <= slack(r));
 }
 
-TEST_CASE("more idle cache than the request, and less free: fragmentation", "[golden]") {
+TEST_CASE("more unused cache than the request, and less free memory: fragmentation", "[golden]") {
   const Report r = read(
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 6.64 GiB. GPU 0 has a total capacity of 19.92 GiB "
       "of which 6.22 GiB "
@@ -58,7 +58,7 @@ TEST_CASE("more idle cache than the request, and less free: fragmentation", "[go
   CHECK(share(r, "other processes + HIP contexts") == Approx(1.26).margin(0.001));
 }
 
-TEST_CASE("half the cache idle, yet even compaction falls short: not fragmentation", "[golden]") {
+TEST_CASE("half the cache is unused, but even compaction would not suffice: not fragmentation", "[golden]") {
   const Report r = read(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity of 31.47 "
       "GiB of which 12.73 "
@@ -72,7 +72,7 @@ TEST_CASE("half the cache idle, yet even compaction falls short: not fragmentati
   CHECK(unexplained(r) <= slack(r));
 }
 
-TEST_CASE("25 GiB that this process does not hold: another process", "[golden]") {
+TEST_CASE("25 GiB that this process does not use: another process", "[golden]") {
   const Report r = read(
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 984.00 MiB (GPU 0; 47.50 GiB total capacity; "
       "22.15 GiB already "
@@ -84,7 +84,7 @@ TEST_CASE("25 GiB that this process does not hold: another process", "[golden]")
   CHECK(holds_back(r, "printed-max-split-size"));
 }
 
-TEST_CASE("a printed cap far below the card: the cap", "[golden]") {
+TEST_CASE("a printed cap far below the GPU's size: memory cap", "[golden]") {
   const Report r = read(
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 255.98 GiB "
       "of which 244.65 "
@@ -116,7 +116,7 @@ TEST_CASE("nine lines of growth: acceleration, unit and forecast", "[golden]") {
                     [](const ReportNote& n) { return n.text.find("10^9") != n.text.npos; }));
 }
 
-TEST_CASE("256 GiB are what sizes multiply to, 300 GiB are not", "[golden]") {
+TEST_CASE("256 GiB are a product of the sizes, 300 GiB are not", "[golden]") {
   const auto cause = [](const std::string& asked) {
     return read("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + asked +
                 " GiB. GPU 0 has a total capacity of 23.69 GiB of which 20.00 GiB is free. Including non-PyTorch memory, "

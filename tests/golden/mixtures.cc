@@ -1,5 +1,5 @@
-// Logs in which several writers meet, composed from lines of the samples: what belongs together stays together, what
-// does not is kept apart.
+// Logs with several writers, composed from lines of the samples. Lines of one writer stay together, and lines of
+// different writers stay separate.
 #include <algorithm>
 
 #include "catch.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// The lines of a sample that hold `word`, at most `most`.
+/// The lines of a sample that contain `word`, at most `most`.
 Lines lines_of(const std::string& sample, const std::string& word, std::size_t most = 1000) {
   const std::string text = testing::read_file(testing::source_folder() / "samples" / sample);
   Lines out;
@@ -66,9 +66,9 @@ TEST_CASE("three writers in one file: three series, each with its own steps", "[
   CHECK(r.incidents.empty());
 }
 
-// Both print a maximum of what was allocated, one never reset, one reset at each line: no series of both means
-// anything.
-TEST_CASE("two frameworks with the same metric stay apart", "[golden]") {
+// Both print a maximum of the allocated memory. One never resets it, the other resets it at each line, so a common
+// series would be meaningless.
+TEST_CASE("two frameworks with the same metric stay separate", "[golden]") {
   const Lines mmengine = lines_of("healthy/mmengine_reset.log", "memory:");
   const Report r = read(interleaved({detectron2(), mmengine}));
   REQUIRE(series_of(r, "max_allocated").size() == 2);
@@ -88,7 +88,7 @@ TEST_CASE("ranks without a tag share a series, and their differences are no grow
   CHECK(r.verdict.outcome != "oom");
 }
 
-TEST_CASE("ranks with a tag have a series each", "[golden]") {
+TEST_CASE("ranks with a tag have one series each", "[golden]") {
   Lines first, second;
   for (const std::string& line : prints()) {
     first.push_back("[rank0]: " + line);
@@ -101,7 +101,7 @@ TEST_CASE("ranks with a tag have a series each", "[golden]") {
   CHECK(allocated[0].n == allocated[1].n);
 }
 
-TEST_CASE("a restart inside one file: two failures, one series whose steps begin again", "[golden]") {
+TEST_CASE("a restart inside one file: two failures, one series with restarting steps", "[golden]") {
   const std::string once = testing::read_file(testing::source_folder() / "samples" / "stories" / "leak.log");
   const Report r = read(once + "[supervisor] attempt 2 of 3\n" + once);
   CHECK(r.verdict.outcome == "oom");
@@ -111,7 +111,7 @@ TEST_CASE("a restart inside one file: two failures, one series whose steps begin
   CHECK(allocated[0].n == 248);
 }
 
-TEST_CASE("the program's own source in the middle of its log yields nothing", "[golden]") {
+TEST_CASE("source code of the program in the middle of its log yields nothing", "[golden]") {
   const std::string file =
       testing::read_file(testing::source_folder() / "samples" / "healthy" / "words_program_source.log");
   const std::string source = file.substr(0, file.find("step 20 |"));
@@ -123,7 +123,7 @@ TEST_CASE("the program's own source in the middle of its log yields nothing", "[
   CHECK(r.incidents.empty());
 }
 
-TEST_CASE("lines glued to a progress bar are read, and the bar's redrawings are no lines", "[golden]") {
+TEST_CASE("lines glued to a progress bar are read, and redrawings of the bar are not lines", "[golden]") {
   std::string text;
   const Lines lines = prints();
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -136,8 +136,7 @@ TEST_CASE("lines glued to a progress bar are read, and the bar's redrawings are 
   CHECK(series_of(r, "allocated")[0].last_step == 600);
 }
 
-TEST_CASE("device monitor, trainer and kernel in one file: one death of the host, the device's series beside it",
-          "[golden]") {
+TEST_CASE("GPU monitor, trainer and kernel in one file: one death on the host, and the series of the GPU", "[golden]") {
   const Lines monitor = {"2025/03/04 09:12:34.001, 0, 4012 MiB, 24564 MiB",
                          "2025/03/04 09:12:44.001, 0, 4012 MiB, 24564 MiB"};
   const std::string kernel =

@@ -1,4 +1,4 @@
-// Failures as people bring them, from text to prescription: what comes first, and with which numbers.
+// Typical failures of users, from text to fixes: the first fix and its numbers.
 #include <algorithm>
 
 #include "catch.h"
@@ -36,12 +36,12 @@ TEST_CASE("a process that fills its A100 and lacks 118 MiB: capacity", "[golden]
   CHECK(r.causes.at(0).cause == "oversized_step");
   CHECK_FALSE(among_first(r, 3, "fragmentation"));
   REQUIRE(r.plan);
-  // What lacks, and 5 % of the card for safety.
+  // The missing amount, plus 5% of the GPU as a margin.
   CHECK(static_cast<double>(r.plan->need_bytes) / (1 << 30) ==
         Approx((118 - 34.88) / 1024 + 39.56 * 0.05).margin(0.01));
 }
 
-TEST_CASE("0.05 GiB of idle cache cannot be the fragmentation that 2.50 GiB fail of", "[golden]") {
+TEST_CASE("0.05 GiB of unused cache cannot be fragmentation that refuses 2.50 GiB", "[golden]") {
   const Report r = read(
       "RuntimeError: CUDA out of memory. Tried to allocate 2.50 GiB (GPU 0; 23.69 GiB total capacity; 21.45 GiB "
       "already allocated; 1.89 GiB free; 21.50 GiB reserved in total by PyTorch)");
@@ -52,7 +52,7 @@ TEST_CASE("0.05 GiB of idle cache cannot be the fragmentation that 2.50 GiB fail
   CHECK(1 - 21.45 / 21.50 == Approx(0.0023).margin(0.0001));
 }
 
-TEST_CASE("idle cache and a large batch: both are treated, and the global batch stays", "[golden]") {
+TEST_CASE("unused cache and a large batch: fixes for both, with the same global batch", "[golden]") {
   const Report r = read(
       "model: t5-small\nnum_gpus: 3\nbatch_size_per_gpu=32\ngradient_accumulation_steps=2\n"
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.23 GiB. GPU 0 has a total capacity of "
@@ -69,7 +69,7 @@ TEST_CASE("idle cache and a large batch: both are treated, and the global batch 
   CHECK(16 * 4 * 3 == 32 * 2 * 3);
 }
 
-TEST_CASE("a run that went well with hardly any room is at risk, and nothing is diagnosed", "[golden]") {
+TEST_CASE("a successful run with very little headroom is at risk and has no diagnosis", "[golden]") {
   std::string log = "GPU 0: NVIDIA card, total memory 24.00 GiB\n";
   for (int i = 0; i < 20; ++i) log += "step " + std::to_string(i) + " | loss 2.1 | allocated 23.40 GiB\n";
   const Report r = read(log);
@@ -83,7 +83,7 @@ TEST_CASE("a run that went well with hardly any room is at risk, and nothing is 
   CHECK(read(roomy).verdict.outcome == "no_oom");
 }
 
-TEST_CASE("a notebook's log that just ends: host memory is suspected, not claimed", "[golden]") {
+TEST_CASE("a notebook log that just ends: host memory is a suspicion, not a claim", "[golden]") {
   const std::string log =
       "Mounted at /content/drive\n"
       "Epoch 1/5:  34%|###4      | 412/1210 [03:11<06:02,  2.20it/s, loss=1.32]\n"
@@ -111,7 +111,7 @@ TEST_CASE("a video model in 32 bit: precision, batch, frames and resolution, eac
   }
 }
 
-TEST_CASE("nobody on a Mac is sent to nvidia-smi", "[golden]") {
+TEST_CASE("no report for a Mac mentions nvidia-smi", "[golden]") {
   const Report r = read(
       "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, max allowed: "
       "18.13 GB). Tried to allocate 192.00 MB on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable "

@@ -1,5 +1,5 @@
-// What is found in a log depends neither on where its blocks end, nor on how many threads read it, nor on what a thread
-// has seen before.
+// The result of a scan depends neither on the block boundaries, nor on the number of threads, nor on earlier lines that
+// a thread has cached.
 #include <random>
 
 #include "catch.h"
@@ -16,7 +16,7 @@ using testing::mapped;
 using testing::read_file;
 using testing::sample_logs;
 
-/// All samples in a row, in an order of chance, with lines that never end in between.
+/// All samples in a row, in random order, with endless lines in between.
 std::string all_samples(unsigned seed) {
   std::mt19937 engine(seed);
   auto logs = sample_logs();
@@ -34,8 +34,7 @@ std::string all_samples(unsigned seed) {
   return text;
 }
 
-/// Tables of several kinds, one behind the other and inside of each other's, with prose and rows in front of any
-/// header.
+/// Tables of several kinds, one after the other and nested in each other, with prose and rows before any header.
 std::string tables_of_chance(unsigned seed) {
   std::mt19937 engine(seed);
   const auto below = [&](unsigned n) { return static_cast<unsigned>(engine() % n); };
@@ -114,13 +113,13 @@ TEST_CASE("blocks and threads change nothing", "[law]") {
   }
 }
 
-TEST_CASE("what was read before changes nothing", "[law]") {
+TEST_CASE("lines that were read before change nothing", "[law]") {
   static const FormatRegistry readers(all_parsers(), shipped_prefilter_plan());
   std::mt19937 engine(3);
   TemplateCache warm;
   for (const auto& log : sample_logs()) {
     const std::string text = read_file(log);
-    for (int i = 0; i < 6; ++i) {  // the first makes shapes known, the second keeps them
+    for (int i = 0; i < 6; ++i) {  // the first round makes the templates known, the second stores them
       const std::string other = i == 0 ? text : numbers_changed(text, engine);
       TemplateCache fresh;
       const auto expected = mapped(readers, other, fresh), known = mapped(readers, other, warm);

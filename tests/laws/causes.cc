@@ -1,4 +1,4 @@
-// Laws over the causes: each comes first on the samples that it names, and stays behind on those that look like it.
+// Invariants of the causes: each comes first on the samples that it names, and not on samples that look similar.
 #include "catch.h"
 #include "judge/rule_pack.h"
 #include "oomdoctor/diagnose.h"
@@ -15,7 +15,7 @@ std::string first_cause(const std::string& sample) {
 
 }  // namespace
 
-TEST_CASE("each cause fires on its samples and is quiet on those of others", "[law]") {
+TEST_CASE("each cause comes first on its samples and not on those of others", "[law]") {
   std::size_t fires = 0;
   const RulePack pack = shipped_rules();
   for (const auto& [id, cause] : pack.causes()) {

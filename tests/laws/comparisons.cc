@@ -1,4 +1,4 @@
-// A law over all samples: a run beside itself has not grown.
+// An invariant over all samples: a run compared with itself has not grown.
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
 #include "report/comparison.h"
@@ -6,7 +6,7 @@
 
 namespace oomdoctor {
 
-TEST_CASE("a run beside itself has not grown, and nothing differs", "[law]") {
+TEST_CASE("a run compared with itself has no growth and no differences", "[law]") {
   for (const auto& path : testing::sample_logs()) {
     CAPTURE(testing::sample_name(path));
     const Report run = diagnose({{"sample", testing::read_file(path)}});

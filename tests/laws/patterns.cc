@@ -1,4 +1,4 @@
-// Laws over all patterns, gauges and tables of all parsers.
+// Invariants of all patterns, line formats and tables of all parsers.
 #include <algorithm>
 #include <set>
 
@@ -17,7 +17,7 @@ ScanResult scan_text(const std::string& text) {
   return scanner.scan(sources);
 }
 
-/// A repetition without an upper bound of something that matches nearly everything: its cost is the length of the line.
+/// An unbounded repetition of something that matches nearly everything costs the length of the line.
 bool unbounded(std::string_view regex, std::string& what) {
   for (std::size_t i = 0; i + 1 < regex.size(); ++i) {
     std::size_t end = 0;
@@ -36,7 +36,7 @@ bool unbounded(std::string_view regex, std::string& what) {
       end = i + 1;
     } else if (regex[i] == '[') {
       end = regex.find(']', i + 3) + 1;
-      if (regex[i + 1] != '^') {  // a class that lists what it takes; a point in it is a point
+      if (regex[i + 1] != '^') {  // a class that lists its characters; a point in it is a literal point
         i = end - 1;
         continue;
       }
@@ -51,38 +51,39 @@ bool unbounded(std::string_view regex, std::string& what) {
   return false;
 }
 
-/// The machine, the job and the names of programs.
-bool is_told_beside_anything(std::string_view reader) {
+/// Readers of the machine, the job and the names of programs, which may match any other reader's example.
+bool may_match_any_example(std::string_view reader) {
   return reader.starts_with("circumstances/") || reader.starts_with("programs/");
 }
 
 }  // namespace
 
-TEST_CASE("each example is taken by exactly one reader, its own", "[law]") {
+TEST_CASE("exactly one reader matches each example, its own", "[law]") {
   const Scanner scanner(all_parsers());
   for (const Parser* parser : all_parsers()) {
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
       std::vector<std::string> takers = scanner.takers(p.example);
-      // What is said beside it may be told in any words.
+      // The general reader may match, too: the words around an exact form are free.
       const bool several = p.non_exclusive || p.fallback || p.example.find('\n') != p.example.npos;
       if (p.name != "statements/failure" && several) std::erase(takers, "statements/failure");
       std::erase_if(takers, [&](const std::string& name) {
-        return name != p.name && (is_told_beside_anything(p.name) || is_told_beside_anything(name));
+        return name != p.name && (may_match_any_example(p.name) || may_match_any_example(name));
       });
-      if (p.name != "exceptions/python") std::erase(takers, "exceptions/python");  // how the run ended stands beside it
+      if (p.name != "exceptions/python")
+        std::erase(takers, "exceptions/python");  // the exception that ended the run may be on the same line
       CHECK(takers == std::vector<std::string>{std::string(p.name)});
     }
     for (const LineFormat& g : parser->gauges) {
       CAPTURE(g.name);
       std::vector<std::string> takers = scanner.takers(g.example);
-      std::erase_if(takers, is_told_beside_anything);
+      std::erase_if(takers, may_match_any_example);
       CHECK(takers == std::vector<std::string>{std::string(g.name)});
     }
   }
 }
 
-TEST_CASE("each example says something", "[law]") {
+TEST_CASE("each example emits something", "[law]") {
   for (const Parser* parser : all_parsers())
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
@@ -93,7 +94,7 @@ TEST_CASE("each example says something", "[law]") {
     }
 }
 
-TEST_CASE("a gauge's example gives a reading or a step", "[law]") {
+TEST_CASE("the example of a line format gives a reading or a step", "[law]") {
   for (const Parser* parser : all_parsers())
     for (const LineFormat& g : parser->gauges) {
       CAPTURE(g.name);
@@ -113,7 +114,7 @@ TEST_CASE("no regex repeats nearly anything without a bound", "[law]") {
     }
 }
 
-TEST_CASE("nor does one that looks for secrets", "[law]") {
+TEST_CASE("no regex for secrets repeats nearly anything without a bound", "[law]") {
   for (const std::string_view regex : secret_regexes()) {
     std::string what;
     CAPTURE(regex);
@@ -121,7 +122,7 @@ TEST_CASE("nor does one that looks for secrets", "[law]") {
   }
 }
 
-TEST_CASE("what says that it begins at its anchor begins there", "[law]") {
+TEST_CASE("a regex that is declared to begin at its anchor begins there", "[law]") {
   for (const Parser* parser : all_parsers())
     for (const Pattern& p : parser->patterns) {
       if (!p.before_anchor) continue;
@@ -134,7 +135,7 @@ TEST_CASE("what says that it begins at its anchor begins there", "[law]") {
     }
 }
 
-TEST_CASE("names are file/what, and nobody uses a name twice", "[law]") {
+TEST_CASE("names have the form file/name and are unique", "[law]") {
   std::set<std::string_view> seen;
   const auto check = [&](const Parser& parser, std::string_view name) {
     CAPTURE(name);
@@ -148,14 +149,14 @@ TEST_CASE("names are file/what, and nobody uses a name twice", "[law]") {
   }
 }
 
-TEST_CASE("each format says where it is printed", "[law]") {
+TEST_CASE("each format names the source of its lines", "[law]") {
   for (const FormatInfo& format : list_formats(all_parsers())) {
     CAPTURE(format.name);
     CHECK(!format.source.empty());
   }
 }
 
-TEST_CASE("remarks carry fixed ids only", "[law]") {
+TEST_CASE("remarks have fixed ids only", "[law]") {
   std::set<std::string_view> known;
   for (const RemarkSpec& spec : remark_specs) known.insert(spec.id);
   for (const Parser* parser : all_parsers())
@@ -167,7 +168,7 @@ TEST_CASE("remarks carry fixed ids only", "[law]") {
 }
 
 TEST_CASE("a hostile line costs no more than a bounded search", "[law]") {
-  // Every anchor, repeated: all patterns are tried again and again on lines that nearly match.
+  // Every anchor, repeated: oomdoctor tries all patterns again and again on lines that nearly match.
   for (const Parser* parser : all_parsers())
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);

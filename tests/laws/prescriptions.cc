@@ -1,5 +1,5 @@
-// Laws over the fixes and the myths: each applies on the samples that it names, and is refuted or without meaning on
-// those that look like them.
+// Invariants of the fixes and the myths: each applies on the samples that it names. On samples that look similar, it is
+// refuted or does not apply.
 #include <map>
 
 #include "analysis/analysis.h"
@@ -12,7 +12,7 @@
 namespace oomdoctor {
 namespace {
 
-/// What a sample shows, read once.
+/// The facts of a sample, computed once.
 const Facts& facts_of(const std::string& sample) {
   static std::map<std::string, Facts> known;
   const auto found = known.find(sample);
@@ -21,7 +21,7 @@ const Facts& facts_of(const std::string& sample) {
   return known.emplace(sample, analyse(scan, {}).facts).first->second;
 }
 
-/// Both lists are there, and what they say holds.
+/// Both lists exist, and each of their samples has the stated result.
 template <typename Fires>
 void check(const std::string& id, const RuleTest& test, Fires fires) {
   CAPTURE(id);
@@ -39,19 +39,19 @@ void check(const std::string& id, const RuleTest& test, Fires fires) {
 
 }  // namespace
 
-TEST_CASE("each fix helps on its samples, and on none that it is quiet on", "[law]") {
+TEST_CASE("each fix helps on its samples, and on none of its counterexamples", "[law]") {
   const RulePack pack = shipped_rules();
   for (const auto& [id, fix] : pack.fixes())
     check(id, fix.test, [&rule = fix](const Facts& facts) { return standing_of(rule, facts) == Standing::helps; });
 }
 
-TEST_CASE("each myth is warned of on its samples, and on none that it is quiet on", "[law]") {
+TEST_CASE("each myth is reported on its samples, and on none of its counterexamples", "[law]") {
   const RulePack pack = shipped_rules();
   for (const auto& [id, myth] : pack.myths())
     check(id, myth.test, [&rule = myth](const Facts& facts) { return rule.when.truth(facts) == Truth::yes; });
 }
 
-TEST_CASE("what an administrator alone can do says so", "[law]") {
+TEST_CASE("a setting that needs root has a scope that says so", "[law]") {
   const RulePack pack = shipped_rules();
   std::size_t commands = 0;
   for (const auto& [id, fix] : pack.fixes())

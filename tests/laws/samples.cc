@@ -1,4 +1,4 @@
-// Laws over all samples: nothing healthy is called sick, damage loses no line, every parser is shown by a sample.
+// Invariants over all samples: a healthy log gets no alarm, damage loses no line, every parser has a sample.
 #include <fmt/format.h>
 
 #include <set>
@@ -21,7 +21,7 @@ std::int64_t lines_in(const std::string& text) {
   return ends;
 }
 
-/// The text as a console of `width` columns would have broken it. Colours take no room.
+/// The text as a console of `width` columns would wrap it. Colours take no column.
 std::string wrapped(const std::string& text, std::size_t width) {
   std::string out;
   std::size_t column = 0;
@@ -38,7 +38,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return out;
 }
 
-/// What a report says of the series and the incidents, without their places in the file.
+/// The series and the incidents of a report, without their positions in the file.
 std::string account_of(const Report& r) {
   std::string out = r.verdict.outcome + '\n';
   for (const ReportSeries& s : r.series)
@@ -53,7 +53,7 @@ std::string account_of(const Report& r) {
 
 }  // namespace
 
-TEST_CASE("nothing healthy is called a failure or a risk", "[law]") {
+TEST_CASE("no healthy log is called a failure or a risk", "[law]") {
   const auto logs = testing::sample_logs("healthy");
   CHECK(logs.size() >= 30);
   for (const auto& path : logs) {
@@ -64,7 +64,7 @@ TEST_CASE("nothing healthy is called a failure or a risk", "[law]") {
   }
 }
 
-TEST_CASE("a log cut anywhere is read to its end", "[law]") {
+TEST_CASE("a truncated log is read to its end", "[law]") {
   const Scanner scanner(all_parsers());
   for (const auto& path : testing::sample_logs()) {
     CAPTURE(testing::sample_name(path));
@@ -80,7 +80,7 @@ TEST_CASE("a log cut anywhere is read to its end", "[law]") {
   }
 }
 
-TEST_CASE("every parser is exercised by a sample", "[law]") {
+TEST_CASE("every parser is used by a sample", "[law]") {
   std::set<std::string> seen;
   for (const auto& path : testing::sample_logs())
     for (const auto& [parser, count] : read("sample", testing::read_file(path)).coverage.by_parser) seen.insert(parser);
@@ -90,7 +90,7 @@ TEST_CASE("every parser is exercised by a sample", "[law]") {
   }
 }
 
-TEST_CASE("a console's wrapping changes nothing that is read, but of very few lines", "[law]") {
+TEST_CASE("wrapping by a console changes the result of very few logs only", "[law]") {
   std::size_t broken = 0, different = 0;
   for (const auto& path : testing::sample_logs()) {
     const std::string text = testing::read_file(path);
@@ -105,11 +105,11 @@ TEST_CASE("a console's wrapping changes nothing that is read, but of very few li
     }
   }
   CHECK(broken > 600);
-  // One or two cuts, each at a place where a line may well end, tell nobody that a console made them.
+  // One or two breaks, each where a line may well end, do not show that a console made them.
   CHECK(different * 40 <= broken);
 }
 
-TEST_CASE("accounts balance", "[law]") {
+TEST_CASE("memory breakdowns balance", "[law]") {
   for (const auto& path : testing::sample_logs())
     for (const ReportIncident& i : read("sample", testing::read_file(path)).incidents) {
       if (!i.account) continue;

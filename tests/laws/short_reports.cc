@@ -1,4 +1,4 @@
-// The short report of every sample: it fits a screen, says nothing twice, and ends with a command where it has one.
+// The short report of every sample: it fits a screen, says nothing twice, and ends with a command if it has one.
 #include <algorithm>
 #include <regex>
 #include <set>
@@ -14,7 +14,7 @@ using testing::lines_of;
 
 namespace {
 
-/// Sentences of four words and more, without line breaks and the blanks in front of lines.
+/// Sentences of four words and more, without line breaks and without the indentation of lines.
 std::vector<std::string> sentences_of(const std::string& text) {
   std::string flat;
   for (const char c : text)
@@ -51,9 +51,9 @@ std::vector<std::string> sizes_in(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the short report of a sample fits a screen and says nothing twice", "[laws]") {
+TEST_CASE("the short report of a sample fits a screen and repeats nothing", "[laws]") {
   constexpr std::size_t max_lines = 30;
-  constexpr std::size_t shortest = 20;  // bytes of a line that counts: others are rules and parts of commands
+  constexpr std::size_t shortest = 20;  // bytes of a line that counts: shorter ones are rules and parts of commands
   std::size_t samples = 0, with_repeated_size = 0;
   for (const auto& path : testing::sample_logs()) {
     const std::string name = path.filename().string();
@@ -68,7 +68,7 @@ TEST_CASE("the short report of a sample fits a screen and says nothing twice", "
     if (!report.fixes.empty() && !report.fixes.front().settings.empty()) {
       const std::string& command = report.fixes.front().settings.front().text;
       const auto end =
-          std::min({command.find('\n'), command.find("   #"), std::size_t{40}});  // before a remark or a wrap
+          std::min({command.find('\n'), command.find("   #"), std::size_t{40}});  // before a remark or a line break
       CHECK(text.find(command.substr(0, end)) != std::string::npos);
     }
     ++samples;

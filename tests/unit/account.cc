@@ -1,4 +1,4 @@
-// The account of a device, on messages whose numbers were added up by hand.
+// The memory breakdown of a GPU, for messages with numbers that were added up by hand.
 #include <random>
 
 #include "analysis/analysis.h"
@@ -9,7 +9,7 @@ namespace oomdoctor {
 namespace {
 
 Bytes gib(const char* digits) { return read_bytes(digits, "GiB").value(); }
-constexpr i64 half_digit = GiB / 200 + 1;  ///< of "0.01 GiB", rounded up
+constexpr i64 half_digit = GiB / 200 + 1;  ///< half a digit of "0.01 GiB", rounded up
 
 Facts facts_of(const Incident& incident) {
   Facts facts;
@@ -83,7 +83,7 @@ TEST_CASE("blocks of private pools are no live tensors", "[account]") {
   CHECK(facts_of(incident).number("account.allocated_share").value() == Approx(0.6));
 }
 
-TEST_CASE("the old form leaves one sum outside the allocator", "[account]") {
+TEST_CASE("the old form gives one sum for everything outside the allocator", "[account]") {
   const ScanResult found = testing::scan_text(
       "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
       "allocated; 0.50 GiB free; 10.00 GiB reserved in total by PyTorch)\n");
@@ -97,11 +97,12 @@ TEST_CASE("the old form leaves one sum outside the allocator", "[account]") {
   CHECK(account->unexplained.count == 0);
   const Facts facts = facts_of(found.incidents[0]);
   CHECK_FALSE(facts.number("account.own_other"));
-  CHECK(facts.number("account.external").value() < 5.5 * static_cast<double>(GiB));  // some of it is this process's
+  CHECK(facts.number("account.external").value() <
+        5.5 * static_cast<double>(GiB));  // a part of it belongs to this process
   CHECK(facts.number("account.external").value() > 3.5 * static_cast<double>(GiB));
 }
 
-TEST_CASE("before 1.4 the cache was printed without what is allocated", "[account]") {
+TEST_CASE("before 1.4 the message printed the cache without the allocated memory", "[account]") {
   const ScanResult found = testing::scan_text(
       "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
       "allocated; 0.50 GiB free; 6.00 GiB cached)\n");
@@ -130,7 +131,7 @@ TEST_CASE("in a container the only process is this one", "[account]") {
   CHECK(near(facts_of(incident).number("account.external"), 0, 1e-9));
 }
 
-TEST_CASE("a neighbour's memory is a share of its own", "[account]") {
+TEST_CASE("another process is a separate part", "[account]") {
   const ScanResult found = testing::scan_text(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 2 has a total capacity of 24.00 GiB "
       "of which 0.25 GiB is free. Process 100 has 8.00 GiB memory in use. Process 200 has 3.75 GiB memory in use. "
@@ -152,7 +153,7 @@ TEST_CASE("a neighbour's memory is a share of its own", "[account]") {
   CHECK(facts.number("account.stray_contexts") == 0);
 }
 
-TEST_CASE("contexts of a job's other ranks are alike", "[account]") {
+TEST_CASE("the CUDA contexts of a job's other ranks have equal sizes", "[account]") {
   Incident incident;
   for (i64 pid = 1; pid <= 7; ++pid) incident.oom.others.push_back({pid, {520 * MiB + pid % 2 * MiB, 0}});
   incident.oom.others.push_back({9, {8 * GiB, 0}});
@@ -161,7 +162,7 @@ TEST_CASE("contexts of a job's other ranks are alike", "[account]") {
   CHECK(facts_of(incident).number("account.stray_contexts") == 0);
 }
 
-TEST_CASE("what must be freed is unknown where the request was free", "[account]") {
+TEST_CASE("the missing amount is unknown if the request would have fitted", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");
   incident.oom.capacity = gib("24.00");
@@ -171,7 +172,7 @@ TEST_CASE("what must be freed is unknown where the request was free", "[account]
   CHECK_FALSE(facts_of(incident).number("account.need"));
 }
 
-TEST_CASE("what the driver lent is missing, too", "[account]") {
+TEST_CASE("memory that the driver lent is missing, too", "[account]") {
   Incident incident;
   incident.oom.request = gib("1.00");
   incident.oom.capacity = gib("8.00");
@@ -182,14 +183,15 @@ TEST_CASE("what the driver lent is missing, too", "[account]") {
   CHECK(near(facts.number("account.need"), 13 + 0.05 * 8, 1e-6));  // 20 + 1 - 8, and the margin
 }
 
-TEST_CASE("where no process is counted, nobody says whose the rest is", "[account]") {
+TEST_CASE("without a list of processes, the owner of the rest is unknown", "[account]") {
   Incident incident;
   incident.oom.capacity = gib("16.00");
   incident.oom.free = gib("0.50");
   incident.oom.allocated = gib("4.00");
   CHECK_FALSE(facts_of(incident).number("account.external"));  // it may be the process's own cache
   incident.oom.reserved = gib("4.00");
-  CHECK(near(facts_of(incident).number("account.external"), 16 - 0.5 - 4 - 1.5, 1e-6));  // a usual context is own
+  CHECK(near(facts_of(incident).number("account.external"), 16 - 0.5 - 4 - 1.5,
+             1e-6));  // a context of the usual size belongs to this process
   CHECK(facts_of(incident).is_true("account.ownerless"));
   incident.oom.others = {{77, {10 * GiB, 0}}};
   CHECK_FALSE(facts_of(incident).is_true("account.ownerless"));
@@ -198,7 +200,7 @@ TEST_CASE("where no process is counted, nobody says whose the rest is", "[accoun
   CHECK_FALSE(facts_of(incident).is_true("account.ownerless"));
 }
 
-TEST_CASE("where nothing says what was free, the demand is weighed against the device", "[account]") {
+TEST_CASE("without the free memory, the demand is compared with the capacity", "[account]") {
   Incident incident;
   incident.oom.request = gib("8.00");
   incident.oom.capacity = gib("16.00");
@@ -208,7 +210,7 @@ TEST_CASE("where nothing says what was free, the demand is weighed against the d
   CHECK_FALSE(facts_of(incident).number("account.demand_share"));
 }
 
-TEST_CASE("a cap that was not reached is none", "[account]") {
+TEST_CASE("a cap that was not reached does not count", "[account]") {
   Incident incident;
   incident.oom.request = gib("8.11");
   incident.oom.capacity = gib("16.54");
@@ -218,15 +220,15 @@ TEST_CASE("a cap that was not reached is none", "[account]") {
   CHECK_FALSE(facts_of(incident).is_true("account.capped"));
   incident.oom.limit = gib("8.00");
   CHECK(facts_of(incident).is_true("account.capped"));
-  incident.oom.free = gib("2.00");  // without the cap the device would have refused
+  incident.oom.free = gib("2.00");  // without the cap the GPU would have refused
   CHECK_FALSE(facts_of(incident).is_true("account.capped"));
   incident.oom.free = gib("16.54");
-  incident.oom.agent = Agent::mps_allocator;  // its guard is there by default, and all that it prints
+  incident.oom.agent = Agent::mps_allocator;  // MPS has its limit by default, and prints nothing else
   incident.oom.capacity.reset();
   CHECK_FALSE(facts_of(incident).is_true("account.capped"));
 }
 
-TEST_CASE("a cap is told from a full device", "[account]") {
+TEST_CASE("a cap differs from a full GPU", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");
   incident.oom.capacity = gib("24.00");
@@ -244,7 +246,7 @@ TEST_CASE("a cap is told from a full device", "[account]") {
   CHECK_FALSE(facts.is_true("account.limit_reached"));
 }
 
-TEST_CASE("shares and the unexplained rest are the capacity, whatever is printed", "[account]") {
+TEST_CASE("the parts and the unexplained rest add up to the capacity for any message", "[account]") {
   std::mt19937 random(11);
   const auto maybe = [&]() -> std::optional<Bytes> {
     if (random() % 3 == 0) return std::nullopt;
@@ -264,7 +266,7 @@ TEST_CASE("shares and the unexplained rest are the capacity, whatever is printed
   CHECK(accounts > 100);
 }
 
-TEST_CASE("nothing is said of a device whose size is not printed", "[account]") {
+TEST_CASE("a GPU without a printed size has no breakdown", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");
   CHECK_FALSE(account_of(incident));

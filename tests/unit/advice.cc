@@ -17,7 +17,7 @@ Facts given(std::initializer_list<std::pair<const char*, double>> numbers) {
 
 }  // namespace
 
-TEST_CASE("a smaller batch keeps the global one", "[advice]") {
+TEST_CASE("a smaller batch keeps the global batch", "[advice]") {
   for (int batch = 2; batch <= 40; ++batch)
     for (int accumulation = 1; accumulation <= 9; ++accumulation)
       for (const double need : {0.5, 3.0, 9.0}) {
@@ -35,13 +35,13 @@ TEST_CASE("a smaller batch keeps the global one", "[advice]") {
         CHECK(steps == std::floor(steps));
         CHECK(to >= 1);
         CHECK(to < batch);
-        // 10 GiB scale with the batch: what stays must fit, unless one sample is too much.
+        // 10 GiB scale with the batch: the rest must fit, unless one sample is too much.
         if (to > 1) CHECK(10 * to / batch <= 10 - need + 1e-9);
         CHECK(facts.number("advice.batch_saves").value() == Approx(10 * gib * (1 - to / batch)));
       }
 }
 
-TEST_CASE("without a figure for the batch's share it is halved", "[advice]") {
+TEST_CASE("without a figure for the batch's share, the batch is halved", "[advice]") {
   const Facts facts = given({{"settings.batch_size", 16}});
   CHECK(facts.number("advice.batch_to") == 8);
   CHECK_FALSE(facts.number("advice.accumulation_to"));  // unknown is not 1

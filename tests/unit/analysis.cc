@@ -1,4 +1,4 @@
-// What the analyses have to say beside the facts.
+// The notes of the analyses, next to the facts.
 #include "analysis/analysis.h"
 
 #include "catch.h"
@@ -6,7 +6,7 @@
 
 namespace oomdoctor {
 
-TEST_CASE("requests that the allocator counted as refused are noted once", "[analysis]") {
+TEST_CASE("a note reports once that the allocator counted refused requests", "[analysis]") {
   const auto notes_of = [](const std::string& failures) {
     ScanResult scan = testing::scan_text("|            CUDA OOMs: " + failures +
                                          "            |        cudaMalloc retries: 3         |\n");

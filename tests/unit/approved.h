@@ -1,5 +1,5 @@
-// Approved texts: a writer's output is compared with tests/approved/NAME. With OOMDOCTOR_ACCEPT=1 in the environment
-// the file is written instead, so that one command accepts a change:
+// Approval tests compare the output of a writer with tests/approved/NAME. With OOMDOCTOR_ACCEPT=1 in the environment
+// they write the file instead, so one command accepts a change:
 //   OOMDOCTOR_ACCEPT=1 build/dev/tests/oomdoctor_tests "[approved]"
 #pragma once
 

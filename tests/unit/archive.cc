@@ -20,7 +20,7 @@ using testing::zstandard;
 using Pack = std::string (*)(std::string_view);
 constexpr Pack packs[] = {gzipped, zstandard};
 
-/// Lines that repeat themselves as a log does, and not more.
+/// Lines that repeat as much as a log does, and not more.
 std::string log_of(int lines) {
   std::mt19937 random(7);
   std::string text;
@@ -39,7 +39,7 @@ struct Read {
   std::size_t taken = 0;
 };
 
-/// All of it: taken in pieces of `piece`, read in pieces of `block` bytes.
+/// The whole text: input in pieces of `piece` bytes, output in pieces of `block` bytes.
 Read read_all(const std::string& packed, std::size_t piece = 1 << 20, std::size_t block = 1 << 16,
               UnpackingLimits limits = {}) {
   Read all;
@@ -73,21 +73,21 @@ bool holds(const std::string& text, const std::string& part) { return text.find(
 
 }  // namespace
 
-TEST_CASE("an archive gives its text, however it arrives", "[archive]") {
+TEST_CASE("an archive gives its text, whatever the sizes of the pieces", "[archive]") {
   const std::string text = log_of(5000);
   for (const Pack pack : packs) {
     const std::string packed = pack(text);
     REQUIRE(packed.size() < text.size() / 2);
     for (const std::size_t piece : {std::size_t{1}, std::size_t{3}, std::size_t{1000}, std::size_t{1} << 20})
       for (const std::size_t block : {std::size_t{1}, std::size_t{100}, std::size_t{70000}, std::size_t{1} << 20}) {
-        if (piece < 1000 && block < 1000) continue;  // says no more, and takes long under sanitizers
+        if (piece < 1000 && block < 1000) continue;  // adds nothing, and is slow under sanitizers
         CAPTURE(packed.size(), piece, block);
         check_whole(read_all(packed, piece, block), text);
       }
   }
 }
 
-TEST_CASE("an archive is known by its first bytes", "[archive]") {
+TEST_CASE("the first bytes identify an archive", "[archive]") {
   CHECK(packing_of(gzipped("x")) == Packing::gzip);
   CHECK(packing_of(zstandard("x")) == Packing::zstd);
   CHECK(packing_of("\x5A\x2A\x4D\x18\x04") == Packing::zstd);
@@ -97,7 +97,7 @@ TEST_CASE("an archive is known by its first bytes", "[archive]") {
   CHECK_FALSE(read_all("train.log.gz\n").archive);
 }
 
-TEST_CASE("streams in a row are one text", "[archive]") {
+TEST_CASE("consecutive streams are one text", "[archive]") {
   const std::string one = log_of(100), two = log_of(3000);
   for (const Pack pack : packs)
     for (const std::size_t piece : {std::size_t{1}, std::size_t{777}, std::size_t{1} << 20}) {
@@ -109,7 +109,7 @@ TEST_CASE("streams in a row are one text", "[archive]") {
   check_whole(read_all(many, 1000, 5000), text);
 }
 
-TEST_CASE("frames without text are passed over", "[archive]") {
+TEST_CASE("frames without text are skipped", "[archive]") {
   const std::string skipped = "\x50\x2A\x4D\x18\x03\x00\x00\x00xyz"s;
   for (const std::size_t piece : {std::size_t{1}, std::size_t{1} << 20})
     check_whole(read_all(skipped + zstandard("a") + skipped + zstandard("b"), piece), "ab");
@@ -118,7 +118,7 @@ TEST_CASE("frames without text are passed over", "[archive]") {
 TEST_CASE("a gzip header with every field may arrive in pieces", "[archive]") {
   const std::string plain = gzipped(log_of(50));
   std::string header = plain.substr(0, 10);
-  header[3] = 0x1E;  // a checksum of its own, extra bytes, name, comment
+  header[3] = 0x1E;  // a header checksum, extra bytes, name, comment
   header += "\x03\x00"s + "abc" + "train.log\0"s + "no comment\0"s;
   const unsigned crc = crc32_gzip_refl(0, reinterpret_cast<const unsigned char*>(header.data()), header.size());
   header += {static_cast<char>(crc & 0xFF), static_cast<char>(crc >> 8 & 0xFF)};
@@ -128,7 +128,7 @@ TEST_CASE("a gzip header with every field may arrive in pieces", "[archive]") {
   }
 }
 
-TEST_CASE("what stands behind an archive is told and not read", "[archive]") {
+TEST_CASE("bytes after an archive are reported and not read", "[archive]") {
   for (const Pack pack : packs) {
     const Read padded = read_all(pack("text\n") + std::string(700000, '\0'));
     CHECK(padded.text == "text\n");
@@ -141,7 +141,7 @@ TEST_CASE("what stands behind an archive is told and not read", "[archive]") {
   }
 }
 
-TEST_CASE("an archive that ends early is read up to there", "[archive]") {
+TEST_CASE("a truncated archive is read up to its end", "[archive]") {
   const std::string text = log_of(60);
   for (const Pack pack : packs) {
     const std::string two = pack(text) + pack(text);
@@ -149,7 +149,7 @@ TEST_CASE("an archive that ends early is read up to there", "[archive]") {
     for (std::size_t cut = magic_size; cut < two.size(); ++cut) {
       CAPTURE(cut);
       const Read read = read_all(two.substr(0, cut), cut % 3 == 0 ? 1 : 1 << 20);
-      const bool between = cut == two.size() / 2;  // where a whole archive ends
+      const bool between = cut == two.size() / 2;  // a whole archive ends here
       REQUIRE(read.archive);
       REQUIRE(read.truncated == !between);
       REQUIRE(holds(read.damage, "ends early, after byte " + std::to_string(cut)) == !between);
@@ -184,7 +184,7 @@ TEST_CASE("damage ends the text and never goes unnoticed", "[archive]") {
   }
 }
 
-TEST_CASE("the place of damage is told", "[archive]") {
+TEST_CASE("the position of damage is reported", "[archive]") {
   const std::string text = log_of(2000);
   std::string packed = gzipped(text);
   packed[packed.size() - 6] ^= 1;  // in the checksum
@@ -196,7 +196,7 @@ TEST_CASE("the place of damage is told", "[archive]") {
                            " bytes of text before that were read");
 }
 
-TEST_CASE("a few bytes that unpack without end are left", "[archive]") {
+TEST_CASE("oomdoctor stops reading a few bytes that unpack without end", "[archive]") {
   const std::string zeros(4 << 20, '\0'), text = log_of(4000);
   for (const Pack pack : packs) {
     const std::string packed = pack(zeros);
@@ -206,14 +206,14 @@ TEST_CASE("a few bytes that unpack without end are left", "[archive]") {
     CHECK(bomb.text.size() < (1 << 20) + (1 << 17));
     CHECK(bomb.taken == packed.size());
     CHECK(holds(bomb.damage, "was not read to its end: the "));
-    // Neither limit alone ends the reading.
+    // One limit alone does not end the reading.
     check_whole(read_all(packed, 1 << 20, 1 << 16, {.text = 8 << 20, .ratio = 100}), zeros);
     check_whole(read_all(pack(text), 1 << 20, 1 << 16, {.text = 1 << 10, .ratio = 100}), text);
     check_whole(read_all(packed), zeros);
   }
 }
 
-TEST_CASE("an archive is scanned as its text is", "[archive]") {
+TEST_CASE("scanning an archive gives the same result as scanning its text", "[archive]") {
   std::string text;
   for (int i = 0; i < 40000; ++i) text += "step " + std::to_string(i) + " | allocated 20.5 GiB\n";
   text += testing::torch_message() + "\n";

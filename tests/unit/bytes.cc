@@ -6,7 +6,7 @@
 
 using namespace oomdoctor;
 
-TEST_CASE("unit words are read without regard to case", "[bytes]") {
+TEST_CASE("unit words are case-insensitive", "[bytes]") {
   CHECK(unit_bytes("GiB") == GiB);
   CHECK(unit_bytes("gb") == GiB);
   CHECK(unit_bytes("G") == GiB);
@@ -39,7 +39,7 @@ TEST_CASE("a printed size has the slack of its last digit", "[bytes]") {
   CHECK(read_bytes("1.5", "GB", Radix::decimal)->count == 1'500'000'000);
 }
 
-TEST_CASE("what is no size is refused", "[bytes]") {
+TEST_CASE("a text that is not a size is refused", "[bytes]") {
   for (const char* number :
        {"", ".", ".5", "1.", "-1", "1e9", "1,5", "1,0240", ",024", "10,24", "1.2.3", " 1", "nan", "1.2,3"}) {
     INFO(number);
@@ -57,7 +57,7 @@ TEST_CASE("sums and differences add their slack", "[bytes]") {
   CHECK(Bytes{10, 1} - Bytes{5, 2} == Bytes{5, 3});
 }
 
-TEST_CASE("sizes are written for people", "[bytes]") {
+TEST_CASE("sizes have a readable form", "[bytes]") {
   CHECK(bytes_text(0) == "0 bytes");
   CHECK(bytes_text(1) == "1 byte");
   CHECK(bytes_text(512) == "512 bytes");

@@ -7,7 +7,7 @@
 
 using namespace oomdoctor;
 
-TEST_CASE("a bar is as long as its share, to an eighth of a column", "[chart]") {
+TEST_CASE("the length of a bar is its share, to an eighth of a column", "[chart]") {
   CHECK(bar(1, 4) == "████");
   CHECK(bar(0.5, 4) == "██");
   CHECK(bar(0.53125, 4) == "██▏");
@@ -18,7 +18,7 @@ TEST_CASE("a bar is as long as its share, to an eighth of a column", "[chart]") 
   CHECK(bar(std::numeric_limits<double>::quiet_NaN(), 4).empty());
 }
 
-TEST_CASE("the rows of a waterfall start where the one before ends, and together fill the width", "[chart]") {
+TEST_CASE("each waterfall row starts where the previous one ends, and the rows fill the width", "[chart]") {
   const auto rows = waterfall({0.5, 0.25, 0.25}, 8);
   REQUIRE(rows.size() == 3);
   CHECK(rows[0] == "████");
@@ -26,7 +26,7 @@ TEST_CASE("the rows of a waterfall start where the one before ends, and together
   CHECK(rows[2] == "      ██");
 }
 
-TEST_CASE("shares too small for a column get a hairline, and none goes beyond the width", "[chart]") {
+TEST_CASE("shares too small for a column get a hairline, and no bar exceeds the width", "[chart]") {
   const auto rows = waterfall({0.99, 0.005, 0.005, 0.5}, 10);
   CHECK(rows[1].find("▏") != std::string::npos);
   CHECK(rows[2].find("▏") != std::string::npos);
@@ -34,7 +34,7 @@ TEST_CASE("shares too small for a column get a hairline, and none goes beyond th
   CHECK(waterfall({1.0, -0.2}, 5)[1].find("█") == std::string::npos);
 }
 
-TEST_CASE("a sparkline keeps peaks and does not blow up noise", "[chart]") {
+TEST_CASE("a sparkline keeps peaks and does not amplify noise", "[chart]") {
   std::vector<ReportPoint> rising, peak, level;
   for (int i = 0; i < 8; ++i) rising.push_back({1.0 * i, 1.0 * i});
   CHECK(sparkline(rising, 8) == "▁▂▃▄▅▆▇█");
@@ -44,7 +44,7 @@ TEST_CASE("a sparkline keeps peaks and does not blow up noise", "[chart]") {
   CHECK(sparkline(level, 8) == "▁▁▁▁▁▁▁▁");
 }
 
-TEST_CASE("a sparkline draws what it can", "[chart]") {
+TEST_CASE("a sparkline draws the values that it can", "[chart]") {
   CHECK(sparkline({}, 8).empty());
   CHECK(sparkline({{3, 5}}, 8) == "▁");
   CHECK(columns_of(sparkline({{0, 1}, {1, 2}, {1000, 3}}, 8)) == 3);

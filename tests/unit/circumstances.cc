@@ -1,4 +1,5 @@
-// What a log tells beside its failure decides with it: each sample's report says so, in a reason with its line.
+// Circumstances in the log, not only the failure message, decide the cause. The report of each sample names them in a
+// reason with its line.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,13 +14,13 @@ using namespace oomdoctor;
 
 namespace {
 
-struct Told {
+struct Expected {
   std::string_view sample, cause;
-  std::string_view reason;  ///< what a reason of the cause must name
+  std::string_view reason;  ///< text that a reason of the cause must contain
   std::string_view first_fix;
 };
 
-constexpr std::array<Told, 18> told{
+constexpr std::array<Expected, 18> expectations{
     {{"circumstances/two_ranks_one_gpu", "other_process", "7710", "one-rank-per-device"},
      {"circumstances/user_slice", "host_memory", "/user.slice/user-2031.slice", "raise-host-memory"},
      {"circumstances/small_machine", "host_memory", "sshd", "raise-host-memory"},
@@ -46,8 +47,8 @@ Report report_of(std::string_view sample) {
 
 }  // namespace
 
-TEST_CASE("what a log tells beside its failure decides with it", "[circumstances]") {
-  for (const Told& expected : told) {
+TEST_CASE("circumstances outside the failure message decide the cause", "[circumstances]") {
+  for (const Expected& expected : expectations) {
     CAPTURE(std::string(expected.sample));
     const Report report = report_of(expected.sample);
     REQUIRE_FALSE(report.causes.empty());
@@ -65,14 +66,14 @@ TEST_CASE("what a log tells beside its failure decides with it", "[circumstances
   }
 }
 
-TEST_CASE("ranks that ran out by themselves are one failure", "[circumstances]") {
+TEST_CASE("ranks that ran out of memory independently are one failure", "[circumstances]") {
   const Report report = report_of("circumstances/two_ranks_one_gpu");
   REQUIRE(report.incidents.size() == 2);
   CHECK(report.incidents[0].ranks == std::vector<int>{0, 1});
   CHECK(report.incidents[1].ranks.empty());
 }
 
-TEST_CASE("an engine is known by the names of its processes", "[circumstances]") {
+TEST_CASE("process names identify an engine", "[circumstances]") {
   const Report report = report_of("circumstances/engine_process");
   REQUIRE_FALSE(report.fixes.empty());
   CHECK(report.fixes.front().id == "engine-headroom");
@@ -80,20 +81,20 @@ TEST_CASE("an engine is known by the names of its processes", "[circumstances]")
     for (const auto& setting : fix.settings) CHECK(setting.scope != "training script");
 }
 
-TEST_CASE("while the weights are loaded nobody knows what the whole needs", "[circumstances]") {
+TEST_CASE("a failure while the weights load gives no plan for the whole model", "[circumstances]") {
   const Report report = report_of("circumstances/shards");
   CHECK_FALSE(report.plan);
   for (const ReportFix& fix : report.fixes) CHECK_FALSE(fix.enough);
 }
 
-TEST_CASE("a look at the devices from within the program shows its own memory, too", "[circumstances]") {
+TEST_CASE("a GPU listing from within the program includes the program's own memory", "[circumstances]") {
   const auto full_before = [](const std::string& first) {
     const Report report = diagnose({{"train.log", first + "index, memory.used [MiB], memory.total [MiB]\n"
                                                           "0, 23801 MiB, 24564 MiB\n"
                                                           "RuntimeError: CUDA error: out of memory\n"}});
-    const auto tells = [](const Because& because) { return because.fact == "device.full_before"; };
+    const auto is_named = [](const Because& because) { return because.fact == "device.full_before"; };
     return std::any_of(report.causes.begin(), report.causes.end(), [&](const ReportCause& cause) {
-      return std::any_of(cause.because.begin(), cause.because.end(), tells);
+      return std::any_of(cause.because.begin(), cause.because.end(), is_named);
     });
   };
   CHECK(full_before(""));

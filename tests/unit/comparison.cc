@@ -1,4 +1,4 @@
-// What a comparison says, and above all what it does not say.
+// The statements of a comparison, and especially the statements that it must not make.
 #include "report/comparison.h"
 
 #include "analysis/steady.h"
@@ -12,7 +12,7 @@ using samples::gib;
 
 namespace {
 
-/// Settled at a level, in GiB.
+/// A series that settles at a level, in GiB.
 ReportSeries level_series(double level, std::string metric = "allocated") {
   ReportSeries series;
   series.id = "series-1";
@@ -31,7 +31,7 @@ ReportSeries level_series(double level, std::string metric = "allocated") {
   return series;
 }
 
-/// Grows without a bound, in GiB and MiB a step.
+/// A series that grows without a bound, in GiB and in MiB per step.
 ReportSeries leaking_series(double from, double pace, double steps = 40) {
   ReportSeries series = level_series(from);
   const double slope = pace * static_cast<double>(MiB);
@@ -65,7 +65,7 @@ Explanation explanation_of(Report good, Report bad) { return compare(std::move(g
 
 }  // namespace
 
-TEST_CASE("comparison: the same run twice differs in nothing", "[comparison]") {
+TEST_CASE("comparison: the same run twice has no differences", "[comparison]") {
   const Report run = run_of({level_series(10), leaking_series(3, 4)}, {{"batch_size", "8"}});
   const Comparison all = compare(run, run);
   CHECK_FALSE(all.grew);
@@ -78,7 +78,7 @@ TEST_CASE("comparison: the same run twice differs in nothing", "[comparison]") {
   }
 }
 
-TEST_CASE("comparison: a difference within the print step or the scatter is none", "[comparison]") {
+TEST_CASE("comparison: a difference within the print step or the noise does not count", "[comparison]") {
   ReportSeries good = level_series(10), bad = level_series(10.01);
   CHECK(compare(run_of({good}), run_of({bad})).series[0].peak.change == Change::same);
   bad = level_series(10.02);
@@ -89,7 +89,7 @@ TEST_CASE("comparison: a difference within the print step or the scatter is none
   CHECK(compare(run_of({good}), run_of({bad})).series[0].steady.change == Change::same);
 }
 
-TEST_CASE("comparison: series are matched by who measures what", "[comparison]") {
+TEST_CASE("comparison: series match by the program that measures and by the quantity", "[comparison]") {
   auto rank = [](ReportSeries series, int number) {
     series.rank = number;
     return series;
@@ -103,25 +103,26 @@ TEST_CASE("comparison: series are matched by who measures what", "[comparison]")
   CHECK(all.series[1].peak.change == Change::same);
   CHECK(all.only_good == std::vector<std::string>{"device memory used"});
   CHECK(all.only_bad == std::vector<std::string>{"host RAM of the process"});
-  // One device may have become another, where there is no doubt which.
+  // A device index may change if the match is unambiguous.
   ReportSeries moved = level_series(12);
   moved.device = 3;
   CHECK(compare(run_of({level_series(10)}), run_of({moved})).series.size() == 1);
   CHECK(compare(run_of({level_series(10)}), run_of({moved, rank(moved, 1)})).series.empty());
 }
 
-TEST_CASE("comparison: one setting explains what it can, and no more", "[comparison]") {
+TEST_CASE("comparison: one setting explains growth of a plausible size only", "[comparison]") {
   const auto good = run_of({level_series(10)}, {{"batch_size", "8"}, {"optimizer", "adamw"}});
   const auto bad = [&](double level, std::string batch, std::string optimizer = "adamw") {
     return run_of({level_series(level)}, {{"batch_size", std::move(batch)}, {"optimizer", std::move(optimizer)}});
   };
   CHECK(explanation_of(good, bad(14, "12")) == Explanation::setting);
   CHECK(explanation_of(good, bad(30, "12")) ==
-        Explanation::undetermined);  // thrice the memory for half as many samples
+        Explanation::undetermined);  // three times the memory for half as many samples more
   CHECK(explanation_of(good, bad(14, "4")) == Explanation::undetermined);
   CHECK(explanation_of(good, bad(14, "12", "lion")) == Explanation::undetermined);
   CHECK(explanation_of(good, bad(14, "8")) == Explanation::undetermined);
-  CHECK(explanation_of(good, run_of({level_series(14)})) == Explanation::undetermined);  // not printed is not the same
+  CHECK(explanation_of(good, run_of({level_series(14)})) ==
+        Explanation::undetermined);  // a setting that is not printed may differ
   const auto two =
       run_of({level_series(14)}, {{"batch_size", "12"}, {"optimizer", "adamw"}, {"sequence_length", "2048"}});
   const auto one =
@@ -142,24 +143,24 @@ TEST_CASE("comparison: longer inputs", "[comparison]") {
   CHECK(all.headline.find("longest input 512 → 2048") != std::string::npos);
 }
 
-TEST_CASE("comparison: growth step by step, and a longer run", "[comparison]") {
+TEST_CASE("comparison: growth at every step, and a longer run", "[comparison]") {
   CHECK(explanation_of(run_of({level_series(10)}), run_of({leaking_series(10, 50)})) == Explanation::growth);
   CHECK(explanation_of(run_of({leaking_series(10, 10)}), run_of({leaking_series(10, 50)})) == Explanation::growth);
   CHECK(explanation_of(run_of({leaking_series(10, 50)}), run_of({leaking_series(10, 50, 200)})) ==
         Explanation::longer_run);
   // The leak is a small part of the difference.
   CHECK(explanation_of(run_of({level_series(10)}), run_of({leaking_series(20, 1)})) == Explanation::undetermined);
-  // Growth that has just begun is said, although the peak is not higher.
+  // Growth that has just begun is reported, although the peak is not higher.
   ReportSeries high = level_series(12);
   const Comparison young = compare(run_of({high}), run_of({leaking_series(10, 20)}));
   CHECK(young.grew);
   CHECK(young.headline == "allocated grows, and peaks no higher yet; it grows step by step in the bad run");
 }
 
-TEST_CASE("comparison: a cache that grows around the same tensors", "[comparison]") {
+TEST_CASE("comparison: the cache grows around constant tensors", "[comparison]") {
   CHECK(explanation_of(run_of({level_series(10), level_series(12, "reserved")}),
                        run_of({level_series(10), level_series(16, "reserved")})) == Explanation::cache);
-  // Tensors that grow with it are what is to be explained.
+  // If the tensors grow with it, they need the explanation.
   const Comparison both = compare(run_of({level_series(12, "reserved"), level_series(10)}),
                                   run_of({level_series(18, "reserved"), level_series(15)}));
   REQUIRE(both.grew);
@@ -174,14 +175,14 @@ TEST_CASE("comparison: a failure without growth", "[comparison]") {
   CHECK_FALSE(only_bad_failed(compare(failed(good), failed(good))));
 }
 
-TEST_CASE("comparison: nothing in common is no growth and no health", "[comparison]") {
+TEST_CASE("comparison: without a common series there is neither growth nor health", "[comparison]") {
   const Comparison all = compare(run_of({level_series(10)}), run_of({}));
   CHECK(all.series.empty());
   CHECK(all.explanation == Explanation::undetermined);
   CHECK(all.headline == "there is nothing to compare");
 }
 
-TEST_CASE("comparison: GB is the same in both, whichever each run took it for", "[comparison]") {
+TEST_CASE("comparison: GB has one size in both runs, whichever each run assumed", "[comparison]") {
   ReportSeries good = level_series(10), bad = level_series(10);
   good.unit = bad.unit = "GB";
   good.quantum = 0.1 * static_cast<double>(GiB);
@@ -196,7 +197,7 @@ TEST_CASE("comparison: GB is the same in both, whichever each run took it for", 
   }
 }
 
-TEST_CASE("comparison: what is left is no use", "[comparison]") {
+TEST_CASE("comparison: free memory is not usage", "[comparison]") {
   const Comparison all = compare(run_of({level_series(10, "free")}), run_of({level_series(4, "free")}));
   REQUIRE(all.grew);
   CHECK(all.series[0].peak.change == Change::unknown);
@@ -223,7 +224,7 @@ TEST_CASE("comparison: limits", "[comparison]") {
   CHECK_FALSE(nothing.limits[0].told);
 }
 
-TEST_CASE("what settings do to the need for memory", "[comparison]") {
+TEST_CASE("the effect of settings on the memory need", "[comparison]") {
   const auto device = [](const char* name, const char* from, const char* to) {
     const auto effect = effect_of(name, from, to, MemoryPlace::device);
     return effect ? effect->direction : 99;
@@ -242,7 +243,7 @@ TEST_CASE("what settings do to the need for memory", "[comparison]") {
   CHECK(effect_of("sequence_length", "1024", "2048", MemoryPlace::device)->factor == 4);
 }
 
-TEST_CASE("the steady level is what lies behind the warm-up", "[comparison]") {
+TEST_CASE("the steady level is the level after the warm-up", "[comparison]") {
   Series series;
   CHECK_FALSE(steady_level(series));
   for (int i = 0; i < 10; ++i) series.add(i, 0, 100.0 * i);
@@ -254,12 +255,12 @@ TEST_CASE("the steady level is what lies behind the warm-up", "[comparison]") {
   CHECK(level->high == 1002);
   CHECK(level->n >= 30);
   CHECK(level->n <= 52);
-  Series few;
-  for (int i = 0; i < 4; ++i) few.add(i, 0, 5);
-  CHECK_FALSE(steady_level(few));
+  Series short_series;
+  for (int i = 0; i < 4; ++i) short_series.add(i, 0, 5);
+  CHECK_FALSE(steady_level(short_series));
 }
 
-TEST_CASE("comparisons are as approved", "[approved]") {
+TEST_CASE("the comparisons match their approved texts", "[approved]") {
   Comparison batch = compare(
       run_of({level_series(10), level_series(11, "reserved")}, {{"batch_size", "8"}, {"precision", "bf16"}}),
       run_of({level_series(14), level_series(15.5, "reserved")}, {{"batch_size", "12"}, {"precision", "bf16"}}));

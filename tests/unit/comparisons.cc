@@ -14,7 +14,7 @@ Series of_rank(Series series, int rank) {
 
 }  // namespace
 
-TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
+TEST_CASE("a cache that grows next to constant tensors", "[trends]") {
   ScanResult scan =
       failed_at(1000, {ramp(Metric::allocated, 8 * gib, 0, 60), ramp(Metric::reserved, 9 * gib, 0.2 * gib, 60)});
   const Facts facts = trends_of(scan).facts;
@@ -29,7 +29,7 @@ TEST_CASE("a cache that grows beside flat tensors", "[trends]") {
   CHECK_FALSE(trends_of(still).facts.is_true("trend.gap_grows"));
 }
 
-TEST_CASE("a device that fills while the allocator holds the same", "[trends]") {
+TEST_CASE("a GPU that fills while the allocator's memory is constant", "[trends]") {
   ScanResult outside =
       failed_at(1000, {ramp(Metric::used, 8 * gib, 0.2 * gib, 60), ramp(Metric::reserved, 6 * gib, 0, 60)});
   CHECK(trends_of(outside).facts.is_true("trend.external_grows"));
@@ -66,7 +66,7 @@ TEST_CASE("the rank that grows alone is named", "[trends]") {
   CHECK(trends_of(all).notes.empty());
 }
 
-TEST_CASE("what a step keeps is named by its size", "[trends]") {
+TEST_CASE("the tensor that a step keeps is named by its size", "[trends]") {
   const auto facts_of = [](double slope, double vocabulary) {
     Facts facts;
     const auto number = [](double v) { return Value{Number{v, 0}}; };
@@ -80,9 +80,10 @@ TEST_CASE("what a step keeps is named by its size", "[trends]") {
     return facts;
   };
   const double logits = 4.0 * 2048 * 32000 * 4;
-  const auto said = [](const Facts& facts) { return std::get<std::string>(facts.find("trend.increment")->value); };
-  CHECK(said(facts_of(logits * 1.01, 32000)) == "each step keeps the logits of a batch (4 × 2048 × 32000 × 4 bytes)");
-  CHECK(said(facts_of(logits / 20, 32000)) ==
+  const auto increment = [](const Facts& facts) { return std::get<std::string>(facts.find("trend.increment")->value); };
+  CHECK(increment(facts_of(logits * 1.01, 32000)) ==
+        "each step keeps the logits of a batch (4 × 2048 × 32000 × 4 bytes)");
+  CHECK(increment(facts_of(logits / 20, 32000)) ==
         "every 10 steps it keeps the logits of a batch (4 × 2048 × 32000 × 2 bytes)");
   CHECK(facts_of(logits * 1.1, 32000).find("trend.increment") == nullptr);
 }

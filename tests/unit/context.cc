@@ -4,7 +4,7 @@
 
 namespace oomdoctor {
 
-TEST_CASE("program text is told from what a program printed", "[context]") {
+TEST_CASE("source code and prose are not program output", "[context]") {
   for (const char* line :
        {"    except MemoryError:", "        raise MemoryError(\"too big\")", "# MemoryError: see below",
         "    // std::bad_alloc", "if (status == CUBLAS_STATUS_ALLOC_FAILED) {", "logger.warning('CUDA out of memory')",
@@ -19,7 +19,7 @@ TEST_CASE("program text is told from what a program printed", "[context]") {
   }
 }
 
-TEST_CASE("neighbours are looked at within their bounds", "[context]") {
+TEST_CASE("neighbouring lines are examined within bounds", "[context]") {
   const std::string text = "first\nsecond\nthird\nfourth\n";
   const Window window(text);
   const Line line = window.line_around(text.find("third"), 3);
@@ -38,10 +38,10 @@ TEST_CASE("leading numbers and blanks", "[context]") {
   CHECK(trimmed("   ").empty());
 }
 
-TEST_CASE("a number ends where its line does", "[context]") {
+TEST_CASE("a number ends at the end of its line", "[context]") {
   CHECK(number_on_line("buffer of size 4096", "of size ", "409617") == "4096");
   CHECK(number_on_line("buffer of size 4096 (again)", "of size ", "4096") == "4096");
-  CHECK(number_on_line("buffer of", "of size ", "4096") == "4096");  // broken in front of it
+  CHECK(number_on_line("buffer of", "of size ", "4096") == "4096");  // broken in front of the number
   CHECK(number_on_line("buffer of size ", "of size ", "4096") == "4096");
 }
 

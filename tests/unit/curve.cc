@@ -1,4 +1,4 @@
-// The fitted curve as it is drawn.
+// The fitted curve as a chart shows it.
 #include "analysis/growth.h"
 #include "catch.h"
 #include "curves.h"
@@ -6,7 +6,7 @@
 using namespace oomdoctor;
 using namespace oomdoctor::curves;
 
-TEST_CASE("a curve follows the values, and on to the forecast's end", "[curve]") {
+TEST_CASE("a curve follows the values and continues to the end of the forecast", "[curve]") {
   const Trend trend = growth_of(accelerating_run(), {23.69 * GiB, 1000.0});
   REQUIRE(trend.forecast);
   REQUIRE(trend.curve.size() > 10);
@@ -18,18 +18,18 @@ TEST_CASE("a curve follows the values, and on to the forecast's end", "[curve]")
     CHECK(p.y <= p.high);
     if (i > 0) CHECK(p.x > trend.curve[i - 1].x);
   }
-  // What is not seen is less sure than what is.
+  // The interval is wider beyond the values than between them.
   const CurvePoint &middle = trend.curve[trend.curve.size() / 2], &end = trend.curve.back();
   CHECK(end.high - end.low > 2 * (middle.high - middle.low));
 }
 
-TEST_CASE("a curve goes at most one window beyond the values", "[curve]") {
+TEST_CASE("a curve extends at most one window beyond the values", "[curve]") {
   const Trend trend = growth_of(accelerating_run(), {500.0 * GiB, {}});
   REQUIRE(trend.forecast);
   CHECK(trend.curve.back().x <= 900 + 800 + 0.01);
 }
 
-TEST_CASE("steps that are counted anew have no curve: its steps are not those that are printed", "[curve]") {
+TEST_CASE("a series that counts its steps anew has no curve: the fit's steps are not the printed ones", "[curve]") {
   Series series = accelerating_run();
   const auto points = series.buckets();
   for (int epoch = 0; epoch < 2; ++epoch)

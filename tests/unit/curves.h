@@ -1,5 +1,5 @@
-// Series of our own making for the tests of growth: fixed seeds and own random numbers, so that every machine draws the
-// same ones. Heights are in units of 10^9 bytes.
+// Generated series for the growth tests. Seeds and random number generators are fixed, so every machine draws the same
+// series. Heights are in units of 10^9 bytes.
 #pragma once
 
 #include <cmath>
@@ -24,7 +24,7 @@ class Noise {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  /// Student's t with two degrees of freedom: no variance.
+  /// Student's t with two degrees of freedom, which has no variance.
   double heavy() { return normal() / std::sqrt(-std::log(uniform())); }
   std::size_t below(std::size_t n) { return static_cast<std::size_t>(uniform() * static_cast<double>(n)); }
 
@@ -36,7 +36,7 @@ inline double rounded(double value, double quantum) {
   return quantum > 0 ? std::round(value / quantum) * quantum : value;
 }
 
-/// Values in bytes at the given steps, printed in steps of `quantum`.
+/// Values in bytes at the given steps, rounded to `quantum`.
 inline Series series_at(const std::vector<double>& steps, const std::vector<double>& values, double quantum = 0.01 * GB,
                         Metric metric = Metric::allocated, SeriesKind kind = SeriesKind::gauge) {
   Series series;
@@ -58,7 +58,7 @@ inline Series series_of(const std::vector<double>& values, double quantum = 0.01
   return series_at(every(values.size(), distance), values, quantum);
 }
 
-/// Of the index and of the share of the window (0 … 1), in GB.
+/// A function of the index and of the share of the window (0 … 1), in GB.
 using Curve = std::function<double(int i, double t)>;
 
 inline std::vector<double> values_of(int n, const Curve& curve, double noise = 0, unsigned seed = 1) {

@@ -23,12 +23,12 @@ TEST_CASE("a calendar date is read in the orders of date and nvidia-smi", "[devi
   CHECK_FALSE(read_calendar_time("the Sat run of Feb 1 at 12:00:07 in 2025"));
 }
 
-TEST_CASE("a line is a date line only where nothing else stands on it", "[device_export]") {
+TEST_CASE("a date line contains nothing but a date", "[device_export]") {
   CHECK(date_line("Sat Feb  1 12:00:07 2025"));
   CHECK_FALSE(date_line("Sat Feb  1 12:00:07 2025, 97 %, 6042 MiB, 46068 MiB"));
 }
 
-TEST_CASE("a cell without a value is known in all its forms", "[device_export]") {
+TEST_CASE("a cell without a value is recognized in all its forms", "[device_export]") {
   for (const char* cell : {"", "-", "N/A", "[N/A]", "[Not Supported]", "Not Supported", "[Insufficient Permissions]",
                            "[Not Found]", "[Unknown Error]", "[Requested functionality has been deprecated]"}) {
     CAPTURE(cell);
@@ -38,12 +38,12 @@ TEST_CASE("a cell without a value is known in all its forms", "[device_export]")
   CHECK_FALSE(is_absent("NVIDIA A40"));
 }
 
-TEST_CASE("comma cells lose blanks, quotes and holes of NUL", "[device_export]") {
+TEST_CASE("comma-separated cells lose blanks, quotes and NUL bytes", "[device_export]") {
   const std::string line = std::string("\0\0", 2) + "0, \"NVIDIA A40\" , 1812 MiB\r";
   CHECK(comma_cells(line) == std::vector<std::string_view>{"0", "NVIDIA A40", "1812 MiB"});
 }
 
-TEST_CASE("columns without a header are told from units, sizes and names", "[device_export]") {
+TEST_CASE("units, sizes and names identify columns without a header", "[device_export]") {
   using Lines = std::vector<std::string>;
   const auto two = infer_columns(Lines{"0, 6042 MiB, 46068 MiB", "1, 4 MiB, 46068 MiB", "0, 9114 MiB, 46068 MiB"});
   REQUIRE(two);
@@ -56,7 +56,7 @@ TEST_CASE("columns without a header are told from units, sizes and names", "[dev
   CHECK(three->total == 3);
   CHECK(three->free == 4);
   CHECK(three->used == 5);
-  // Used and free move against each other: nothing says which is which.
+  // Used and free mirror each other: no column is identifiable.
   CHECK_FALSE(infer_columns(
       Lines{"2025/02/01 12:00:00.104, 6042 MiB, 39700 MiB", "2025/02/01 12:00:05.104, 9042 MiB, 36700 MiB"}));
   CHECK_FALSE(infer_columns(Lines{"loss, accuracy", "0.51, 0.84", "0.47, 0.86"}));

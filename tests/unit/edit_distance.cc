@@ -30,7 +30,7 @@ TEST_CASE("did you mean names the nearest candidate, and none that is too far", 
   CHECK(did_you_mean("leak", std::vector<std::string>{}).empty());
 }
 
-TEST_CASE("a caret stands under its column, behind tabs and letters of several bytes too", "[base]") {
+TEST_CASE("a caret is under its column, also after tabs and multi-byte characters", "[base]") {
   CHECK(caret_excerpt("if = 'oom.fre'", 6) == "if = 'oom.fre'\n      ^");
   CHECK(caret_excerpt("\tx = 1", 5) == "\tx = 1\n\t    ^");
   CHECK(caret_excerpt("größe = 1", 10) == "größe = 1\n        ^");

@@ -4,7 +4,7 @@
 
 using namespace oomdoctor;
 
-TEST_CASE("a plain line shows controls, bad bytes and invisible characters instead of obeying them", "[sink]") {
+TEST_CASE("a plain line shows controls, bad bytes and invisible characters and does not pass them on", "[sink]") {
   CHECK(plain_line("CUDA out of memory: 内存 ✓ é") == "CUDA out of memory: 内存 ✓ é");
   CHECK(plain_line("a\x1b[31mb\x07") == "a\\x1b[31mb\\x07");
   CHECK(plain_line("a\tb\nc\rd") == "a b c\\x0dd");
@@ -22,7 +22,7 @@ TEST_CASE("a plain line shows controls, bad bytes and invisible characters inste
   CHECK(plain_block("a\n\tb") == "a\n b");
 }
 
-TEST_CASE("inline Markdown has no markup left", "[sink]") {
+TEST_CASE("inline Markdown contains no active markup", "[sink]") {
   CHECK(markdown_inline("a|b`c`*d*_e_[f]") == "a\\|b\\`c\\`\\*d\\*\\_e\\_\\[f\\]");
   CHECK(markdown_inline("<b>&") == "&lt;b&gt;&amp;");
   CHECK(markdown_inline("@user #12 # x").find("@u") == std::string::npos);
@@ -31,20 +31,20 @@ TEST_CASE("inline Markdown has no markup left", "[sink]") {
   CHECK(markdown_inline("a\nb") == "a b");
 }
 
-TEST_CASE("code spans and fences are longer than any run of ticks in them", "[sink]") {
+TEST_CASE("code spans and fences are longer than any run of backticks in them", "[sink]") {
   CHECK(markdown_code("a") == "`a`");
   CHECK(markdown_code("a``b`") == "``` a``b` ```");
   CHECK(markdown_fence("x") == "```\nx\n```\n");
   CHECK(markdown_fence("```\nx", "text") == "````text\n```\nx\n````\n");
 }
 
-TEST_CASE("XML holds no markup and nothing that XML cannot hold", "[sink]") {
+TEST_CASE("XML contains no markup and no character that XML forbids", "[sink]") {
   CHECK(xml_text("<a b=\"c\">&amp;]]>") == "&lt;a b=&quot;c&quot;&gt;&amp;amp;]]&gt;");
   CHECK(xml_text("a\x01\x1b\nb") == "a\\x01\\x1b\nb");
   CHECK(xml_text("\xef\xbf\xbe \xef\xbf\xbf \xff") == "\\ufffe \\uffff \\xff");
 }
 
-TEST_CASE("a path is one of the working directory, or a name", "[sink]") {
+TEST_CASE("a path is relative to the working directory, or a name", "[sink]") {
   CHECK(relative_path("src/train.py", "/work") == "src/train.py");
   CHECK(relative_path("./src/../train.py", "/work") == "train.py");
   CHECK(relative_path("/work/src/train.py", "/work") == "src/train.py");
@@ -59,12 +59,12 @@ TEST_CASE("a path is one of the working directory, or a name", "[sink]") {
   CHECK(percent_encoded("\xc3\xa9\n") == "%C3%A9%0A");
 }
 
-TEST_CASE("a message of SARIF has the links that we make, and a label no end before its end", "[sink]") {
+TEST_CASE("a SARIF message contains only oomdoctor's links, and a label cannot be closed early", "[sink]") {
   CHECK(sarif_message("[a](1) \\") == "\\[a\\](1) \\\\");
   CHECK(prometheus_label("a\"b\\\nc\x1b") == "a\\\"b\\\\ c\\\\x1b");
 }
 
-TEST_CASE("workflow commands cannot be smuggled in", "[sink]") {
+TEST_CASE("log text cannot inject workflow commands", "[sink]") {
   CHECK(workflow_message("50% of\nit") == "50%25 of%0Ait");
   CHECK(workflow_message("x\n::error::y").find("::") == std::string::npos);
   CHECK(workflow_message("##[group]").find("##[") == std::string::npos);
@@ -78,13 +78,13 @@ TEST_CASE("workflow commands cannot be smuggled in", "[sink]") {
   CHECK(without_workflow_commands("").empty());
 }
 
-TEST_CASE("HTML has no markup of the log, between tags, in attributes and in script elements", "[sink]") {
+TEST_CASE("HTML contains no markup of the log between tags, in attributes and in script elements", "[sink]") {
   CHECK(html_inline("<b a='x'>&\"\n") == "&lt;b a=&#39;x&#39;&gt;&amp;&quot; ");
   CHECK(html_inline("\x1b[31m") == "\\x1b[31m");
   CHECK(html_block("  <a>\n b") == "  &lt;a&gt;\n b");
   CHECK(html_json(R"({"a": "</script><!--"})") == R"({"a": "\u003c/script>\u003c!--"})");
 }
-TEST_CASE("characters that show nothing are shown") {
+TEST_CASE("invisible characters are made visible") {
   for (const char* hidden : {"\u00ad", "\u034f", "\u115f", "\u17b4", "\u180e", "\u200b", "\u202e", "\u2066", "\u2800",
                              "\u3000", "\u3164", "\u00a0", "\u2003", "\ufeff", "\uffa0", "\U000e0041"}) {
     const std::string shown = plain_line(std::string("a") + hidden + "b");

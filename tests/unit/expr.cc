@@ -1,4 +1,4 @@
-// The language of the rules: precedence, three-valued logic, slack, units, and errors at the place.
+// The language of the rules: precedence, three-valued logic, slack, units, and errors with their position.
 #include "catch.h"
 
 #include "judge/expr.h"
@@ -21,7 +21,7 @@ Facts some_facts() {
   return facts;
 }
 
-/// By both ways, with the names of what decided it and without.
+/// Evaluates both ways: with the facts that decided the result, and without.
 Truth truth_of(std::string_view text) {
   const Expr expr = Expr::parse(text);
   const Value value = expr.evaluate(some_facts()).value;
@@ -74,7 +74,7 @@ TEST_CASE("conditions keep their precedence") {
   CHECK(truth_of("1 + 1 == 2 and 2 < 3") == Truth::yes);
 }
 
-TEST_CASE("what is not known is unknown, unless the rest decides") {
+TEST_CASE("an operation with unknown facts is unknown, unless the known ones decide it") {
   CHECK(truth_of("settings.checkpointing") == Truth::unknown);
   CHECK(truth_of("not settings.checkpointing") == Truth::unknown);
   CHECK(truth_of("settings.checkpointing and platform.windows") == Truth::no);
@@ -88,16 +88,16 @@ TEST_CASE("what is not known is unknown, unless the rest decides") {
   CHECK(truth_of("not (known(settings.checkpointing) and settings.checkpointing)") == Truth::yes);
 }
 
-TEST_CASE("texts are compared as words") {
+TEST_CASE("texts are compared as whole words") {
   CHECK(truth_of("oom.kind == 'device'") == Truth::yes);
   CHECK(truth_of("oom.kind == \"host\"") == Truth::no);
   CHECK(truth_of("oom.kind != 'host'") == Truth::yes);
   CHECK(truth_of("oom.agent == 'kernel'") == Truth::unknown);
 }
 
-TEST_CASE("digits that do not decide leave a comparison unknown") {
+TEST_CASE("a comparison within the rounding of a printed number is unknown") {
   CHECK(truth_of("oom.free < oom.request") == Truth::yes);
-  // 1.26 GiB stands for anything from 1.255 to 1.265 GiB.
+  // 1.26 GiB means any size from 1.255 to 1.265 GiB.
   CHECK(truth_of("oom.unallocated > 1.262 GiB") == Truth::unknown);
   CHECK(truth_of("oom.unallocated > 1.25 GiB") == Truth::yes);
   CHECK(truth_of("oom.unallocated == 1.26 GiB") == Truth::unknown);
@@ -109,13 +109,13 @@ TEST_CASE("digits that do not decide leave a comparison unknown") {
   CHECK(truth_of("settings.batch_size >= 8") == Truth::yes);
 }
 
-TEST_CASE("what has no value is unknown, not an error") {
+TEST_CASE("an expression without a value is unknown, not an error") {
   CHECK(number_of("1 / 0") == std::nullopt);
   CHECK(truth_of("oom.request / (settings.batch_size - 8) > 1 GiB") == Truth::unknown);
   CHECK(number_of("1e308 * 10") == std::nullopt);
 }
 
-TEST_CASE("an evaluation tells which facts decided it, and which are missing") {
+TEST_CASE("an evaluation names the facts that decided it and those that are missing") {
   const Evaluation yes = Expr::parse("settings.checkpointing or oom.free < oom.request").evaluate(some_facts());
   CHECK(yes.facts == std::vector<std::string_view>{"oom.free", "oom.request"});
   CHECK(yes.missing.empty());
@@ -127,7 +127,7 @@ TEST_CASE("an evaluation tells which facts decided it, and which are missing") {
   CHECK(digits.missing.empty());
 }
 
-TEST_CASE("errors stand under their place") {
+TEST_CASE("the caret of an error points to its position") {
   const Refusal name = refusal_of("oom.free < oom.requst");
   CHECK(name.message == "there is no fact \"oom.requst\"");
   CHECK(name.excerpt == "oom.free < oom.requst\n           ^");
@@ -145,7 +145,7 @@ TEST_CASE("errors stand under their place") {
   CHECK(refusal_of("known(1)").message == "known(…) takes the name of a fact");
 }
 
-TEST_CASE("types and dimensions are checked before anything is evaluated") {
+TEST_CASE("types and dimensions are checked before evaluation") {
   CHECK(refusal_of("oom.kind < 3").message == "a text is compared with a number");
   CHECK(refusal_of("oom.kind < 'host'").message == "only numbers have an order");
   CHECK(refusal_of("oom.free and true").message == "this is a number, but a truth is needed");
@@ -158,7 +158,7 @@ TEST_CASE("types and dimensions are checked before anything is evaluated") {
   CHECK(Expr::parse("trend.slope * trend.steps_to_full").dimension() == 1);
 }
 
-TEST_CASE("hostile expressions are refused, not followed") {
+TEST_CASE("the parser refuses hostile expressions") {
   CHECK(refusal_of(std::string(100, '(') + "1" + std::string(100, ')')).message ==
         "the expression is nested too deeply");
   CHECK(refusal_of(std::string(200, '-') + "1").message == "the expression is nested too deeply");
@@ -188,7 +188,7 @@ TEST_CASE("phrases fill in numbers, or drop the sentence") {
   CHECK_THROWS_WITH(Phrase::parse("{oom.free:x}"), "this format is not known");
 }
 
-TEST_CASE("facts speak in their unit") {
+TEST_CASE("facts are printed in their unit") {
   const auto text = [](std::string_view name, Value value) { return fact_text(*find_fact_spec(name), value); };
   CHECK(text("oom.free", Number{1.5 * double(GiB), 0}) == "1.50 GiB");
   CHECK(text("account.frag_ratio", Number{0.412, 0}) == "41%");

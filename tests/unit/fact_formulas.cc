@@ -3,7 +3,7 @@
 
 namespace oomdoctor {
 
-TEST_CASE("formulas are those of facts, and name what facts name") {
+TEST_CASE("every formula belongs to a fact and names only facts") {
   CHECK(facts_with_formula().size() > 40);
   for (const std::string_view name : facts_with_formula()) {
     CAPTURE(name);
@@ -14,8 +14,8 @@ TEST_CASE("formulas are those of facts, and name what facts name") {
   CHECK(formula_of("oom.request").empty());
 }
 
-TEST_CASE("what the settings compute has its formula") {
-  // Groups of which nothing is printed: each fact that is a number is derived.
+TEST_CASE("every fact that is computed from settings has its formula") {
+  // No log prints these groups: each fact that is a number is derived.
   for (const FactSpec& spec : fact_specs()) {
     const bool derived = spec.name.starts_with("advice.") || spec.name.starts_with("model.");
     CAPTURE(spec.name);

@@ -1,5 +1,5 @@
-// What CI systems are told: which findings there are, and that a fingerprint outlives everything that differs from run
-// to run.
+// The output for CI systems: which findings there are, and fingerprints that stay the same while other details differ
+// from run to run.
 #include "report/findings.h"
 
 #include <limits>
@@ -25,7 +25,7 @@ std::string write(std::string_view writer, const Report& report) { return find_w
 
 }  // namespace
 
-TEST_CASE("the finding of the verdict has its cause and the lines that speak for it", "[findings]") {
+TEST_CASE("the finding of the verdict has its cause and the supporting lines", "[findings]") {
   const Report report = samples::fatal();
   const auto all = findings(report);
   REQUIRE(all.size() == 1);
@@ -40,7 +40,7 @@ TEST_CASE("the finding of the verdict has its cause and the lines that speak for
   CHECK(findings(samples::at_risk()).at(0).line == 1811);
 }
 
-TEST_CASE("a frame that is no file is no place in the repository", "[findings]") {
+TEST_CASE("a frame without a source file is no location in the repository", "[findings]") {
   Report report = samples::fatal();
   report.incidents[0].frame->file = "<string>";
   CHECK(findings(report).at(0).file == "train.log");
@@ -49,7 +49,7 @@ TEST_CASE("a frame that is no file is no place in the repository", "[findings]")
   CHECK(findings(report).at(0).line == 1);
 }
 
-TEST_CASE("a fingerprint is the same in the next run, and another elsewhere", "[findings]") {
+TEST_CASE("a fingerprint is the same in the next run, and different for another failure", "[findings]") {
   const Report report = samples::fatal();
   Report again = report;
   auto& incident = again.incidents[0];
@@ -74,7 +74,7 @@ TEST_CASE("a fingerprint is the same in the next run, and another elsewhere", "[
   CHECK(fingerprint(again) != with_address);
 }
 
-TEST_CASE("equal failures are told apart by their number, consequences are not told", "[findings]") {
+TEST_CASE("numbers distinguish equal failures, and consequences are left out", "[findings]") {
   Report report = samples::fatal();
   report.verdict.incident = "none of them";
   for (int i = 2; i <= 4; ++i) {
@@ -109,7 +109,7 @@ TEST_CASE("a test case for each rank: causes fail, consequences are skipped, the
   CHECK(count(text, "name=\"oomdoctor.more_cases\" value=\"500\"") == 1);
 }
 
-TEST_CASE("a termination message is short and cuts no character", "[kubernetes]") {
+TEST_CASE("a termination message is short and splits no character", "[kubernetes]") {
   Report report = samples::fatal();
   CHECK(write("k8s", report).starts_with("OUT OF MEMORY: GPU 0 was full"));
   for (std::size_t blanks = 0; blanks < 3; ++blanks) {
@@ -121,7 +121,7 @@ TEST_CASE("a termination message is short and cuts no character", "[kubernetes]"
   }
 }
 
-TEST_CASE("a value that is no number is no sample", "[prometheus]") {
+TEST_CASE("a value that is not a number gives no sample", "[prometheus]") {
   Report report = samples::fatal();
   report.series[0].trend.slope.value = std::numeric_limits<double>::quiet_NaN();
   report.series[0].unit = "%";

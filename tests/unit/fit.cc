@@ -12,7 +12,7 @@ using namespace oomdoctor;
 
 namespace {
 
-/// Nine values in GB at steps 100 … 900; each model's figures were worked out by hand.
+/// Nine values in GB at steps 100 … 900. The figures of each model were computed by hand.
 Points accelerating() {
   Points points;
   const std::vector<double> values{18.2, 18.5, 18.9, 19.4, 20.1, 20.9, 21.8, 22.9, 24.2};
@@ -37,7 +37,7 @@ Points drawn(int n, Curve curve) {
   return points;
 }
 
-/// Half width of the 95 % prediction interval.
+/// Half width of the 95% prediction interval.
 double reach(const Fit& fit, double x) {
   return student_quantile(0.975, fit.freedom) * std::hypot(fit.sigma, fit.error_at(x));
 }
@@ -79,7 +79,7 @@ TEST_CASE("a parabola through it") {
 
 TEST_CASE("slopes of the parabola, with their errors") {
   const Fit fit = fit_law(Law::quadratic, accelerating(), false);
-  const auto error = [&](double x) {  // half width of the 95 % interval, per 100 steps
+  const auto error = [&](double x) {  // half width of the 95% interval, per 100 steps
     return student_quantile(0.975, fit.freedom) * fit.error_of_rise(x - 1, x + 1) / 2 * 100;
   };
   CHECK(std::sqrt(fit.covariance[4]) / 8 == Approx(0.0043).margin(5e-5));
@@ -96,7 +96,7 @@ TEST_CASE("slopes of the parabola, with their errors") {
   CHECK(2 * student_upper(fit.beta[2] / error_of_bend, fit.freedom) == Approx(2.6e-8).margin(5e-10));
 }
 
-TEST_CASE("how much better the parabola is than the straight line") {
+TEST_CASE("the score by which the parabola beats the straight line") {
   const Points points = accelerating();
   const Fit line = fit_law(Law::linear, points, false), parabola = fit_law(Law::quadratic, points, false),
             level = fit_law(Law::constant, points, false), exponential = fit_law(Law::exponential, points, false);
@@ -108,12 +108,12 @@ TEST_CASE("how much better the parabola is than the straight line") {
   CHECK(parabola.rss / rounding == Approx(7.85).margin(0.01));
   CHECK(exponential.rss / rounding == Approx(14.1).margin(0.05));
   CHECK(line.rss / rounding == Approx(1798).margin(0.5));
-  const double least = 9 * rounding;
-  CHECK(aicc(std::max(parabola.rss, least), 9, 4) == Approx(-45.81).margin(0.005));
-  CHECK(bic(std::max(parabola.rss, least), 9, 4) == Approx(-55.02).margin(0.005));
+  const double lower_bound = 9 * rounding;
+  CHECK(aicc(std::max(parabola.rss, lower_bound), 9, 4) == Approx(-45.81).margin(0.005));
+  CHECK(bic(std::max(parabola.rss, lower_bound), 9, 4) == Approx(-55.02).margin(0.005));
 }
 
-TEST_CASE("what each curve says of the steps to come") {
+TEST_CASE("the prediction of each curve for later steps") {
   const Points points = accelerating();
   const Fit line = fit_law(Law::linear, points, false), parabola = fit_law(Law::quadratic, points, false);
   const auto at_step = [](const Fit& fit, double level) {  // the first whole step
@@ -146,8 +146,8 @@ TEST_CASE("the first and the last four values, each with its line") {
   CHECK(slope_of(5) / slope_of(0) == Approx(2.75).margin(0.01));
 }
 
-TEST_CASE("a logarithm through it describes it worse than a line") {
-  // The window begins at step 100 and is 800 steps long: 8 makes it the logarithm of the step.
+TEST_CASE("a logarithm describes it worse than a line") {
+  // The window begins at step 100 and has 800 steps: 8 makes it the logarithm of the step.
   const Fit fit = fit_at(Law::logarithmic, {8}, accelerating(), false);
   CHECK(fit.rss == Approx(7.94).margin(0.005));
   CHECK(aicc(fit.rss, 9, 3) == Approx(9.7).margin(0.05));
@@ -169,7 +169,7 @@ TEST_CASE("an exponential with an offset through it") {
   CHECK(fit.at(1000) == Approx(25.84).margin(0.01));
 }
 
-TEST_CASE("the print step floors the noise, and with it the score") {
+TEST_CASE("the print step is a lower bound of the noise, and so of the score") {
   Points points = accelerating();
   points.floor = points.quantum / std::sqrt(12.0);
   CHECK(fit_law(Law::quadratic, points, false).score == Approx(-45.81).margin(0.02));
@@ -179,14 +179,14 @@ TEST_CASE("the print step floors the noise, and with it the score") {
   CHECK(constant.score < fit_law(Law::linear, points).score);
 }
 
-TEST_CASE("the score is AICc for few values, BIC for many, the stricter between") {
+TEST_CASE("the score is AICc for few values, BIC for many, and the stricter of both between") {
   CHECK(criterion(2, 9, 4) == aicc(2, 9, 4));
   CHECK(criterion(2, 40, 4) == bic(2, 40, 4));
   CHECK(criterion(2, 20, 4) == std::max(aicc(2, 20, 4), bic(2, 20, 4)));
   CHECK(std::isinf(aicc(2, 5, 4)));
 }
 
-TEST_CASE("each law finds its own curve and its parameter") {
+TEST_CASE("each law finds its curve and its parameter") {
   const auto best = [](const Points& points) {
     const Fit* winner = nullptr;
     static std::vector<Fit> fits;
@@ -223,7 +223,7 @@ TEST_CASE("each law finds its own curve and its parameter") {
   CHECK(best(drawn(40, [](double u) { return 7 + u + (u > 0.5); })).law == Law::step_line);
 }
 
-TEST_CASE("a wave that wanders is noise with a memory, not a trend") {
+TEST_CASE("a slow random wave is autocorrelated noise, not a trend") {
   Points points = drawn(60, [](double) { return 0.0; });
   double state = 0;
   unsigned seed = 12345;
@@ -239,7 +239,7 @@ TEST_CASE("a wave that wanders is noise with a memory, not a trend") {
   CHECK(line.error_of_rise(0, 295) > 2 * naive.error_of_rise(0, 295));
 }
 
-TEST_CASE("weights count: a bucket of four values pulls like four") {
+TEST_CASE("weights count: a bucket of four values counts like four values") {
   Points heavy = drawn(3, [](double) { return 1.0; });
   heavy.y[1] = 6;
   heavy.weight[1] = 4;
@@ -256,7 +256,7 @@ TEST_CASE("a fit can be moved along its uncertainty") {
   CHECK(moved.at(300) == Approx(fit.at(300) + 1));
 }
 
-TEST_CASE("no other theta leaves clearly less than the one that is found, whatever the weights and the gaps") {
+TEST_CASE("no other theta has a clearly smaller residual, for any weights and gaps") {
   Points points =
       drawn(150, [](double u) { return 20 + 3 * std::min(u, 0.4) + 0.8 * (u > 0.7) + 0.3 * std::sin(40 * u); });
   for (std::size_t i = 0; i < points.size(); ++i) points.weight[i] = 1 + static_cast<double>(i * 7 % 4);
@@ -265,7 +265,7 @@ TEST_CASE("no other theta leaves clearly less than the one that is found, whatev
   for (const Law law : {Law::exponential, Law::logarithmic, Law::saturating, Law::late, Law::ramp, Law::bend, Law::step,
                         Law::step_line}) {
     INFO(to_string(law));
-    // What is made least is weighted, and so is sigma.
+    // The search minimizes the weighted residual, and sigma is weighted, too.
     const double found = fit_law(law, points, false).sigma;
     const bool rate = law == Law::exponential || law == Law::logarithmic || law == Law::saturating;
     for (int i = 0; i <= 200; ++i) {
@@ -279,7 +279,7 @@ TEST_CASE("no other theta leaves clearly less than the one that is found, whatev
   }
 }
 
-TEST_CASE("stairs of many levels lie at the means of their values, each as sure as its values are many") {
+TEST_CASE("a staircase of many levels has the means of its values, each with the precision of its count") {
   Points points = drawn(120, [](double u) { return std::floor(24 * u); });
   for (std::size_t i = 0; i < points.size(); i += 2) points.y[i] += 0.25;
   std::vector<double> theta;
@@ -287,12 +287,12 @@ TEST_CASE("stairs of many levels lie at the means of their values, each as sure 
   const Fit fit = fit_at(Law::stairs, theta, points, false);
   REQUIRE(fit.beta.size() == 24);
   for (std::size_t level = 0; level < 24; ++level) {
-    double mean = 0, least = 1e9;
+    double mean = 0, lower_bound = 1e9;
     for (std::size_t i = 5 * level; i < 5 * level + 5; ++i)
-      mean += points.y[i] / 5, least = std::min(least, points.y[i]);
+      mean += points.y[i] / 5, lower_bound = std::min(lower_bound, points.y[i]);
     CHECK(fit.beta[level] == Approx(mean).epsilon(1e-9));
     CHECK(fit.error_at(points.x[5 * level]) == Approx(fit.sigma / std::sqrt(5.0)).epsilon(1e-6));
-    CHECK(least < mean);
+    CHECK(lower_bound < mean);
   }
 }
 
@@ -308,8 +308,8 @@ TEST_CASE("equal values neither rise nor fall, whichever way their mean is round
   }
 }
 
-TEST_CASE("autocorrelated noise is solved for as by whitening the rows themselves") {
-  // A line in noise with a memory; rho, coefficients and noise against the sums written out.
+TEST_CASE("autocorrelated noise gives the same solution as whitening the rows directly") {
+  // A line in autocorrelated noise: rho, coefficients and noise against explicit sums.
   Points points = drawn(80, [](double u) { return 5 + 2 * u; });
   double noise = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -327,10 +327,10 @@ TEST_CASE("autocorrelated noise is solved for as by whitening the rows themselve
     }
     return sum;
   };
-  const double least = squares(fit.beta[0], fit.beta[1]);
-  CHECK(fit.sigma == Approx(std::sqrt(least / fit.freedom / (1 - fit.rho * fit.rho))).epsilon(1e-9));
+  const double lower_bound = squares(fit.beta[0], fit.beta[1]);
+  CHECK(fit.sigma == Approx(std::sqrt(lower_bound / fit.freedom / (1 - fit.rho * fit.rho))).epsilon(1e-9));
   for (const double by : {-1e-3, 1e-3}) {
-    CHECK(squares(fit.beta[0] + by, fit.beta[1]) > least);
-    CHECK(squares(fit.beta[0], fit.beta[1] + by) > least);
+    CHECK(squares(fit.beta[0] + by, fit.beta[1]) > lower_bound);
+    CHECK(squares(fit.beta[0], fit.beta[1] + by) > lower_bound);
   }
 }

@@ -26,7 +26,7 @@ void check(std::string_view line, const std::vector<Wanted>& wanted, std::option
 
 }  // namespace
 
-TEST_CASE("labels of printed memory are told apart") {
+TEST_CASE("labels identify the printed memory") {
   check("Step 100: Loss=2.34, Memory=18.2GB", {{Metric::memory, 18.2 * gib}}, 100);
   check("step 5 | loss 2.1 | allocated 3.214 GiB | reserved 4.000 GiB",
         {{Metric::allocated, 3.214 * gib}, {Metric::reserved, 4 * gib}}, 5);
@@ -37,14 +37,14 @@ TEST_CASE("labels of printed memory are told apart") {
         {{Metric::reserved, 2.5 * gib}, {Metric::free, 1.5 * gib}, {Metric::host_rss, 900 * mib}}, 9);
 }
 
-TEST_CASE("a unit may stand in the label or behind a total") {
+TEST_CASE("a unit may be in the label or after a total") {
   check("{'loss': 2.1, 'gpu_mem_gb': 11.204, 'step': 60}", {{Metric::memory, 11.204 * gib}}, 60);
   check("step 3 memory (MB): 812", {{Metric::memory, 812 * mib}}, 3);
   check("step 3 GPU mem: 3.1/24.0 GB", {{Metric::memory, 3.1 * gib}}, 3);
   check("step 3 mem 18,2 GB", {{Metric::memory, 18.2 * gib}}, 3);
 }
 
-TEST_CASE("letters without an i leave the unit open") {
+TEST_CASE("unit letters without an i leave the unit open") {
   CHECK(read_printed("step 1 mem=2.5GB").values.at(0).reading.ambiguous_unit);
   CHECK_FALSE(read_printed("step 1 mem=2.5GiB").values.at(0).reading.ambiguous_unit);
 }
@@ -54,7 +54,7 @@ TEST_CASE("the quantum is one unit of the last printed digit") {
   CHECK(read_printed("step 1 mem 812 MiB").values.at(0).reading.quantum == Approx(mib));
 }
 
-TEST_CASE("digits tell the unit of the allocator's counters where none is printed") {
+TEST_CASE("the digits give the unit of the allocator's counters if none is printed") {
   check("step 1 alloc: 57.00341796875, reserved: 92.0",
         {{Metric::allocated, 57.00341796875 * mib}, {Metric::reserved, 92 * mib}}, 1);
   check("allocated 3324.904448", {{Metric::allocated, 3324904448.0}});
@@ -62,7 +62,7 @@ TEST_CASE("digits tell the unit of the allocator's counters where none is printe
   check("step 1 alloc: 57.0, reserved: 92.0", {}, 1);
 }
 
-TEST_CASE("bytes without a unit are told by the pieces that memory comes in") {
+TEST_CASE("the granularity of memory identifies bytes without a unit") {
   check("CUDA memory after optim step:  10240000000", {{Metric::memory, 10240000000.0}});
   check("step 4 rss: 1820123136", {{Metric::host_rss, 1820123136.0}}, 4);
   check("step 4 rss: 1820123137", {}, 4);
@@ -75,12 +75,12 @@ TEST_CASE("a share of a printed total is a size; a share of nothing is none") {
   check("step 10 GPU memory: 45%", {}, 10);
 }
 
-TEST_CASE("what was done before the measurement is no step") {
+TEST_CASE("activity before the measurement is no step") {
   CHECK_FALSE(read_printed("CUDA memory after optim step: 10240000000").step);
   CHECK(read_printed("step 600 / micro_step=1200 mem 5.50 GiB").step == 600);
 }
 
-TEST_CASE("the moment of a print is in the programmer's own words") {
+TEST_CASE("the programmer's own words name the moment of a print") {
   const auto phase = [](std::string_view line) {
     const FreeformLine printed = read_printed(line);
     return printed.values.empty() ? "unread" : printed.values[0].reading.phase;
@@ -95,7 +95,7 @@ TEST_CASE("the moment of a print is in the programmer's own words") {
   CHECK_FALSE(read_printed("Memory after step: 5.50 GB").step);
 }
 
-TEST_CASE("a size of a size of the device is its memory") {
+TEST_CASE("two sizes separated by a slash after the GPU are its memory") {
   check("Epoch 3/40 (lr=0.0001), train loss 0.08, GPU: 2798.0/11011.5 MiB", {{Metric::memory, 2798 * mib}});
   check("step 3 GPU=3.1/24.0 GB", {{Metric::memory, 3.1 * gib}}, 3);
   check("GPU: 1/8", {});
@@ -109,26 +109,26 @@ TEST_CASE("a counter's argument is the device") {
   CHECK(printed.values[0].reading.value == 12582912);
 }
 
-TEST_CASE("the kernel's accounts are no allocator's") {
+TEST_CASE("the kernel's memory statistics are not an allocator's") {
   check("Cached:         14201396 kB", {});
   check("step 3 cached: 512 MiB", {{Metric::reserved, 512 * mib}}, 3);
 }
 
-TEST_CASE("evaluation batches are no steps of the training") {
+TEST_CASE("evaluation batches are no training steps") {
   const FreeformLine printed = read_printed("Evaluating: batch 3/40 | allocated 9.1 GiB");
   CHECK(printed.evaluation);
   REQUIRE(printed.values.size() == 1);
   CHECK(printed.values[0].reading.phase == "evaluation");
 }
 
-TEST_CASE("the device stands before its memory") {
+TEST_CASE("the device is printed before its memory") {
   const FreeformLine printed = read_printed("step 140 | GPU 0 mem: 9.41 GiB | GPU 1 mem: 3.02 GiB");
   REQUIRE(printed.values.size() == 2);
   CHECK(printed.values[0].device == 0);
   CHECK(printed.values[1].device == 1);
 }
 
-TEST_CASE("a place inside an epoch goes on over epochs") {
+TEST_CASE("a position inside an epoch continues over epochs") {
   CHECK(read_printed("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
   CHECK(read_printed("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
   CHECK(read_printed("| epoch 001:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 100);
@@ -136,12 +136,12 @@ TEST_CASE("a place inside an epoch goes on over epochs") {
   CHECK(read_printed("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
 }
 
-TEST_CASE("bars of other work are no progress of the training") {
+TEST_CASE("progress bars of other work are no training progress") {
   CHECK(read_printed("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
   CHECK(read_printed(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);
 }
 
-TEST_CASE("settings, code, prose and failures hold no measurements") {
+TEST_CASE("settings, code, prose and failures are no measurements") {
   for (const char* line : {"cache_length: 32768",
                            "limit GPU memory to 2 GB",
                            "Downloading model.safetensors: 5.2GB at 1.2GB/s",
@@ -172,12 +172,12 @@ TEST_CASE("settings, code, prose and failures hold no measurements") {
     check(line, {}, read_printed(line).step);
 }
 
-TEST_CASE("one label twice on a line is of two things, which nothing tells apart") {
+TEST_CASE("one label twice on a line, without a device, measures two unknown things") {
   check("Fra:1 Mem:9120.50M (Peak 11240.25M) | Mem:2310.75M, Peak:2310.75M | Building BVH", {});
   check("step 4 gpu 0 mem 2.5 GiB gpu 1 mem 3.5 GiB", {{Metric::memory, 2.5 * gib}, {Metric::memory, 3.5 * gib}}, 4);
 }
 
-TEST_CASE("what a run was given is no place in it") {
+TEST_CASE("a setting of the run is not its position") {
   CHECK_FALSE(read_printed("# epoch: 50").epoch);
   CHECK(read_printed("epoch: 50").epoch == 50.0);
   CHECK(read_printed("# epoch 3/50").epoch == 3.0);

@@ -6,7 +6,7 @@
 
 using namespace oomdoctor;
 
-TEST_CASE("a GPU's name as drivers print it leads to its memory", "[gpus]") {
+TEST_CASE("the name of a GPU, as drivers print it, gives its memory", "[gpus]") {
   const auto name_of = [](std::string_view printed) {
     const auto model = find_gpu_model(printed);
     return model ? std::string(model->name) : std::string();
@@ -24,13 +24,13 @@ TEST_CASE("a GPU's name as drivers print it leads to its memory", "[gpus]") {
   CHECK(name_of("NVIDIA L40S") == "L40S");
 }
 
-TEST_CASE("a name that leaves the memory open leads to none", "[gpus]") {
+TEST_CASE("a name without a unique memory size gives none", "[gpus]") {
   for (const char* name : {"A100", "NVIDIA A100", "Tesla V100", "NVIDIA A100-SXM4-80GB MIG 1g.10gb",
                            "NVIDIA GeForce RTX 3080 Laptop GPU", "NVIDIA test card", ""})
     CHECK_FALSE(find_gpu_model(name));
 }
 
-TEST_CASE("GPU models stand in the order of their memory", "[gpus]") {
+TEST_CASE("GPU models are sorted by their memory", "[gpus]") {
   i64 last = 0;
   for (const GpuModel& model : gpu_models()) {
     CHECK(model.bytes() >= last);

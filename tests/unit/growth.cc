@@ -12,7 +12,7 @@
 using namespace oomdoctor;
 using namespace oomdoctor::curves;
 
-TEST_CASE("nine values that accelerate into a 24 GB card") {
+TEST_CASE("nine values that accelerate until a GPU of 24 GB is full") {
   const Trend trend = growth_of(accelerating_run(), {23.69 * GiB, 1000.0});
   CHECK(trend.leak);
   CHECK(trend.shape == Shape::accelerating);
@@ -35,7 +35,7 @@ TEST_CASE("nine values that accelerate into a 24 GB card") {
   CHECK(trend.models.size() > 5);
 }
 
-TEST_CASE("where nine values that accelerate cross a capacity") {
+TEST_CASE("the step at which nine accelerating values cross a capacity") {
   const auto full_at = [](double capacity) {
     const Trend trend = growth_of(accelerating_run(), {capacity * GB, {}});
     REQUIRE(trend.forecast);
@@ -50,12 +50,12 @@ TEST_CASE("where nine values that accelerate cross a capacity") {
   CHECK(full_at(26) == Approx(1032).margin(0.5));
   CHECK(full_at(30) == Approx(1275).margin(0.5));
   CHECK(full_at(40) == Approx(1741).margin(0.5));
-  // A card of 24 GB, from the least to the most that is left of it for a program.
+  // A GPU of 24 GB, from the smallest to the largest part of it that is left for a program.
   CHECK(full_at(23.64 * GiB / GB) == Approx(990).margin(0.5));
   CHECK(full_at(23.99 * GiB / GB) == Approx(1016).margin(0.5));
 }
 
-TEST_CASE("jitter of half a print step does not move the verdict") {
+TEST_CASE("jitter of half a print step does not change the verdict") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     Noise source(seed);
     std::vector<double> values;
@@ -103,7 +103,7 @@ TEST_CASE("leaks of every kind") {
   }
 }
 
-TEST_CASE("what is no leak, and its shape") {
+TEST_CASE("series without a leak, and their shapes") {
   const auto is = [](const Trend& trend, Shape shape) { return !trend.leak && trend.shape == shape; };
   for (const int n : {25, 60, 240}) {
     INFO("n = " << n);
@@ -144,7 +144,7 @@ TEST_CASE("what is no leak, and its shape") {
   }
 }
 
-TEST_CASE("growth too small to matter is said, not claimed") {
+TEST_CASE("growth too small to matter is reported, but not as a leak") {
   const Trend trend = trend_of(
       100, [](int, double t) { return 10 + 0.1 * t; }, 0, 1, 80 * GB);
   CHECK_FALSE(trend.leak);
@@ -154,7 +154,7 @@ TEST_CASE("growth too small to matter is said, not claimed") {
             .leak);
 }
 
-TEST_CASE("noise says how small a leak it could hide") {
+TEST_CASE("a noisy series reports the smallest leak that it could hide") {
   const Trend quiet = trend_of(
       60, [](int, double) { return 10.0; }, 0.02);
   const Trend loud = trend_of(
@@ -165,7 +165,7 @@ TEST_CASE("noise says how small a leak it could hide") {
   CHECK(loud.slope.high > 0);
 }
 
-TEST_CASE("where it began, how often it repeats, where it jumped") {
+TEST_CASE("the start of the growth, its period and its jump") {
   const Trend late = trend_of(
       60, [](int i, double) { return 10 + 0.1 * std::max(0, i - 30); }, 0.01);
   REQUIRE(late.onset_step);
@@ -204,7 +204,7 @@ TEST_CASE("the last run counts, and epochs are one run") {
 
 namespace {
 
-/// Six epochs of 110 steps, logged every ten of them.
+/// Six epochs of 110 steps, logged every ten steps.
 Series six_epochs(const std::function<double(int epoch, int step)>& curve, int first = 10) {
   Series series = series_at({}, {}, 0.001 * GB);
   for (int epoch = 0; epoch < 6; ++epoch)
@@ -214,7 +214,7 @@ Series six_epochs(const std::function<double(int epoch, int step)>& curve, int f
 
 }  // namespace
 
-TEST_CASE("where epochs count anew, a place is a printed step and which value it is") {
+TEST_CASE("if epochs restart the count, a position is a printed step and the index of its value") {
   for (const int first : {0, 10}) {
     const Series series = six_epochs([](int, int) { return 10.0; }, first);
     const Samples samples = samples_of(series, {});
@@ -239,7 +239,7 @@ TEST_CASE("where epochs count anew, a place is a printed step and which value it
   CHECK(place_of(Samples(), 3).step == 3);
 }
 
-TEST_CASE("words name steps that the log prints") {
+TEST_CASE("the words name steps that the log prints") {
   const Trend jumped =
       growth_of(six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   CHECK(jumped.shape == Shape::step);
@@ -250,20 +250,20 @@ TEST_CASE("words name steps that the log prints") {
   CHECK(late.why.find("since value 27, step 50") != std::string::npos);
   CHECK(late.why.find("per step") != std::string::npos);
 
-  // A counter that hardly moves: which value it is, is all that can be said.
+  // A counter that rarely changes: only the index of the value is known.
   Series still = series_at({}, {}, 0.001 * GB);
   for (int i = 0; i < 40; ++i) still.add(7, 0, GB * (i < 25 ? 10 + 0.001 * (i % 2) : 14 + 0.001 * (i % 2)));
   const Trend by_order = growth_of(still);
   CHECK(by_order.shape == Shape::step);
   CHECK(by_order.why == "jumps by 3.73 GiB at value 26, then flat at 13.04 GiB");
-  // Nothing printed but time.
+  // The log prints only times.
   Series timed = series_at({}, {}, 0.001 * GB);
   timed.has_steps = false, timed.has_times = true;
   for (int i = 0; i < 40; ++i) timed.add(2 * i, 2 * i, GB * (10 + 0.1 * i));
   CHECK(growth_of(timed).why.find("per second") != std::string::npos);
 }
 
-TEST_CASE("numbers of the trend are in steps that the log prints") {
+TEST_CASE("the numbers of the trend use the steps that the log prints") {
   const Trend jumped =
       growth_of(six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   REQUIRE(jumped.change_points.size() == 1);
@@ -277,7 +277,7 @@ TEST_CASE("numbers of the trend are in steps that the log prints") {
   CHECK(late.forecast->step == Approx(110 + (24 - leak(5, 110)) / 0.02).margin(15));
 }
 
-TEST_CASE("values behind the failure are ignored") {
+TEST_CASE("values after the failure are ignored") {
   Series series;
   series.metric = Metric::allocated;
   series.quantum = 0.01 * GB;
@@ -289,7 +289,7 @@ TEST_CASE("values behind the failure are ignored") {
   CHECK(trend.stages.back().first_step == 30);
 }
 
-TEST_CASE("what is left is read upside down") {
+TEST_CASE("free memory is read upside down") {
   Series left;
   left.metric = Metric::free;
   left.quantum = 0.01 * GB;
@@ -301,7 +301,7 @@ TEST_CASE("what is left is read upside down") {
   CHECK(trend.forecast->step == Approx(100).margin(1));
 }
 
-TEST_CASE("too short says so, and odd input is no error") {
+TEST_CASE("a short series is reported as too short, and odd input is no error") {
   CHECK(growth_of(Series()).shape == Shape::too_short);
   const Trend four = growth_of(series_of({1 * GB, 2 * GB, 3 * GB, 4 * GB}));
   CHECK(four.shape == Shape::too_short);

@@ -1,4 +1,4 @@
-// Courses that no benchmark draws: restarts, gaps, changes of pace, noise without a variance.
+// Shapes that no benchmark draws: restarts, gaps, changes of rate, noise without a variance.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -34,13 +34,13 @@ TEST_CASE("shape: after a restart only the last run counts", "[shapes]") {
     CHECK(runs(0, 0.2, from, 30).leak);
     CHECK_FALSE(runs(0.2, 0, from, 30).leak);
     CHECK(runs(0, 0.2, from, 8).leak);
-    CHECK(runs(0.2, 0, from, 3).leak);  // three values show nothing: the run before them speaks
+    CHECK(runs(0.2, 0, from, 3).leak);  // three values are too few: the earlier run decides
   }
-  // The level falls with the restart: that is no release.
+  // The level drops with the restart: that is no release.
   CHECK(runs(0.2, 0.2, 0, 30).shape == Shape::linear);
 }
 
-TEST_CASE("shape: a short last run has the slope of the runs before it where its values allow that", "[shapes]") {
+TEST_CASE("shape: a short last run gets the slope of earlier runs if its values allow it", "[shapes]") {
   const auto trend_of_last = [](std::vector<int> lengths, double last_by, unsigned seed) {
     Series series = series_at({}, {}, 0.01 * GB);
     for (std::size_t run = 0; run < lengths.size(); ++run) {
@@ -59,7 +59,7 @@ TEST_CASE("shape: a short last run has the slope of the runs before it where its
     right += same.leak && std::abs(same.slope.value / (0.025 * GB) - 1) < 0.1;
     found_alone += trend_of_last({8}, 0.25, 100 * seed).leak;
     alarms += trend_of_last({30, 26, 33, 12}, 0, seed).leak;
-    // It was mended in part: the last run has a slope of its own.
+    // The leak was partly fixed: the last run has a different slope.
     CHECK(trend_of_last({30, 26, 33, 25}, 0.1, seed).slope.value < 0.018 * GB);
   }
   INFO(found << " found, " << found_alone << " without the earlier runs, " << right << " right, " << alarms
@@ -94,7 +94,7 @@ TEST_CASE("shape: releases at irregular times", "[shapes]") {
   leaks({.curve = teeth(8), .lengths = {60, 240, 2000}, .capacity = 60 * GB});
 }
 
-TEST_CASE("shape: stairs of unequal height with rests between them", "[shapes]") {
+TEST_CASE("shape: a staircase with unequal heights and pauses", "[shapes]") {
   const Curve stairs = [](int, double t) {
     double y = 10;
     for (int k = 0; k < 8; ++k)
@@ -103,13 +103,13 @@ TEST_CASE("shape: stairs of unequal height with rests between them", "[shapes]")
     return y;
   };
   leaks({.curve = stairs, .lengths = {40, 60, 2000}});
-  // Equal rests, equal heights: a list that grows with every evaluation.
+  // Equal pauses and heights: a list that grows with every evaluation.
   leaks({.curve = [](int, double t) { return 10 + 1.1 * std::floor(7.99 * t); },
          .lengths = {25, 60, 2000},
          .shapes = {Shape::linear}});
 }
 
-TEST_CASE("shape: missing stretches of steps", "[shapes]") {
+TEST_CASE("shape: missing ranges of steps", "[shapes]") {
   for (const double by : {0.0, 0.01})
     for (const int n : {20, 60, 240}) {
       std::vector<double> steps, values;
@@ -128,7 +128,7 @@ TEST_CASE("shape: missing stretches of steps", "[shapes]") {
     }
 }
 
-TEST_CASE("shape: irregular distances of steps", "[shapes]") {
+TEST_CASE("shape: irregular distances between steps", "[shapes]") {
   for (unsigned seed = 1; seed <= 6; ++seed)
     for (const int n : {24, 60, 240}) {
       Noise source(seed);
@@ -150,8 +150,8 @@ TEST_CASE("shape: irregular distances of steps", "[shapes]") {
     }
 }
 
-// The last third of the window holds two values, which have no slope to speak of.
-TEST_CASE("shape: hardly any values in the last third of the steps", "[shapes]") {
+// The last third of the window has two values, too few for a slope.
+TEST_CASE("shape: very few values in the last third of the steps", "[shapes]") {
   const std::vector<double> steps{10, 35, 44, 53, 96, 148, 174, 199, 307, 325, 483, 489};
   std::vector<double> values;
   for (const double step : steps) values.push_back(GB * (10 + 0.0105 * step));

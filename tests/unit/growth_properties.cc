@@ -1,4 +1,4 @@
-// What must not change the verdict about growth: units, the beginning of the steps, repeats, the order of the noise.
+// Changes that must not change the growth verdict: units, the first step, repeated lines, the order of the noise.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -19,7 +19,7 @@ void same_verdict(const Trend& a, const Trend& b) {
   CHECK(a.confidence == Approx(b.confidence).epsilon(0.001));
 }
 
-/// Courses with noise that a change of scale must not move; 40 values each.
+/// Curves with noise, 40 values each. Their verdicts must not depend on the scale.
 std::vector<std::vector<double>> courses() {
   return {values_of(
               40, [](int, double t) { return 10 + 6 * t; }, 0.05, 3),
@@ -41,8 +41,8 @@ std::vector<std::vector<double>> courses() {
 
 }  // namespace
 
-TEST_CASE("the slope of a line is its slope, whichever law describes it best") {
-  // What a law with a knot still grows at the end, and the floor behind a jump, are no slopes of the whole.
+TEST_CASE("the reported slope is the slope of a line, whichever law fits best") {
+  // The rate after a knot and the floor after a jump are not slopes of the whole series.
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const int n = seed % 2 == 0 ? 60 : 24;
     const Trend trend = trend_of(
@@ -53,7 +53,7 @@ TEST_CASE("the slope of a line is its slope, whichever law describes it best") {
   }
 }
 
-TEST_CASE("other units of memory change the numbers and not the verdict") {
+TEST_CASE("other memory units change the numbers and not the verdict") {
   for (const std::vector<double>& values : courses())
     for (const double factor : {1 / 1024.0, 0.5, 3.0, 1024.0}) {
       std::vector<double> scaled;
@@ -70,7 +70,7 @@ TEST_CASE("other units of memory change the numbers and not the verdict") {
     }
 }
 
-TEST_CASE("other units and another beginning of the steps move the places and not the verdict") {
+TEST_CASE("other units and another first step shift the positions and not the verdict") {
   for (const std::vector<double>& values : courses())
     for (const auto& [factor, shift] :
          std::vector<std::pair<double, double>>{{0.1, 0}, {25, 0}, {1, 7000}, {50, 1e6}}) {
@@ -94,7 +94,7 @@ TEST_CASE("other units and another beginning of the steps move the places and no
     }
 }
 
-TEST_CASE("a level beneath everything leaves growth what it is") {
+TEST_CASE("a constant offset does not change the growth") {
   for (const std::vector<double>& values : courses()) {
     std::vector<double> raised;
     for (const double value : values) raised.push_back(value + 7 * GB);
@@ -118,7 +118,7 @@ TEST_CASE("a line that two handlers print counts once") {
   }
 }
 
-TEST_CASE("backwards, a leak is a release and a release is a leak") {
+TEST_CASE("a reversed leak is a release and a reversed release is a leak") {
   int growing = 0;
   for (std::vector<double> values : courses()) {
     const Trend one = growth_of(series_of(values), {30 * GB, {}});
@@ -129,7 +129,7 @@ TEST_CASE("backwards, a leak is a release and a release is a leak") {
     CHECK_FALSE(other.leak);
   }
   CHECK(growing == 4);
-  // Upside down and backwards it is the same line again.
+  // Reversed and negated, the series is the same line again.
   std::vector<double> falling = values_of(
       40, [](int, double t) { return 20 - 6 * t; }, 0.05, 3);
   CHECK_FALSE(growth_of(series_of(falling), {30 * GB, {}}).leak);
@@ -137,7 +137,7 @@ TEST_CASE("backwards, a leak is a release and a release is a leak") {
   CHECK(growth_of(series_of(falling), {30 * GB, {}}).leak);
 }
 
-TEST_CASE("a long series and its parts agree") {
+TEST_CASE("a long series and its parts have the same growth") {
   constexpr int n = 30000;  // eight values a bucket
   const std::vector<double> values = values_of(
       n, [](int, double t) { return 10 + 9 * t; }, 0.2, 11);
@@ -150,7 +150,7 @@ TEST_CASE("a long series and its parts agree") {
     CHECK(third.leak);
     CHECK(third.slope.value == Approx(whole.slope.value).epsilon(0.05));
   }
-  // Means of neighbours, as a log that prints less often would have them.
+  // Means of neighbouring values, as a log that prints less often would have them.
   std::vector<double> means, steps;
   for (int i = 0; i < n; i += 100) {
     double sum = 0;
@@ -165,7 +165,7 @@ TEST_CASE("a long series and its parts agree") {
   CHECK(thin.forecast->step == Approx(whole.forecast->step).epsilon(0.005));
 }
 
-TEST_CASE("noise in any order leaves the verdict and nearly the slope") {
+TEST_CASE("the order of the noise changes neither the verdict nor, much, the slope") {
   Noise order(21);
   int trials = 0, found = 0, alarms = 0;
   for (int trial = 0; trial < 12; ++trial) {
@@ -180,7 +180,7 @@ TEST_CASE("noise in any order leaves the verdict and nearly the slope") {
       alarms += trend_of(60, [&](int i, double) { return 10 + at(i); }).leak;
     }
   }
-  // One order in some thirty puts low values last, and growth that levels off is what such a log shows.
+  // About one order in thirty puts low values last. Such a log shows growth that levels off.
   INFO(found << " leaks and " << alarms << " alarms of " << trials);
   CHECK(found >= trials - 2);
   CHECK(alarms == 0);

@@ -1,4 +1,4 @@
-// How often the verdict about growth is wrong, and how often the forecast is right, over many series with noise.
+// The error rate of the growth verdict and the hit rate of the forecast, over many noisy series.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@ using namespace oomdoctor::curves;
 
 namespace {
 
-/// Is the true rate surely (97.5 %) below the bar, after so many of so many trials?
+/// Whether the true rate is below the bar with 97.5% confidence, after this many hits in this many trials.
 bool surely_below(int count, int trials, double bar) {
   using Binomial = boost::math::binomial_distribution<>;
   return count == trials ? false : Binomial::find_upper_bound_on_p(trials, count, 0.025) < bar;
@@ -20,7 +20,7 @@ bool surely_below(int count, int trials, double bar) {
 
 }  // namespace
 
-TEST_CASE("lengths that vary are no leak") {
+TEST_CASE("varying lengths are no leak") {
   int alarms = 0;
   for (unsigned seed = 1; seed <= 40; ++seed) {
     Noise source(seed);
@@ -31,7 +31,7 @@ TEST_CASE("lengths that vary are no leak") {
   CHECK(alarms <= 1);
 }
 
-TEST_CASE("autocorrelated noise is called a leak in under one of ten short series") {
+TEST_CASE("fewer than one in ten short series of autocorrelated noise is called a leak") {
   constexpr int trials = 600;
   int alarms = 0;
   for (unsigned seed = 1; seed <= trials; ++seed) {
@@ -49,12 +49,12 @@ TEST_CASE("autocorrelated noise is called a leak in under one of ten short serie
   CHECK(surely_below(alarms, trials, 0.12));
 }
 
-TEST_CASE("rounding makes a leak of noise in under one of twenty series") {
+TEST_CASE("rounding turns fewer than one in twenty series of noise into a leak") {
   constexpr int trials = 300;
   int alarms = 0;
   for (unsigned seed = 1; seed <= trials; ++seed) {
     Noise source(seed);
-    // Levels anywhere between two print steps, noise from none that is seen to a print step.
+    // Levels anywhere between two print steps, noise from invisible to one print step.
     const double level = 10 + 0.1 * source.uniform(), noise = 0.1 * source.uniform();
     std::vector<double> values;
     for (int i = 0; i < 10 + static_cast<int>(seed % 30); ++i) values.push_back((level + noise * source.normal()) * GB);
@@ -64,7 +64,7 @@ TEST_CASE("rounding makes a leak of noise in under one of twenty series") {
   CHECK(surely_below(alarms, trials, 0.05));
 }
 
-TEST_CASE("running maxima of noise are called a leak in under three of a hundred series") {
+TEST_CASE("fewer than three in a hundred running maxima of noise are called a leak") {
   constexpr int trials = 320;
   int alarms = 0;
   for (unsigned seed = 1; seed <= trials; ++seed) {
@@ -98,10 +98,10 @@ TEST_CASE("a running maximum of growing work is a leak") {
   CHECK(found >= 19);
 }
 
-TEST_CASE("the forecast covers what comes, about nine times in ten") {
+TEST_CASE("the forecast interval covers the outcome about nine times in ten") {
   struct Leak {
     Curve curve;
-    double full, step;  ///< GB, and where the course itself reaches them
+    double full, step;  ///< GB, and the step at which the noise-free curve reaches them
     int n;
   };
   const std::vector<Leak> leaks{{[](int, double t) { return 10 + 5 * t; }, 20, 980, 50},
@@ -110,7 +110,7 @@ TEST_CASE("the forecast covers what comes, about nine times in ten") {
                                 {[](int, double t) { return 10 + 8 * std::max(0.0, t - 0.4); }, 20, 0, 40}};
   int covered = 0, trials = 0;
   for (const Leak& leak : leaks) {
-    // The moment at which a value of the course, with its noise, is printed at or above what is full.
+    // The moment at which the curve, with its noise, prints a value at or above the capacity.
     for (unsigned seed = 1; seed <= 40; ++seed) {
       Noise future(1000 + seed);
       double truth = 10.0 * leak.n;
@@ -120,7 +120,7 @@ TEST_CASE("the forecast covers what comes, about nine times in ten") {
       ++trials;
       CHECK(trend.forecast->capacity == leak.full * GB);
       CHECK(trend.forecast->step_low <= trend.forecast->step);
-      // A log interval to either side: between two values nothing is seen.
+      // Tolerate one log interval on either side: nothing is visible between two values.
       covered += trend.forecast->step_low - 10 <= truth && trend.forecast->step_high.value_or(1e18) + 10 >= truth;
     }
   }

@@ -1,4 +1,4 @@
-// Every course that memory is known to take, one test each: which of them is a leak.
+// Every known shape of memory, one test each: which of them is a leak.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,7 +17,7 @@ Curve stays_at(double level) {
   return [=](int, double) { return level; };
 }
 
-/// A value that is what the largest sample so far needed.
+/// A value that is the need of the largest sample so far.
 Curve longest_so_far(unsigned seed, double spread) {
   auto source = std::make_shared<Noise>(seed);
   auto highest = std::make_shared<double>(0);
@@ -43,7 +43,7 @@ Series grown(Metric metric, double from, double by, int n = 60) {
                    1);
 }
 
-/// A run that failed with these series before it.
+/// A run that failed after these series.
 Analysis trends_before_failure(std::vector<Series> series, OomKind kind = OomKind::device) {
   ScanResult scan;
   Incident incident;
@@ -63,7 +63,7 @@ bool is_false(const Facts& facts, std::string_view name) { return facts.find(nam
 
 }  // namespace
 
-// ---- The course of one value ----
+// ---- Shapes of one series ----
 
 TEST_CASE("shape: flat until the failure", "[shapes]") {
   holds({.curve = stays_at(21.5), .shapes = {Shape::flat}, .loudest = 0.02});
@@ -81,7 +81,7 @@ TEST_CASE("shape: a warm-up and then a plateau", "[shapes]") {
          .shapes = early});
 }
 
-TEST_CASE("shape: equal growth with every step", "[shapes]") {
+TEST_CASE("shape: the same growth in every step", "[shapes]") {
   leaks({.curve = [](int, double t) { return 12 + 6 * t; }, .shapes = {Shape::linear}});
   leaks({.curve = [](int, double t) { return 12 + 6 * t; }, .shapes = {Shape::linear}, .capacity = {}});
   leaks({.curve = [](int i, double) { return 3 + 0.31 * i; },
@@ -107,7 +107,7 @@ TEST_CASE("shape: growth that slows down and has a bound", "[shapes]") {
   const std::vector<Shape> bounded{Shape::saturating, Shape::warmup};
   holds({.curve = [](int, double t) { return 10 + 4 * (1 - std::exp(-t / 0.2)); }, .shapes = bounded});
   holds({.curve = [](int, double t) { return 10 + 1.2 * std::log1p(60 * t); }, .shapes = bounded});
-  // Every shape once: of 40 shapes the share that was already seen.
+  // Each of 40 shapes needs memory once: the share of the shapes seen so far.
   holds({.curve = [](int, double t) { return 10 + 4 * (1 - std::pow(1 - 1 / 40.0, 300 * t)); }, .shapes = bounded});
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("shape: one step, two steps", "[shapes]") {
          .shapes = {Shape::step}});
   holds({.curve = [](int, double t) { return 14 - 3.0 * (t > 0.3) + 3.0 * (t > 0.6); },
          .lengths = {25, 60, 240, 2000},
-         .shapes = {Shape::step, Shape::flat}});  // flat, but for a stage between
+         .shapes = {Shape::step, Shape::flat}});  // flat, except for a stage in between
 }
 
 TEST_CASE("shape: a sawtooth", "[shapes]") {
@@ -130,7 +130,7 @@ TEST_CASE("shape: a sawtooth", "[shapes]") {
          .shapes = {Shape::sawtooth}});
 }
 
-// A long series is read in blocks, here of whole periods: what is left of them is level.
+// A long series is read in blocks, here of whole periods: the block means are level.
 TEST_CASE("shape: short teeth in a long log", "[shapes]") {
   holds({.curve = [](int i, double) { return 10 + (i % 12) / 4.0; },
          .lengths = {1200, 2000},
@@ -141,7 +141,7 @@ TEST_CASE("shape: short teeth in a long log", "[shapes]") {
          .capacity = 96 * GB});
 }
 
-TEST_CASE("shape: a sawtooth on a floor that rises", "[shapes]") {
+TEST_CASE("shape: a sawtooth on a rising floor", "[shapes]") {
   leaks({.curve = [](int i, double t) { return 10 + 5 * t + (i % 12) / 6.0; },
          .lengths = {60, 240, 2000},
          .shapes = {Shape::linear}});
@@ -150,13 +150,13 @@ TEST_CASE("shape: a sawtooth on a floor that rises", "[shapes]") {
          .shapes = {Shape::linear}});
 }
 
-TEST_CASE("shape: allocated stays, reserved rises", "[shapes]") {
+TEST_CASE("shape: allocated is constant, reserved rises", "[shapes]") {
   const Facts facts = trends_before_failure({grown(Metric::allocated, 12, 0), grown(Metric::reserved, 13, 9)}).facts;
   CHECK(facts.is_true("trend.gap_grows"));
   CHECK(is_false(facts, "trend.leak"));
 }
 
-TEST_CASE("shape: single values that stand out", "[shapes]") {
+TEST_CASE("shape: single outliers", "[shapes]") {
   for (const int at : {3, 7, 14})
     holds({.curve = [=](int i, double) { return i == at ? 17.0 : 10.0; },
            .lengths = {20, 25, 60, 240},
@@ -167,23 +167,23 @@ TEST_CASE("shape: single values that stand out", "[shapes]") {
          .shapes = {Shape::linear}});
 }
 
-// A single value at the end would bend an exponential, or a line with a knot.
-TEST_CASE("shape: the last value stands out, and nothing came after it", "[shapes]") {
+// A single outlier at the end would bend an exponential, or a line with a knot.
+TEST_CASE("shape: the last value is an outlier", "[shapes]") {
   for (const int n : {12, 25, 60, 240})
     for (const double height : {1.0, 3.0, 7.0})
       holds({.curve = [=](int i, double) { return i == n - 1 ? 10 + height : 10.0; }, .lengths = {n}});
 }
 
-// ---- What jobs were seen to do ----
+// ---- Shapes from real jobs ----
 
-TEST_CASE("shape: growth inside an evaluation that gives everything back", "[shapes]") {
+TEST_CASE("shape: growth inside an evaluation that releases everything", "[shapes]") {
   holds({.curve = [](int, double t) { return 10 + (t > 0.5 && t < 0.65 ? 20 * (t - 0.5) : 0); },
          .lengths = {25, 60, 240, 2000}});
   holds({.curve = [](int i, double) { return 10 + (i % 20 >= 15 ? 0.6 * (i % 20 - 14) : 0); },
          .lengths = {45, 65, 250, 2010}});
 }
 
-TEST_CASE("shape: a log that ends inside one evaluation of many", "[shapes]") {
+TEST_CASE("shape: a log that ends inside one of many evaluations", "[shapes]") {
   holds({.curve = [](int i, double) { return 10 + (i % 20 >= 15 ? 0.6 * (i % 20 - 14) : 0); },
          .lengths = {60, 80, 240, 2000}});
 }
@@ -221,8 +221,9 @@ TEST_CASE("shape: a first value of zero, then a constant", "[shapes]") {
           }
 }
 
-// The floor of a coarse print step makes a ramp and a saturation equal, and a saturation of one step is a warm-up too.
-TEST_CASE("shape: a coarsely printed jump from zero, and a loud first step", "[shapes]") {
+// The noise floor of a coarse print step makes a ramp and a saturation equal. A saturation of one step is a warm-up,
+// too.
+TEST_CASE("shape: a coarsely printed jump from zero, and a noisy first step", "[shapes]") {
   const std::vector<Shape> early{Shape::warmup, Shape::step};
   for (const double level : {0.6, 2.0})
     holds(
@@ -237,11 +238,11 @@ TEST_CASE("shape: a coarsely printed jump from zero, and a loud first step", "[s
 
 TEST_CASE("shape: a staircase that converges", "[shapes]") {
   const std::vector<Shape> bounded{Shape::saturating, Shape::step, Shape::warmup};
-  // Arenas: each growth is half the one before.
+  // Arenas: each increment is half the previous one.
   holds({.curve = [](int, double t) { return 6 + 4 * (1 - std::exp2(-std::floor(7.99 * t))); },
          .lengths = {25, 60, 240, 2000},
          .shapes = bounded});
-  // Equal stairs that come ever later.
+  // Equal steps at growing distances.
   holds({.curve = [](int, double t) { return 6 + 0.8 * std::floor(std::log2(1 + 31 * t) + 0.01); },
          .lengths = {40, 60, 240, 2000},
          .shapes = bounded});
@@ -275,7 +276,7 @@ TEST_CASE("shape: a leak that levels off", "[shapes]") {
            .shapes = {Shape::saturating}});
 }
 
-TEST_CASE("only what is nearly level at its end is said to level off", "[shapes]") {
+TEST_CASE("levelling off requires a nearly level end", "[shapes]") {
   const auto why = [](double rate) {
     return trend_of(
                40, [=](int, double t) { return 8 + 6 * (1 - std::exp(-rate * t)); }, 0.01)
@@ -285,8 +286,8 @@ TEST_CASE("only what is nearly level at its end is said to level off", "[shapes]
   CHECK(why(2.5).find("ever more slowly") != std::string::npos);
 }
 
-TEST_CASE("growth read at any time needs clear evidence", "[shapes]") {
-  // Twelve sizes of a process that waver as they rise.
+TEST_CASE("growth of values printed at any time needs clear evidence", "[shapes]") {
+  // Twelve sizes of a process that rise and fluctuate.
   std::vector<double> values;
   for (const double mb : {602, 655, 671, 690, 702, 741, 712, 773, 748, 829, 781, 838}) values.push_back(1e6 * mb);
   const auto trend = [&](SeriesKind kind) {
@@ -297,7 +298,7 @@ TEST_CASE("growth read at any time needs clear evidence", "[shapes]") {
   CHECK(trend(SeriesKind::sampled_gauge).why.find("too little evidence to exclude growth") != std::string::npos);
 }
 
-TEST_CASE("a counter that is no maximum is not called one", "[shapes]") {
+TEST_CASE("a counter that is not a maximum is not called one", "[shapes]") {
   const std::vector<double> stairs{0.1, 0.9, 0.9, 0.9, 1.8, 1.8, 1.8, 2.5, 2.5, 2.5, 3.4, 3.4};
   std::vector<double> values;
   for (const double y : stairs) values.push_back(y * GB);
@@ -306,7 +307,7 @@ TEST_CASE("a counter that is no maximum is not called one", "[shapes]") {
   CHECK(trend.why.find("levels off") == std::string::npos);
 }
 
-TEST_CASE("shape: the device grows, the process's tensors do not", "[shapes]") {
+TEST_CASE("shape: the GPU's usage grows, the process's tensors do not", "[shapes]") {
   const Analysis analysis = trends_before_failure({grown(Metric::allocated, 12, 0), grown(Metric::used, 14, 9)});
   CHECK_FALSE(analysis.trends[0].leak);
   CHECK(analysis.trends[0].shape == Shape::flat);
@@ -314,7 +315,7 @@ TEST_CASE("shape: the device grows, the process's tensors do not", "[shapes]") {
   CHECK(analysis.trends[1].shape == Shape::linear);
 }
 
-TEST_CASE("shape: the printed peak stays while the machine fills", "[shapes]") {
+TEST_CASE("shape: the printed peak is constant while the machine fills", "[shapes]") {
   Series peak = grown(Metric::max_allocated, 12, 0);
   peak.kind = SeriesKind::running_maximum;
   const Analysis analysis = trends_before_failure({peak, grown(Metric::host_used, 40, 30)}, OomKind::host);
@@ -323,15 +324,15 @@ TEST_CASE("shape: the printed peak stays while the machine fills", "[shapes]") {
   CHECK(analysis.facts.is_true("host.grows"));
 }
 
-TEST_CASE("shape: copies on write, RSS stays and USS grows", "[shapes]") {
+TEST_CASE("shape: copy-on-write, RSS is constant and USS grows", "[shapes]") {
   Series rss = grown(Metric::host_rss, 20, 0), uss = grown(Metric::host_rss, 1, 15);
   rss.label = "rss";
   uss.label = "uss";
   CHECK(trends_before_failure({rss, uss}, OomKind::host).facts.is_true("host.grows"));
 }
 
-// One of the host's series that grows is enough.
-TEST_CASE("shape: copies on write, in the other order", "[shapes]") {
+// One growing host series is enough.
+TEST_CASE("shape: copy-on-write, in the other order", "[shapes]") {
   const Analysis turned =
       trends_before_failure({grown(Metric::host_rss, 1, 15), grown(Metric::host_rss, 20, 0)}, OomKind::host);
   CHECK(turned.trends[0].leak);
@@ -339,13 +340,13 @@ TEST_CASE("shape: copies on write, in the other order", "[shapes]") {
   CHECK(turned.facts.is_true("host.grows"));
 }
 
-TEST_CASE("shape: something lost once, then flat", "[shapes]") {
+TEST_CASE("shape: one loss of memory, then flat", "[shapes]") {
   const std::vector<Shape> calm{Shape::flat, Shape::step, Shape::warmup};
   holds({.curve = [](int i, double) { return i < 4 ? 10.0 : 10.05; }, .shapes = calm, .loudest = 0.005});
   holds({.curve = [](int, double t) { return t < 0.4 ? 0.4 : 1.3; }, .shapes = calm, .capacity = {}, .loudest = 0.01});
 }
 
-// One print step is no movement.
+// One print step is no change.
 TEST_CASE("shape: one print step, then flat", "[shapes]") {
   holds({.curve = [](int i, double) { return i < 4 ? 0.4 : 0.5; },
          .lengths = {12, 25, 60, 240},
@@ -376,7 +377,7 @@ TEST_CASE("shape: levels of jobs that come and go", "[shapes]") {
   }
 }
 
-TEST_CASE("shape: noise about a level", "[shapes]") {
+TEST_CASE("shape: noise around a level", "[shapes]") {
   int alarms = 0, level = 0, trials = 0;
   for (unsigned seed = 1; seed <= 18; ++seed)
     for (const int n : {8, 12, 25, 60, 240})

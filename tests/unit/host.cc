@@ -1,4 +1,4 @@
-// Host memory: who sets the limit, whose memory a number is, and how it is said.
+// Host memory: the component that set the limit, the owner of each number, and the words for both.
 #include "analysis/analysis.h"
 #include "catch.h"
 #include "report/host_words.h"
@@ -40,7 +40,7 @@ std::string numbers(Oom oom, double process, double limit, double capacity = 0, 
 
 }  // namespace
 
-TEST_CASE("the message says who sets the limit, or the path of the group does", "[host]") {
+TEST_CASE("the message or the path of the cgroup names the component that set the limit", "[host]") {
   CHECK(text_of(facts_of(death(Agent::scheduler, "lsf")), "host.manager") == "lsf");
   CHECK(text_of(facts_of(death(Agent::scheduler, "moab")), "host.manager") == "torque");
   CHECK(text_of(facts_of(death(Agent::cgroup, "docker-inspect")), "host.manager") == "docker");
@@ -51,7 +51,7 @@ TEST_CASE("the message says who sets the limit, or the path of the group does", 
   CHECK(text_of(facts_of(death(Agent::kernel, "oom-killer"), scan), "host.manager").empty());
 }
 
-TEST_CASE("a node that is short is no limit that was reached", "[host]") {
+TEST_CASE("a node that ran out of memory did not reach a job limit", "[host]") {
   for (const std::string form : {"evicted", "ray"}) {
     const Facts facts = facts_of(death(form == "ray" ? Agent::scheduler : Agent::kubernetes, form));
     CHECK(facts.is_true("host.kernel_kill"));
@@ -62,7 +62,7 @@ TEST_CASE("a node that is short is no limit that was reached", "[host]") {
   CHECK(facts_of(death(Agent::kernel, "oom-killer-nodes")).is_true("host.some_nodes"));
 }
 
-TEST_CASE("a container engine's word counts against a bare signal alone", "[host]") {
+TEST_CASE("the container engine's status overrides a bare signal only", "[host]") {
   ScanResult scan;
   scan.remark_counts["container/not_killed"] = 1;
   CHECK(facts_of(death(Agent::signal, "sigkill"), scan).is_true("host.denied"));
@@ -70,7 +70,7 @@ TEST_CASE("a container engine's word counts against a bare signal alone", "[host
   CHECK_FALSE(facts_of(death(Agent::signal, "sigkill")).is_true("host.denied"));
 }
 
-TEST_CASE("heaps, addresses and mappings are not the host's memory", "[host]") {
+TEST_CASE("heaps, address spaces and mappings are not host memory", "[host]") {
   const Facts heap = facts_of(death(Agent::cpu_allocator, "java-heap"));
   CHECK(text_of(heap, "host.heap") == "java-heap");
   CHECK_FALSE(heap.is_true("host.allocation_failed"));
@@ -79,7 +79,7 @@ TEST_CASE("heaps, addresses and mappings are not the host's memory", "[host]") {
   CHECK(facts_of(death(Agent::cpu_allocator, "mapping")).is_true("host.mapping_refused"));
 }
 
-TEST_CASE("only the name of a process tells whether it ran Python", "[host]") {
+TEST_CASE("only the name of a process shows whether it ran Python", "[host]") {
   for (const std::string name : {"python3.11", "pt_main_thread", "ray::train", "train.py"})
     CHECK(facts_of(death(Agent::kernel, "oom-killer", name)).is_true("host.python"));
   const Facts perl = facts_of(death(Agent::kernel, "oom-killer", "perl"));
@@ -89,7 +89,7 @@ TEST_CASE("only the name of a process tells whether it ran Python", "[host]") {
   CHECK(facts_of(death(Agent::slurm, "slurm-limit")).find("host.python") == nullptr);
 }
 
-TEST_CASE("a number is said with whose it is", "[host]") {
+TEST_CASE("each number names its owner", "[host]") {
   Oom victim, job, sampled;
   victim.process_name = "python";
   sampled.message_format = "slurm-state";
@@ -104,7 +104,7 @@ TEST_CASE("a number is said with whose it is", "[host]") {
   CHECK(numbers(sampled, 1, 0) == "1.00 GiB in the last sample");
 }
 
-TEST_CASE("a limit that was exceeded has no chart of its parts", "[host]") {
+TEST_CASE("an exceeded limit has no chart of its parts", "[host]") {
   Incident job = death(Agent::scheduler, "pbs");
   job.oom.limit = Bytes{16 * GiB, 0};
   job.oom.process = Bytes{17 * GiB, 0};

@@ -25,7 +25,8 @@ std::string kernel(const std::string& pid, const std::string& rss) {
 
 }  // namespace
 
-TEST_CASE("shell, scheduler and kernel report one death, and the kernel places it", "[same_failure]") {
+TEST_CASE("shell, scheduler and kernel report one death, and the kernel's report gives its position",
+          "[same_failure]") {
   const ScanResult c = scan_text(shell + slurm + kernel("66899", "4194304") + slurm);
   REQUIRE(c.incidents.size() == 1);
   CHECK(c.incidents[0].evidence.span.first_line == 3);
@@ -34,7 +35,7 @@ TEST_CASE("shell, scheduler and kernel report one death, and the kernel places i
   CHECK(c.incidents[0].occurrences.size() == 3);
 }
 
-TEST_CASE("a less trusted report keeps the place and fills gaps", "[same_failure]") {
+TEST_CASE("a less trusted report does not move the incident and fills its gaps", "[same_failure]") {
   const ScanResult c = scan_text(
       slurm + "State: OUT_OF_MEMORY (exit code 0)\nMemory Utilized: 31.87 GB\nMemory Efficiency: 99.59% of 32.00 GB\n");
   REQUIRE(c.incidents.size() == 1);
@@ -43,26 +44,26 @@ TEST_CASE("a less trusted report keeps the place and fills gaps", "[same_failure
   CHECK(c.incidents[0].oom.limit->count == 32 * GiB);
 }
 
-TEST_CASE("two victims are two deaths, however equal the words", "[same_failure]") {
+TEST_CASE("two victims are two deaths, even with the same words", "[same_failure]") {
   CHECK(scan_text(kernel("100", "4194304") + kernel("101", "4194304")).incidents.size() == 2);
   CHECK(scan_text(kernel("100", "4194304") + kernel("100", "4194304")).incidents.size() == 1);
 }
 
-TEST_CASE("a call of the killer without its victim is a death of its own", "[same_failure]") {
+TEST_CASE("a call of the OOM killer without its victim is a separate death", "[same_failure]") {
   const std::string call = "java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n";
   CHECK(scan_text("[  100.1] " + call + "[  100.2] " + kernel("100", "4194304")).incidents.size() == 1);
   CHECK(scan_text("[  100.2] " + kernel("100", "4194304") + "[  900.1] " + call).incidents.size() == 2);
   CHECK(scan_text("[  100.1] " + call + "[ 1900.2] " + kernel("100", "4194304")).incidents.size() == 2);
 }
 
-TEST_CASE("far apart, reports without a victim are two deaths", "[same_failure]") {
+TEST_CASE("reports without a victim that are far apart are two deaths", "[same_failure]") {
   std::string quiet;
   for (int i = 0; i < 70; ++i) quiet += "loss is 1.25 at the moment\n";
   CHECK(scan_text("Killed\n" + quiet + "Killed\n").incidents.size() == 2);
   CHECK(scan_text("Killed\nKilled\n").incidents.size() == 1);
 }
 
-TEST_CASE("a kill that follows a cancellation is none of memory", "[same_failure]") {
+TEST_CASE("a kill after a cancellation is not a memory failure", "[same_failure]") {
   CHECK(
       scan_text("slurmstepd: error: *** JOB 9 ON a CANCELLED AT 2024-05-27T21:42:11 ***\nKilled\n").incidents.empty());
 }
@@ -91,7 +92,7 @@ TEST_CASE("equal numbers of two tests are two failures", "[same_failure]") {
   CHECK(scan_text("E   " + message + "\nE   " + message + "\n" + a + b).incidents.size() == 2);
 }
 
-TEST_CASE("of two numbers of one thing the more exact one stays", "[same_failure]") {
+TEST_CASE("of two numbers for the same quantity, the more exact one stays", "[same_failure]") {
   Oom a, b;
   a.request = Bytes{512 * MiB, MiB / 200};
   b.request = Bytes{512 * MiB - 1000, 0};
@@ -102,7 +103,7 @@ TEST_CASE("of two numbers of one thing the more exact one stays", "[same_failure
   CHECK(a.request == Bytes{512 * MiB - 1000, 0});
 }
 
-TEST_CASE("the shape of a tensor alone is of the pool that was refused, on the host, too", "[same_failure]") {
+TEST_CASE("a bare tensor shape belongs to the pool that refused the request, also on the host", "[same_failure]") {
   const ScanResult c = scan_text(
       "W tensorflow/bfc_allocator.cc:273] Allocator (cuda_host_bfc) ran out of memory trying to allocate 4.00GiB.\n" +
       std::string(2000, '\n') +

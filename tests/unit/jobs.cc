@@ -1,4 +1,4 @@
-// Which logs are those of one job, and what a report says of several.
+// Which logs belong to one job, and the report on several jobs.
 #include "parse/jobs.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ std::string failed(const std::string& day, const std::string& asked, const std::
 
 }  // namespace
 
-TEST_CASE("the name of a log tells the scheduler's number of its job", "[jobs]") {
+TEST_CASE("the name of a log contains the scheduler's job number", "[jobs]") {
   const std::vector<std::pair<std::string, std::string>> names = {{"slurm-4711.out", "4711"},
                                                                   {"slurm-4711_3.out", "4711_3"},
                                                                   {"runs/job_4711/stderr.log", "4711"},
@@ -61,7 +61,7 @@ TEST_CASE("the name of a log tells the scheduler's number of its job", "[jobs]")
   }
 }
 
-TEST_CASE("ranks and both outputs of a program have one name", "[jobs]") {
+TEST_CASE("all ranks and both outputs of a program have one name", "[jobs]") {
   const auto same = [](const std::string& a, const std::string& b) { return program_in_path(a) == program_in_path(b); };
   CHECK(same("run1/rank_0.log", "run1/rank_1.log"));
   CHECK(same("run0/rank_0.log", "run0/rank_7.log"));
@@ -72,16 +72,16 @@ TEST_CASE("ranks and both outputs of a program have one name", "[jobs]") {
   CHECK_FALSE(same("run1.log", "run2.log"));
 }
 
-TEST_CASE("logs are of one job until something tells two of them apart", "[jobs]") {
+TEST_CASE("logs belong to one job until something distinguishes two of them", "[jobs]") {
   std::vector<LogIdentity> logs{program("node1.log"), program("node2.log"), program("node3.log")};
   CHECK(jobs_of(logs) == Jobs{{0, 1, 2}});
   CHECK(jobs_of({}) == Jobs{{}});
 
-  SECTION("the scheduler's numbers") {
+  SECTION("the scheduler's job numbers") {
     logs[0].job = "1", logs[1].job = "1", logs[2].job = "2";
     CHECK(jobs_of(logs) == Jobs{{0, 1}, {2}});
   }
-  SECTION("what both were set to") {
+  SECTION("settings that both print") {
     logs[0].settings = {{"batch_size", "8"}, {"layers", "32"}};
     logs[1].settings = {{"batch_size", "8"}};
     CHECK(jobs_of(logs).size() == 1);
@@ -94,13 +94,13 @@ TEST_CASE("logs are of one job until something tells two of them apart", "[jobs]
     logs[2].script = "/b/train.py";
     CHECK(jobs_of(logs).size() == 3);
   }
-  SECTION("the size of the device, but not what the driver keeps of it") {
+  SECTION("the size of the GPU, but not the part that the driver reserves") {
     logs[0].capacity = 80'000'000'000, logs[1].capacity = 79'000'000'000;
     CHECK(jobs_of(logs).size() == 1);
     logs[2].capacity = 24'000'000'000;
     CHECK(jobs_of(logs).size() == 3);
   }
-  SECTION("the time, unless the later one goes on") {
+  SECTION("the time, unless the later log continues the earlier one") {
     for (std::size_t i = 0; i < logs.size(); ++i) {
       logs[i].period.first = 1.7e9 + 1000.0 * static_cast<double>(i), logs[i].period.last = *logs[i].period.first + 990;
       logs[i].first_step = static_cast<i64>(100 * i), logs[i].last_step = static_cast<i64>(100 * i + 99);
@@ -111,7 +111,7 @@ TEST_CASE("logs are of one job until something tells two of them apart", "[jobs]
     logs[2].first_step.reset(), *logs[2].period.first += 600, *logs[2].period.last += 600;
     CHECK(jobs_of(logs).size() == 3);
   }
-  SECTION("names without a common word, where nothing ties what they say") {
+  SECTION("names without a common word, if nothing else connects the logs") {
     logs = {program("llama-sft.log"), program("resnet.log")};
     CHECK(jobs_of(logs).size() == 2);
     logs[0].script = logs[1].script = "train.py";
@@ -120,7 +120,7 @@ TEST_CASE("logs are of one job until something tells two of them apart", "[jobs]
     CHECK(jobs_of({program("stdout.log"), program("stderr.log")}).size() == 1);
     CHECK(jobs_of({program("a.log"), program("b.log")}).size() == 1);
   }
-  SECTION("but ranks stay together whatever they print") {
+  SECTION("ranks stay together, whatever they print") {
     logs = {program("rank_0.log"), program("rank_1.log")};
     logs[0].settings = {{"batch_size", "8"}}, logs[1].settings = {{"batch_size", "16"}};
     logs[0].script = "a.py", logs[1].script = "b.py";
@@ -128,7 +128,7 @@ TEST_CASE("logs are of one job until something tells two of them apart", "[jobs]
   }
 }
 
-TEST_CASE("a machine's record belongs to the one job of its time", "[jobs]") {
+TEST_CASE("a machine's record belongs to the only job of its time", "[jobs]") {
   std::vector<LogIdentity> logs{program("one.log"), program("two.log"), program("dmesg.txt")};
   logs[2].ran = false;
   logs[0].period.first = 1.7e9, logs[0].period.last = 1.7e9 + 100;
@@ -136,13 +136,14 @@ TEST_CASE("a machine's record belongs to the one job of its time", "[jobs]") {
   logs[2].period.first = logs[2].period.last = 1.7e9 + 9050;
   CHECK(jobs_of(logs) == Jobs{{0}, {1, 2}});
   logs[2].period.first = 1.7e9;
-  CHECK(jobs_of(logs).size() == 3);  // it may be of either
+  CHECK(jobs_of(logs).size() == 3);  // it may belong to either
   CHECK(jobs_of({logs[0], logs[2]}) == Jobs{{0, 1}});
   logs[2].period.first = logs[2].period.last = 1.6e9;
   CHECK(jobs_of({logs[0], logs[2]}) == Jobs{{0, 1}});  // clocks of two machines, or two time zones
 }
 
-TEST_CASE("each of several jobs is judged by itself, and the report is about the last that ran out", "[jobs]") {
+TEST_CASE("each of several jobs is judged separately, and the report is about the last that ran out of memory",
+          "[jobs]") {
   const std::string first = steps(0, 30, "2025-03-01") + failed("2025-03-01", "2.00", "39.39");
   const std::string second = steps(0, 30, "2025-03-02") + failed("2025-03-02", "9.00", "39.39");
   const std::string fine = steps(0, 40, "2025-03-03");
@@ -164,7 +165,7 @@ TEST_CASE("each of several jobs is judged by itself, and the report is about the
   REQUIRE(report.inputs.size() == 3);
   CHECK(report.inputs[0].path == "c.log");
 
-  // What is said of the failure is what its own log says alone.
+  // The statements about the failure equal those of its log alone.
   const Report alone = diagnose({{"b.log", second}});
   CHECK(alone.verdict.cause == report.verdict.cause);
   CHECK(alone.fixes.size() == report.fixes.size());
@@ -177,7 +178,7 @@ TEST_CASE("a report has the job's number from the name of a log", "[jobs]") {
   CHECK(diagnose({{"run/train.log", steps(0, 30, "2025-03-01")}}).job.empty());
 }
 
-TEST_CASE("several jobs without a failure are said to be well, each by itself", "[jobs]") {
+TEST_CASE("several jobs without a failure are each reported healthy", "[jobs]") {
   const Report report = diagnose({{"a.log", steps(0, 30, "2025-03-01")}, {"b.log", steps(0, 40, "2025-03-02")}});
   CHECK(report.runs.size() == 2);
   CHECK(report.verdict.outcome == "no_oom");

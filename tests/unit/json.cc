@@ -14,7 +14,7 @@ nlohmann::json parsed(const Report& report) { return nlohmann::json::parse(json_
 
 }  // namespace
 
-TEST_CASE("what the log does not give is absent, never 0", "[json]") {
+TEST_CASE("a value that the log does not print is absent, never 0", "[json]") {
   const auto incident = parsed(samples::handled())["incidents"][0];
   for (const char* name :
        {"capacity_bytes", "free_bytes", "device", "pid", "step", "epoch", "frame", "account", "follows", "host"}) {
@@ -26,7 +26,7 @@ TEST_CASE("what the log does not give is absent, never 0", "[json]") {
   CHECK(parsed(samples::healthy())["verdict"]["cause"].is_null());
 }
 
-TEST_CASE("sizes are integers, and the account adds up to its capacity", "[json]") {
+TEST_CASE("sizes are integers, and the memory breakdown adds up to the capacity", "[json]") {
   const auto account = parsed(samples::fatal())["incidents"][0]["account"];
   std::int64_t sum = account["unexplained_bytes"].get<std::int64_t>();
   for (const auto& share : account["shares"]) {
@@ -37,13 +37,13 @@ TEST_CASE("sizes are integers, and the account adds up to its capacity", "[json]
   CHECK(parsed(samples::fatal())["series"][0]["points"][0][1].is_number_integer());
 }
 
-TEST_CASE("a forecast without an upper bound says null", "[json]") {
+TEST_CASE("a forecast without an upper bound is null", "[json]") {
   const auto forecast = parsed(samples::at_risk())["series"][0]["trend"]["forecast"];
   CHECK(forecast["step_high"].is_null());
   CHECK(forecast["step_low"] == 6900);
 }
 
-TEST_CASE("bytes that are no UTF-8 are replaced, and infinities are null", "[json]") {
+TEST_CASE("bytes that are not UTF-8 are replaced, and infinities are null", "[json]") {
   Report report = samples::hostile();
   report.series[0].trend.slope.high = std::numeric_limits<double>::infinity();
   report.series[0].max_value = std::numeric_limits<double>::quiet_NaN();
@@ -53,7 +53,7 @@ TEST_CASE("bytes that are no UTF-8 are replaced, and infinities are null", "[jso
   CHECK(object["series"][0]["max_value"].is_null());
 }
 
-TEST_CASE("the fields keep the contract's order and names", "[json]") {
+TEST_CASE("the fields have the order and names of the contract", "[json]") {
   const auto object = nlohmann::ordered_json::parse(json_text(samples::fatal()));
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) names.push_back(name);

@@ -1,5 +1,5 @@
-// The judgement on facts alone: golden messages of the allocator, stories with phases and trends, prescriptions. The
-// facts of a message are set here by the identities that the rules rely on, so that the rules are tested without a log.
+// Tests of the judge on facts alone: golden messages of the allocator, stories with phases and trends, fixes. The tests
+// derive the facts of a message with the identities that the rules rely on, so they need no log.
 #include "catch.h"
 
 #include <algorithm>
@@ -50,14 +50,14 @@ void set_need(Facts& facts, const Message& m, const std::optional<Bytes>& reserv
     const Bytes over = *reserved + *m.request - *m.limit;
     const bool reached = over.count + over.slack >= 0;
     facts.set("account.limit_reached", reached);
-    facts.set("account.capped", reached);  // no cap of these is a default
+    facts.set("account.capped", reached);  // no cap of these messages is a default
     facts.set("account.need", std::optional(floored(over) + margin));
   } else {
     facts.set("account.need", std::optional(floored(*m.request - *m.free) + margin));
   }
 }
 
-// What the analysis says of such a message: see the identities in analysis/account.cc.
+// The facts that the analysis derives from such a message: see the identities in analysis/account.cc.
 Facts facts_of(const Message& m) {
   Facts facts;
   facts.set("oom.kind", std::string("device"));
@@ -97,7 +97,7 @@ Facts facts_of(const Message& m) {
   return facts;
 }
 
-// A device that its own live tensors fill: C 14.56 GiB.
+// A GPU that the process's live tensors fill: C 14.56 GiB.
 Facts full_device() { return facts_of({gib(14.56), mib(83.81), gib(13.94), mib(56.76), mib(346), gib(14.22), {}, {}}); }
 
 std::string first(const Diagnosis& d) { return d.causes.empty() ? "" : d.causes[0].id; }
@@ -145,7 +145,7 @@ void set_trend(Facts& facts, bool leak, bool accelerating) {
 
 }  // namespace
 
-TEST_CASE("golden messages name their cause first") {
+TEST_CASE("golden messages rank their cause first") {
   struct Golden {
     const char* name;
     Message message;
@@ -229,7 +229,7 @@ TEST_CASE("golden messages name their cause first") {
   }
 }
 
-TEST_CASE("what the message proves is decided") {
+TEST_CASE("a cause that the message proves is decided") {
   CHECK(judge(pack(), facts_of({gib(19.92), gib(6.22), gib(5.34), gib(7.10), gib(6.64), {}, {}, {}})).cause ==
         "fragmentation");
   CHECK(judge(pack(), facts_of({gib(47.50), mib(68.88), gib(22.15), mib(10.24), mib(984), {}, {}, {}})).cause ==
@@ -248,7 +248,7 @@ TEST_CASE("what the message proves is decided") {
   CHECK(bogus.causes[0].probability <= 0.99);
 }
 
-TEST_CASE("an engine gets its own switches only") {
+TEST_CASE("an engine gets only its own settings") {
   Facts facts;
   facts.set("oom.kind", text("pool"));
   facts.set("framework.serving", true);
@@ -264,7 +264,7 @@ TEST_CASE("an engine gets its own switches only") {
   }
 }
 
-TEST_CASE("a question is asked in the words of the program") {
+TEST_CASE("a question uses the words of the program") {
   const auto command = [](const char* fact, auto value) {
     Facts facts = full_device();
     facts.set("run.steps", count(400));
@@ -288,7 +288,7 @@ TEST_CASE("a small request in the loss is no huge tensor") {
   CHECK(first(judge(pack(), facts)) != "logits_spike");
 }
 
-TEST_CASE("memory outside the framework may be anybody's where no process is counted") {
+TEST_CASE("memory outside the framework may belong to any process if none is listed") {
   Facts facts = facts_of({gib(16.00), mib(68), gib(4.15), mib(10.24), mib(984), {}, {}, {}});
   const double named = probability(judge(pack(), facts), "other_process");
   facts.set("account.ownerless", true);
@@ -298,7 +298,7 @@ TEST_CASE("memory outside the framework may be anybody's where no process is cou
   CHECK(probability(open, "library_memory") > 0.02);
 }
 
-TEST_CASE("a late failure with a full device and nothing else stays undetermined, and asks for a series") {
+TEST_CASE("a late failure on a full GPU without further evidence is undetermined and asks for a series") {
   Facts facts = full_device();
   facts.set("run.steps", count(400));
   const Diagnosis diagnosis = judge(pack(), facts);
@@ -321,7 +321,7 @@ TEST_CASE("a late failure with a full device and nothing else stays undetermined
 }
 
 TEST_CASE("stories with phases and trends") {
-  SECTION("growth that accelerates is a leak") {
+  SECTION("accelerating growth is a leak") {
     Facts facts = full_device();
     facts.set("run.steps", count(400));
     set_trend(facts, true, true);
@@ -338,30 +338,30 @@ TEST_CASE("stories with phases and trends") {
     set_trend(facts, true, false);
     CHECK(judge(pack(), facts).cause == "leak");
   }
-  SECTION("a leak is told before any failure") {
+  SECTION("a leak is reported before any failure") {
     Facts facts;
     facts.set("run.at_risk", true);
     set_trend(facts, true, false);
     CHECK(judge(pack(), facts).cause == "leak");
   }
-  SECTION("the first optimizer step") {
+  SECTION("failure in the first optimizer step") {
     Facts facts = full_device();
     set_phase(facts, "optimizer_init");
     facts.set("trace.optimizer", true);
     CHECK(judge(pack(), facts).cause == "model_states");
   }
-  SECTION("loading") {
+  SECTION("failure during loading") {
     Facts facts = full_device();
     set_phase(facts, "load");
     CHECK(judge(pack(), facts).cause == "model_states");
   }
-  SECTION("the first step") {
+  SECTION("failure in the first step") {
     Facts facts = full_device();
     set_phase(facts, "first_step");
     facts.set("run.steps", count(1));
     CHECK(judge(pack(), facts).cause == "oversized_step");
   }
-  SECTION("the loss") {
+  SECTION("failure in the loss") {
     Facts facts = full_device();
     set_phase(facts, "first_step");
     facts.set("trace.known", true);
@@ -384,7 +384,7 @@ TEST_CASE("stories with phases and trends") {
     CHECK(d.cause == "input_spike");
     CHECK(find_fix(d, "shorter-sequence"));
   }
-  SECTION("evaluation") {
+  SECTION("failure in an evaluation") {
     Facts facts = full_device();
     set_phase(facts, "evaluation");
     facts.set("run.steps", count(300));
@@ -399,7 +399,7 @@ TEST_CASE("stories with phases and trends") {
     facts.set("trend.in_evaluation", true);
     CHECK(judge(pack(), facts).cause == "eval_accumulation");
   }
-  SECTION("saving") {
+  SECTION("failure during a checkpoint save") {
     Facts facts = full_device();
     set_phase(facts, "checkpoint_save");
     facts.set("run.steps", count(300));
@@ -416,7 +416,7 @@ TEST_CASE("stories with phases and trends") {
   }
 }
 
-TEST_CASE("host failures are not taken for the device's, nor the other way round") {
+TEST_CASE("host failures and GPU failures are not confused") {
   Facts killed;
   killed.set("oom.kind", text("host"));
   killed.set("oom.agent", text("kernel"));
@@ -471,7 +471,7 @@ TEST_CASE("library statuses, pools and pinned memory") {
   CHECK(judge(pack(), pinned).cause == "pinned_memory");
 }
 
-TEST_CASE("fragmentation is fixed with growing segments first") {
+TEST_CASE("the first fix for fragmentation is expandable segments") {
   Facts facts = facts_of({gib(19.92), gib(6.22), gib(5.34), gib(7.10), gib(6.64), {}, {}, {}});
   const Diagnosis d = judge(pack(), facts);
   REQUIRE_FALSE(d.fixes.empty());
@@ -490,14 +490,14 @@ TEST_CASE("fragmentation is fixed with growing segments first") {
 
   facts.set("platform.alloc_conf", text("PYTORCH_ALLOC_CONF"));
   CHECK(judge(pack(), facts).fixes[0].settings[0].text == "export PYTORCH_ALLOC_CONF=expandable_segments:True");
-  facts.set("settings.torch", Number{1.10, 0});  // it came with 2.1
+  facts.set("settings.torch", Number{1.10, 0});  // the setting exists since 2.1
   CHECK_FALSE(find_fix(judge(pack(), facts), "expandable-segments"));
   facts.set("settings.torch", Number{2.10, 0});
   facts.set("settings.expandable_segments", true);
   CHECK_FALSE(find_fix(judge(pack(), facts), "expandable-segments"));
 }
 
-TEST_CASE("the printed hint is judged") {
+TEST_CASE("the hint that PyTorch prints is judged") {
   Facts facts = facts_of({gib(31.47), gib(12.73), gib(9.08), gib(9.35), gib(22.78), gib(18.73), {}, {}});
   facts.set("oom.printed_advice", text("expandable_segments"));
   const Diagnosis d = judge(pack(), facts);
@@ -508,7 +508,7 @@ TEST_CASE("the printed hint is judged") {
   CHECK(d.held_back[0].because.find('{') == std::string::npos);
 }
 
-TEST_CASE("a foreign process is freed, not answered with a smaller batch") {
+TEST_CASE("the fix for another process is to free its memory, not a smaller batch") {
   Facts facts = facts_of({gib(47.50), mib(68.88), gib(22.15), mib(10.24), mib(984), {}, {}, {}});
   facts.set("account.external_pid", count(4711));
   const Diagnosis d = judge(pack(), facts);
@@ -521,7 +521,7 @@ TEST_CASE("a foreign process is freed, not answered with a smaller batch") {
   CHECK(holds_back(d, "batch-against-others"));
 }
 
-TEST_CASE("a known batch gets numbers, an unknown one none") {
+TEST_CASE("a known batch size gets numbers, an unknown one none") {
   Facts facts = full_device();
   set_phase(facts, "first_step");
   const RankedFix* unknown = nullptr;
@@ -546,12 +546,12 @@ TEST_CASE("a known batch gets numbers, an unknown one none") {
   CHECK(with.fixes[0].settings[0].text == "batch=24, accum_iter=2");
   CHECK(with.fixes[0].settings[0].from == "32");
   CHECK(with.fixes[0].settings[0].to == "24");
-  CHECK_FALSE(with.fixes[0].enough);  // before the first step is through nobody knows what the job needs
+  CHECK_FALSE(with.fixes[0].enough);  // before the first step completes, the full memory need is unknown
   set_phase(facts, "forward");
   CHECK(judge(pack(), facts).fixes[0].enough);
 }
 
-TEST_CASE("what belongs to another framework, or to a training, is not offered to a program without it") {
+TEST_CASE("fixes for another framework or for training are not offered to programs without them") {
   Facts facts = full_device();
   facts.set("platform.torch", text("cuda"));
   const auto has_place = [](const Diagnosis& d, std::string_view place) {
@@ -568,7 +568,7 @@ TEST_CASE("what belongs to another framework, or to a training, is not offered t
   const Diagnosis without = judge(pack(), other);
   REQUIRE_FALSE(without.fixes.empty());
   for (const char* place : {"plain PyTorch", "HF Trainer", "TensorFlow", "JAX"}) CHECK_FALSE(has_place(without, place));
-  CHECK_FALSE(find_fix(without, "activation-checkpointing"));  // every place for it is one of PyTorch
+  CHECK_FALSE(find_fix(without, "activation-checkpointing"));  // every setting of it belongs to PyTorch
   CHECK(find_fix(without, "smaller-batch"));
   for (const RankedFix& fix : without.fixes) CHECK_FALSE(fix.settings.empty());
 
@@ -583,7 +583,7 @@ TEST_CASE("what belongs to another framework, or to a training, is not offered t
   CHECK_FALSE(find_fix(serving, "cache-share"));  // the cache took too much, not too little
 }
 
-TEST_CASE("a question is settled by the tool of the device's maker") {
+TEST_CASE("a question names the tool of the GPU's vendor") {
   Facts facts;
   facts.set("oom.kind", text("device"));
   facts.set("oom.agent", text("driver"));
@@ -602,7 +602,7 @@ TEST_CASE("a question is settled by the tool of the device's maker") {
   for (const Facts& other : {amd, apple}) CHECK(tools(other).find("nvidia-smi") == std::string::npos);
 }
 
-TEST_CASE("a question asks for the setting that is missing") {
+TEST_CASE("a question asks for the missing setting") {
   Facts facts;
   facts.set("oom.kind", text("host"));
   facts.set("host.kernel_kill", true);
@@ -617,14 +617,14 @@ TEST_CASE("a question asks for the setting that is missing") {
   CHECK(asked->command.find("print(args)") != std::string::npos);
 }
 
-TEST_CASE("one share of memory is not saved twice") {
+TEST_CASE("two fixes do not save the same memory twice") {
   Facts facts = full_device();
   set_phase(facts, "first_step");
   facts.set("settings.precision", text("fp32"));
   facts.set("settings.batch_size", count(4));
   facts.set("advice.batch_to", count(2));
   facts.set("advice.accumulation_to", count(2));
-  facts.set("advice.activations", mib(800));  // every fix of the activations together can free no more than this
+  facts.set("advice.activations", mib(800));  // all fixes of the activations together free at most this amount
   facts.set("advice.batch_saves", mib(400));
   const Diagnosis d = judge(pack(), facts);
   REQUIRE(d.plan);
@@ -632,7 +632,7 @@ TEST_CASE("one share of memory is not saved twice") {
   CHECK_FALSE(d.plan->would_have_fitted);
 }
 
-TEST_CASE("the list holds a step without a change of code and a diagnostic, and at most eight") {
+TEST_CASE("the list has a step without a code change and a diagnostic, and at most eight fixes") {
   Facts facts = full_device();
   facts.set("run.steps", count(400));
   const Diagnosis d = judge(pack(), facts);
@@ -645,7 +645,7 @@ TEST_CASE("the list holds a step without a change of code and a diagnostic, and 
   CHECK(has([](FixKind kind) { return kind == FixKind::diagnostic; }));
 }
 
-TEST_CASE("nothing to judge gives nothing") {
+TEST_CASE("no facts give no verdict") {
   Facts facts;
   facts.set("settings.batch_size", count(8));
   const Diagnosis d = judge(pack(), facts);
@@ -655,7 +655,7 @@ TEST_CASE("nothing to judge gives nothing") {
   CHECK_FALSE(d.plan);
 }
 
-TEST_CASE("whatever the facts, the judgement stays within its bounds") {
+TEST_CASE("the judgement stays within its bounds for any facts") {
   std::mt19937 random(20240501);
   const auto chance = [&](double p) { return std::uniform_real_distribution<>(0, 1)(random) < p; };
   const auto value_for = [&](FactUnit unit) -> Value {
@@ -684,7 +684,7 @@ TEST_CASE("whatever the facts, the judgement stays within its bounds") {
     CHECK(sum <= 1.0000001);
     CHECK(d.fixes.size() <= 8);
     CHECK(d.questions.size() <= 3);
-    bool open = false;  // a fix whose condition is open stands behind all whose condition holds
+    bool open = false;  // a fix with an unknown condition comes after all with a true one
     for (const auto& fix : d.fixes) {
       const bool known_when = pack().fixes().at(fix.id).when.truth(facts) == Truth::yes;
       CHECK_FALSE((open && known_when));
@@ -703,7 +703,7 @@ TEST_CASE("whatever the facts, the judgement stays within its bounds") {
   }
 }
 
-TEST_CASE("the texts name the device that the log is of") {
+TEST_CASE("the texts use the name of the log's device") {
   CHECK(with_device_noun("the GPU has 2 GPUs, GPUDirect and aGPU", "NPU") == "the NPU has 2 NPUs, GPUDirect and aGPU");
   Diagnosis diagnosis;
   diagnosis.causes.push_back({"a", "Step too large for the GPU", "", 1, false, {{"it fills the GPU", 1, {}}}, {}});

@@ -33,16 +33,16 @@ std::string read(std::string_view form, std::string_view line) {
 
 }  // namespace
 
-TEST_CASE("a blank of a form stands for any run of blanks, and for none") {
+TEST_CASE("a blank of a form matches any run of blanks, or none") {
   CHECK(read("step: {step} memory: {memory}GiB", "step:  7   memory:12GiB") == "step=7 memory=12 ");
   CHECK(read("step: {step} memory: {memory}GiB", "step: 7 mem: 12GiB").empty());
 }
 
-TEST_CASE("a tilde passes over anything up to what follows") {
+TEST_CASE("a tilde skips anything up to the following text") {
   CHECK(read("iter: {step} ~mem: {memory}", "eta: 3:10 iter: 20 loss: 2.1 lr: 0.1 mem: 300") == "step=20 memory=300 ");
 }
 
-TEST_CASE("a part in angle brackets may be absent; the fullest reading of the first place counts") {
+TEST_CASE("a part in angle brackets is optional, and the fullest match at the first position counts") {
   constexpr std::string_view form = "<[Rank {rank}] >(after {step} iterations) a: {allocated}< | t: {used}>";
   CHECK(read(form, "[Rank 3] (after 5 iterations) a: 10 | t: 12") == "rank=3 step=5 allocated=10 used=12 ");
   CHECK(read(form, "[Rank 3] (after 5 iterations) a: 10") == "rank=3 step=5 allocated=10 ");
@@ -73,13 +73,13 @@ TEST_CASE("numbers have thousands commas, exponents and signs") {
   CHECK_FALSE(read_number("nan", at));
 }
 
-TEST_CASE("a blank behind a tilde says nothing more, and a form of parts that may all be absent ends") {
+TEST_CASE("a blank after a tilde changes nothing, and a form of optional parts only terminates") {
   CHECK(read("it {step} ~ {memory}", "it 7 uses 12.5 of it") == "step=7 memory=12 ");
   CHECK(read("<a={allocated}>", "a=3") == "allocated=3 ");
   CHECK(read("<a={allocated}>", "b=3").empty());
 }
 
-TEST_CASE("a regex's named groups are the numbers; one that took no part is absent") {
+TEST_CASE("a regex's named groups are the numbers; a group that did not match is absent") {
   LineFormat gauge;
   gauge.name = "test/gauge";
   gauge.regex = R"((?:it=(?<step>\d{1,9}) )?(a|b)=(?<allocated>[\d.]{1,12}))";
@@ -94,7 +94,7 @@ TEST_CASE("a regex's named groups are the numbers; one that took no part is abse
   CHECK_FALSE(form.read("c=3", 0, values));
 }
 
-TEST_CASE("named groups are found with their numbers, past classes, escapes and look-arounds") {
+TEST_CASE("named groups get the right numbers after classes, escapes and look-arounds") {
   const auto groups = named_groups(R"((x)\((?<=a)[(](?:b)(?<step>\d)(?<used>[]()]))");
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].name == "step");

@@ -15,7 +15,7 @@ bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
 i64 count_feeds(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
-/// Mostly ends and letters, now and then an escape or a hole.
+/// Mostly line ends and letters, with an escape or a NUL byte now and then.
 std::string random_text(std::mt19937& engine) {
   static const std::string letters = "ab\n\r\n\r12 x";
   std::string text(engine() % 300, ' ');
@@ -60,7 +60,7 @@ TEST_CASE("lines are counted by their line feeds alone", "[line_index]") {
   CHECK(feeds("cut\r") == 0);
 }
 
-TEST_CASE("the second byte of a pair is the end", "[line_index]") {
+TEST_CASE("a pair of line end bytes ends at its second byte", "[line_index]") {
   const LineIndex index("a\r\nb\rc\n");
   CHECK(index.feeds(0, 2) == 0);
   CHECK(index.feeds(0, 3) == 1);

@@ -44,7 +44,7 @@ Read all(const std::string& text, std::size_t chunk) {
 
 }  // namespace
 
-TEST_CASE("broken lines are put together again") {
+TEST_CASE("broken lines are joined again") {
   for (const std::string end : {"\n", "\r\n"})
     for (const std::size_t width : {60u, 63u, 66u}) {
       CAPTURE(width);
@@ -59,7 +59,7 @@ TEST_CASE("broken lines are put together again") {
     }
 }
 
-TEST_CASE("lines keep the numbers of the file") {
+TEST_CASE("lines keep their numbers in the file") {
   const std::string text = broken_at(60, "\n");
   Source source = Source::of_text("log", text);
   LineUnwrapper console(source);
@@ -73,13 +73,13 @@ TEST_CASE("lines keep the numbers of the file") {
   CHECK(line.last == 7);
   CHECK(window.previous(line)->number == 5);
   CHECK(window.next(line)->number == 8);
-  // From a place behind the fold, the line begins where it begins.
+  // From a position after the break, the line still begins at its first byte.
   const std::size_t late = whole.bytes.find("411");
   CHECK(window.line_around(late, 1 + window.line_ends(0, late)).number == 6);
 }
 
-TEST_CASE("what no console broke stays as it is") {
-  // Rows of one length, a box, a ruler, a message whose first line happens to be as wide as a console.
+TEST_CASE("a text that no console wrapped stays unchanged") {
+  // Rows of one length, a box, a ruler, a message with a first line as wide as a console.
   const std::string rows =
       "2023/05/01 12:00:00.123, 0, NVIDIA H100 80GB HBM3, 87 %, 21518 MiB, 81559 MiB\n"
       "2023/05/01 12:00:10.123, 0, NVIDIA H100 80GB HBM3, 88 %, 21520 MiB, 81559 MiB\n"
@@ -101,7 +101,7 @@ TEST_CASE("what no console broke stays as it is") {
   }
 }
 
-TEST_CASE("a blank behind a last word and a line between rows are no cuts") {
+TEST_CASE("a blank after a last word and a line between rows are no breaks") {
   const std::string stopped =
       "RuntimeError: DataLoader worker (pid 7182) is killed by signal: Killed. \nrun.sh: line 12: stopped\n";
   const std::string rows =
@@ -114,7 +114,7 @@ TEST_CASE("a blank behind a last word and a line between rows are no cuts") {
   CHECK(console_width(rows + "...\n" + rows + "...\n") == 0);
 }
 
-TEST_CASE("a broken text is put together the same in pieces of any size") {
+TEST_CASE("a wrapped text is joined the same way in pieces of any size") {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += broken_at(66, "\r\n");
   const Read whole = all(text, 1 << 22);

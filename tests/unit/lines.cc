@@ -5,7 +5,7 @@
 namespace oomdoctor {
 using namespace std::string_literals;
 
-TEST_CASE("a cleaned line holds what a person sees", "[lines]") {
+TEST_CASE("a cleaned line is the text that a person sees", "[lines]") {
   CHECK(clean_line("plain\r\n") == "plain");
   CHECK(clean_line("\x1b[1;31mERROR\x1b[0m out\x1b[K") == "ERROR out");
   CHECK(clean_line("\x1b]0;a title\aafter") == "after");
@@ -16,13 +16,13 @@ TEST_CASE("a cleaned line holds what a person sees", "[lines]") {
   CHECK(clean_line("") == "");
 }
 
-TEST_CASE("holes of NUL bytes go, a single one stays", "[lines]") {
+TEST_CASE("runs of NUL bytes are removed, a single one stays", "[lines]") {
   CHECK(clean_line("a\0\0\0\0b"s) == "ab");
   CHECK(clean_line("\0\0line"s) == "line");
   CHECK(clean_line("GPU \0 has"s) == "GPU \0 has"s);
 }
 
-TEST_CASE("tags of ranks are told from the message", "[lines]") {
+TEST_CASE("tags of ranks are separated from the message", "[lines]") {
   struct Tag {
     const char* text;
     int rank;
@@ -35,11 +35,11 @@ TEST_CASE("tags of ranks are told from the message", "[lines]") {
     const LinePrefix prefix = peel_prefix(line);
     REQUIRE(prefix.rank);
     CHECK(*prefix.rank == tag.rank);
-    CHECK(line.substr(prefix.length) == "  File \"x.py\"");  // the indentation is the message's
+    CHECK(line.substr(prefix.length) == "  File \"x.py\"");  // the indentation belongs to the message
   }
 }
 
-TEST_CASE("what only looks like a tag stays in the message", "[lines]") {
+TEST_CASE("text that only looks like a tag stays in the message", "[lines]") {
   for (const char* line : {"[rank] 3 of 4",
                            "[rankings]: none",
                            "[rank-3]: x",
@@ -73,7 +73,7 @@ TEST_CASE("what only looks like a tag stays in the message", "[lines]") {
   }
 }
 
-TEST_CASE("actors and containers are told from the message", "[lines]") {
+TEST_CASE("names of actors and containers are separated from the message", "[lines]") {
   const std::string worker = "(TrainWorker pid=77, ip=10.0.0.2) Killed";
   CHECK(peel_prefix(worker).pid == 77);
   CHECK(worker.substr(peel_prefix(worker).length) == "Killed");
@@ -82,7 +82,7 @@ TEST_CASE("actors and containers are told from the message", "[lines]") {
   CHECK(container.substr(peel_prefix(container).length) == "Killed");
 }
 
-TEST_CASE("tags stack in any order", "[lines]") {
+TEST_CASE("tags may be nested in any order", "[lines]") {
   const std::string line = "[rank1]: 2024-05-28 07:02:44,250 [ERROR] [engine.py:31:step] out of memory";
   const LinePrefix prefix = peel_prefix(line);
   CHECK(prefix.rank == 1);
@@ -94,7 +94,7 @@ TEST_CASE("tags stack in any order", "[lines]") {
   CHECK(other.substr(peel_prefix(other).length) == "x");
 }
 
-TEST_CASE("a rank behind a logger's own tags is told, too", "[lines]") {
+TEST_CASE("a rank after a logger's tags is recognized, too", "[lines]") {
   const std::string_view line = "[11/02/2025-08:12:40] [TRT-LLM] [RANK 3] [E] Failed to initialize executor";
   const LinePrefix prefix = peel_prefix(line);
   CHECK(prefix.rank == 3);
@@ -102,7 +102,7 @@ TEST_CASE("a rank behind a logger's own tags is told, too", "[lines]") {
   CHECK_FALSE(peel_prefix("[11/02/2025-08:12:40] waiting for [RANK 3] to come").rank);
 }
 
-TEST_CASE("loggers' time stamps are peeled", "[lines]") {
+TEST_CASE("time stamps of loggers are removed", "[lines]") {
   struct Stamped {
     const char* line;
     double seconds;
@@ -134,7 +134,7 @@ TEST_CASE("a time is read with its date", "[lines]") {
   CHECK(bare->seconds == Approx(25364.5));
 }
 
-TEST_CASE("what is no time is not read as one", "[lines]") {
+TEST_CASE("text that is not a time is not read as one", "[lines]") {
   for (const char* text :
        {"", "7:02:44", "07:02", "24:00:00", "07:60:00", "07-02-44", "2024-13-01 07:02:44", "2024-02-30 07:02:44",
         "2024-05-28", "2024-05-28 noon", "1200x1600", "2024-05/28 07:02:44"}) {
@@ -144,7 +144,7 @@ TEST_CASE("what is no time is not read as one", "[lines]") {
   CHECK(read_time("2024-02-29 00:00:00"));
 }
 
-TEST_CASE("a tag behind a bar is not the bar's", "[lines]") {
+TEST_CASE("a tag after a progress bar is not part of the bar", "[lines]") {
   CHECK_FALSE(
       peel_prefix(" 12%|#2  | 12/100 [00:10<01:15,  1.16it/s][rank1]: Traceback (most recent call last):").rank);
   CHECK_FALSE(peel_prefix("  3%|    | 3/100 [00:10<05:23,  3.33s/it][rank1]: Traceback (most recent call last):").rank);

@@ -13,7 +13,7 @@ using namespace oomdoctor;
 
 namespace {
 
-/// A line for each step i from 1 to n.
+/// One line for each step i from 1 to n.
 template <class Line>
 Report report_of(int n, Line line, const std::string& header = "") {
   std::string log = header.empty() ? "" : header + "\n";
@@ -37,17 +37,17 @@ double full_at(const Report& report) {
 
 }  // namespace
 
-TEST_CASE("a leak is a risk long before its memory is full", "[live]") {
+TEST_CASE("a leak is a risk long before the memory is full", "[live]") {
   std::string log = testing::read_file(testing::source_folder() / "samples/stories/leak.log");
   std::size_t end = 0;
   for (int line = 0; line < 120; ++line) end = log.find('\n', end) + 1;
   const Report report = diagnose({{"leak.log", log.substr(0, end)}});
   CHECK(report.verdict.outcome == "at_risk");
   CHECK(report.verdict.cause == "leak");
-  CHECK(full_at(report) == Approx(1282).margin(2));  // 79.15 GiB of the A100 that line 2 names
+  CHECK(full_at(report) == Approx(1282).margin(2));  // 79.15 GiB of the A100 on line 2
 }
 
-TEST_CASE("the capacity comes from whatever names it", "[live]") {
+TEST_CASE("the capacity comes from any line that names it", "[live]") {
   CHECK(full_at(report_of(40, leaking, "Using device: NVIDIA GeForce RTX 3090 (24268 MiB)")) == Approx(1570).margin(5));
   CHECK(full_at(report_of(40, leaking, "device: cuda:0 Tesla T4")) == Approx(656).margin(5));
   CHECK(full_at(report_of(40, [](int i) {
@@ -61,10 +61,10 @@ TEST_CASE("the capacity comes from whatever names it", "[live]") {
         })) == Approx(5000).margin(20));
 }
 
-TEST_CASE("memory outside of PyTorch and the step's own peak are never reached by what it prints", "[live]") {
+TEST_CASE("PyTorch's counters miss the memory outside PyTorch and the peak inside a step", "[live]") {
   const double alone = full_at(report_of(40, leaking, "GPU 0: NVIDIA A40, total memory 40.00 GiB"));
   CHECK(alone == Approx(3200).margin(10));
-  // 3 GiB of the GPU are never PyTorch's.
+  // PyTorch never gets 3 GiB of the GPU.
   std::string log = "GPU 0: NVIDIA A40, total memory 40.00 GiB\n",
               csv = "timestamp, index, memory.used [MiB], memory.total [MiB]\n";
   for (int i = 1; i <= 40; ++i) {
@@ -86,20 +86,20 @@ TEST_CASE("memory outside of PyTorch and the step's own peak are never reached b
   const Report peaks = report_of(40, with_peak, "GPU 0: NVIDIA A40, total memory 40.00 GiB");
   const ReportSeries& allocated = series_of(peaks, "allocated");
   REQUIRE(allocated.trend.forecast);
-  CHECK(allocated.trend.forecast->step == Approx(alone - 400).margin(20));  // 4 GiB higher inside of a step
+  CHECK(allocated.trend.forecast->step == Approx(alone - 400).margin(20));  // 4 GiB higher inside a step
   CHECK(allocated.trend.forecast->capacity_bytes == 40ll << 30);
 }
 
-TEST_CASE("growth whose capacity nobody names is a risk, too", "[live]") {
+TEST_CASE("growth with an unknown capacity is a risk, too", "[live]") {
   const Report report = report_of(40, leaking);
   CHECK(report.verdict.outcome == "at_risk");
   CHECK(report.verdict.headline.find("--capacity") != std::string::npos);
-  // Values without step or time may be of the set-up.
+  // Values without step or time may be from the set-up.
   const Report setup = report_of(7, [](int i) { return fmt::format("memory allocated: {}.00 GiB", 4 * i); });
   CHECK(setup.verdict.outcome == "no_oom");
 }
 
-TEST_CASE("what several series say together is said", "[live]") {
+TEST_CASE("a relation between several series is reported", "[live]") {
   const auto relation = [](const Report& report, std::string_view metric) {
     return relation_words(report, series_of(report, metric));
   };
@@ -123,7 +123,7 @@ TEST_CASE("what several series say together is said", "[live]") {
   CHECK(relation_words(four, *third) == "only rank 3 of 4 grows");
 }
 
-TEST_CASE("a memory that is nearly full is named without any trend", "[live]") {
+TEST_CASE("nearly full memory is reported without any trend", "[live]") {
   const auto level = [](int i) {
     return fmt::format("2025/02/01 12:{:02}:{:02}.104, 0, {} MiB, 46068 MiB", i / 60, i % 60, i < 5 ? 410 : 44810);
   };
@@ -135,13 +135,14 @@ TEST_CASE("a memory that is nearly full is named without any trend", "[live]") {
   }));
 }
 
-TEST_CASE("series that are zero throughout are not shown, few values are", "[live]") {
+TEST_CASE("series that are zero throughout are hidden, short ones are shown", "[live]") {
   const Report zero = report_of(30, [](int i) { return fmt::format("step {} loss 1 allocated 0.00 GiB", i); });
   CHECK(zero.series.size() == 1);
   CHECK(by_weight(zero).empty());
-  const Report few =
+  const Report short_report =
       report_of(4, [](int i) { return fmt::format("step {} loss 1 gpu mem {}.50 GiB", i * 100, 6 + i); });
-  CHECK(few.series.front().trend.why == "rises by 40% over 4 values: too few to distinguish a leak from a warm-up");
+  CHECK(short_report.series.front().trend.why ==
+        "rises by 40% over 4 values: too few to distinguish a leak from a warm-up");
 }
 
 TEST_CASE("a dead run prints no forecast that its death contradicts", "[live]") {

@@ -1,4 +1,4 @@
-// Cases without a log: series of a known course, a failure at a known line.
+// Cases without a log: series of a known shape, a failure at a known line.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ inline constexpr double gib = static_cast<double>(GiB);
 
 inline Evidence at_line(i64 line) { return {{0, line, line, 0, 0}, "test", ""}; }
 
-/// One value a step and line: first, first + by, …
+/// One value for each step and line: first, first + by, …
 inline Series ramp(Metric metric, double first, double by, int n, i64 line = 1) {
   Series s;
   s.metric = metric;

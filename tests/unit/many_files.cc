@@ -1,4 +1,4 @@
-// Very many files as one case: their order, their ranks, what is kept of their series, threads.
+// Very many files as one case: their order, their ranks, the series that stay, threads.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -41,7 +41,7 @@ std::vector<LogSource> job_of(int ranks) {
 
 }  // namespace
 
-TEST_CASE("numbers in names count by their value", "[many_files]") {
+TEST_CASE("numbers in names are ordered by value", "[many_files]") {
   std::vector<std::string> names = {"rank10.log", "rank2.log", "b",   "a/z",   "rank1.log", "a-b/c", "rank02.log",
                                     "x9y1",       "x9y",       "x10", "rank2", "",          "a"};
   std::sort(names.begin(), names.end(), natural_less);
@@ -51,7 +51,7 @@ TEST_CASE("numbers in names count by their value", "[many_files]") {
     for (const auto& b : names) CHECK((natural_less(a, b) ? 1 : 0) + (natural_less(b, a) ? 1 : 0) == (a == b ? 0 : 1));
 }
 
-TEST_CASE("a path tells the rank where it can mean nothing else", "[many_files]") {
+TEST_CASE("a path gives the rank if it has only one possible meaning", "[many_files]") {
   const std::vector<std::pair<std::string, int>> known = {
       {"rank_3.log", 3},
       {"log_rank3.txt", 3},
@@ -97,7 +97,7 @@ TEST_CASE("a path tells the rank where it can mean nothing else", "[many_files]"
   }
 }
 
-TEST_CASE("every number is worked on once and taken in order", "[many_files]") {
+TEST_CASE("every number is processed once and delivered in order", "[many_files]") {
   for (const std::size_t jobs : {1U, 2U, 7U, 64U}) {
     std::vector<std::size_t> taken;
     std::vector<int> worked(100);
@@ -120,7 +120,7 @@ TEST_CASE("every number is worked on once and taken in order", "[many_files]") {
       0, 4, [](std::size_t) { FAIL(); }, [](std::size_t) { FAIL(); });
 }
 
-TEST_CASE("the first failure of several threads is the one that is thrown", "[many_files]") {
+TEST_CASE("of the failures of several threads, the first one is thrown", "[many_files]") {
   for (const std::size_t jobs : {1U, 3U, 8U}) {
     std::vector<std::size_t> taken;
     const auto work = [](std::size_t i) {
@@ -137,7 +137,7 @@ TEST_CASE("the first failure of several threads is the one that is thrown", "[ma
                     "taken");
 }
 
-TEST_CASE("of very many series the fullest, those that grow and the failure's own are followed", "[many_files]") {
+TEST_CASE("of very many series, the fullest, the growing and the failed rank's are followed", "[many_files]") {
   std::vector<Series> all;
   for (int i = 0; i < 1000; ++i) {
     const double first = i == 700 ? 30 : 20 + 0.001 * (i % 7);
@@ -158,10 +158,10 @@ TEST_CASE("of very many series the fullest, those that grow and the failure's ow
   CHECK(other.first_evidence.excerpt.empty());
 }
 
-TEST_CASE("long series are thinned where they are many, and few are left alone", "[many_files]") {
-  std::vector<Series> few(17, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
-  limit_series(few);
-  CHECK(few.back().buckets().size() == 4096);
+TEST_CASE("long series are thinned if there are many, and untouched if there are few", "[many_files]") {
+  std::vector<Series> series(17, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
+  limit_series(series);
+  CHECK(series.back().buckets().size() == 4096);
   std::vector<Series> many(64, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
   limit_series(many);
   std::size_t buckets = 0;
@@ -173,7 +173,7 @@ TEST_CASE("long series are thinned where they are many, and few are left alone",
   CHECK(values == 4096);
 }
 
-TEST_CASE("ranks in files of their own stand beside each other", "[many_files]") {
+TEST_CASE("ranks in separate files are reported side by side", "[many_files]") {
   const Report r = diagnose(job_of(16));
   REQUIRE(r.ranks.size() == 16);
   CHECK(r.ranks[11].failed);
@@ -191,7 +191,7 @@ TEST_CASE("ranks in files of their own stand beside each other", "[many_files]")
   CHECK(mentions("only rank 11 of 16 grows"));
 }
 
-TEST_CASE("of more ranks than are followed the figures are kept", "[many_files]") {
+TEST_CASE("ranks beyond the limit keep their figures only", "[many_files]") {
   constexpr int ranks = 300;
   const Report r = diagnose(job_of(ranks));
   CHECK(r.series.size() == CaseLimits::retained_series);
@@ -204,11 +204,11 @@ TEST_CASE("of more ranks than are followed the figures are kept", "[many_files]"
   const auto followed = [&](int rank) {
     return std::any_of(r.series.begin(), r.series.end(), [&](const ReportSeries& s) { return s.rank == rank; });
   };
-  CHECK(followed(11));  // it failed
-  CHECK(followed(7));   // it is the fullest
+  CHECK(followed(11));  // this rank failed
+  CHECK(followed(7));   // this rank is the fullest
 }
 
-TEST_CASE("the course of the rank that failed first is not that of all ranks", "[many_files]") {
+TEST_CASE("the phase of the failure comes from the failed rank only", "[many_files]") {
   const std::string failure =
       "Traceback (most recent call last):\n  File \"train.py\", line 9, in main\n    loss = model.forward(x)\n  File "
       "\"/usr/lib/python3/site-packages/torch/nn/modules/module.py\", line 1, in _call_impl\n    return "
@@ -227,7 +227,7 @@ TEST_CASE("the course of the rank that failed first is not that of all ranks", "
   CHECK(all.incidents[0].phase == "first_step");
 }
 
-TEST_CASE("lines that name other ranks take the file's rank from its lines", "[many_files]") {
+TEST_CASE("rank tags on the lines override the rank of the file name", "[many_files]") {
   const std::string text = "[rank4]: " + rank_log(4, 1, 0, true).substr(rank_log(4, 1, 0, false).size());
   const Report r = diagnose({{"rank_3.log", rank_log(3, 10, 0, false) + text}});
   REQUIRE(r.incidents.size() == 1);
@@ -240,16 +240,16 @@ TEST_CASE("the report is the same for every number of threads", "[many_files]") 
   Options options;
   options.jobs = 1;
   std::mutex mutex;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   options.progress = [&](const Progress& p) {
     const std::lock_guard lock(mutex);
-    CHECK(p.done == ++told);
+    CHECK(p.done == ++reported);
     CHECK(p.all == 40);
   };
   const std::string one = json_text(diagnose(job_of(40), options));
-  CHECK(told == 40);
+  CHECK(reported == 40);
   for (const std::size_t jobs : {2U, 5U, 64U}) {
-    options.jobs = jobs, told = 0;
+    options.jobs = jobs, reported = 0;
     CHECK(json_text(diagnose(job_of(40), options)) == one);
   }
 }

@@ -21,18 +21,18 @@ std::optional<double> states(Facts facts) {
 
 }  // namespace
 
-TEST_CASE("states are at least what the number of parameters asks for") {
+TEST_CASE("states take at least the bytes that the parameter count implies") {
   // fp32 Adam: 4 + 4 + 8 bytes; all in 16 bits: 2 + 2 + 4; 8-bit Adam: 2 + 2 + 2.
   CHECK(*states(facts_of(7e9, 7e9, "fp32", "AdamW")) == Approx(16 * 7e9).epsilon(0.01));
   CHECK(*states(facts_of(7e9, 7e9, "bf16", "adamw_torch")) == Approx(8 * 7e9).epsilon(0.01));
   CHECK(*states(facts_of(7e9, 7e9, "", "adamw_8bit")) == Approx(6 * 7e9).epsilon(0.02));
   CHECK(*states(facts_of(7e9, 7e9, "bf16", "SGD")) == Approx(4 * 7e9).epsilon(0.01));
-  // Paged states may lie in host memory; of frozen weights there are no gradients.
+  // Paged states may be in host memory. Frozen weights have no gradients.
   CHECK(*states(facts_of(7e9, 7e9, "bf16", "paged_adamw_8bit")) == Approx(4 * 7e9).epsilon(0.01));
   CHECK(*states(facts_of(7e9, 1e9, "bf16", "adamw_torch")) == Approx(2 * 7e9 + 6 * 1e9).epsilon(0.01));
 }
 
-TEST_CASE("what is spread over devices or not trained is not put in bytes") {
+TEST_CASE("sharded or partly trained parameters give no number of bytes") {
   CHECK_FALSE(states(facts_of(7e9, {}, "bf16", "")));
   for (const std::string_view name : {"framework.deepspeed", "settings.fsdp", "settings.lora", "framework.megatron"}) {
     Facts facts = facts_of(7e9, 7e9, "bf16", "adamw_torch");

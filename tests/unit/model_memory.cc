@@ -7,7 +7,8 @@
 
 using namespace oomdoctor;
 
-// The values here were computed apart from the code, from the papers' formulas: sizes in GiB to the digits given.
+// The expected values were computed independently of the code, from the papers' formulas: sizes in GiB to the given
+// digits.
 namespace {
 
 ModelShape llama_2_7b() {
@@ -35,7 +36,7 @@ ModelShape of_parameters(i64 parameters) {
   return model;
 }
 
-/// Of the paper's architecture: four hidden sizes of width, no gate.
+/// A model of the paper's architecture: four hidden sizes of width, no gate.
 ModelShape classic(i64 layers, i64 hidden, i64 heads) {
   ModelShape model;
   model.layers = layers;
@@ -77,7 +78,7 @@ Approx near(double value) { return Approx(value).epsilon(0.002); }
 
 }  // namespace
 
-TEST_CASE("parameters are counted from the sizes", "[model_memory]") {
+TEST_CASE("the parameter count follows from the sizes", "[model_memory]") {
   CHECK(parameters_of(llama_2_7b()) == 6'738'415'616);
   CHECK(parameters_of(llama_3_8b()) == 8'030'261'248);
   ModelShape tied = llama_3_8b();
@@ -95,7 +96,7 @@ TEST_CASE("parameters are counted from the sizes", "[model_memory]") {
   CHECK_FALSE(parameters_of(open));
 }
 
-TEST_CASE("bytes of a parameter follow from precision and optimizer", "[model_memory]") {
+TEST_CASE("bytes per parameter follow from precision and optimizer", "[model_memory]") {
   struct Row {
     Precision precision;
     Optimizer optimizer;
@@ -133,14 +134,14 @@ TEST_CASE("a factored optimizer keeps rows and columns", "[model_memory]") {
   CHECK(missing->needs == std::vector<std::string_view>{"layers", "hidden"});
 }
 
-TEST_CASE("adapters alone have gradients and states", "[model_memory]") {
+TEST_CASE("only adapters have gradients and states", "[model_memory]") {
   CHECK(adapter_parameters(llama_2_7b(), 16, AdapterTargets::all_linear) == 39'976'960);
   CHECK(adapter_parameters(llama_2_7b(), 8, AdapterTargets::query_and_value) == 4'194'304);
   RunShape run = training(1, 128);
   run.adapter_rank = 16;
   CHECK(states_gib(llama_2_7b(), run) == near(12.551 + 0.596));
   run.quantisation = Quantisation::four_bit;
-  ModelShape no_tables = llama_2_7b();  // as the paper counts: all of the model in four bits
+  ModelShape no_tables = llama_2_7b();  // as the paper counts: the whole model in four bits
   no_tables.parameters = 6'738'415'616;
   no_tables.vocabulary = std::nullopt;
   CHECK(states_gib(no_tables, run) == near(3.237 + 0.596));
@@ -151,7 +152,7 @@ TEST_CASE("adapters alone have gradients and states", "[model_memory]") {
   CHECK(states_gib(no_tables, run) == near(6.2757 + 0.596));
 }
 
-TEST_CASE("frozen parameters have weights alone", "[model_memory]") {
+TEST_CASE("frozen parameters have weights only", "[model_memory]") {
   ModelShape model = of_parameters(1'000'000'000);
   model.trainable = 250'000'000;
   const Budget budget = budget_of(model, training(1, 128));
@@ -170,7 +171,7 @@ TEST_CASE("ZeRO shards states, then gradients, then weights", "[model_memory]") 
   }
 }
 
-TEST_CASE("other ways to shard the states give the documented sums", "[model_memory]") {
+TEST_CASE("other sharding schemes give the documented sums", "[model_memory]") {
   RunShape run = training(1, 128);
   run.data_parallel = 8;
   run.zero_stage = 1;  // Megatron's distributed optimizer: 6 + 12/d, 4 + 16/d
@@ -185,7 +186,7 @@ TEST_CASE("other ways to shard the states give the documented sums", "[model_mem
   CHECK(states_gib(of_parameters(2'851'000'000), run) == near(6.09 - 0.119));
 }
 
-TEST_CASE("fully sharded runs hold whole units for a moment", "[model_memory]") {
+TEST_CASE("fully sharded runs gather whole units temporarily", "[model_memory]") {
   RunShape run = training(1, 128);
   run.data_parallel = 8;
   run.zero_stage = 3;
@@ -254,7 +255,7 @@ TEST_CASE("a gated layer keeps more, fp32 doubles all but masks", "[model_memory
   CHECK(gib(budget_of(classic(1, 4096, 32), run), "activations") == near(66.0 / 64));
 }
 
-TEST_CASE("image tokens are tokens", "[model_memory]") {
+TEST_CASE("image tokens count as tokens", "[model_memory]") {
   CHECK(image_tokens(224, 224, 16) == 196);
   CHECK(image_tokens(1024, 1024, 28) == 36 * 36);
   CHECK(image_tokens(10, 10, 28) == 1);
@@ -269,7 +270,7 @@ TEST_CASE("image tokens are tokens", "[model_memory]") {
   CHECK(mib(384) == near(1069));
 }
 
-TEST_CASE("the first stage of a pipeline holds passes, the last one logits", "[model_memory]") {
+TEST_CASE("the first stage of a pipeline keeps passes, the last one logits", "[model_memory]") {
   RunShape run = training(1, 4096);
   run.pipeline_parallel = 4;
   run.fused_optimizer = true;
@@ -277,7 +278,7 @@ TEST_CASE("the first stage of a pipeline holds passes, the last one logits", "[m
   CHECK(budget.pipeline_stage == "first");
   CHECK(gib(budget, "activations") == near(17.0));
   CHECK_FALSE(find(budget, "logits"));
-  run.accumulation = 1;  // no more passes than that are under way
+  run.accumulation = 1;  // at most this many passes are in flight
   budget = budget_of(classic(32, 4096, 32), run);
   CHECK(budget.pipeline_stage == "last");
   CHECK(gib(budget, "activations") == near(17.0 / 4));
@@ -288,7 +289,7 @@ TEST_CASE("the first stage of a pipeline holds passes, the last one logits", "[m
   CHECK_FALSE(budget_of(open, run).missing.empty());
 }
 
-TEST_CASE("logits take twelve bytes each, six where the loss is fused", "[model_memory]") {
+TEST_CASE("logits take twelve bytes each, or six with a fused loss", "[model_memory]") {
   struct Row {
     i64 batch, sequence, vocabulary;
     double plain, fused;
@@ -306,7 +307,7 @@ TEST_CASE("logits take twelve bytes each, six where the loss is fused", "[model_
   }
 }
 
-TEST_CASE("the KV cache follows the heads of keys and values", "[model_memory]") {
+TEST_CASE("the KV cache scales with the key and value heads", "[model_memory]") {
   RunShape run;
   run.work = Work::generation;
   run.precision = Precision::pure_16bit;
@@ -320,7 +321,7 @@ TEST_CASE("the KV cache follows the heads of keys and values", "[model_memory]")
   CHECK_FALSE(find(budget_of(llama_3_8b(), run), "optimizer"));
 }
 
-TEST_CASE("the peak is the worse of two moments", "[model_memory]") {
+TEST_CASE("the peak is the larger of two moments", "[model_memory]") {
   const ModelShape model = llama_2_7b();
   RunShape run = training(1, 128);
   run.precision = Precision::fp32;
@@ -330,7 +331,7 @@ TEST_CASE("the peak is the worse of two moments", "[model_memory]") {
   CHECK_FALSE(budget.at_peak(*find(budget, "activations")));
   run.fused_optimizer = true;
   CHECK(budget_of(model, run).peak == Moment::pass);
-  // With one pass a step, gradients are made while activations go; with more they are there all the time.
+  // With one pass per step, gradients appear while activations go. With more passes they exist all the time.
   run.accumulation = 1;
   CHECK(find(budget_of(model, run), "gradients")->moment == Moment::step);
   run.accumulation = 2;
@@ -342,7 +343,7 @@ TEST_CASE("the peak is the worse of two moments", "[model_memory]") {
   CHECK(budget.total.count == sum);
 }
 
-TEST_CASE("DDP keeps a second copy of the gradients unless they live in its buckets", "[model_memory]") {
+TEST_CASE("DDP keeps a second copy of the gradients unless they are views into its buckets", "[model_memory]") {
   RunShape run = training(1, 128);
   run.data_parallel = 2;
   CHECK(gib(budget_of(llama_2_7b(), run), "buckets") == near(12.551));
@@ -352,7 +353,7 @@ TEST_CASE("DDP keeps a second copy of the gradients unless they live in its buck
   CHECK(gib(budget_of(llama_2_7b(), run), "buckets") == near(2 * 0.931));
 }
 
-TEST_CASE("what is not known is missing, not zero", "[model_memory]") {
+TEST_CASE("an unknown value is missing, not zero", "[model_memory]") {
   const Budget budget = budget_of(of_parameters(7'000'000'000), RunShape{});
   CHECK(find(budget, "context"));
   CHECK_FALSE(find(budget, "weights"));
@@ -428,14 +429,14 @@ TEST_CASE("one free change is preferred to anything that costs", "[model_plan]")
   REQUIRE(plan.fits);
   REQUIRE(plan.changes.size() == 1);
   CHECK(plan.changes.front().id == "flash_attention");
-  // Two gentle changes before a dear one that would do alone: offloading is slow.
+  // Two cheap changes before an expensive one that would suffice alone: offloading is slow.
   RunShape states = training(1, 2048);
   states.data_parallel = 8;
   states.fused_optimizer = true;
   for (const PlannedChange& change : plan_of(llama_2_7b(), states, 80 * GiB).changes) CHECK(change.cost < 3);
 }
 
-TEST_CASE("the result is changed only where nothing else helps", "[model_plan]") {
+TEST_CASE("a change that affects the result comes only if nothing else helps", "[model_plan]") {
   RunShape run = training(4, 2048);
   const Plan large = plan_of(llama_2_7b(), run, 48 * GiB), small = plan_of(llama_2_7b(), run, 12 * GiB);
   REQUIRE(large.fits);
@@ -445,7 +446,7 @@ TEST_CASE("the result is changed only where nothing else helps", "[model_plan]")
   CHECK_FALSE(plan_of(llama_2_7b(), run, GiB).fits);
 }
 
-TEST_CASE("ranks are counted in powers of two", "[model_plan]") {
+TEST_CASE("the number of ranks is a power of two", "[model_plan]") {
   RunShape run = training(1, 2048);
   run.checkpointing = Checkpointing::full;
   CHECK(ranks_that_fit(llama_2_7b(), run, 80 * GiB) == 2);

@@ -21,7 +21,7 @@ LineHash form_of(const std::string& line) {
   return template_hash(runs.form());
 }
 
-/// The ends of the runs of digits, found byte by byte.
+/// The ends of the runs of digits, searched byte by byte.
 std::vector<std::size_t> ends_of(const std::string& line) {
   std::vector<std::size_t> out;
   for (std::size_t i = 1; i <= line.size(); ++i)
@@ -41,7 +41,7 @@ std::string line_of_chance(std::mt19937& engine) {
 
 }  // namespace
 
-TEST_CASE("free numbers of other lengths make no other form, those that are bound do", "[digit_runs]") {
+TEST_CASE("the length of a free number does not change the form, the length of a bound one does", "[digit_runs]") {
   testing::on_every_target([] {
     CHECK(form_of(front + " loss=1.25 mem 9 GB") == form_of(front + " loss=10.3 mem 812 GB"));
     CHECK(form_of(front + "|7|") == form_of(front + "|7777777|"));
@@ -64,7 +64,7 @@ TEST_CASE("the first free number", "[digit_runs]") {
   CHECK(runs.first_free() == 2);
 }
 
-TEST_CASE("a place is found again in a line of the same form", "[digit_runs]") {
+TEST_CASE("a position is found again in a line of the same form", "[digit_runs]") {
   const std::string line = front + " a 12 b 3 c", other = front + " a 1 b 31234 c";
   NumberSpans runs;
   for (const char what : {'a', 'b', 'c'}) {
@@ -79,7 +79,7 @@ TEST_CASE("a place is found again in a line of the same form", "[digit_runs]") {
   CHECK(runs.at(number) == other.find("31234"));
 }
 
-TEST_CASE("every place of a line is found again in itself, whatever looks for it", "[digit_runs]") {
+TEST_CASE("every position of a line is found again in it, on every instruction set", "[digit_runs]") {
   testing::on_every_target([] {
     std::mt19937 engine(5);
     for (int round = 0; round < 200; ++round) {
@@ -97,7 +97,7 @@ TEST_CASE("every place of a line is found again in itself, whatever looks for it
   });
 }
 
-TEST_CASE("twenty digits are too many, wherever they stand", "[digit_runs]") {
+TEST_CASE("twenty digits are too many anywhere", "[digit_runs]") {
   NumberSpans runs;
   for (std::size_t at = 0; at < 200; ++at) {
     CAPTURE(at);

@@ -1,4 +1,4 @@
-// Cases written down and read back, and parts merged in any order: what was scanned is what is judged.
+// Cases written to JSON and read back, and parts merged in any order: the verdict is that of the scanned case.
 #include "report/partial.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that goes away with the test.
+/// A folder that is deleted at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -72,7 +72,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 }  // namespace
 
-TEST_CASE("every sample's case reads back as it was scanned", "[partial]") {
+TEST_CASE("the case of every sample reads back unchanged", "[partial]") {
   for (const LogSource& log : some_logs()) {
     CAPTURE(log.path);
     const ScanResult scanned = scan_one(log.path, *log.memory);
@@ -81,7 +81,7 @@ TEST_CASE("every sample's case reads back as it was scanned", "[partial]") {
     CHECK(line.find('\n') == std::string::npos);
     CHECK(read_part_id(line, "here") == id);
     const ScanResult back = read_part(line, "here");
-    // Nothing is lost when the second writing says what the first one said.
+    // A second writing equals the first one, so nothing is lost.
     CHECK(partial_line(id, back) == line);
     REQUIRE(back.series.size() == scanned.series.size());
     for (std::size_t i = 0; i < back.series.size(); ++i) {
@@ -97,7 +97,7 @@ TEST_CASE("every sample's case reads back as it was scanned", "[partial]") {
   }
 }
 
-TEST_CASE("what no log says reads back, too", "[partial]") {
+TEST_CASE("values that no log contains read back, too", "[partial]") {
   ScanResult made;
   made.inputs.emplace_back().path = "a\xff\xc3(b.log";
   Incident incident;
@@ -141,7 +141,7 @@ TEST_CASE("what no log says reads back, too", "[partial]") {
   CHECK(partial_line(id, back) == line);
 }
 
-TEST_CASE("what is no part is refused with its place", "[partial]") {
+TEST_CASE("text that is not a part is refused with its position", "[partial]") {
   const std::string good = partial_line({"a.log", "d"}, scan_one("a.log", "step 1 | allocated 3.000 GiB\n"));
   CHECK(refusal_of(good).empty());
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -173,7 +173,7 @@ TEST_CASE("what is no part is refused with its place", "[partial]") {
   CHECK(refusal_of(many + "]}}") == begin + "case.incidents: it has more than 256 items");
 }
 
-TEST_CASE("merged parts say what one reading of all logs says", "[partial]") {
+TEST_CASE("merged parts give the same report as one reading of all logs", "[partial]") {
   const std::vector<LogSource> logs = some_logs();
   REQUIRE(logs.size() > 20);
   const std::string direct = json_text(diagnose(logs));
@@ -183,7 +183,7 @@ TEST_CASE("merged parts say what one reading of all logs says", "[partial]") {
   const Folder folder;
   CHECK(json_text(merge({folder.write("all.jsonl", joined(lines))})) == direct);
 
-  // Any tree of merges over any division, with parts that come twice.
+  // Any tree of merges over any division, with duplicate parts.
   std::mt19937 random(7);
   const auto upto = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n)(random); };
   for (int tree = 0; tree < 8; ++tree) {
@@ -209,7 +209,7 @@ TEST_CASE("merged parts say what one reading of all logs says", "[partial]") {
   }
 }
 
-TEST_CASE("two paths with the same content are two logs, a path that was read twice is one", "[partial]") {
+TEST_CASE("two paths with the same content are two logs, one path read twice is one log", "[partial]") {
   const Folder folder;
   const std::string text = "step 1 | allocated 3.000 GiB\n";
   std::string parts;
@@ -221,7 +221,7 @@ TEST_CASE("two paths with the same content are two logs, a path that was read tw
   CHECK(r.inputs[1].path == "b.log");
 }
 
-TEST_CASE("a file of parts that is cut off is named with its line", "[partial]") {
+TEST_CASE("an error about a truncated file of parts names the line", "[partial]") {
   const Folder folder;
   const std::string line = partial_line({"a.log", "d"}, scan_one("a.log", "step 1 | allocated 3.000 GiB\n"));
   const std::string path = folder.write("cut.jsonl", line + "\n" + line.substr(0, line.size() - 20));

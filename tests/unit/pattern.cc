@@ -23,14 +23,14 @@ TEST_CASE("captures are views into the text", "[pattern]") {
   CHECK_FALSE(c.has(4));
 }
 
-TEST_CASE("a group that took part with nothing is there", "[pattern]") {
+TEST_CASE("a group that matched an empty text is present", "[pattern]") {
   Captures c;
   REQUIRE(Regex("a(b*)c").search("ac", c) == Search::found);
   CHECK(c.has(1));
   CHECK(c.group[1].empty());
 }
 
-TEST_CASE("a search goes on from where it is told", "[pattern]") {
+TEST_CASE("a search starts at the given position", "[pattern]") {
   const Regex word("\\bkill");
   const std::string text = "kill skill kill";
   Captures c;
@@ -43,7 +43,7 @@ TEST_CASE("a search goes on from where it is told", "[pattern]") {
   CHECK(word.search(text, c, text.size() + 5) == Search::absent);
 }
 
-TEST_CASE("a match begins where it is told, and looks behind", "[pattern]") {
+TEST_CASE("a match starts at the given position, and sees the text before it", "[pattern]") {
   const Regex word("\\bkill");
   const std::string text = "kill skill kill";
   Captures c;
@@ -54,7 +54,7 @@ TEST_CASE("a match begins where it is told, and looks behind", "[pattern]") {
   CHECK(c.end == 15);
 }
 
-TEST_CASE("a match that begins inside of a text sees what stands before it", "[pattern]") {
+TEST_CASE("a match that starts inside a text sees the text before it", "[pattern]") {
   Captures c;
   const std::string text = "one\nx_key key";
   for (const Steps steps : {Steps::free, Steps::counted}) {
@@ -78,7 +78,7 @@ TEST_CASE("a regex sees a bounded window", "[pattern]") {
   CHECK(c.begin == max_window - 5);
 }
 
-TEST_CASE("a pattern that runs away says so", "[pattern]") {
+TEST_CASE("a pattern with exponential cost reports it", "[pattern]") {
   const Regex regex("(x+x+)+y");
   Captures c;
   Search result = Search::found;
@@ -87,7 +87,7 @@ TEST_CASE("a pattern that runs away says so", "[pattern]") {
   CHECK(regex.search("xxy", c) == Search::found);
 }
 
-TEST_CASE("a user's expression is given up behind a number of steps that its text alone decides", "[pattern]") {
+TEST_CASE("a user's regex stops after a number of steps that only the text determines", "[pattern]") {
   std::string expression;
   for (int i = 0; i < 30; ++i) expression += "a?";
   expression += "a{30}";
@@ -97,7 +97,7 @@ TEST_CASE("a user's expression is given up behind a number of steps that its tex
   CHECK(counted.search(std::string(60, 'a'), c) == Search::found);
   CHECK(c.end == 60);
 
-  // What is found is what an expression without a limit finds.
+  // The result is the same as without a limit.
   const std::string line = "it=40 loss=2.8 gpu_resident=5120.5 MiB, it=41 loss=2.7 gpu_resident=5121 MiB";
   for (const char* words :
        {R"(it=(\d{1,9}) .{0,80}gpu_resident=([\d.]{1,12}))", R"(resident=(\d+)(\.\d+)?)", "(?<=loss=)2", "no"}) {
@@ -112,12 +112,12 @@ TEST_CASE("a user's expression is given up behind a number of steps that its tex
     }
   }
 
-  // A long line is given more steps: one that is searched from every byte on.
+  // A long line gets more steps: the search starts at every byte.
   const Regex wide(".{0,80}needle", Steps::counted);
   CHECK(wide.search(std::string(max_window, '.'), c) == Search::absent);
 }
 
-TEST_CASE("broken expressions are refused", "[pattern]") {
+TEST_CASE("invalid regexes are refused", "[pattern]") {
   CHECK_THROWS_AS(Regex("("), std::logic_error);
   CHECK_NOTHROW(Regex("()()()()()()()()()()()"));
   CHECK_THROWS_AS(Regex("()()()()()()()()()()()()"), std::logic_error);

@@ -14,7 +14,7 @@ Incident failed_in(std::vector<Frame> frames) {
   return incident;
 }
 
-/// A log that began with the run and printed so many steps.
+/// A log that began with the run and has this many steps.
 ScanResult run_of(i64 steps) {
   ScanResult scan;
   scan.settings["batch_size"] = {"8", {}};
@@ -38,7 +38,7 @@ Event marker(const char* id, i64 line, std::optional<int> rank = {}) {
 
 }  // namespace
 
-TEST_CASE("a traceback tells the phase", "[phases]") {
+TEST_CASE("a traceback determines the phase", "[phases]") {
   const std::string site = "/x/site-packages/";
   const Frame forward{site + "torch/nn/modules/linear.py", 1, "forward", "return linear(x)", true};
   const Frame backward{site + "torch/_tensor.py", 2, "backward", "torch.autograd.backward(", true};
@@ -67,10 +67,10 @@ TEST_CASE("a traceback tells the phase", "[phases]") {
   CHECK(phase_in(run_of(0), {user, forward}) == "first_step");
   CHECK(phase_in(run_of(1), {user, backward}) == "first_step");
   CHECK(phase_in(run_of(0), {user, adam}) == "optimizer_init");
-  CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere
+  CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere in the run
 }
 
-TEST_CASE("what a model returned may be moved without the model", "[phases]") {
+TEST_CASE("moving the output of a model does not mean moving the model", "[phases]") {
   const auto phase = [](const char* code) { return phase_in(run_of(0), {{"train.py", 3, "main", code, false}}); };
   CHECK(phase("model.to(device)") == "load");
   CHECK(phase("self.base_model.to(args.device, dtype)") == "load");
@@ -78,7 +78,7 @@ TEST_CASE("what a model returned may be moved without the model", "[phases]") {
   CHECK(phase("image = self.process(self.first_model.decode(z).to(device).float())") != "load");
 }
 
-TEST_CASE("without a traceback the last marker of the rank counts", "[phases]") {
+TEST_CASE("without a traceback, the last marker of the rank counts", "[phases]") {
   ScanResult scan = run_of(50);
   scan.remarks = {marker("phase/load", 10), marker("phase/evaluation", 500), marker("phase/generation", 2000)};
   Incident incident = failed_in({});
@@ -89,7 +89,7 @@ TEST_CASE("without a traceback the last marker of the rank counts", "[phases]") 
 
   incident.origin.rank = 0;
   scan.remarks.push_back(marker("phase/checkpoint_save", 900, 1));
-  CHECK(phase_of(scan, incident).id == "evaluation");  // another rank's
+  CHECK(phase_of(scan, incident).id == "evaluation");  // that is another rank's marker
   scan.remarks.push_back(marker("phase/training", 950));
   CHECK(phase_of(scan, incident).id.empty());
 }
@@ -102,7 +102,7 @@ TEST_CASE("progress ends a load", "[phases]") {
   CHECK(phase_of(scan, failed_in({})).id.empty());
 }
 
-TEST_CASE("a known phase makes all others false", "[phases]") {
+TEST_CASE("a known phase makes all other phases false", "[phases]") {
   const ScanResult scan = run_of(50);
   const Incident incident = failed_in({user, {"m.py", 3, "forward", "cross_entropy(logits)", false}});
   Facts facts;

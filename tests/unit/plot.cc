@@ -1,4 +1,4 @@
-// What is drawn: ranges, ticks, colours, marks, and that thinning loses no peak.
+// The content of plots: ranges, ticks, colours, marks, and no lost peak after thinning.
 #include "report/plot.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ const double gib = static_cast<double>(GiB);
 
 }  // namespace
 
-TEST_CASE("a fatal leak: values in GiB, the capacity and the failure in sight, no forecast", "[plot]") {
+TEST_CASE("a fatal leak: values in GiB, the capacity and the failure visible, no forecast", "[plot]") {
   const Plot plot = only_plot(samples::fatal());
   CHECK(plot.unit == "GiB");
   CHECK(plot.lines.back().points.front().y == Approx(15.4));
@@ -54,7 +54,7 @@ TEST_CASE("a fatal leak: values in GiB, the capacity and the failure in sight, n
   for (const double tick : plot.y_ticks) CHECK(tick == std::round(tick));
 }
 
-TEST_CASE("the refused request is on top of the last value", "[plot]") {
+TEST_CASE("the refused request is drawn on top of the last value", "[plot]") {
   Report report = samples::fatal();
   const Plot plot = only_plot(report);
   REQUIRE(plot.request);
@@ -63,13 +63,13 @@ TEST_CASE("the refused request is on top of the last value", "[plot]") {
   CHECK(plot.request->to == Approx(22.9));
   CHECK(plot.request->size == "+1.50 GiB");
   report.incidents[0].requested_bytes = samples::gib(4000);
-  CHECK(only_plot(report).top < 40);  // a request many times the GPU presses nothing flat
+  CHECK(only_plot(report).top < 40);  // a request many times the GPU's size does not flatten the curve
   report.incidents[0].rank = 1;
   report.series[0].rank = 0;
   CHECK_FALSE(only_plot(report).request);
 }
 
-TEST_CASE("a fit is drawn where it leaves the values, and ahead of them while the run goes on", "[plot]") {
+TEST_CASE("a fit is drawn where it differs from the values, and beyond them while the run continues", "[plot]") {
   Report report = samples::fatal();
   report.series[0].trend.forecast->capacity_bytes = samples::gib(23.69);
   CHECK(only_plot(report).fit.empty());
@@ -85,7 +85,7 @@ TEST_CASE("a fit is drawn where it leaves the values, and ahead of them while th
   CHECK(only_plot(report).fit.front().front().x == 100);
 }
 
-TEST_CASE("what all lines share is on the axis, what tells them apart beside them", "[plot]") {
+TEST_CASE("common words of all lines label the axis, the others label the lines", "[plot]") {
   const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
   ReportSeries first = series_of("used", points), second = first;
   first.device = 0, second.device = 1;
@@ -98,9 +98,9 @@ TEST_CASE("what all lines share is on the axis, what tells them apart beside the
   CHECK(plot.lines[0].label == "allocated");
 }
 
-TEST_CASE("what lies far ahead is left to the words", "[plot]") {
+TEST_CASE("a capacity or forecast far beyond the values is left to the text", "[plot]") {
   const Plot plot = plots_of(samples::at_risk()).front();
-  CHECK_FALSE(plot.capacity);  // 79 GiB would press the line flat
+  CHECK_FALSE(plot.capacity);  // 79 GiB would flatten the line
   CHECK_FALSE(plot.forecast);
   CHECK(plot.right < 1000 * 5);
 }
@@ -111,7 +111,7 @@ TEST_CASE("a report without series has no plot, and two values are no line", "[p
   CHECK(plots_of(with_series({series_of("allocated", {{1, gib}, {1, 2 * gib}, {1, gib}})})).empty());
 }
 
-TEST_CASE("growth of what is large already is not drawn from zero, all else is", "[plot]") {
+TEST_CASE("only growth of an already large series does not start at zero", "[plot]") {
   ReportSeries series = series_of("allocated", {{1, 30 * gib}, {2, 31 * gib}, {3, 31 * gib}});
   CHECK(only_plot(with_series({series})).bottom == 0);
   series.trend.leak = true;
@@ -122,7 +122,7 @@ TEST_CASE("growth of what is large already is not drawn from zero, all else is",
   CHECK(flat.top - flat.bottom > 0.1);
 }
 
-TEST_CASE("steps that fall make no axis: values are drawn in their order", "[plot]") {
+TEST_CASE("falling steps give no axis: values are drawn in their order", "[plot]") {
   const Plot plot =
       only_plot(with_series({series_of("allocated", {{1, gib}, {2, gib}, {3, gib}, {1, gib}, {2, gib}})}));
   const auto& points = plot.lines.front().points;
@@ -130,13 +130,13 @@ TEST_CASE("steps that fall make no axis: values are drawn in their order", "[plo
   CHECK(plot.x_name != "step");
 }
 
-TEST_CASE("steps that a double cannot count have few ticks, not endless ones", "[plot]") {
+TEST_CASE("steps beyond the precision of a double have few ticks, not infinitely many", "[plot]") {
   const Plot plot = only_plot(with_series({series_of("allocated", {{1e17, gib}, {1e17 + 16, gib}, {1e17 + 32, gib}})}));
   CHECK(plot.x_ticks.size() < 20);
   CHECK(plot.left < plot.right);
 }
 
-TEST_CASE("live memory and cache keep their colours, others get what is left", "[plot]") {
+TEST_CASE("live memory and cache keep their colours, other series get the rest", "[plot]") {
   const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
   const Plot plot = only_plot(
       with_series({series_of("used", points), series_of("reserved", points), series_of("allocated", points)}));
@@ -147,7 +147,7 @@ TEST_CASE("live memory and cache keep their colours, others get what is left", "
   }
 }
 
-TEST_CASE("of many ranks one is in colour, and their peaks survive the thinning", "[plot]") {
+TEST_CASE("one of many ranks has a colour, and the peaks of all survive the thinning", "[plot]") {
   std::vector<ReportSeries> all;
   for (int rank = 0; rank < 100; ++rank) {
     std::vector<ReportPoint> points;
@@ -165,7 +165,7 @@ TEST_CASE("of many ranks one is in colour, and their peaks survive the thinning"
   }
 }
 
-TEST_CASE("device and host memory are apart", "[plot]") {
+TEST_CASE("GPU memory and host memory have separate plots", "[plot]") {
   const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
   const auto plots = plots_of(with_series({series_of("allocated", points), series_of("host_rss", points)}));
   REQUIRE(plots.size() == 2);

@@ -43,7 +43,7 @@ Hits scanned(const Prefilter& filter, const std::string& text, std::size_t begin
 
 }  // namespace
 
-TEST_CASE("every anchor is found at every offset, on every instruction set", "[prefilter]") {
+TEST_CASE("the prefilter finds every anchor at every offset, on every instruction set", "[prefilter]") {
   const std::vector<std::string> anchors{"out of memory", "oom-kill", "Killed", "1234", "MemoryError", "Error"};
   const Prefilter filter(anchors, {false, false, false, false, false, false});
   on_every_target([&] {
@@ -61,7 +61,8 @@ TEST_CASE("every anchor is found at every offset, on every instruction set", "[p
 
 TEST_CASE("the prefilter agrees with a naive search, on every instruction set", "[prefilter]") {
   std::mt19937 random(7);
-  // Few letters, so that much is found; both cases, what differs from a letter by the case bit alone, and no ASCII.
+  // Few letters, so that there are many matches; both letter cases; bytes that differ from a letter only in the case
+  // bit; bytes beyond ASCII.
   const std::string letters{"aAbB \n0@`\xC3\xE1\0", 12};
   const auto pick = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
   std::size_t found = 0;
@@ -81,7 +82,7 @@ TEST_CASE("the prefilter agrees with a naive search, on every instruction set", 
       anchors.push_back(a % 2 == 0 && cut.size() >= 4 ? cut : text_of(4 + pick(3)));
       fold.push_back(pick(2) == 1);
     }
-    // Some are placed by a plan, well or badly.
+    // A plan, good or bad, chooses the bytes of some anchors.
     std::vector<PlannedAnchor> plan;
     for (std::size_t a = 0; a < anchors.size(); ++a)
       if (pick(2) == 1)
@@ -92,7 +93,7 @@ TEST_CASE("the prefilter agrees with a naive search, on every instruction set", 
     const Prefilter filter(anchors, fold, plan);
     const std::size_t begin = pick(text.size()), end = begin + pick(text.size() - begin + 1);
     const Hits expected = naive(anchors, fold, text, begin, end);
-    // At the end of its own piece of memory, so that the address sanitizer sees what is read behind it.
+    // Put the text at the end of a separate allocation, so that the address sanitizer detects reads past the end.
     const std::vector<char> exact(text.begin(), text.end());
     on_every_target([&] {
       CAPTURE(round, begin, end, text.size());
@@ -107,9 +108,9 @@ TEST_CASE("the prefilter agrees with a naive search, on every instruction set", 
   CHECK(found > 1000);
 }
 
-TEST_CASE("a plan is followed, and what it does not know is placed besides", "[prefilter]") {
+TEST_CASE("the prefilter follows its plan and chooses the bytes of unplanned anchors itself", "[prefilter]") {
   const std::vector<PlannedAnchor> plan{{"max_memory", false, {4, 3}}, {"memory", true, {0, 3}}};
-  // Not in the order of the plan, and "memory" is planned in another letter case.
+  // The order differs from the plan, and the plan has "memory" in another letter case.
   const Prefilter filter({"memory", "max_memory", "step"}, {false, false, true}, plan);
   const std::string text = "max_memory Memory STEP";
   CHECK(scanned(filter, text, 0, text.size()) == Hits{{0, 1}, {4, 0}, {18, 2}});
@@ -120,7 +121,7 @@ TEST_CASE("a plan is followed, and what it does not know is placed besides", "[p
   CHECK(work.candidates >= work.fingerprints);
 }
 
-TEST_CASE("the shipped plan knows every anchor of the shipped parsers, and leaves little of what it was made for",
+TEST_CASE("the shipped plan covers every anchor of the shipped parsers and passes few candidates of its own text",
           "[prefilter]") {
   const Anchors anchors = anchors_of(all_parsers());
   const PrefilterPlan plan = shipped_prefilter_plan();
@@ -140,7 +141,7 @@ TEST_CASE("the shipped plan knows every anchor of the shipped parsers, and leave
         FAIL("not found: " + anchors.text[a]);
     return work;
   };
-  // What it was made for. Of a line that it never saw, chance decides anew with every anchor that is added.
+  // The text that the plan was made for. On any other line the rate changes at random with every new anchor.
   const std::size_t strange = text.size();
   for (const auto& log : testing::sample_logs()) text += testing::read_file(log);
   const PrefilterWork planned = work_of(Prefilter(anchors.text, anchors.fold_case, plan));
@@ -149,13 +150,13 @@ TEST_CASE("the shipped plan knows every anchor of the shipped parsers, and leave
   CHECK(planned.candidates + planned.fingerprints < unplanned.candidates + unplanned.fingerprints);
 }
 
-TEST_CASE("letter case counts only where it is meant to", "[prefilter]") {
+TEST_CASE("letter case counts only for anchors that ask for it", "[prefilter]") {
   const Prefilter filter({"Killed", "MemoryError"}, {false, true});
   const std::string text = "killed KILLED memoryerror MEMORYERROR MemoryError";
   CHECK(scanned(filter, text, 0, text.size()) == Hits{{14, 1}, {26, 1}, {38, 1}});
 }
 
-TEST_CASE("cuts at any place lose and double nothing", "[prefilter]") {
+TEST_CASE("cutting a text anywhere neither loses nor doubles a hit", "[prefilter]") {
   const Prefilter filter({"out of memory", "memory"}, {false, false});
   const std::string text = "x out of memory out of memory y";
   const Hits whole = scanned(filter, text, 0, text.size());
@@ -168,7 +169,7 @@ TEST_CASE("cuts at any place lose and double nothing", "[prefilter]") {
   }
 }
 
-TEST_CASE("earlier hits are kept, short texts are quiet, short anchors refused", "[prefilter]") {
+TEST_CASE("a search keeps earlier hits, finds nothing in short texts and refuses short anchors", "[prefilter]") {
   const Prefilter filter({"memory"}, {false});
   std::vector<AnchorHit> hits{{99, 5}};
   filter.scan("memory", 0, 6, hits);

@@ -1,5 +1,5 @@
-// What holds for the numbers of every prescription: nothing frees more than there is, no plan promises more than the
-// device, and a smaller batch keeps the global one.
+// Invariants of the numbers in every fix: no fix frees more than there is, no plan promises more than the GPU has, and
+// a smaller batch keeps the global batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 namespace oomdoctor {
 namespace {
 
-/// What a device can be freed of: all that lives on it, and what was asked for.
-std::optional<std::int64_t> most_to_free(const ReportIncident& incident) {
+/// The most that can be freed on a GPU: everything on it, plus the request.
+std::optional<std::int64_t> max_to_free(const ReportIncident& incident) {
   if (incident.kind != "device" || !incident.allocated_bytes || !incident.requested_bytes) return std::nullopt;
   std::int64_t others = 0;
   for (const auto& [pid, bytes] : incident.other_processes) others += bytes;
@@ -24,7 +24,7 @@ std::optional<std::int64_t> most_to_free(const ReportIncident& incident) {
   return std::max(live + others, incident.capacity_bytes.value_or(0)) + *incident.requested_bytes;
 }
 
-/// What the fix touches, where the message itself gives its size.
+/// The memory that the fix affects, if the message prints its size.
 std::optional<std::int64_t> share_of(const ReportFix& fix, const ReportIncident& incident) {
   constexpr std::array<std::string_view, 7> of_the_cache{"cuda-malloc-async", "expandable-segments", "flush-at-phases",
                                                          "max-split-size",    "pad-shapes",          "release-pending",
@@ -34,20 +34,20 @@ std::optional<std::int64_t> share_of(const ReportFix& fix, const ReportIncident&
   if (fix.id != "stop-neighbour" || incident.other_processes.empty()) return std::nullopt;
   std::int64_t others = 0;
   for (const auto& [pid, bytes] : incident.other_processes) others += bytes;
-  return others + incident.capacity_bytes.value_or(0) / 100;  // and what they hold unseen: the slack of the sizes
+  return others + incident.capacity_bytes.value_or(0) / 100;  // plus their rounding: the slack of the sizes
 }
 
 void check_numbers(const Report& report) {
   const ReportIncident* judged = nullptr;
   for (const ReportIncident& incident : report.incidents)
     if (report.verdict.incident == incident.id) judged = &incident;
-  const auto most = judged != nullptr ? most_to_free(*judged) : std::nullopt;
+  const auto limit = judged != nullptr ? max_to_free(*judged) : std::nullopt;
   for (const ReportFix& fix : report.fixes) {
     CAPTURE(fix.id);
     CHECK_FALSE(fix.settings.empty());
     if (fix.saves_low_bytes) CHECK(*fix.saves_low_bytes >= 0);
     if (fix.saves_low_bytes && fix.saves_high_bytes) CHECK(*fix.saves_low_bytes <= *fix.saves_high_bytes);
-    if (most && fix.saves_high_bytes) CHECK(*fix.saves_high_bytes <= *most);
+    if (limit && fix.saves_high_bytes) CHECK(*fix.saves_high_bytes <= *limit);
     if (const auto share = judged != nullptr ? share_of(fix, *judged) : std::nullopt; share && fix.saves_high_bytes)
       CHECK(*fix.saves_high_bytes <= *share);
     if (fix.enough) CHECK(fix.saves_high_bytes);
@@ -63,7 +63,7 @@ void check_numbers(const Report& report) {
 
 double gib(double bytes) { return bytes / static_cast<double>(GiB); }
 
-/// The log of a failure whose message is an account that balances.
+/// The log of a failure whose message is a balanced breakdown.
 std::string made_failure(std::mt19937& random) {
   const auto part = [&](double from, double to) { return std::uniform_real_distribution<double>(from, to)(random); };
   const auto chance = [&](double share) { return part(0, 1) < share; };
@@ -94,15 +94,14 @@ std::string made_failure(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("no saving is greater than its share and no plan than the device, over all samples", "[prescription_laws]") {
+TEST_CASE("no saving exceeds its share and no plan exceeds the GPU, over all samples", "[prescription_laws]") {
   for (const auto& path : testing::sample_logs()) {
     CAPTURE(path.string());
     check_numbers(diagnose({{path.string(), std::nullopt}}));
   }
 }
 
-TEST_CASE("no saving is greater than its share and no plan than the device, over made accounts",
-          "[prescription_laws]") {
+TEST_CASE("no saving exceeds its share and no plan exceeds the GPU, over generated breakdowns", "[prescription_laws]") {
   std::mt19937 random(20260301);
   for (int i = 0; i < 1000; ++i) {
     const std::string log = made_failure(random);
@@ -113,7 +112,7 @@ TEST_CASE("no saving is greater than its share and no plan than the device, over
   }
 }
 
-TEST_CASE("a smaller batch keeps the global one, under every name of the accumulation", "[prescription_laws]") {
+TEST_CASE("a smaller batch keeps the global batch, under every name of the accumulation", "[prescription_laws]") {
   std::mt19937 random(7);
   const std::array<std::string, 10> names{"gradient_accumulation_steps",
                                           "accumulate_grad_batches",
@@ -143,7 +142,7 @@ TEST_CASE("a smaller batch keeps the global one, under every name of the accumul
     REQUIRE(fix != report.fixes.end());
     const std::string text = fix->settings.at(0).text;
     CAPTURE(text);
-    // What is not known is multiplied, never set.
+    // An unknown setting is multiplied, never set.
     const std::regex form(name.empty() ? R"(batch_size=(\d+) .* (\d+) times the accumulation steps)"
                                        : R"(batch_size=(\d+), )" + name + R"(=(\d+))");
     std::smatch numbers;

@@ -1,4 +1,4 @@
-// What a program is and does, by its log, and what that makes of the advice.
+// The log identifies the program and its work, and both determine the advice.
 #include <algorithm>
 #include <set>
 
@@ -17,7 +17,7 @@ const std::string failure =
     "allocated "
     "memory 22.40 GiB is allocated by PyTorch, and 210.33 MiB is reserved by PyTorch but unallocated.\n";
 
-/// The settings of all fixes, one a line.
+/// The settings of all fixes, one per line.
 std::string settings_of(const std::string& log) {
   std::string text;
   for (const ReportFix& fix : diagnose({{"job.log", log}}).fixes)
@@ -29,7 +29,7 @@ bool mentions(const std::string& text, std::string_view piece) { return text.fin
 
 }  // namespace
 
-TEST_CASE("each name that words of a log give is that of a program", "[programs]") {
+TEST_CASE("every program name that a parser emits is in the table", "[programs]") {
   std::set<std::string_view> names;
   for (const Program& program : programs) names.insert(program.name);
   for (const Parser* parser : all_parsers())
@@ -43,12 +43,12 @@ TEST_CASE("each name that words of a log give is that of a program", "[programs]
     }
 }
 
-TEST_CASE("an engine is told the next value on the side that helps", "[programs]") {
-  const std::string told = settings_of(
+TEST_CASE("an engine gets the next value in the direction that helps", "[programs]") {
+  const std::string settings = settings_of(
       "+ python -m sglang.launch_server --mem-fraction-static 0.92 --chunked-prefill-size 8192\n" + failure);
-  CHECK(mentions(told, "--mem-fraction-static 0.82"));
-  CHECK(mentions(told, "--chunked-prefill-size 4096"));
-  CHECK_FALSE(mentions(told, "gradient_accumulation"));
+  CHECK(mentions(settings, "--mem-fraction-static 0.82"));
+  CHECK(mentions(settings, "--chunked-prefill-size 4096"));
+  CHECK_FALSE(mentions(settings, "gradient_accumulation"));
   const std::string length = settings_of(
       "(EngineCore_DP0 pid=21) ERROR ValueError: To serve at least one request with the model's max seq len (40960), "
       "(7.50 GiB KV cache is needed, which is larger than the available KV cache memory (3.80 GiB). Based on the "
@@ -57,7 +57,7 @@ TEST_CASE("an engine is told the next value on the side that helps", "[programs]
   CHECK(mentions(length, "--max-model-len 20480"));
 }
 
-TEST_CASE("a program gets its own knobs, and a simulator fewer worlds", "[programs]") {
+TEST_CASE("a program gets its own settings, and a simulator fewer worlds", "[programs]") {
   CHECK(mentions(
       settings_of("[03/01 10:02:11 d2.utils.events]:  eta: 3:41:02  iter: 19  total_loss: 1.82  max_mem: 9021M\n" +
                   failure),
@@ -66,7 +66,7 @@ TEST_CASE("a program gets its own knobs, and a simulator fewer worlds", "[progra
   CHECK(mentions(worlds, "num_envs=256"));
 }
 
-TEST_CASE("what a launcher was told to run tells training from use", "[programs]") {
+TEST_CASE("the script of a launcher distinguishes training from inference", "[programs]") {
   const auto has = [](const std::string& log, std::string_view id) {
     const Report report = diagnose({{"job.log", log}});
     return std::any_of(report.fixes.begin(), report.fixes.end(), [&](const ReportFix& fix) { return fix.id == id; });
@@ -77,7 +77,7 @@ TEST_CASE("what a launcher was told to run tells training from use", "[programs]
   CHECK(has("+ accelerate launch train_lora.py --config c.yaml\n" + failure, "activation-checkpointing"));
 }
 
-TEST_CASE("the vendor's tools follow the vendor", "[programs]") {
+TEST_CASE("the tools are those of the GPU's vendor", "[programs]") {
   const std::string amd = settings_of(
       "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 40960.00 MiB on device 0: cudaMalloc failed: out of "
       "memory\n"
@@ -85,7 +85,7 @@ TEST_CASE("the vendor's tools follow the vendor", "[programs]") {
   CHECK_FALSE(mentions(amd, "nvidia-smi"));
 }
 
-TEST_CASE("among several processes the one of PyTorch's size is this one", "[programs]") {
+TEST_CASE("among several processes, the one with PyTorch's size is this one", "[programs]") {
   const Report report =
       diagnose({{"job.log",
                  "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.39 GiB. GPU 1 has a total capacity "
@@ -100,7 +100,7 @@ TEST_CASE("among several processes the one of PyTorch's size is this one", "[pro
   CHECK(report.incidents[0].other_processes[0].first == 62201);
 }
 
-TEST_CASE("what was a warning at first and then nobody caught is a failure", "[programs]") {
+TEST_CASE("a warning that later becomes an uncaught error is a failure", "[programs]") {
   const auto outcome = [](const std::string& log) { return diagnose({{"job.log", log}}).verdict.outcome; };
   const std::string warning =
       "/opt/venv/lib/python3.11/site-packages/torch/cuda/x.py:22: UserWarning: CUDA error: out of memory\n";
@@ -108,7 +108,7 @@ TEST_CASE("what was a warning at first and then nobody caught is a failure", "[p
   CHECK(outcome(warning + "RuntimeError: CUDA error: out of memory\n") == "oom");
 }
 
-TEST_CASE("a survived failure of unknown cause needs no cure and asks nothing", "[programs]") {
+TEST_CASE("a survived failure of unknown cause has no fix and no question", "[programs]") {
   const Report report = diagnose(
       {{"job.log",
         "/opt/venv/lib/python3.11/site-packages/torch/cuda/x.py:22: UserWarning: CUDA error: out of memory\n"}});
@@ -118,7 +118,7 @@ TEST_CASE("a survived failure of unknown cause needs no cure and asks nothing", 
   CHECK(report.verdict.retry.decision == "retry_unchanged");
 }
 
-TEST_CASE("a shell's word for a killed child is known in other languages", "[programs]") {
+TEST_CASE("the shell's word for a killed child is recognized in other languages", "[programs]") {
   for (const std::string word : {"已杀死", "Getötet", "Убито", "強制終了"}) {
     CAPTURE(word);
     CHECK(diagnose({{"job.log", "step 1\n" + word + "\n"}}).verdict.outcome == "possible_oom");
@@ -126,7 +126,7 @@ TEST_CASE("a shell's word for a killed child is known in other languages", "[pro
   }
 }
 
-TEST_CASE("two printed steps that lie far apart are none of the first", "[programs]") {
+TEST_CASE("two printed steps far apart do not mean the first step", "[programs]") {
   const auto phase = [](const std::string& steps) {
     return diagnose({{"job.log",
                       steps +

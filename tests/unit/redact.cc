@@ -1,4 +1,4 @@
-// Secrets and names are left out of reports, and nothing else is.
+// Redaction removes secrets and names from reports, and nothing else.
 #include "report/redact.h"
 
 #include <chrono>
@@ -21,7 +21,7 @@ std::string redacted_text(std::string text, Redaction how = Redaction::secrets) 
   return redact(std::move(report), how).report.verdict.headline;
 }
 
-/// A report in which no part is missing.
+/// A report with every part present.
 Report whole_report() {
   Report report = samples::fatal();
   report.incidents.push_back(report.incidents[0]);
@@ -42,7 +42,7 @@ Report whole_report() {
 
 }  // namespace
 
-TEST_CASE("secrets are recognised and named", "[redact]") {
+TEST_CASE("secrets are recognized and named", "[redact]") {
   const auto token = [](std::string_view prefix) { return std::string(prefix) + letters; };
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"login with " + token("hf_") + ".", "login with [redacted: Hugging Face token]."},
@@ -76,7 +76,7 @@ TEST_CASE("secrets are recognised and named", "[redact]") {
   for (const auto& [text, expected] : cases) CHECK(redacted_text(text) == expected);
 }
 
-TEST_CASE("what only looks like a secret stays", "[redact]") {
+TEST_CASE("text that only looks like a secret stays", "[redact]") {
   for (const std::string text : {"max_tokens=4096",
                                  "token: 128",
                                  "tokens: 1000000",
@@ -104,12 +104,12 @@ TEST_CASE("what only looks like a secret stays", "[redact]") {
     CHECK(redacted_text(text) == text);
 }
 
-TEST_CASE("what an excerpt cuts off is left out, too", "[redact]") {
+TEST_CASE("a secret that an excerpt cuts off is removed, too", "[redact]") {
   std::string text(600 - 9, ' ');
   CHECK(redacted_text(text + "hf_AbCdEf").ends_with(" [redacted: Hugging Face token]"));
 }
 
-TEST_CASE("no writer prints a secret, in whichever text it stands", "[redact]") {
+TEST_CASE("no writer prints a secret, whichever text contains it", "[redact]") {
   const std::string secret = "hf_" + letters;
   Report report = whole_report();
   std::size_t texts = 0;
@@ -127,7 +127,7 @@ TEST_CASE("no writer prints a secret, in whichever text it stands", "[redact]") 
   }
 }
 
-TEST_CASE("what is marked in an excerpt stays marked", "[redact]") {
+TEST_CASE("a mark in an excerpt stays on its text", "[redact]") {
   Report report;
   const std::string line = "HF_TOKEN=hf_" + letters + " tried to allocate 1.50 GiB";
   report.notes = {{"note", "", samples::cited(1, line, "1.50 GiB")}, {"note", "", samples::cited(2, line, "EfGh")}};
@@ -140,7 +140,7 @@ TEST_CASE("what is marked in an excerpt stays marked", "[redact]") {
   CHECK(marked(1) == "[redacted: Hugging Face token]");
 }
 
-TEST_CASE("a setting whose name is secret has a secret value", "[redact]") {
+TEST_CASE("a setting with a secret name has a secret value", "[redact]") {
   Report report;
   report.settings = {{"hub_api_key", "swordfish", samples::at(1)}, {"max_tokens", "4096", samples::at(2)}};
   report = redact(report, Redaction::secrets).report;
@@ -148,7 +148,7 @@ TEST_CASE("a setting whose name is secret has a secret value", "[redact]") {
   CHECK(report.settings[1].value == "4096");
 }
 
-TEST_CASE("the count is of different secrets, and stands in a note", "[redact]") {
+TEST_CASE("a note gives the number of different secrets", "[redact]") {
   Report report;
   report.verdict.headline = "hf_" + letters;
   report.verdict.retry.change = "hf_" + letters + " MY_PASSWORD=swordfish";
@@ -160,7 +160,7 @@ TEST_CASE("the count is of different secrets, and stands in a note", "[redact]")
   CHECK(redact(report, Redaction::off).report.verdict.headline == report.verdict.headline);
 }
 
-TEST_CASE("names of people and machines get the same substitute everywhere", "[redact]") {
+TEST_CASE("a person or machine gets the same substitute everywhere", "[redact]") {
   Report report;
   report.incidents = {samples::fatal_incident()};
   report.incidents[0].host = "gpu-01";

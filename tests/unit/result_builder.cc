@@ -1,4 +1,4 @@
-// How reports become failures, seen through the scanner.
+// How reports become failures, tested through the scanner.
 #include "parse/result_builder.h"
 
 #include "catch.h"
@@ -35,7 +35,7 @@ TEST_CASE("one failure printed three times is one incident", "[case_builder]") {
   CHECK(incident.oom.frames[0].line == 9);
 }
 
-TEST_CASE("A, B and A again are three failures", "[case_builder]") {
+TEST_CASE("the failures A, B and A again are three failures", "[case_builder]") {
   const std::string a = torch_message("0", "2.00") + "\n", b = torch_message("0", "3.00") + "\n";
   const ScanResult found = scan_text(a + b + a);
   REQUIRE(found.incidents.size() == 3);
@@ -44,7 +44,7 @@ TEST_CASE("A, B and A again are three failures", "[case_builder]") {
   CHECK(found.incidents[2].evidence.span.first_line == 3);
 }
 
-TEST_CASE("two devices' reports may mix", "[case_builder]") {
+TEST_CASE("reports of two GPUs may interleave", "[case_builder]") {
   const std::string a = torch_message("0") + "\n", b = torch_message("1", "3.00") + "\n";
   const ScanResult found = scan_text(a + b + a + b);
   REQUIRE(found.incidents.size() == 2);
@@ -54,7 +54,7 @@ TEST_CASE("two devices' reports may mix", "[case_builder]") {
   CHECK(found.incidents[1].follows == std::size_t{0});
 }
 
-TEST_CASE("another rank's failure follows from the first", "[case_builder]") {
+TEST_CASE("another rank's failure is a consequence of the first", "[case_builder]") {
   const ScanResult found =
       scan_text("[rank1]: " + torch_message("1", "2.00") + "\n[rank0]: " + torch_message("0", "3.00") + "\n");
   REQUIRE(found.incidents.size() == 2);
@@ -69,7 +69,7 @@ TEST_CASE("the same message on two ranks is two failures", "[case_builder]") {
   CHECK(found.incidents.size() == 2);
 }
 
-TEST_CASE("progress behind a failure shows that it was handled", "[case_builder]") {
+TEST_CASE("progress after a failure shows that the program handled it", "[case_builder]") {
   const ScanResult found = scan_text(step(1) + step(2) + torch_message() + "\n" + step(3) + step(4));
   REQUIRE(found.incidents.size() == 1);
   CHECK(found.incidents[0].handled);
@@ -82,7 +82,7 @@ TEST_CASE("progress behind a failure shows that it was handled", "[case_builder]
   CHECK_FALSE(died.incidents[0].handled);
 }
 
-TEST_CASE("another rank's progress proves nothing", "[case_builder]") {
+TEST_CASE("progress of another rank is no proof of survival", "[case_builder]") {
   const auto of = [](const std::string& rank, const std::string& line) { return "[rank" + rank + "]: " + line; };
   const ScanResult found = scan_text(of("0", step(1)) + of("1", step(1)) + of("0", torch_message() + "\n") +
                                      of("1", step(2)) + of("1", step(3)));
@@ -98,7 +98,7 @@ TEST_CASE("the same failure after progress is a new one", "[case_builder]") {
   CHECK_FALSE(found.incidents[1].handled);
 }
 
-TEST_CASE("a resumed job's progress is not the dead one's", "[case_builder]") {
+TEST_CASE("progress of a resumed job does not belong to the dead run", "[case_builder]") {
   const ScanResult found = scan_text(step(100) + traceback(torch_message()) +
                                      "Resuming from checkpoint /out/checkpoint-90\n" + step(101) + step(102));
   REQUIRE(found.incidents.size() == 1);
@@ -106,7 +106,7 @@ TEST_CASE("a resumed job's progress is not the dead one's", "[case_builder]") {
   CHECK_FALSE(found.incidents[0].handled);
 }
 
-TEST_CASE("a failure that its own run went on from stays handled when the job resumes", "[case_builder]") {
+TEST_CASE("a failure that its run survived stays handled when the job resumes", "[case_builder]") {
   const ScanResult found =
       scan_text(step(1) + torch_message() + "\n" + step(2) + "Resuming from checkpoint /out/checkpoint-2\n" + step(3));
   REQUIRE(found.incidents.size() == 1);
@@ -114,7 +114,7 @@ TEST_CASE("a failure that its own run went on from stays handled when the job re
   CHECK(found.incidents[0].handled_by->span.first_line == 3);
 }
 
-TEST_CASE("many growing series share one room", "[case_builder]") {
+TEST_CASE("many growing series share one memory limit", "[case_builder]") {
   constexpr int ranks = 30, steps = 3000;
   std::string text;
   for (int i = 0; i < steps; ++i)
@@ -130,7 +130,7 @@ TEST_CASE("many growing series share one room", "[case_builder]") {
   CHECK(buckets > CaseLimits::buckets / 8);
 }
 
-TEST_CASE("the next input's progress is not the first one's", "[case_builder]") {
+TEST_CASE("progress in the next input does not belong to the first one", "[case_builder]") {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("a.log", step(1) + torch_message() + "\n"));
   sources.push_back(Source::of_text("b.log", step(2) + step(3)));
@@ -139,7 +139,7 @@ TEST_CASE("the next input's progress is not the first one's", "[case_builder]") 
   CHECK_FALSE(found.incidents[0].handled);
 }
 
-TEST_CASE("incidents and occurrences are bounded, and counted beyond", "[case_builder]") {
+TEST_CASE("incidents and occurrences are limited, and the rest is counted", "[case_builder]") {
   std::string same, different;
   for (int i = 0; i < 100; ++i) same += torch_message() + "\n";
   const ScanResult once = scan_text(same);
@@ -152,7 +152,7 @@ TEST_CASE("incidents and occurrences are bounded, and counted beyond", "[case_bu
   CHECK(many.incidents.size() < 400);
 }
 
-TEST_CASE("a notice of retrying speaks of what stands above it", "[case_builder]") {
+TEST_CASE("a retry notice refers to the failure above it", "[case_builder]") {
   const std::string notice = "Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.\n";
   const ScanResult died =
       scan_text("Warning: " + notice + "!!! Exception during processing !!! " + torch_message() + "\n");
@@ -160,17 +160,17 @@ TEST_CASE("a notice of retrying speaks of what stands above it", "[case_builder]
   CHECK(died.incidents[0].handled);
   CHECK_FALSE(died.incidents[1].handled);
 
-  const ScanResult told = scan_text(torch_message() + "\nWarning: " + notice);
-  REQUIRE(told.incidents.size() == 1);
-  CHECK(told.incidents[0].handled);
+  const ScanResult survived = scan_text(torch_message() + "\nWarning: " + notice);
+  REQUIRE(survived.incidents.size() == 1);
+  CHECK(survived.incidents[0].handled);
 
-  // A logger writes the exception behind its notice.
+  // A logger prints the exception after the notice.
   const ScanResult logged = scan_text("WARNING: " + notice + traceback(torch_message()));
   REQUIRE(logged.incidents.size() == 1);
   CHECK(logged.incidents[0].handled);
 }
 
-TEST_CASE("each notice in the same words is a failure of its own", "[case_builder]") {
+TEST_CASE("each notice with the same words is a separate failure", "[case_builder]") {
   const std::string notice = "| WARNING: ran out of memory on GPU #1, skipping batch\n";
   const ScanResult found =
       scan_text("THCudaCheck FAIL file=/pytorch/aten/src/THC/generic/THCStorage.cu line=58 error=2 : out of memory\n" +
@@ -181,7 +181,7 @@ TEST_CASE("each notice in the same words is a failure of its own", "[case_builde
   CHECK(found.incidents[1].evidence.span.first_line == 5);
 }
 
-TEST_CASE("the head of an exception whose message stands near is no failure of its own", "[case_builder]") {
+TEST_CASE("the head of an exception whose message is nearby is no separate failure", "[case_builder]") {
   const ScanResult replica = scan_text("torch.OutOfMemoryError: no room left\n" + traceback(torch_message()));
   REQUIRE(replica.incidents.size() == 1);
   CHECK(replica.incidents[0].evidence.span.first_line == 5);
@@ -191,7 +191,7 @@ TEST_CASE("the head of an exception whose message stands near is no failure of i
   CHECK(scan_text("    except torch.cuda.OutOfMemoryError: \n").incidents.empty());
 }
 
-TEST_CASE("of many failures the one that ended the run is kept", "[case]") {
+TEST_CASE("of many failures, the one that ended the run is kept", "[case]") {
   std::string text;
   int at = 0;
   for (int i = 0; i < 400; ++i) {
@@ -219,7 +219,7 @@ TEST_CASE("series beyond the limit are counted", "[case]") {
   CHECK(c.more_series == 40);
 }
 
-TEST_CASE("a line that is printed again and again is read again as long as something happens", "[case]") {
+TEST_CASE("a repeated line is read again as long as other lines report events", "[case]") {
   std::string text;
   for (int i = 0; i < 3000; ++i) text += "RuntimeError: out of memory\n";
   const ScanResult same = scan_text(text);
@@ -234,7 +234,7 @@ TEST_CASE("a line that is printed again and again is read again as long as somet
   CHECK_FALSE(apart.incidents.back().handled);
 }
 
-TEST_CASE("messages that look far around themselves, again and again, look less far, and the last is read whole") {
+TEST_CASE("repeated long context searches get shorter, and the last message is still read in full") {
   std::string log;
   for (int i = 0; i < 20'000; ++i)
     log += "[ 7120.10" + std::to_string(i % 10) + "] Memory cgroup stats for /kubepods/burstable/pod" +

@@ -1,4 +1,4 @@
-// What several files say together, seen through the scanner: each is a case of its own before.
+// Several files merged into one case, tested through the scanner: each file is a separate case first.
 #include "parse/result_merger.h"
 
 #include "catch.h"
@@ -21,7 +21,7 @@ std::string stamp(int minute) {
 
 std::string step(int n) { return "step " + std::to_string(n) + " | loss 2.1 | allocated 30.000 GiB\n"; }
 
-/// A file of one rank that failed at this minute, over a request of its own.
+/// A file of one rank that failed at this minute, with a request of a different size.
 std::string failed(int rank, int minute) {
   return step(1) + stamp(minute) + "[rank" + std::to_string(rank) +
          "]: " + torch_message("0", std::to_string(rank + 1) + ".00") + "\n";
@@ -29,7 +29,7 @@ std::string failed(int rank, int minute) {
 
 }  // namespace
 
-TEST_CASE("every place of a joined case names its file", "[joined_case]") {
+TEST_CASE("every location of a merged case names its file", "[joined_case]") {
   const std::string text = "2025-03-01 12:00:00 Saving model checkpoint to /out\nbatch_size: 8\n" + failed(0, 1) +
                            torch_message("0", "1.00") + "\nRun completed\n";
   std::vector<ScanResult> files;
@@ -52,7 +52,7 @@ TEST_CASE("every place of a joined case names its file", "[joined_case]") {
     CHECK(all.series[i * alone.series.size()].last_evidence.span.source == source);
   }
   REQUIRE(all.last_progress);
-  CHECK(all.last_progress->span.source == 0);  // that of the first failure
+  CHECK(all.last_progress->span.source == 0);  // the progress of the first failure
   for (const auto& [name, setting] : all.settings) CHECK(setting.evidence.span.source == 2);
   for (const auto& [id, n] : alone.remark_counts) CHECK(all.remark_counts.at(id) == 3 * n);
   CHECK(all.coverage.lines == 3 * alone.coverage.lines);
@@ -63,7 +63,7 @@ TEST_CASE("every place of a joined case names its file", "[joined_case]") {
   CHECK(join({healthy, healthy}).progress_lines == 2 * alone.progress_lines);
 }
 
-TEST_CASE("the first failure of more than a case holds is kept", "[joined_case]") {
+TEST_CASE("of more incidents than a case keeps, the first failure stays", "[joined_case]") {
   constexpr int files = 300;
   JoinedCase joined;
   for (int rank = 0; rank < files; ++rank)
@@ -78,7 +78,7 @@ TEST_CASE("the first failure of more than a case holds is kept", "[joined_case]"
     CHECK(all.incidents[i].follows == all.incidents.size() - 1);
 }
 
-TEST_CASE("of a remark that many files make the first and the latest are kept", "[joined_case]") {
+TEST_CASE("of a remark in many files, the first and the latest stay", "[joined_case]") {
   JoinedCase joined;
   for (int i = 0; i < 100; ++i) joined.add(case_of(std::to_string(i) + ".log", "Saving model checkpoint to /out\n"));
   const ScanResult all = joined.take();
@@ -88,7 +88,7 @@ TEST_CASE("of a remark that many files make the first and the latest are kept", 
   CHECK(all.remarks[63].evidence.span.source == 99);
 }
 
-TEST_CASE("a later file's setting counts", "[joined_case]") {
+TEST_CASE("a later file's setting overrides an earlier one", "[joined_case]") {
   const ScanResult all =
       join({case_of("a.log", "batch_size: 8\n"), case_of("b.log", "batch_size: 4\n"), case_of("c.log", "")});
   REQUIRE(all.settings.contains("batch_size"));
@@ -96,7 +96,7 @@ TEST_CASE("a later file's setting counts", "[joined_case]") {
   CHECK(all.settings.at("batch_size").evidence.span.source == 1);
 }
 
-TEST_CASE("nothing joined is an empty case", "[joined_case]") {
+TEST_CASE("merging nothing gives an empty case", "[joined_case]") {
   const ScanResult none = join({});
   CHECK(none.inputs.empty());
   CHECK(none.incidents.empty());

@@ -1,4 +1,4 @@
-// What the build puts into the program is what the files in rules/ say, and a wrong rule does not get that far.
+// The rules in the program equal the files in rules/, and a wrong rule stops the build.
 #include "catch.h"
 
 #include <cstdlib>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// As the program reads a user's folder: through TOML and every check.
+/// The rules as the program reads a user's folder: through TOML and every check.
 RulePack read_rules() {
   RulePack pack;
   pack.add_folder(OOMDOCTOR_SOURCE_DIR "/rules");
@@ -79,7 +79,7 @@ void check_same(const auto& carried, const auto& read) {
   }
 }
 
-/// A fact of each kind is known, some of them zero.
+/// One fact of each kind is known; some facts are zero.
 Facts some_facts() {
   Facts facts;
   double number = 0;
@@ -102,7 +102,7 @@ std::string read_file(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("the program carries the rules of rules/, all of them and unchanged", "[law]") {
+TEST_CASE("the program contains all rules of rules/, unchanged", "[law]") {
   const RulePack carried = shipped_rules(), read = read_rules();
   check_same(carried.causes(), read.causes());
   check_same(carried.fixes(), read.fixes());
@@ -110,7 +110,7 @@ TEST_CASE("the program carries the rules of rules/, all of them and unchanged", 
   CHECK(archived(carried) == archived(read));
 }
 
-TEST_CASE("a carried condition says what its text says", "[law]") {
+TEST_CASE("an archived condition has the meaning of its text", "[law]") {
   const Facts facts = some_facts();
   const auto same = [&](const Expr& carried) {
     const Expr parsed = Expr::parse(carried.text());
@@ -135,13 +135,13 @@ TEST_CASE("a carried condition says what its text says", "[law]") {
   for (const auto& [id, myth] : pack.myths()) same(myth.when);
 }
 
-TEST_CASE("bytes that end too early are an error, wherever they end") {
+TEST_CASE("truncated bytes are an error, wherever they end") {
   const std::string bytes = archived(shipped_rules());
   for (std::size_t size = 0; size < bytes.size(); size += 1 + size / 7)
     CHECK_THROWS_AS(restored(std::string_view(bytes).substr(0, size)), Error);
 }
 
-TEST_CASE("a wrong rule stops the build and shows its place") {
+TEST_CASE("a wrong rule stops the build and shows its position") {
   const fs::path root = fs::temp_directory_path() / "oomdoctor_rule_compiler_test";
   fs::remove_all(root);
   fs::create_directories(root);

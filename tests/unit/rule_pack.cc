@@ -1,4 +1,4 @@
-// Loading rules: the laws of the shipped pack, and errors that quote their line.
+// Loading rules: the invariants of the shipped pack, and errors that quote the line of the file.
 #include "catch.h"
 
 #include <algorithm>
@@ -69,14 +69,14 @@ TEST_CASE("a cause and a fix are read") {
   CHECK(pack.fixes().at("do-it").kind == FixKind::setting);
 }
 
-TEST_CASE("a fact that does not exist is shown in its line, with the nearest one") {
+TEST_CASE("an unknown fact is shown in its line, with the nearest known one") {
   const Error error = error_of(replaced(small_cause, "'oom.free <", "'oom.fre <"));
   CHECK(std::string(error.what()) == "causes/something.toml:7: there is no fact \"oom.fre\"");
   CHECK(error.excerpt() == "if     = 'oom.fre < oom.request'\n          ^");
   CHECK(error.help() == "did you mean oom.free?");
 }
 
-TEST_CASE("a misspelt key names the right one") {
+TEST_CASE("an error about a misspelt key names the right one") {
   const Error error = error_of(replaced(small_cause, "weight = 1", "wieght = 1"));
   CHECK(std::string(error.what()) == "causes/something.toml:6: the key \"weight\" is missing");
   const Error extra = error_of(replaced(small_cause, "prior   = 0.1", "prior   = 0.1\nexplian = \"x\""));
@@ -99,13 +99,13 @@ TEST_CASE("wrong types and ranges are refused when the pack is loaded") {
                       .what()) == "fixes/do-it.toml:7: \"saves\" must be a size in bytes");
 }
 
-TEST_CASE("places in texts are checked too") {
+TEST_CASE("facts in texts are checked, too") {
   const Error error = error_of(replaced(small_cause, "{oom.free}", "{oom.freee}"));
   CHECK(std::string(error.what()) == "causes/something.toml:9: there is no fact \"oom.freee\"");
   CHECK(error.excerpt() == "why    = \"only {oom.freee} was free\"\n                ^");
 }
 
-TEST_CASE("rules that do not fit together are refused") {
+TEST_CASE("rules that contradict each other are refused") {
   CHECK(std::string(error_of(small_cause, replaced(small_fix, "[\"something\"]", "[\"somthing\"]")).what()) ==
         "fixes/do-it.toml: there is no cause \"somthing\"");
   CHECK(error_of(small_cause, replaced(small_fix, "[\"something\"]", "[\"somthing\"]")).help() ==
@@ -122,12 +122,12 @@ TEST_CASE("rules that do not fit together are refused") {
                     Catch::Contains("rules lie in causes/, fixes/ or myths/"));
 }
 
-TEST_CASE("text that is no TOML is an error with its line") {
+TEST_CASE("text that is not TOML is an error with its line") {
   const Error error = error_of("title = \"Something\"\nsource = \n");
   CHECK_THAT(std::string(error.what()), Catch::StartsWith("causes/something.toml:2: "));
 }
 
-TEST_CASE("a folder adds rules and replaces those of the same id") {
+TEST_CASE("a folder adds rules and replaces those with the same id") {
   namespace fs = std::filesystem;
   const fs::path root = fs::temp_directory_path() / "oomdoctor_rule_pack_test";
   fs::remove_all(root);
@@ -148,7 +148,7 @@ TEST_CASE("a folder adds rules and replaces those of the same id") {
   CHECK_THROWS_AS(pack.add_folder(root.string()), Error);
 }
 
-TEST_CASE("laws of the shipped rules") {
+TEST_CASE("invariants of the shipped rules") {
   const RulePack& pack = shipped();
   CHECK(pack.causes().size() == 21);
   CHECK(pack.fixes().size() >= 45);
@@ -161,7 +161,7 @@ TEST_CASE("laws of the shipped rules") {
     INFO(id);
     priors += cause.prior;
     CHECK((fixes_of[id] >= 2 || !cause.no_fix.empty()));
-    // The first sentence needs no fact, so that a cause is always explained.
+    // The first sentence needs no fact, so there is always an explanation of the cause.
     CHECK_FALSE(cause.explain.fill_sentences({}).empty());
     std::set<std::string> conditions;
     for (const auto& sign : cause.signs) CHECK(conditions.insert(sign.condition.text()).second);
@@ -169,7 +169,7 @@ TEST_CASE("laws of the shipped rules") {
   CHECK(priors == Approx(1).margin(0.3));
 }
 
-TEST_CASE("every shipped fix can be read by people") {
+TEST_CASE("every shipped fix is readable") {
   for (const auto& [id, fix] : shipped().fixes()) {
     INFO(id);
     CHECK_FALSE(fix.why.fill_sentences({}).empty());

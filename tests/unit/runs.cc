@@ -1,4 +1,4 @@
-// Several runs in one log: where each begins, how it ended, and which of them the verdict is about.
+// Several runs in one log: the start and the end of each, and the run that the verdict is about.
 #include <string>
 #include <vector>
 
@@ -32,7 +32,7 @@ std::string outcome_of(const std::string& log) { return report_of(log).verdict.o
 
 }  // namespace
 
-TEST_CASE("what ended a run is said where it was not memory", "[runs]") {
+TEST_CASE("a report names the end of the run if it was not a memory failure", "[runs]") {
   const Report ended = report_of(steps(10, 100) + bug);
   CHECK(ended.verdict.outcome == "ended_otherwise");
   REQUIRE(ended.verdict.end);
@@ -41,16 +41,16 @@ TEST_CASE("what ended a run is said where it was not memory", "[runs]") {
   CHECK(ended.verdict.headline == "the run ended with `ValueError` (train.log:14) at step 100");
   CHECK(ended.verdict.cause.empty());
   CHECK(ended.fixes.empty());
-  // Logged, and the program went on.
+  // The exception was logged, and the program continued.
   CHECK(outcome_of(steps(10, 100) + bug + steps(110, 200)) == "no_oom");
-  // An echo of another process's death explains nothing.
+  // The report of another process's death explains nothing.
   CHECK(outcome_of(steps(10, 100) + trace + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n") ==
         "no_oom");
-  // The exception of the failure itself is no other end.
+  // The exception of the failure itself is no separate end.
   CHECK(outcome_of(steps(10, 100) + oom) == "oom");
 }
 
-TEST_CASE("a kill that nobody explains is a sign, a kernel's line a failure", "[runs]") {
+TEST_CASE("an unexplained kill is a possible OOM, a kernel's report is a failure", "[runs]") {
   CHECK(outcome_of(steps(10, 100) + "Killed\n") == "possible_oom");
   CHECK(outcome_of(steps(10, 100) + "Killed\nkernel: Out of memory: Killed process 4410 (python) total-vm:70214412kB, "
                                     "anon-rss:64411020kB, file-rss:812kB, shmem-rss:0kB\n") == "oom");
@@ -70,14 +70,14 @@ TEST_CASE("the verdict is about the last run", "[runs]") {
   CHECK(again.incidents[1].step == 10);
   CHECK_FALSE(again.incidents[1].follows);
 
-  // The last one has no end yet: the one before it counts, until it gets further.
+  // The last run has no end yet. Until it gets further, the verdict is about the run before it.
   CHECK(outcome_of(steps(10, 300) + oom + died + steps(10, 60)) == "oom");
   const Report further = report_of(steps(10, 100) + oom + died + steps(10, 400));
   CHECK(further.verdict.outcome == "handled_oom");
   CHECK(further.fixes.empty());
 }
 
-TEST_CASE("ranks of one job and batches that are tried again are no runs", "[runs]") {
+TEST_CASE("ranks of one job and retried batches are no separate runs", "[runs]") {
   std::string ranks;
   for (int rank = 0; rank < 4; ++rank)
     for (int i = 10; i <= 50; i += 10) ranks += fmt::format("[rank{}] step {} allocated 20.00 GiB\n", rank, i);
@@ -88,7 +88,7 @@ TEST_CASE("ranks of one job and batches that are tried again are no runs", "[run
   CHECK(report_of(epochs + bug).runs.empty());
 }
 
-TEST_CASE("a rank that asked for memory of its own is no consequence of another", "[runs]") {
+TEST_CASE("a rank with a refused request of its own is no consequence of another rank", "[runs]") {
   const auto refused = [](int rank, const char* asked) {
     return fmt::format(
         "[rank{}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {}. GPU {} has a total capacity of "
@@ -102,7 +102,7 @@ TEST_CASE("a rank that asked for memory of its own is no consequence of another"
         std::vector<std::string>{"the same on 3 of 3 ranks, at train.log:2, 3"});
 }
 
-TEST_CASE("few values that rise are not dismissed", "[runs]") {
-  const Report few = report_of(steps(10, 10, 5) + steps(20, 20, 9) + steps(30, 30, 14) + steps(40, 40, 20));
-  CHECK(few.verdict.headline.find("rises by 300% over 4 values") != std::string::npos);
+TEST_CASE("a few rising values are reported", "[runs]") {
+  const Report report = report_of(steps(10, 10, 5) + steps(20, 20, 9) + steps(30, 30, 14) + steps(40, 40, 20));
+  CHECK(report.verdict.headline.find("rises by 300% over 4 values") != std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Reports made by hand, one for each outcome and one whose texts attack the reader: what the writers are tested on.
+// Reports written by hand, one for each outcome and one with hostile texts: the input of the writer tests.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ inline Location at(std::int64_t line, std::string path = "train.log") {
   return {std::move(path), line, line, "", 0, 0};
 }
 
-/// A location whose excerpt has `mark` marked.
+/// A location whose excerpt marks `mark`.
 inline Location cited(std::int64_t line, const std::string& excerpt, const std::string& mark,
                       std::string path = "train.log") {
   const auto from = static_cast<int>(excerpt.find(mark));
@@ -163,7 +163,7 @@ inline std::vector<ReportCause> growth_causes() {
   return {leak, big, holes};
 }
 
-/// A leak that grew faster and faster until the card was full.
+/// A leak that accelerated until the GPU was full.
 inline Report fatal() {
   Report report;
   report.tool_version = "0.1.0";
@@ -195,7 +195,7 @@ inline Report fatal() {
   return report;
 }
 
-/// An evaluation batch that did not fit; the program halved it and went on.
+/// An evaluation batch that did not fit; the program halved it and continued.
 inline Report handled() {
   Report report;
   report.tool_version = "0.1.0";
@@ -244,7 +244,7 @@ inline Report handled() {
   return report;
 }
 
-/// Nothing wrong: a series that levels off.
+/// A healthy run: a series that levels off.
 inline Report healthy() {
   Report report;
   report.tool_version = "0.1.0";
@@ -297,7 +297,7 @@ inline Report at_risk() {
   return report;
 }
 
-/// Every text that can come from a log tries to break out of its sink.
+/// Every text that can come from a log tries to inject markup into the output.
 inline Report hostile() {
   Report report = fatal();
   const std::string evil =

@@ -16,9 +16,9 @@ using testing::scan_text;
 using testing::torch_message;
 using testing::words_of;
 
-constexpr std::size_t block = 1 << 20;  ///< what the scanner reads at a time
+constexpr std::size_t block = 1 << 20;  ///< bytes that the scanner reads at a time
 
-/// Quiet lines of at least `size` bytes together; the last one is made to fit.
+/// Lines without events, at least `size` bytes in total; the last line pads to the size.
 std::string filler(std::size_t size, i64& lines) {
   static const std::string line = "nothing of note happened here today\n";
   std::string out;
@@ -39,7 +39,7 @@ std::string scan() {
 
 }  // namespace
 
-TEST_CASE("a log is read whole", "[scanner]") {
+TEST_CASE("the scanner reads a log to its end", "[scanner]") {
   const ScanResult found = scan_text(scan());
   REQUIRE(found.incidents.size() >= 1);
   const Incident& incident = found.incidents[0];
@@ -55,29 +55,29 @@ TEST_CASE("a log is read whole", "[scanner]") {
   CHECK(found.inputs[0].lines == 10);
 }
 
-TEST_CASE("where blocks end changes nothing", "[scanner]") {
+TEST_CASE("block boundaries change nothing", "[scanner]") {
   const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
-  i64 behind = 0;
-  const std::string after = filler(block / 4, behind);
+  i64 lines_after = 0;
+  const std::string after = filler(block / 4, lines_after);
   for (std::size_t cut = 0; cut <= text.size(); cut += 61) {
     i64 before = 0;
     const std::string padded = filler(block - cut, before) + text + after;
     CAPTURE(cut);
     const ScanResult found = scan_text(padded);
     CHECK(words_of(found, before) == expected);
-    CHECK(found.inputs[0].lines == before + 10 + behind);
+    CHECK(found.inputs[0].lines == before + 10 + lines_after);
   }
 }
 
-TEST_CASE("a message wrapped over the end of a block is one message", "[scanner]") {
-  std::string wrapped = std::string(200, '=') + '\n';  // no console broke this log as a whole
+TEST_CASE("a message wrapped across the end of a block is one message", "[scanner]") {
+  std::string wrapped = std::string(200, '=') + '\n';  // the log as a whole was not wrapped by a console
   const std::string message = torch_message();
   for (std::size_t at = 0; at < message.size(); at += 80) wrapped += message.substr(at, 80) + "\n";
   const std::string expected = words_of(scan_text(wrapped));
   REQUIRE(scan_text(wrapped).incidents.size() == 1);
-  i64 behind = 0;
-  const std::string after = filler(block / 4, behind);
+  i64 lines_after = 0;
+  const std::string after = filler(block / 4, lines_after);
   for (std::size_t cut = 0; cut <= wrapped.size(); cut += 40) {
     i64 before = 0;
     const std::string padded = filler(block - cut, before) + wrapped + after;
@@ -86,7 +86,7 @@ TEST_CASE("a message wrapped over the end of a block is one message", "[scanner]
   }
 }
 
-TEST_CASE("a message with an anchor on both sides of a block's end is told once", "[scanner]") {
+TEST_CASE("a message with an anchor on both sides of a block boundary is reported once", "[scanner]") {
   const std::string text =
       "RuntimeError: Allocation on device 0 would exceed allowed memory. (out of memory)\n"
       "Currently allocated     : 22.50 GiB\nRequested               : 2.00 GiB\n"
@@ -94,8 +94,8 @@ TEST_CASE("a message with an anchor on both sides of a block's end is told once"
       "PyTorch limit (set by user-supplied memory fraction)\n                        : 17179869184.00 GiB\n";
   const ScanResult whole = scan_text(text);
   REQUIRE(whole.incidents.size() == 1);
-  i64 behind = 0;
-  const std::string after = filler(block / 4, behind);
+  i64 lines_after = 0;
+  const std::string after = filler(block / 4, lines_after);
   const std::string expected = words_of(scan_text(text + after));
   for (std::size_t cut = 0; cut <= text.size(); cut += 30) {
     i64 before = 0;
@@ -126,7 +126,7 @@ TEST_CASE("lines are counted as editors and grep count them", "[scanner]") {
   }
 }
 
-TEST_CASE("line ends of Windows give the same lines", "[scanner]") {
+TEST_CASE("Windows line ends give the same lines", "[scanner]") {
   const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
   std::string other;
@@ -135,7 +135,7 @@ TEST_CASE("line ends of Windows give the same lines", "[scanner]") {
   CHECK(words_of(scan_text(text.substr(0, text.size() - 1))) == expected);
 }
 
-TEST_CASE("a line end on the end of a block counts once", "[scanner]") {
+TEST_CASE("a line end at the end of a block counts once", "[scanner]") {
   for (std::size_t shift = 0; shift < 4; ++shift) {
     const std::string text =
         std::string(block - 2 + shift, 'x') + "\r\n" + std::string(block / 2, 'y') + "\r\nlast\r\n";
@@ -158,7 +158,7 @@ TEST_CASE("a single line of megabytes", "[scanner]") {
   CHECK(found.inputs[0].bytes == static_cast<i64>(text.size()));
 }
 
-TEST_CASE("a file, a text and its encodings read alike", "[scanner]") {
+TEST_CASE("a file, a text and its encodings give the same result", "[scanner]") {
   const std::string text = scan();
   const std::string expected = words_of(scan_text(text));
   const auto path = std::filesystem::temp_directory_path() / ("oomdoctor-scan-" + std::to_string(::getpid()) + ".log");
@@ -180,7 +180,7 @@ TEST_CASE("a file, a text and its encodings read alike", "[scanner]") {
   }
 }
 
-TEST_CASE("colours and holes change nothing", "[scanner]") {
+TEST_CASE("colours and runs of NUL bytes change nothing", "[scanner]") {
   const std::string text = scan();
   const ScanResult expected = scan_text(text);
   std::string coloured;
@@ -193,7 +193,7 @@ TEST_CASE("colours and holes change nothing", "[scanner]") {
   CHECK(words_of(scan_text(std::string(4096, '\0') + text)) == words_of(expected));
 }
 
-TEST_CASE("sources keep their own lines", "[scanner]") {
+TEST_CASE("each source has its own line numbers", "[scanner]") {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("a.log", "quiet\n" + torch_message("0") + "\n"));
   sources.push_back(Source::of_text("b.log", "quiet\nquiet\n" + torch_message("1", "4.00") + "\n"));

@@ -1,4 +1,4 @@
-// Scans of texts made by a test, and a Case put into words, so that two scans can be compared.
+// Scans of texts that a test makes, and a case in words, so that a test can compare two scans.
 #pragma once
 
 #include <string>
@@ -42,7 +42,7 @@ inline std::string words_of(const Incident& i, i64 shift) {
   return out;
 }
 
-/// What a scan found; line numbers less `shift`.
+/// The result of a scan in words; `shift` is subtracted from line numbers.
 inline std::string words_of(const ScanResult& scan, i64 shift = 0) {
   std::string out;
   for (const Incident& i : scan.incidents) out += words_of(i, shift);
@@ -65,7 +65,7 @@ inline std::string words_of(const ScanResult& scan, i64 shift = 0) {
   return out;
 }
 
-/// A message of PyTorch 2.9's form. Sizes are in GiB, with two digits.
+/// A message in PyTorch 2.9's form. Sizes are in GiB, with two digits.
 inline std::string torch_message(const std::string& device = "0", const std::string& request = "2.00",
                                  const std::string& free = "1.12") {
   return "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + request + " GiB. GPU " + device +

@@ -11,7 +11,7 @@ namespace {
 
 using testing::played;
 
-TEST_CASE("a screen that is changed digit by digit is shown whole again", "[screen]") {
+TEST_CASE("a screen that changes digit by digit is shown in full again", "[screen]") {
   const std::string raw =
       "before\n\x1b[?1049h\x1b[1;4r\x1b[H\x1b[2JEvery 2.0s: x\x1b[3;1H|    812MiB |\x1b[4;80H\x1b[1;14Hy\x1b[3;6H912"
       "\x1b[4;80H\x1b[?1049lafter\n";
@@ -61,17 +61,17 @@ TEST_CASE("the table under watch is read screen by screen", "[screen]") {
   CHECK(read.series[0].last_x == 6);
 }
 
-TEST_CASE("damaged sequences end nothing and fill nothing", "[screen]") {
+TEST_CASE("damaged sequences neither end the text nor fill memory", "[screen]") {
   CHECK(played("\x1b[?1049h\x1b[99999;99999Hx\x1b[999999999999Cy\x1b[", 3).size() < 1000 * 1000);
   CHECK(played("\x1b", 1).empty());
 }
 
-TEST_CASE("no cell is read or written outside of its row", "[screen]") {
+TEST_CASE("no cell outside its row is read or written", "[screen]") {
   const std::string open = "\x1b[?1049h\x1b[H";
-  // The cursor stands behind the end of its row: what is repeated there is the row's last cell.
+  // The cursor is beyond the end of its row: the repeated cell is the row's last one.
   CHECK(played(open + "ab\x1b[1;900H\x1b[3b", 7).find('b') != std::string::npos);
   CHECK(played(open + "\x1b[1;900H\x1b[5b", 7) == played(open, 7));
-  // Counts that wrap around are counts beyond the screen.
+  // Counts that overflow are counts beyond the screen.
   for (const std::string_view count : {"18446744073709551615", "18446744073709551616", "9223372036854775808", "1001"})
     for (const char final_byte : {'@', 'b', 'P', 'X', 'A', 'B', 'C', 'D', 'G', 'H', 'd', 'J', 'K'}) {
       CAPTURE(count, final_byte);

@@ -1,5 +1,5 @@
-// What counts as a secret, as probes that are put together here: no token stands in this folder in full. Of each kind
-// several are made, in the surroundings in which logs print them, and none of their letters may be left.
+// Probes for secrets, assembled at run time: this folder contains no complete token. There are several probes of each
+// kind, in the contexts in which logs print them. Redaction must leave none of their letters.
 #include <fmt/format.h>
 
 #include <random>
@@ -29,7 +29,7 @@ std::string redacted(std::string text) {
   return redact(std::move(report), Redaction::secrets).report.verdict.headline;
 }
 
-/// A prefix in two parts, so that no scanner takes this file for a leak, and what follows it.
+/// A prefix in two parts, so that no secret scanner reports this file; then the alphabet and the size of the rest.
 struct Issued {
   const char *kind, *first, *second;
   std::size_t size;
@@ -89,7 +89,7 @@ const std::vector<Issued>& issued() {
   return all;
 }
 
-TEST_CASE("tokens are left out wherever they stand", "[redact]") {
+TEST_CASE("redaction removes tokens wherever they are", "[redact]") {
   std::mt19937 engine(18);
   for (const Issued& token : issued())
     for (const char* around : {"login with {} now", "TOKEN_X={}", "{{\"value\": \"{}\"}}", "https://host/x?t={}&y=1"}) {
@@ -100,7 +100,7 @@ TEST_CASE("tokens are left out wherever they stand", "[redact]") {
     }
 }
 
-TEST_CASE("passwords, headers and keys are left out", "[redact]") {
+TEST_CASE("redaction removes passwords, headers and keys", "[redact]") {
   struct Probe {
     const char* around;
     const std::string& alphabet;
@@ -182,7 +182,7 @@ TEST_CASE("passwords, headers and keys are left out", "[redact]") {
     }
 }
 
-TEST_CASE("a secret that begins inside of another is left out to its end", "[redact]") {
+TEST_CASE("a secret that begins inside another one is removed to its end", "[redact]") {
   std::mt19937 engine(3);
   const std::string token = "gh" + ("p_" + random_text(engine, letters, 36)), word = random_text(engine, lower, 12);
   for (const std::string& text : {
@@ -198,7 +198,7 @@ TEST_CASE("a secret that begins inside of another is left out to its end", "[red
   }
 }
 
-TEST_CASE("names, hashes and numbers of a training stay", "[redact]") {
+TEST_CASE("names, hashes and numbers of a training run stay", "[redact]") {
   std::mt19937 engine(20);
   std::vector<std::string> texts = {
       "unk_token: unk123",

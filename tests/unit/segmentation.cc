@@ -23,7 +23,7 @@ Points points_of(const std::vector<double>& y, double quantum = 0) {
   return points;
 }
 
-/// Least squares by the textbook, for comparison; one or two values are a level.
+/// Textbook least squares, for comparison; one or two values are a level.
 double rss_of(const std::vector<double>& y, std::size_t begin, std::size_t end) {
   const auto n = static_cast<double>(end - begin);
   double mx = 0, my = 0, xx = 0, xy = 0, yy = 0;
@@ -35,17 +35,17 @@ double rss_of(const std::vector<double>& y, std::size_t begin, std::size_t end) 
   return end - begin < 3 ? yy : yy - xy * xy / xx;
 }
 
-/// Every cut there is.
+/// All possible cuts.
 double cheapest_cut(const std::vector<double>& y, double penalty) {
-  double least = std::numeric_limits<double>::infinity();
+  double cheapest = std::numeric_limits<double>::infinity();
   for (unsigned cuts = 0; cuts < 1u << (y.size() - 1); ++cuts) {
     double cost = 0;
     std::size_t begin = 0;
     for (std::size_t i = 1; i <= y.size(); ++i)
       if (i == y.size() || (cuts >> (i - 1) & 1u) != 0) cost += rss_of(y, begin, i) + penalty, begin = i;
-    least = std::min(least, cost);
+    cheapest = std::min(cheapest, cost);
   }
-  return least;
+  return cheapest;
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ TEST_CASE("the cut into lines costs as little as the cheapest of all cuts", "[se
   }
 }
 
-TEST_CASE("edges of a run are found to the value, also behind thinning", "[segmentation]") {
+TEST_CASE("edges of a run are exact to the value, also after thinning", "[segmentation]") {
   for (const std::size_t n : {std::size_t{120}, std::size_t{400}, std::size_t{2000}, std::size_t{4096}}) {
     Noise source(static_cast<unsigned>(n));
     std::vector<double> y;
@@ -97,7 +97,7 @@ TEST_CASE("edges of a run are found to the value, also behind thinning", "[segme
   }
 }
 
-TEST_CASE("the scale of noise sees neither slopes nor edges, and its autocorrelation", "[segmentation]") {
+TEST_CASE("the noise scale ignores slopes and edges, and measures the autocorrelation", "[segmentation]") {
   const auto scale = [](double rho, double slope, int edge_every) {
     Noise source(5);
     std::vector<double> y;
@@ -116,7 +116,7 @@ TEST_CASE("the scale of noise sees neither slopes nor edges, and its autocorrela
   }
 }
 
-TEST_CASE("a level that wanders is not cut to pieces", "[segmentation]") {
+TEST_CASE("a wandering level is not cut into pieces", "[segmentation]") {
   int cuts = 0;
   for (unsigned seed = 1; seed <= 50; ++seed) {
     Noise source(seed);

@@ -72,7 +72,7 @@ TEST_CASE("a falling step begins a run and runs are never joined") {
   CHECK(values_in(series) == 27000);
 }
 
-TEST_CASE("a counter that falls all the time stays bounded too") {
+TEST_CASE("a counter that falls all the time stays bounded, too") {
   Series series;
   for (int i = 0; i < 300000; ++i) series.add(-i, 0, i);
   CHECK(series.buckets().size() <= Series::max_buckets);
@@ -88,7 +88,7 @@ TEST_CASE("the same line printed twice counts but weighs once") {
   CHECK(series.plateaus == 0);
 }
 
-TEST_CASE("numbers that are none are left out") {
+TEST_CASE("values that are not numbers are left out") {
   Series series;
   series.add(1, 0, std::numeric_limits<double>::quiet_NaN());
   series.add(std::numeric_limits<double>::infinity(), 0, 1);
@@ -96,7 +96,7 @@ TEST_CASE("numbers that are none are left out") {
   CHECK(series.buckets().empty());
 }
 
-TEST_CASE("another reading of the unit moves every value and no step") {
+TEST_CASE("another reading of the unit changes every value and no step") {
   Series series;
   series.quantum = 0.5;
   for (int i = 0; i < 5; ++i) series.add(i, 0, i + 1);

@@ -1,4 +1,4 @@
-// Settings as printed become facts with a type.
+// Printed settings become typed facts.
 #include "analysis/analysis.h"
 #include "catch.h"
 
@@ -25,13 +25,13 @@ Truth truth_of(const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("truth as programs print it", "[settings_facts]") {
+TEST_CASE("booleans as programs print them", "[settings_facts]") {
   for (const char* yes : {"True", "true", "1", "yes", "on", "full", "selective"}) CHECK(truth_of(yes) == Truth::yes);
   for (const char* no : {"False", "false", "0", "no", "off", "None", "null", ""}) CHECK(truth_of(no) == Truth::no);
   for (const char* open : {"auto", "maybe", "2", "truthful"}) CHECK(truth_of(open) == Truth::unknown);
 }
 
-TEST_CASE("numbers with commas and letters behind", "[settings_facts]") {
+TEST_CASE("numbers with commas and unit letters", "[settings_facts]") {
   CHECK(number("batch_size", "8") == 8);
   CHECK(number("vocabulary", "128,256") == 128256);
   CHECK(number("parameters", "7B") == 7e9);
@@ -50,7 +50,7 @@ TEST_CASE("versions compare as numbers", "[settings_facts]") {
   CHECK_FALSE(number("torch", "2"));
 }
 
-TEST_CASE("text stays, unknown names are no facts", "[settings_facts]") {
+TEST_CASE("text stays text, and unknown names are no facts", "[settings_facts]") {
   const Facts facts = facts_of("optimizer", "adamw");
   CHECK(std::get<std::string>(facts.find("settings.optimizer")->value) == "adamw");
   CHECK(facts_of("colour", "red").find("settings.colour") == nullptr);
@@ -75,7 +75,7 @@ TEST_CASE("capacities", "[settings_facts]") {
   CHECK(known_capacity(scan, incident, {22 * GiB}) == 22 * GiB);
 }
 
-TEST_CASE("platform and versions told by the failure itself", "[settings_facts]") {
+TEST_CASE("the failure message gives platform and versions", "[settings_facts]") {
   ScanResult scan;
   Incident incident;
   incident.oom.agent = Agent::hip_allocator;
@@ -93,10 +93,10 @@ TEST_CASE("platform and versions told by the failure itself", "[settings_facts]"
   scan.settings["torch"] = {"2.11.0", {}};
   Facts printed;
   setting_facts(scan, &incident, printed);
-  CHECK(printed.number("settings.torch").value() == Approx(2.11));  // what is printed counts more
+  CHECK(printed.number("settings.torch").value() == Approx(2.11));  // the printed version overrides the derived one
 }
 
-TEST_CASE("frameworks that are not in use", "[settings_facts]") {
+TEST_CASE("facts about frameworks that are not in use", "[settings_facts]") {
   ScanResult scan;
   Incident incident;
   incident.oom.agent = Agent::driver;
@@ -114,7 +114,7 @@ TEST_CASE("frameworks that are not in use", "[settings_facts]") {
   CHECK(facts_with("tensorflow").is_true("framework.tensorflow"));
   CHECK(is_false(facts_with("tensorflow"), "framework.pytorch"));
   CHECK(facts_with("vllm").is_true("framework.pytorch"));
-  CHECK(facts_with("").find("framework.pytorch") == nullptr);         // the driver's message is anybody's
+  CHECK(facts_with("").find("framework.pytorch") == nullptr);         // any program can print the driver's message
   CHECK(facts_with("xla-gpu").find("framework.pytorch") == nullptr);  // it may be PyTorch/XLA
   incident.oom.frames = {{"/opt/lib/python3.11/site-packages/torch/nn/modules/module.py", 1, "f", "", true}};
   CHECK(facts_with("warp").is_true("framework.pytorch"));
@@ -123,7 +123,7 @@ TEST_CASE("frameworks that are not in use", "[settings_facts]") {
   CHECK(facts_with("warp").is_true("framework.pytorch"));
 }
 
-TEST_CASE("an engine that only serves a model trains none", "[settings_facts]") {
+TEST_CASE("an engine that only serves a model does no training", "[settings_facts]") {
   ScanResult scan;
   Incident incident;
   const auto trains = [&](const char* framework) -> std::optional<bool> {
@@ -137,11 +137,11 @@ TEST_CASE("an engine that only serves a model trains none", "[settings_facts]") 
   CHECK_FALSE(trains("pytorch"));
   incident.oom.frames = {{"/x/vllm/worker/worker.py", 2, "g", "", true}};
   CHECK(trains("pytorch") == false);
-  scan.first_step = 1;  // of the training beside it
+  scan.first_step = 1;  // a step of the training next to it
   CHECK(trains("pytorch") == true);
 }
 
-TEST_CASE("Apple's own frameworks run on its devices", "[settings_facts]") {
+TEST_CASE("Apple's frameworks run on Apple's devices", "[settings_facts]") {
   Incident incident;
   incident.oom.agent = Agent::driver;
   incident.oom.framework = "mlx";
@@ -150,7 +150,7 @@ TEST_CASE("Apple's own frameworks run on its devices", "[settings_facts]") {
   CHECK(facts.is_true("platform.mps"));
 }
 
-TEST_CASE("how PyTorch names the device", "[settings_facts]") {
+TEST_CASE("PyTorch's name of the device", "[settings_facts]") {
   for (const auto& [agent, name, other] :
        {std::tuple{Agent::cuda_allocator, "cuda", false}, std::tuple{Agent::hip_allocator, "cuda", false},
         std::tuple{Agent::npu_allocator, "npu", true}, std::tuple{Agent::xpu_allocator, "xpu", true}}) {
@@ -163,7 +163,7 @@ TEST_CASE("how PyTorch names the device", "[settings_facts]") {
   }
 }
 
-TEST_CASE("the allocator's variable is that of the device and the version", "[settings_facts]") {
+TEST_CASE("the allocator's variable depends on the device and the version", "[settings_facts]") {
   const auto variable = [](Agent agent, const char* message_format, const char* torch = "") {
     ScanResult scan;
     if (*torch != 0) scan.settings["torch"] = {torch, {}};
@@ -184,7 +184,7 @@ TEST_CASE("the allocator's variable is that of the device and the version", "[se
   CHECK(variable(Agent::xpu_allocator, "torch-2.9", "2.9.1+xpu") == "PYTORCH_ALLOC_CONF");
 }
 
-TEST_CASE("old words are those of an old version", "[settings_facts]") {
+TEST_CASE("old wording belongs to an old version", "[settings_facts]") {
   const auto version = [](const char* message_format) {
     Incident incident;
     incident.oom.message_format = message_format;
@@ -198,7 +198,7 @@ TEST_CASE("old words are those of an old version", "[settings_facts]") {
   CHECK(version("torch-2.4") == 0);
 }
 
-TEST_CASE("a program that makes pictures trains nothing, though its sampler prints steps", "[settings_facts]") {
+TEST_CASE("an image generator does no training, although its sampler prints steps", "[settings_facts]") {
   ScanResult scan;
   scan.first_step = 4;
   Incident incident;
@@ -213,7 +213,7 @@ TEST_CASE("a program that makes pictures trains nothing, though its sampler prin
   CHECK(training.is_true("run.trains"));
 }
 
-TEST_CASE("an engine is known by its message, or by its files", "[settings_facts]") {
+TEST_CASE("the message or the files of an engine identify it", "[settings_facts]") {
   const auto engine = [](const char* framework, const char* file) {
     Incident incident;
     incident.oom.framework = framework;

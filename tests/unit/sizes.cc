@@ -31,13 +31,13 @@ TEST_CASE("three digits and the point", "[sizes]") {
   CHECK(size_after("Unabletoallocate273.GiBforanarray", "allocate")->count == 273 * GiB);
 }
 
-TEST_CASE("what a driver prints for unknown is no size", "[sizes]") {
+TEST_CASE("a driver's word for an unknown size is no size", "[sizes]") {
   CHECK_FALSE(read_size("17179869184.00GiB"));  // 2^64 bytes
   CHECK_FALSE(size_after("thisprocesshas17179869184.00GiBmemoryinuse", "thisprocesshas"));
   CHECK_FALSE(size_before("17179869184.00GiBmemoryinuse", "memoryinuse"));
 }
 
-TEST_CASE("a size beyond every machine is asked for, never cut", "[sizes]") {
+TEST_CASE("a requested size beyond every machine is recorded, never truncated", "[sizes]") {
   const auto asked = [](std::string_view text) {
     Oom oom;
     read_request(text, oom);
@@ -58,7 +58,7 @@ TEST_CASE("units up to the largest that a program prints", "[sizes]") {
   CHECK(read_size("1.00EiB")->count == GiB * GiB);
 }
 
-TEST_CASE("sizes beside their labels", "[sizes]") {
+TEST_CASE("sizes next to their labels", "[sizes]") {
   const std::string_view text =
       "Triedtoallocate2.00GiB.GPU0hasatotalcapacityof39.39GiBofwhich1.12GiBisfree.36.50GiBisallocatedbyPyTorch,and"
       "512.00MiBisreserved";
@@ -73,7 +73,7 @@ TEST_CASE("sizes beside their labels", "[sizes]") {
   CHECK_FALSE(size_before("labelfirst", "label"));
 }
 
-TEST_CASE("a label without a size before it is passed over", "[sizes]") {
+TEST_CASE("a label without a size before it is skipped", "[sizes]") {
   CHECK(size_before("notfree,butlater3.00MiBfree", "free")->count == 3 * MiB);
   CHECK_FALSE(size_before("7GiBofmemoryisfree", "free"));
 }

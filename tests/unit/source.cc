@@ -16,7 +16,7 @@
 namespace oomdoctor {
 namespace {
 
-/// All of a source, the first bytes at once (they tell the encoding), the rest in pieces of `piece`.
+/// The whole source: the first bytes at once (they identify the encoding), the rest in pieces of `piece` bytes.
 std::string all_of(Source& source, std::size_t piece) {
   std::string out;
   bool more = source.read(out, 64);
@@ -24,7 +24,7 @@ std::string all_of(Source& source, std::size_t piece) {
   return out;
 }
 
-/// A folder for one test, gone with it.
+/// A folder for one test, deleted at its end.
 class Folder {
  public:
   Folder() : path_(std::filesystem::temp_directory_path() / ("oomdoctor-source-" + std::to_string(::getpid()))) {
@@ -45,7 +45,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// One, two, three and four bytes of UTF-8; two units of UTF-16 for the last.
+// One, two, three and four bytes of UTF-8. The last character needs two units of UTF-16.
 const std::u32string sample = U"Killed: é € 𝄞 𐍈 end\n";
 const std::string sample_utf8 = "Killed: \xC3\xA9 \xE2\x82\xAC \xF0\x9D\x84\x9E \xF0\x90\x8D\x88 end\n";
 
@@ -63,7 +63,7 @@ TEST_CASE("plain bytes pass unchanged", "[source]") {
   CHECK(out.empty());
 }
 
-TEST_CASE("a UTF-8 mark is dropped", "[source]") {
+TEST_CASE("a UTF-8 byte order mark is dropped", "[source]") {
   Source source = Source::of_text("name", "\xEF\xBB\xBF" + sample_utf8);
   CHECK(all_of(source, 7) == sample_utf8);
   CHECK(source.encoding() == "utf-8-bom");
@@ -79,7 +79,7 @@ TEST_CASE("UTF-16 becomes UTF-8 wherever reads are cut", "[source]") {
          {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{4096}}) {
       CAPTURE(big, piece);
       const std::string raw = testing::utf16(long_text, big, true);
-      REQUIRE(raw.size() > 10000);  // the first read takes what it needs to know the encoding
+      REQUIRE(raw.size() > 10000);  // the first read takes the bytes that identify the encoding
       Source source = Source::of_text("name", raw);
       CHECK(all_of(source, piece) == long_utf8);
       CHECK(source.encoding() == (big ? "utf-16be" : "utf-16le"));
@@ -87,7 +87,7 @@ TEST_CASE("UTF-16 becomes UTF-8 wherever reads are cut", "[source]") {
   }
 }
 
-TEST_CASE("UTF-16 without a mark is known by its zeros", "[source]") {
+TEST_CASE("zero bytes identify UTF-16 without a byte order mark", "[source]") {
   for (const bool big : {false, true}) {
     Source source = Source::of_text("name", testing::utf16(U"RuntimeError: CUDA out of memory\n", big, false));
     CHECK(all_of(source, 64) == "RuntimeError: CUDA out of memory\n");
@@ -101,7 +101,7 @@ TEST_CASE("half a surrogate pair is marked as damage", "[source]") {
         "b");
 }
 
-TEST_CASE("a file reads as its text does", "[source]") {
+TEST_CASE("a file gives the same text as memory does", "[source]") {
   const Folder folder;
   const std::string text = std::string(100000, 'x') + "\nend";
   Source source = Source::open(folder.file("train.log", text));
@@ -109,7 +109,7 @@ TEST_CASE("a file reads as its text does", "[source]") {
   CHECK(source.bytes() == static_cast<i64>(text.size()));
 }
 
-TEST_CASE("an archive reads as its text does, whatever its name", "[source]") {
+TEST_CASE("an archive gives its text, whatever its name", "[source]") {
   const Folder folder;
   std::string text;
   for (int i = 0; i < 60000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
@@ -123,11 +123,11 @@ TEST_CASE("an archive reads as its text does, whatever its name", "[source]") {
   Source plain = Source::open(folder.file("train.log.gz", text));
   CHECK((all_of(plain, 50000) == text));
   CHECK(plain.compression().empty());
-  Source moved = std::move(named);  // its archive reads on through it
+  Source moved = std::move(named);  // its archive still reads through it
   CHECK(moved.compression() == "gzip");
 }
 
-TEST_CASE("what was packed is decoded as what was not", "[source]") {
+TEST_CASE("packed text is decoded like plain text", "[source]") {
   std::u32string text;
   std::string utf8;
   for (int i = 0; i < 300; ++i) text += sample, utf8 += sample_utf8;
@@ -142,10 +142,10 @@ TEST_CASE("what was packed is decoded as what was not", "[source]") {
   CHECK(inner.damage() == "name holds an archive of gzip, which is not unpacked");
 }
 
-TEST_CASE("an archive that is not read is named", "[source]") {
+TEST_CASE("an unsupported archive is reported by name", "[source]") {
   using namespace std::string_literals;
   Source xz = Source::of_text("a.xz", "\xFD\x37zXZ\0\0\x04 and so on"s);
-  CHECK(all_of(xz, 100).empty());  // what it holds is no text, whatever it looks like
+  CHECK(all_of(xz, 100).empty());  // compressed bytes are no text, whatever they look like
   CHECK(xz.unreadable() == "packed with xz");
   CHECK(xz.damage() == "a.xz is packed with xz, which is not read: unpack it first");
   CHECK(xz.compression().empty());
@@ -155,7 +155,7 @@ TEST_CASE("an archive that is not read is named", "[source]") {
   CHECK(text.damage().empty());
 }
 
-TEST_CASE("a damaged archive keeps its size and names itself", "[source]") {
+TEST_CASE("a damaged archive reports its size and its damage", "[source]") {
   std::string text;
   for (int i = 0; i < 60000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
   std::string packed = testing::gzipped(text);
@@ -169,7 +169,7 @@ TEST_CASE("a damaged archive keeps its size and names itself", "[source]") {
   CHECK(source.bytes() == static_cast<i64>(packed.size()));
 }
 
-TEST_CASE("a pipe is read to its end, however it is filled", "[source]") {
+TEST_CASE("a pipe is read to its end, whatever the sizes of its writes", "[source]") {
   const Folder folder;
   REQUIRE(::mkfifo(folder.at("pipe").c_str(), 0600) == 0);
   std::thread writer([&] {
@@ -189,7 +189,7 @@ TEST_CASE("a pipe is read to its end, however it is filled", "[source]") {
   CHECK(out.size() == 22000);
 }
 
-TEST_CASE("a missing file is named with its neighbour", "[source]") {
+TEST_CASE("an error about a missing file names a similar one", "[source]") {
   const Folder folder;
   folder.file("train.log", "");
   try {

@@ -1,4 +1,4 @@
-// Whole runs: what the growth of the last working stage is, whatever came before it, between its parts and after it.
+// Whole runs: the growth of the last working stage, whatever precedes it, interrupts it or follows it.
 #include "analysis/stages.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ void expect_leak(const Run& run, double rate, const std::string& kinds, double s
 
 }  // namespace
 
-TEST_CASE("a leak behind an idle export and a load has its own rate", "[stages]") {
+TEST_CASE("a leak after an idle export and a load has a separate rate", "[stages]") {
   expect_leak({.memory = [](int i) { return i < 20   ? 0.6
                                             : i < 30 ? 0.6 + 2.94 * (i - 20)
                                                      : 30 + 0.05 * (i - 30); },
@@ -62,13 +62,13 @@ TEST_CASE("a leak behind an idle export and a load has its own rate", "[stages]"
               0.05, "idle load working", 30);
 }
 
-TEST_CASE("one low value before the model is loaded is no part of the trend", "[stages]") {
+TEST_CASE("a single low value before the model load is not part of the trend", "[stages]") {
   for (const int n : {24, 120, 600})
     expect_leak({.memory = [=](int i) { return i == 0 ? 8 : 15.5 + 4.0 * i / n; }, .noise = 0.005, .n = n}, 4.0 / n,
                 "load working", 1);
 }
 
-TEST_CASE("a leak is found behind several load steps", "[stages]") {
+TEST_CASE("a leak after several load steps is found", "[stages]") {
   expect_leak({.memory =
                    [](int i) {
                      return i < 5 ? 0.5 : i < 12 ? 11 : i < 20 ? 22 : i < 30 ? 33 : 40 + 0.04 * (i - 30);
@@ -76,14 +76,14 @@ TEST_CASE("a leak is found behind several load steps", "[stages]") {
               0.04, "idle load working", 30);
 }
 
-TEST_CASE("memory that is given back at the end does not hide a leak", "[stages]") {
+TEST_CASE("memory that is released at the end does not hide a leak", "[stages]") {
   expect_leak({.memory = [](int i) { return i < 15    ? 0.5
                                             : i < 180 ? 30 + 0.05 * (i - 15)
                                                       : 0.5; }, .timed = true},
               0.05, "idle working release", 15);
 }
 
-TEST_CASE("evaluations between the parts of one course are left out", "[stages]") {
+TEST_CASE("evaluations between the training segments are left out", "[stages]") {
   for (const double height : {6.0, -9.0}) {
     const Run run{.memory = [=](int i) { return 30 + 0.05 * i + (i % 40 >= 32 ? height : 0); }};
     const Trend trend = growth_of(series_of(run), {80 * GB, {}});
@@ -103,7 +103,7 @@ TEST_CASE("a pause takes time, not growth", "[stages]") {
   expect_leak({.memory = [=](int i) { return 20 + 0.1 * worked(i); }, .timed = true}, 0.1, "working pause working", 0);
 }
 
-TEST_CASE("the second job is judged by itself", "[stages]") {
+TEST_CASE("the second job is judged separately", "[stages]") {
   const auto two = [](double second) {
     return Run{.memory = [=](int i) { return i < 80 ? 25.0 : i < 95 ? 0.5 : 40 + second * (i - 95); }, .timed = true};
   };
@@ -112,7 +112,7 @@ TEST_CASE("the second job is judged by itself", "[stages]") {
   CHECK_FALSE(flat.leak);
 }
 
-TEST_CASE("growth that was given back before is no leak when it comes again", "[stages]") {
+TEST_CASE("growth that was released before is no leak when it comes again", "[stages]") {
   for (const int cut : {150, 165, 178}) {
     const Run run{.memory = [](int i) { return i < 10 ? 0.5 : 20 + 0.2 * ((i - 10) % 45); }, .n = cut};
     INFO("n = " << cut);
@@ -120,7 +120,7 @@ TEST_CASE("growth that was given back before is no leak when it comes again", "[
   }
 }
 
-TEST_CASE("what levels off behind a start-up is said with its level and place", "[stages]") {
+TEST_CASE("growth that levels off after the start-up is reported with its level and position", "[stages]") {
   const Run run{.memory = [](int i) { return i < 6 ? 2 : 20 + 6 * (1 - std::exp(-(i - 6) / 20.0)); }};
   const Trend trend = growth_of(series_of(run), {80 * GB, {}});
   CHECK_FALSE(trend.leak);
@@ -128,7 +128,7 @@ TEST_CASE("what levels off behind a start-up is said with its level and place", 
   CHECK(trend.why.find("at 24.2") != std::string::npos);  // 26 GB in GiB
 }
 
-TEST_CASE("wandering noise is called a leak in one of twenty series at most", "[stages]") {
+TEST_CASE("at most one of twenty series of wandering noise is called a leak", "[stages]") {
   for (const auto& [n, series] : {std::pair{20, 1000u}, {200, 200u}}) {
     unsigned alarms = 0;
     for (unsigned seed = 1; seed <= series; ++seed) {

@@ -1,4 +1,4 @@
-// What the general reader makes of lines that no exact form knows.
+// The general reader on lines that match no exact form.
 #include "parse/statement.h"
 
 #include <string>
@@ -25,7 +25,7 @@ std::string sizes_of(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("a program that speaks of itself states a failure", "[statement]") {
+TEST_CASE("a program that reports its own failure states a failure", "[statement]") {
   for (const char* line : {
            "[svulkan] [error] denoiser: out of memory",
            "engine: fatal: unable to reserve 2 GiB of device memory",
@@ -42,7 +42,7 @@ TEST_CASE("a program that speaks of itself states a failure", "[statement]") {
   }
 }
 
-TEST_CASE("what may happen, what is set, what is a name and what a program says of others states none", "[statement]") {
+TEST_CASE("possibilities, settings, names and reports about other programs are no failures", "[statement]") {
   for (const char* line : {
            "If you run out of memory, try a smaller batch size",
            "this may exceed the memory of your GPU",
@@ -65,7 +65,7 @@ TEST_CASE("what may happen, what is set, what is a name and what a program says 
   }
 }
 
-TEST_CASE("sizes get their roles by the words around them", "[statement]") {
+TEST_CASE("sizes get their roles from the words around them", "[statement]") {
   CHECK(
       sizes_of("error: cannot allocate 96.0MB memory on GPU 3, 6.0GB memory has been allocated and available memory is "
                "only 41.5MB") == "asked 96.00 MiB, free 41.50 MiB, allocated 6.00 GiB");
@@ -81,7 +81,7 @@ TEST_CASE("sizes get their roles by the words around them", "[statement]") {
   CHECK(sizes_of("error: out of memory after 30 s at step 81920") == "");
 }
 
-TEST_CASE("the words tell which memory was short", "[statement]") {
+TEST_CASE("the words identify the memory that ran out", "[statement]") {
   CHECK(read_statement("error: out of GPU memory").kind == OomKind::device);
   CHECK(read_statement("error: out of host memory while pinning for the GPU").kind == OomKind::host);
   CHECK(read_statement("error: cannot map shared memory segment: not enough memory").kind == OomKind::shared_memory);

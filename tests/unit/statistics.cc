@@ -31,7 +31,7 @@ TEST_CASE("Mann-Kendall is exact for few values") {
   CHECK(2 * normal_upper(trend.z) == Approx(2.6e-4).margin(5e-6));
 }
 
-TEST_CASE("Mann-Kendall backwards is the same with the other sign") {
+TEST_CASE("Mann-Kendall on reversed values has the opposite sign") {
   std::vector<double> falling(rising.rbegin(), rising.rend());
   const RankTrend down = rank_trend(falling);
   CHECK(down.score == -36);
@@ -58,7 +58,7 @@ TEST_CASE("robust slopes of an accelerating series") {
   CHECK(siegel_slope(steps, rising) == Approx(0.750).margin(5e-4));
 }
 
-TEST_CASE("robust slopes do not bow to spikes") {
+TEST_CASE("robust slopes ignore spikes") {
   std::vector<double> x, y;
   for (int i = 0; i < 40; ++i) {
     x.push_back(i);
@@ -69,7 +69,7 @@ TEST_CASE("robust slopes do not bow to spikes") {
   CHECK(theil_sen({}, {}).value == 0);
 }
 
-TEST_CASE("the slope alone is that of the slope with its interval") {
+TEST_CASE("the slope alone equals the slope with its interval") {
   std::vector<double> x, y;
   for (int i = 0; i < 61; ++i) x.push_back(i * (1 + 0.01 * i)), y.push_back(0.3 * i + (i * 37 % 11));
   CHECK(theil_sen_slope(x, y) == theil_sen(x, y).value);

@@ -12,7 +12,7 @@ const std::string front(line_front, 'x');
 
 std::string line_with(const std::string& number) { return front + " loss=" + number + " mem=9 GB"; }
 
-/// A shape whose one take reads the number behind "mem=".
+/// A template whose only match reads the number after "mem=".
 LineTemplate shape_of(const std::string& line, const NumberSpans* runs) {
   const std::size_t at = line.find("9 GB");
   LineTemplate shape;
@@ -21,7 +21,7 @@ LineTemplate shape_of(const std::string& line, const NumberSpans* runs) {
   return shape;
 }
 
-/// Asks for the line, and keeps a shape of it where the memo wants one.
+/// Looks the line up, and stores a template of it if the cache asks for one.
 KnownTemplate meet(TemplateCache& memo, const std::string& line, Lengths lengths) {
   const KnownTemplate known = memo.find(line);
   if (memo.wanted()) memo.keep(shape_of(line, memo.runs()), lengths);
@@ -30,7 +30,7 @@ KnownTemplate meet(TemplateCache& memo, const std::string& line, Lengths lengths
 
 }  // namespace
 
-TEST_CASE("a shape is kept when its line is met again", "[line_memo]") {
+TEST_CASE("a template is stored when its line recurs", "[line_memo]") {
   TemplateCache memo;
   const std::string line = "step 12 | mem=9 GB";
   CHECK(meet(memo, line, Lengths::differ).shape == nullptr);
@@ -41,9 +41,10 @@ TEST_CASE("a shape is kept when its line is met again", "[line_memo]") {
   CHECK(memo.find("step 123 | mem=9 GB").shape == nullptr);
 }
 
-TEST_CASE("a form is known for lines whose free numbers have other lengths", "[line_memo]") {
+TEST_CASE("a template applies to lines whose free numbers have other lengths", "[line_memo]") {
   TemplateCache memo;
-  for (const char* number : {"1.25", "10.25", "100.5"})  // its front is met, then its form, then it is kept
+  for (const char* number :
+       {"1.25", "10.25", "100.5"})  // the front is met first, then the form, then the template is stored
     CHECK(meet(memo, line_with(number), Lengths::alike).shape == nullptr);
   for (const char* number : {"7.125", "7.125", "123456.7", "1.25"}) {
     CAPTURE(number);
@@ -56,7 +57,7 @@ TEST_CASE("a form is known for lines whose free numbers have other lengths", "[l
   CHECK(memo.find(line_with("7e-5")).shape == nullptr);  // an exponent
 }
 
-TEST_CASE("a line that was made to have the hash of a known one is not taken for it", "[line_memo]") {
+TEST_CASE("a line that was forged to have the hash of a known one does not match its template", "[line_memo]") {
   TemplateCache memo;
   for (const char* number : {"1.25", "10.25", "100.5", "100.5", "100.5"}) meet(memo, line_with(number), Lengths::alike);
   const std::string known = line_with("100.5");
@@ -68,7 +69,7 @@ TEST_CASE("a line that was made to have the hash of a known one is not taken for
   CHECK(memo.find(testing::with_same_hash(plain)).shape == nullptr);
 }
 
-TEST_CASE("where lengths mean something, a shape holds for its own alone", "[line_memo]") {
+TEST_CASE("if lengths matter, a template applies to its own lengths only", "[line_memo]") {
   TemplateCache memo;
   for (const char* number : {"1.25", "10.25", "100.5"})
     CHECK(meet(memo, line_with(number), Lengths::differ).shape == nullptr);
@@ -76,7 +77,7 @@ TEST_CASE("where lengths mean something, a shape holds for its own alone", "[lin
   CHECK(memo.find(line_with("20.7")).shape == nullptr);
 }
 
-TEST_CASE("a memo stays bounded", "[line_memo]") {
+TEST_CASE("the cache stays bounded", "[line_memo]") {
   TemplateCache memo;
   const auto line = [](int i) {
     std::string name;

@@ -20,7 +20,7 @@ std::string random_line(std::mt19937& engine) {
 
 }  // namespace
 
-TEST_CASE("lines that differ in digits alone have one hash, others have another", "[digit_free]") {
+TEST_CASE("lines that differ only in digits have the same hash, other lines do not", "[digit_free]") {
   testing::on_every_target([] {
     std::mt19937 engine(9);
     for (int round = 0; round < 2000; ++round) {
@@ -42,7 +42,7 @@ TEST_CASE("lines that differ in digits alone have one hash, others have another"
   });
 }
 
-TEST_CASE("lines that were made to have one hash are told apart", "[digit_free]") {
+TEST_CASE("lines that were forged to have one hash are distinguished", "[digit_free]") {
   testing::on_every_target([] {
     const std::string line(96, 'a'), other = testing::with_same_hash(line);
     CHECK(template_hash(line) == template_hash(other));
@@ -50,7 +50,7 @@ TEST_CASE("lines that were made to have one hash are told apart", "[digit_free]"
   });
 }
 
-TEST_CASE("the hash is the same whatever computes it", "[digit_free]") {
+TEST_CASE("the hash is the same on every instruction set", "[digit_free]") {
   const std::string line =
       "step 12 | loss 2.131 | allocated 30.125 GiB | reserved 31.500 GiB | 37456.2 tokens/s, rank 3";
   const LineHash expected = template_hash(line);

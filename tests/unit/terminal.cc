@@ -1,4 +1,4 @@
-// The laws of the terminal report: it fits, it ends with the verdict, it hides nothing that matters.
+// Invariants of the terminal report: it fits, ends with the verdict and hides nothing important.
 #include "report/terminal.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 }  // namespace
 
-TEST_CASE("no line goes beyond the width", "[terminal]") {
+TEST_CASE("no line exceeds the width", "[terminal]") {
   for (const Report& report :
        {samples::fatal(), samples::handled(), samples::healthy(), samples::at_risk(), samples::hostile()})
     for (const int width : {40, 60, 80, 100, 140})
@@ -48,7 +48,7 @@ TEST_CASE("the short report fits 30 lines of 100 columns and names what it leave
   CHECK_FALSE(contains(terminal_text(report, view(100, false, true)), "-v shows"));
 }
 
-TEST_CASE("the verdict comes last: cause, fixes with their commands, and the proof", "[terminal]") {
+TEST_CASE("the verdict comes last: cause, fixes with their commands, and the evidence", "[terminal]") {
   const auto lines = lines_of(terminal_text(samples::fatal()));
   const auto verdict =
       std::find_if(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("OUT OF MEMORY  "); });
@@ -59,7 +59,7 @@ TEST_CASE("the verdict comes last: cause, fixes with their commands, and the pro
   CHECK(std::any_of(verdict, lines.end(), [](const auto& line) { return line.starts_with(" Fixed when: "); }));
 }
 
-TEST_CASE("alone, the verdict begins with the headline, which names the place", "[terminal]") {
+TEST_CASE("a verdict alone begins with the headline, which names the location", "[terminal]") {
   RenderOptions quiet;
   quiet.quiet = true;
   const std::string text = terminal_text(samples::fatal(), quiet);
@@ -67,7 +67,7 @@ TEST_CASE("alone, the verdict begins with the headline, which names the place", 
   CHECK(contains(text, "(train.log:2001)"));
 }
 
-TEST_CASE("only the verbose report gives reasons for causes behind the first", "[terminal]") {
+TEST_CASE("only the verbose report gives reasons for the causes after the first", "[terminal]") {
   Report report = samples::fatal();
   report.causes.resize(1);
   for (const char* name : {"second", "third", "fourth", "fifth", "sixth"}) {
@@ -87,7 +87,7 @@ TEST_CASE("only the verbose report gives reasons for causes behind the first", "
   }
 }
 
-TEST_CASE("the caret stands under the number, behind text of any width", "[terminal]") {
+TEST_CASE("the caret is under the number, after text of any width", "[terminal]") {
   Report report = samples::fatal();
   report.incidents[0].location =
       samples::cited(7, "rank 0 \t\x1b[1m Größe 内存 CUDA out of memory. Tried to allocate 1.50 GiB here", "1.50 GiB");
@@ -105,7 +105,7 @@ TEST_CASE("the caret stands under the number, behind text of any width", "[termi
   FAIL("the cited line was not printed");
 }
 
-TEST_CASE("the caret finds the requested number, whatever the reader marked", "[terminal]") {
+TEST_CASE("the caret points to the requested number, whatever the reader marked", "[terminal]") {
   Report report = samples::fatal();
   const auto verbose = [](const Report& of) { return terminal_text(of, view(100, false, true)); };
   auto& location = report.incidents[0].location;
@@ -122,7 +122,7 @@ TEST_CASE("the caret finds the requested number, whatever the reader marked", "[
   CHECK(contains(verbose(report), "       ^^^^^^^^^\n"));
 }
 
-TEST_CASE("a reason whose numbers are on the page is not printed again", "[terminal]") {
+TEST_CASE("a reason is not printed if the page already shows its numbers", "[terminal]") {
   Report report = samples::fatal();
   report.causes[0].because = {{"trend.slope", "memory grows by 7.59 MiB per step", 5, {}},
                               {"model.states", "the states alone take 30.25 GiB", 4, {}}};
@@ -131,7 +131,7 @@ TEST_CASE("a reason whose numbers are on the page is not printed again", "[termi
   CHECK(contains(text, "Why: the states alone take 30.25 GiB"));
 }
 
-TEST_CASE("what a program survived without a known cause needs no fix", "[terminal]") {
+TEST_CASE("a survived failure without a known cause needs no fix", "[terminal]") {
   Report report = samples::handled();
   report.fixes.clear();
   const std::string text = terminal_text(report);
@@ -140,7 +140,7 @@ TEST_CASE("what a program survived without a known cause needs no fix", "[termin
   CHECK_FALSE(contains(text, "To narrow it down"));
 }
 
-TEST_CASE("a series over time speaks of seconds", "[terminal]") {
+TEST_CASE("a series over time has seconds as its unit", "[terminal]") {
   Report report = samples::at_risk();
   report.series[0].x_unit = "second";
   const std::string text = terminal_text(report);
@@ -148,7 +148,7 @@ TEST_CASE("a series over time speaks of seconds", "[terminal]") {
   CHECK(contains(text, "full at second 7600"));
 }
 
-TEST_CASE("a mark behind the end of the line, or inside of a character, does no harm", "[terminal]") {
+TEST_CASE("a mark beyond the end of the line, or inside a character, is harmless", "[terminal]") {
   Report report = samples::fatal();
   for (const int column : {-5, 0, 1, 2, 5000})
     for (const int end : {-9, 0, 1, 3, 6000}) {
@@ -159,7 +159,7 @@ TEST_CASE("a mark behind the end of the line, or inside of a character, does no 
     }
 }
 
-TEST_CASE("without colour there is no escape sequence, and with it only ours", "[terminal]") {
+TEST_CASE("without colour there is no escape sequence, and with colour only those of oomdoctor", "[terminal]") {
   for (const Report& report : {samples::fatal(), samples::hostile()}) {
     CHECK_FALSE(contains(terminal_text(report, view(100, false, true)), "\x1b"));
     std::string colored = terminal_text(report, view(100, true, true));
@@ -176,7 +176,7 @@ TEST_CASE("without colour there is no escape sequence, and with it only ours", "
   }
 }
 
-TEST_CASE("a log that nobody could read is not called healthy", "[terminal]") {
+TEST_CASE("a log without any recognized line is not called healthy", "[terminal]") {
   Report report = samples::healthy();
   report.coverage.claimed = 0;
   const std::string text = terminal_text(report);

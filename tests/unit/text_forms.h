@@ -1,4 +1,4 @@
-// One text in the encodings that logs come in.
+// One text in the encodings that logs use.
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 namespace oomdoctor {
 namespace {
 
-/// The frames that belong to the line that holds `message`.
+/// The frames that belong to the line with `message`.
 std::vector<Frame> frames_at(const std::string& text, std::string_view message) {
   const Window window(text);
   const Line line = window.line_around(text.find(message), 1);
@@ -22,7 +22,7 @@ std::string words_of(const std::vector<Frame>& frames) {
 
 }  // namespace
 
-TEST_CASE("the interpreter's traceback stands above the message", "[traceback]") {
+TEST_CASE("the interpreter's traceback is above the message", "[traceback]") {
   const std::string text =
       "step 3\n"
       "Traceback (most recent call last):\n"
@@ -40,7 +40,7 @@ TEST_CASE("the interpreter's traceback stands above the message", "[traceback]")
   CHECK(words_of(frames_at(crlf, "here")) == expected);
 }
 
-TEST_CASE("markers under the code are not the code", "[traceback]") {
+TEST_CASE("markers under the code are not part of the code", "[traceback]") {
   const std::string text =
       "Traceback (most recent call last):\n"
       "  File \"a.py\", line 4, in f\n"
@@ -67,7 +67,7 @@ TEST_CASE("frames without printed code", "[traceback]") {
   CHECK(words_of(frames_at(text, "here")) == "a.py:4 <module> | \nb.py:5 f | \n");
 }
 
-TEST_CASE("of chained exceptions each has its own traceback", "[traceback]") {
+TEST_CASE("each of several chained exceptions has its own traceback", "[traceback]") {
   const std::string text =
       "Traceback (most recent call last):\n"
       "  File \"first.py\", line 1, in f\n"
@@ -98,13 +98,13 @@ TEST_CASE("a logger prints the message first", "[traceback]") {
   CHECK(words_of(frames_at(text, "here")) == "a.py:4 f | g()\nb.py:5 g | h()\n");
 }
 
-TEST_CASE("what follows the end of a traceback is another's", "[traceback]") {
+TEST_CASE("lines after the end of a traceback do not belong to it", "[traceback]") {
   const std::string other = "Traceback (most recent call last):\n  File \"b.py\", line 7, in g\n    h()\n";
   CHECK(frames_at("torch.OutOfMemoryError: here\n" + other, "here").empty());
   CHECK(words_of(frames_at("step 4 failed: here\n" + other, "here")) == "b.py:7 g | h()\n");
 }
 
-TEST_CASE("IPython's frames carry the arrow's line", "[traceback]") {
+TEST_CASE("IPython's frames have the line number of the arrow", "[traceback]") {
   const std::string text =
       "/home/u/norm.py in forward(self, x)\n"
       "    134         y = self.scale\n"
@@ -121,7 +121,7 @@ TEST_CASE("IPython's frames carry the arrow's line", "[traceback]") {
         "/home/u/norm.py:136 forward | x = batch_norm(\n/home/u/net.py:20 Net.run | return self.norm(x)\n");
 }
 
-TEST_CASE("ranks' tracebacks are told apart line by line", "[traceback]") {
+TEST_CASE("tags separate the tracebacks of several ranks line by line", "[traceback]") {
   const std::string text =
       "[rank0]: Traceback (most recent call last):\n"
       "[rank1]: Traceback (most recent call last):\n"
@@ -135,14 +135,14 @@ TEST_CASE("ranks' tracebacks are told apart line by line", "[traceback]") {
   CHECK(words_of(frames_at(text, "second")) == "one.py:2 g | b()\n");
 }
 
-TEST_CASE("a message alone has no frames, and their number is bounded", "[traceback]") {
+TEST_CASE("a message alone has no frames, and the number of frames is limited", "[traceback]") {
   CHECK(frames_at("step 1\nstep 2\nhere\nstep 3\n", "here").empty());
   CHECK(frames_at("here", "here").empty());
   std::string deep = "Traceback (most recent call last):\n";
   for (int i = 0; i < 500; ++i) deep += "  File \"r.py\", line " + std::to_string(i) + ", in f\n    f()\n";
   const auto frames = frames_at(deep + "MemoryError: here\n", "here");
   REQUIRE(frames.size() == 64);
-  CHECK(frames.back().line == 499);  // the innermost are kept
+  CHECK(frames.back().line == 499);  // the innermost frames stay
 }
 
 TEST_CASE("library files", "[traceback]") {
@@ -154,7 +154,7 @@ TEST_CASE("library files", "[traceback]") {
     CHECK_FALSE(is_library_file(file));
 }
 
-TEST_CASE("processes of one job write over each other: what stands behind the message is theirs", "[traceback]") {
+TEST_CASE("several processes of a job write at once: the frames after the message belong to it", "[traceback]") {
   const std::string text =
       "  File \"/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 1145, in to\n"
       "torch.OutOfMemoryError: here\n"
@@ -165,7 +165,7 @@ TEST_CASE("processes of one job write over each other: what stands behind the me
   CHECK(words_of(frames_at(text, "here")) ==
         "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:1145 to |  (library)\n"
         "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py:797 _apply |  (library)\n");
-  // What has a header of its own is another failure.
+  // Frames with a header of their own belong to another failure.
   CHECK(frames_at("torch.OutOfMemoryError: here\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\n",
                   "here")
             .empty());

@@ -16,7 +16,7 @@ TEST_CASE("growth of live tensors is a leak with its rate", "[trends]") {
   CHECK(facts.number("trend.steps_to_full").value() == Approx(51).margin(6));
 }
 
-TEST_CASE("an input far longer than all before it", "[trends]") {
+TEST_CASE("an input far longer than all earlier ones", "[trends]") {
   Series lengths = ramp(Metric::input_length, 900, 10, 20);
   lengths.add(20, 0, 4096);
   ScanResult scan = failed_at(1000, {lengths});
@@ -32,8 +32,8 @@ TEST_CASE("an input far longer than all before it", "[trends]") {
   CHECK(is_false(trends_of(fixed).facts, "shape.varies"));
 }
 
-TEST_CASE("a unit that would not fit the card is read the other way", "[trends]") {
-  Series printed = ramp(Metric::allocated, 25 * gib, 0.01 * gib, 20);  // "25.19 GB" on a card of 24 GiB
+TEST_CASE("a unit that would not fit the GPU is read the other way", "[trends]") {
+  Series printed = ramp(Metric::allocated, 25 * gib, 0.01 * gib, 20);  // "25.19 GB" on a GPU of 24 GiB
   printed.unit = "GB";
   printed.ambiguous_unit = true;
   Series small = ramp(Metric::reserved, 10 * gib, 0, 20);
@@ -44,7 +44,7 @@ TEST_CASE("a unit that would not fit the card is read the other way", "[trends]"
   REQUIRE(analysis.notes.size() == 1);
   CHECK(analysis.notes[0].text.find("GB is read as 10^9 bytes") != std::string::npos);
   CHECK(scan.series[0].max_value == Approx(25.19e9));
-  CHECK(scan.series[1].max_value == Approx(10e9));  // a program has one way to print it
+  CHECK(scan.series[1].max_value == Approx(10e9));  // a program prints its sizes in one way only
 
   ScanResult fits = failed_at(1000, {small});
   const std::vector<Note> open = trends_of(fits).notes;
@@ -53,7 +53,7 @@ TEST_CASE("a unit that would not fit the card is read the other way", "[trends]"
   CHECK(fits.series[0].max_value == 10 * gib);
 }
 
-TEST_CASE("what began behind the failure does not speak for it", "[trends]") {
+TEST_CASE("growth that began after the failure is no evidence for it", "[trends]") {
   ScanResult scan = failed_at(100, {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 60, 500)});
   const Analysis analysis = trends_of(scan);
   CHECK_FALSE(analysis.main_series);
@@ -69,7 +69,7 @@ TEST_CASE("what began behind the failure does not speak for it", "[trends]") {
   CHECK_FALSE(trends_of(other).main_series);
 }
 
-TEST_CASE("a run that went well says how close it came", "[trends]") {
+TEST_CASE("a successful run reports how close it came to the limit", "[trends]") {
   const auto scarce_at = [](double peak) {
     ScanResult scan;
     scan.series = {ramp(Metric::allocated, peak * 24 * gib, 0, 20)};
@@ -90,7 +90,7 @@ TEST_CASE("a run that went well says how close it came", "[trends]") {
   CHECK(notes_at(0.97)[0].text.find("737.28 MiB of the device's 24.00 GiB (3.0%)") != std::string::npos);
 }
 
-TEST_CASE("a run at risk is told before it fails", "[trends]") {
+TEST_CASE("a run at risk is reported before it fails", "[trends]") {
   ScanResult scan;
   scan.series = {ramp(Metric::allocated, 4 * gib, 0.1 * gib, 150)};
   CHECK(trends_of(scan, {24 * GiB}).facts.is_true("run.at_risk"));

@@ -1,4 +1,4 @@
-// Formats that users declare: what is read by them, and errors that quote their line.
+// Formats that users declare: the values that they read, and errors that quote the line of the file.
 #include "parse/user_formats.h"
 
 #include "base/error.h"
@@ -43,8 +43,8 @@ Error error_of(std::string_view text) {
   return Error("no error");
 }
 
-/// message, excerpt and help, a line each.
-std::string told(std::string_view text) {
+/// Message, excerpt and help, one per line.
+std::string error_text(std::string_view text) {
   const Error error = error_of(text);
   return error.what() + ("\n" + error.excerpt()) + "\n" + error.help();
 }
@@ -80,7 +80,7 @@ TEST_CASE("a form and a regex read the same series") {
   }
 }
 
-TEST_CASE("units are what their letters spell") {
+TEST_CASE("units follow their letters") {
   const auto first = [](std::string_view unit) {
     const ScanResult c = scan_with(replaced(by_form, "\"MiB\"", "\"" + std::string(unit) + "\""), std::string(steps));
     return c.series.empty() ? 0 : c.series.front().first_value;
@@ -93,7 +93,7 @@ TEST_CASE("units are what their letters spell") {
   CHECK(first("GiB") == 5000.5 * static_cast<double>(GiB));
 }
 
-TEST_CASE("a kind of maximum is that of the max_ numbers, or of all where none is called so") {
+TEST_CASE("a kind of maximum applies to the max_ numbers, or to all numbers if none has that name") {
   const auto kinds = [](std::string_view names, std::string_view example) {
     std::string text = replaced(by_form, "~gpu_resident={allocated}", names);
     text = replaced(text, "it=40 loss=2.8 gpu_resident=5120.5", example) + "kind = \"reset_maximum\"\n";
@@ -107,8 +107,8 @@ TEST_CASE("a kind of maximum is that of the max_ numbers, or of all where none i
         "allocated=gauge max_allocated=reset_maximum ");
 }
 
-TEST_CASE("the user's word on a line's memory counts alone, and what else stands there is read") {
-  // A shipped fallback would read "memory: 12.5GB" of this line, with its own idea of the unit.
+TEST_CASE("a user's format overrides the shipped readers for memory only") {
+  // A shipped fallback would read "memory: 12.5GB" of this line and choose the unit itself.
   constexpr std::string_view formats = R"([[format]]
 name    = "mine/memory"
 anchor  = "memory: "
@@ -120,7 +120,7 @@ example = "step 7 memory: 12.5GB"
   REQUIRE(c.series.size() == 1);
   CHECK(c.series.front().metric == Metric::used);
   CHECK(c.series.front().first_value == 12.5e9);
-  // So would a shipped form of a framework; its step is heard, and the host's memory would be.
+  // A shipped framework form would read the memory, too. Its step still counts, and host memory would.
   constexpr std::string_view megatron =
       "(after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
       "23118.51 | reserved: 24810.0 | max reserved: 24810.0";
@@ -133,7 +133,7 @@ example = "step 7 memory: 12.5GB"
   CHECK(both.series.front().last_x == 50);
 }
 
-TEST_CASE("formats of two files stand beside each other, and each is listed with its place") {
+TEST_CASE("formats from two files work together, and the list names the file and line of each") {
   UserFormats user(all_parsers());
   user.add("a.toml", by_form);
   user.add("b.toml", replaced(by_regex, "trainer/step", "trainer/other"));
@@ -148,32 +148,32 @@ TEST_CASE("formats of two files stand beside each other, and each is listed with
   CHECK(user.parsers().size() == all_parsers().size() + 2);
 }
 
-TEST_CASE("a key that nobody knows, or that is missing") {
-  CHECK(told(replaced(by_form, "unit   ", "unti   ")) ==
+TEST_CASE("an unknown or missing key") {
+  CHECK(error_text(replaced(by_form, "unit   ", "unti   ")) ==
         "my.toml:1: the key \"unit\" is missing\n[[format]]\n^\ndid you write \"unti\" for it?");
-  CHECK(told(std::string(by_form) + "lable = \"x\"\n") ==
+  CHECK(error_text(std::string(by_form) + "lable = \"x\"\n") ==
         "my.toml:7: unknown key \"lable\"\nlable = \"x\"\n^\ndid you mean label?");
-  CHECK(told(std::string(by_form) + "zzzzzzzz = 1\n") ==
+  CHECK(error_text(std::string(by_form) + "zzzzzzzz = 1\n") ==
         "my.toml:7: unknown key \"zzzzzzzz\"\nzzzzzzzz = 1\n^\n"
         "a format has name, anchor, form or regex, unit, kind, label and example");
-  CHECK(told("[[formats]]\n") == "my.toml:1: unknown key \"formats\"\n[[formats]]\n  ^\ndid you mean format?");
+  CHECK(error_text("[[formats]]\n") == "my.toml:1: unknown key \"formats\"\n[[formats]]\n  ^\ndid you mean format?");
 }
 
-TEST_CASE("a unit or a kind that is none") {
-  CHECK(told(replaced(by_form, "\"MiB\"", "\"Mib\"")) ==
+TEST_CASE("an unknown unit or kind") {
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "\"Mib\"")) ==
         "my.toml:5: there is no unit \"Mib\"\nunit    = \"Mib\"\n          ^\ndid you mean MiB?");
-  CHECK(told(replaced(by_form, "\"MiB\"", "\"pages\"")) ==
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "\"pages\"")) ==
         "my.toml:5: there is no unit \"pages\"\nunit    = \"pages\"\n          ^\n"
         "choose one of: B, KB, KiB, MB, MiB, GB, GiB, TB, TiB");
-  CHECK(told(replaced(by_regex, "\"gauge\"", "\"guage\"")) ==
+  CHECK(error_text(replaced(by_regex, "\"gauge\"", "\"guage\"")) ==
         "my.toml:6: there is no kind \"guage\"\nkind    = \"guage\"\n          ^\ndid you mean gauge?");
 }
 
-TEST_CASE("a number that no format knows is shown inside of its notation") {
-  CHECK(told(replaced(by_form, "{allocated}", "{alocated}")) ==
+TEST_CASE("an error about an unknown number points into the form or the regex") {
+  CHECK(error_text(replaced(by_form, "{allocated}", "{alocated}")) ==
         "my.toml:4: there is no number \"alocated\"\nform    = \"it={step} ~gpu_resident={alocated}\"\n"
         "                                    ^\ndid you mean allocated?");
-  CHECK(told(replaced(by_regex, "<step>", "<stepp>")) ==
+  CHECK(error_text(replaced(by_regex, "<step>", "<stepp>")) ==
         "my.toml:4: there is no number \"stepp\"\n"
         "regex   = 'it=(?<stepp>\\d{1,9}) .{0,80}gpu_resident=(?<allocated>[\\d.]{1,12})'\n"
         "                 ^\ndid you mean step?");
@@ -183,8 +183,8 @@ TEST_CASE("a number that no format knows is shown inside of its notation") {
             .what() == std::string("my.toml:4: the regex names no number"));
 }
 
-TEST_CASE("a form that does not close") {
-  CHECK(told(replaced(by_form, "={allocated}", "={allocated")) ==
+TEST_CASE("an unclosed form") {
+  CHECK(error_text(replaced(by_form, "={allocated}", "={allocated")) ==
         "my.toml:4: a { has no }\nform    = \"it={step} ~gpu_resident={allocated\"\n"
         "                                   ^\nwrite {skip} for a number that does not matter");
   CHECK(error_of(replaced(by_form, "it={step}", "<it={step}")).what() == std::string("my.toml:4: a < has no >"));
@@ -198,7 +198,7 @@ TEST_CASE("a regex that does not parse, or that repeats without a bound") {
   const Error broken = error_of(replaced(by_regex, "(?<allocated>[\\d.]{1,12})", "(?<allocated>[\\d.]{1,12}"));
   CHECK(std::string(broken.what()).starts_with("my.toml:4: the regex cannot be read: "));
   CHECK(broken.excerpt().starts_with("regex   = 'it=(?<step>"));
-  CHECK(told(replaced(by_regex, ".{0,80}", ".*")) ==
+  CHECK(error_text(replaced(by_regex, ".{0,80}", ".*")) ==
         "my.toml:4: a repetition has no upper bound\n"
         "regex   = 'it=(?<step>\\d{1,9}) .*gpu_resident=(?<allocated>[\\d.]{1,12})'\n"
         "                                ^\nwrite {0,80} for *, {1,80} for +");
@@ -229,7 +229,7 @@ TEST_CASE("a regex that would never end, or that names a number twice") {
   CHECK(why("(?:of ){0,3}" + number) == "no error");
 }
 
-TEST_CASE("a group in another spelling, which would count otherwise") {
+TEST_CASE("a group in another spelling would change the group numbers") {
   for (const std::string_view group : {"(?P<step>\\d{1,9})", "(?|(\\d)|(\\d\\d))", "\\Q(\\E"}) {
     const std::string what = error_of(replaced(by_regex, "(?<step>\\d{1,9})", group)).what();
     CAPTURE(group, what);
@@ -239,7 +239,7 @@ TEST_CASE("a group in another spelling, which would count otherwise") {
   CHECK(error_of(replaced(by_regex, "it=", "(?i)[[:alpha:](]{2}=")).what() == std::string("no error"));
 }
 
-TEST_CASE("form or regex, one of them") {
+TEST_CASE("a format needs either a form or a regex") {
   CHECK(error_of(std::string(by_form) + "regex = 'it=(?<step>\\d{1,9})'\n").what() ==
         std::string("my.toml:4: a format has a form or a regex, and not both"));
   CHECK(error_of(replaced(by_form, "form    = \"it={step} ~gpu_resident={allocated}\"\n", "")).what() ==
@@ -247,27 +247,27 @@ TEST_CASE("form or regex, one of them") {
 }
 
 TEST_CASE("an anchor that is too short") {
-  CHECK(told(replaced(by_form, "\"gpu_resident=\"", "\"it=\"")) ==
+  CHECK(error_text(replaced(by_form, "\"gpu_resident=\"", "\"it=\"")) ==
         "my.toml:3: an anchor has at least four bytes\nanchor  = \"it=\"\n          ^\n"
         "take a text that is on every such line and on no other");
 }
 
-TEST_CASE("an example that does not hold the anchor, is not read, or says too much") {
-  CHECK(told(replaced(by_form, "loss=2.8 gpu_resident", "loss=2.8 gpu_resid")) ==
+TEST_CASE("an example without the anchor, one that the format does not read, and one with too many matches") {
+  CHECK(error_text(replaced(by_form, "loss=2.8 gpu_resident", "loss=2.8 gpu_resid")) ==
         "my.toml:6: the example does not hold the anchor\nexample = \"it=40 loss=2.8 gpu_resid=5120.5\"\n"
         "          ^\nthe anchor is gpu_resident=");
-  CHECK(told(replaced(by_form, "\"it=40", "\"step=40")) ==
+  CHECK(error_text(replaced(by_form, "\"it=40", "\"step=40")) ==
         "my.toml:6: the form does not read the example\nexample = \"step=40 loss=2.8 gpu_resident=5120.5\"\n"
         "          ^\nit is a whole line, as the program prints it");
   CHECK(error_of(replaced(by_regex, "\"it=40", "\"step=40")).what() ==
         std::string("my.toml:8: the regex does not read the example"));
-  CHECK(told(replaced(by_form, "\"MiB\"", "\"TiB\"")) ==
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "\"TiB\"")) ==
         "my.toml:6: no machine has the memory that the example says\n"
         "example = \"it=40 loss=2.8 gpu_resident=5120.5\"\n          ^\none is TiB: is that the unit?");
 }
 
-TEST_CASE("two formats of one name") {
-  CHECK(told(std::string(by_form) + std::string(by_regex)) ==
+TEST_CASE("two formats with the same name") {
+  CHECK(error_text(std::string(by_form) + std::string(by_regex)) ==
         "my.toml:8: there are two formats \"trainer/step\"\nname    = \"trainer/step\"\n          ^\n"
         "the other is my.toml:1");
   CHECK(error_of(replaced(by_form, "trainer/step", "megatron/memory")).help() == "the other is a shipped one");
@@ -277,32 +277,33 @@ TEST_CASE("two formats of one name") {
   CHECK(error_of(replaced(by_form, "trainer/step", "trainer")).help() == "as in \"trainer/step\"");
 }
 
-TEST_CASE("a file that is no TOML, is empty, or is not there") {
+TEST_CASE("a file that is not TOML, an empty file and a missing file") {
   const Error error = error_of("[[format]\nname = 1\n");
   CHECK(std::string(error.what()).starts_with("my.toml:1: "));
   CHECK(error.excerpt().starts_with("[[format]\n"));
-  // Letters beyond ASCII outside of texts: no TOML, wherever they stand.
-  CHECK(told("# m\u00efne\n\u0457r. = 1\n").starts_with("my.toml:2: "));
-  CHECK(told("a = 40'x\u00a6'\n").starts_with("my.toml:1: "));
-  CHECK(told("at\u0457r.").starts_with("my.toml:1: "));
-  CHECK(told("# mine\n[[*format]]\n") ==
+  // Letters beyond ASCII outside of strings are not TOML, wherever they are.
+  CHECK(error_text("# m\u00efne\n\u0457r. = 1\n").starts_with("my.toml:2: "));
+  CHECK(error_text("a = 40'x\u00a6'\n").starts_with("my.toml:1: "));
+  CHECK(error_text("at\u0457r.").starts_with("my.toml:1: "));
+  CHECK(error_text("# mine\n[[*format]]\n") ==
         "my.toml:2: a table's name begins with a letter, a digit, _, - or a quotation mark\n[[*format]]\n  ^\n");
   CHECK(std::string(error_of("").what()) == "my.toml: there is no [[format]] in it");
-  CHECK(told("format = 3\n") ==
+  CHECK(error_text("format = 3\n") ==
         "my.toml:1: \"format\" must be a list of tables\nformat = 3\n         ^\nwrite [[format]]");
-  CHECK(told(replaced(by_form, "\"MiB\"", "3")) == "my.toml:5: \"unit\" must be a text\nunit    = 3\n          ^\n");
+  CHECK(error_text(replaced(by_form, "\"MiB\"", "3")) ==
+        "my.toml:5: \"unit\" must be a text\nunit    = 3\n          ^\n");
   UserFormats user(all_parsers());
   CHECK_THROWS_WITH(user.add_file("no/such.toml"), "file not found: no/such.toml");
 }
 
-TEST_CASE("a hostile line costs a user's format no more than a bounded search") {
+TEST_CASE("a user's format does a bounded search on a hostile line") {
   std::string line;
   while (line.size() < 20000) line += "it=1 gpu_resident=1 ";
   CHECK(scan_with(by_regex, line + "\n" + line + "\n").coverage.lines == 2);
   CHECK(scan_with(by_form, line + "\n" + line + "\n").coverage.lines == 2);
 }
 
-TEST_CASE("where a regex takes too many steps the report says so, and the other lines are read") {
+TEST_CASE("the report names a regex that takes too many steps, and oomdoctor still reads the other lines") {
   std::string tries;
   for (int i = 0; i < 16; ++i) tries += "a?";
   const std::string formats = replaced(by_regex, "regex   = '", "regex   = '(?:" + tries + "a{16}x)?");

@@ -31,7 +31,7 @@ TEST_CASE("a line is found from any of its bytes", "[window]") {
   CHECK(window.line_around(text.size() - 1, 3).text == "third");
 }
 
-TEST_CASE("neighbours are the same over every kind of line end", "[window]") {
+TEST_CASE("neighbours are the same with every kind of line end", "[window]") {
   for (const std::string end : {"\n", "\r\n"}) {
     const std::string text = "a" + end + "b" + end + end + "d" + end;
     CAPTURE(text);
@@ -43,25 +43,25 @@ TEST_CASE("neighbours are the same over every kind of line end", "[window]") {
     CHECK(walk(window, last, true).empty());
     CHECK(walk(window, last, false) == Texts{"3", "2b", "1a"});
   }
-  const std::string redrawn = "a\rb\r\rd\r\ne";  // pieces of one line have its number
+  const std::string redrawn = "a\rb\r\rd\r\ne";  // pieces of a redrawn line share its number
   const Window window(redrawn);
   const Line line = window.line_around(redrawn.find('b'), 2);
   CHECK(walk(window, line, true) == Texts{"2", "2d", "3e"});
   CHECK(walk(window, line, false) == Texts{"2a"});
 }
 
-TEST_CASE("of a long line the piece around the place is seen", "[window]") {
+TEST_CASE("a long line shows the piece around the position", "[window]") {
   const std::string text = "before\n" + std::string(100000, 'x') + "needle" + std::string(100000, 'y') + "\nafter";
   const Window window(text);
   const Line line = window.line_around(text.find("needle"), 2);
   CHECK(line.text.size() <= Window::max_line);
   CHECK(line.text.find("needle") != std::string::npos);
   CHECK(line.text.size() >= Window::max_line / 2);
-  CHECK_FALSE(window.next(line));  // its end is out of sight
+  CHECK_FALSE(window.next(line));  // the end of the line is outside the window
   CHECK_FALSE(window.previous(line));
 }
 
-TEST_CASE("lines of other ranks are passed over", "[window]") {
+TEST_CASE("lines of other ranks are skipped", "[window]") {
   const std::string text =
       "[rank0]: a\n[rank1]: x\nuntagged\n[rank0]: hit\n[rank1]: y\n[rank0]: b\n(P pid=7) c\n[rank2]: z\n[rank0]: d\n";
   const Window window(text);
@@ -102,7 +102,7 @@ TEST_CASE("a wrapped message is joined without blanks", "[window]") {
   }
 }
 
-TEST_CASE("a line that never ends is taken to end at fixed places of the text", "[window]") {
+TEST_CASE("an endless line is cut at fixed positions of the text", "[window]") {
   const std::string text = "first\n" + std::string(300'000, 'x') + "\nlast\n";
   const std::size_t stop = 3 * Window::long_line;
   const Window whole(text);
@@ -112,13 +112,13 @@ TEST_CASE("a line that never ends is taken to end at fixed places of the text", 
   CHECK(whole.cut(6, stop + 100) == stop);
   CHECK(whole.cut(6, 1000) == std::nullopt);
   CHECK(whole.cut(0, 1000) == 6);
-  // The same places in a block that begins anywhere.
+  // The positions are the same in a block that begins anywhere.
   for (const std::size_t offset : {std::size_t{70'000}, stop - Window::margin}) {
     const Window part(std::string_view(text).substr(offset), {}, offset);
     CHECK(part.bounds_around(stop - offset).first == stop - offset);
     CHECK(part.bounds_around(stop - 1 - offset).second == stop - offset);
   }
-  // Near the end of a line it ends where it ends.
+  // Near the end of a line, the piece ends with the line.
   const std::size_t end = text.size() - 6;
   CHECK(whole.end_of_line(end - 100) == end);
 }

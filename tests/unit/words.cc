@@ -6,7 +6,7 @@
 
 using namespace oomdoctor;
 
-TEST_CASE("counts, steps and shares are written as people read them", "[words]") {
+TEST_CASE("counts, steps and shares have readable forms", "[words]") {
   CHECK(count_text(0) == "0");
   CHECK(count_text(999) == "999");
   CHECK(count_text(1000) == "1,000");
@@ -37,21 +37,21 @@ TEST_CASE("the printed shares add up to the printed total", "[words]") {
   CHECK(text.percents == std::vector<std::string>{" 33%", " 33%", " 34%"});
 }
 
-TEST_CASE("a negative remainder keeps the sum, and a total of nothing does not divide", "[words]") {
+TEST_CASE("a negative remainder keeps the sum, and a total of zero does not divide", "[words]") {
   const SharesText over = shares_text({12 * GiB, -2 * GiB}, 10 * GiB);
   CHECK(over.numbers == std::vector<std::string>{"12.00", "-2.00"});
   CHECK(over.percents == std::vector<std::string>{"120%", "-20%"});
   CHECK(shares_text({0}, 0).numbers == std::vector<std::string>{"0.00"});
 }
 
-TEST_CASE("estimates show their interval, even or lopsided", "[words]") {
+TEST_CASE("estimates show their interval, symmetric or not", "[words]") {
   CHECK(estimate_text({8 * 1048576.0, 7.5 * 1048576.0, 8.5 * 1048576.0}) == "8.00 ± 0.50 MiB");
   CHECK(estimate_text({8 * 1048576.0, 7.9 * 1048576.0, 9.5 * 1048576.0}) == "8.00 MiB (7.90 to 9.50)");
   CHECK(estimate_text({0.25, 0.2, 0.3}) == "0.25 ± 0.05 bytes");
   CHECK(estimate_text({-2048, -3072, -1024}) == "-2.00 ± 1.00 KiB");
 }
 
-TEST_CASE("savings name what is known", "[words]") {
+TEST_CASE("savings name the known amounts", "[words]") {
   ReportFix fix;
   CHECK(saving_words(fix).empty());
   fix.saves_high_bytes = 2 * GiB;
@@ -66,7 +66,7 @@ TEST_CASE("savings name what is known", "[words]") {
   CHECK(saving_words(fix) == "saves up to 2.00 GiB");
 }
 
-TEST_CASE("places are short where that leaves no doubt", "[words]") {
+TEST_CASE("locations are short if that is unambiguous", "[words]") {
   using samples::at;
   CHECK(places({at(12), at(92), at(3, "b.log"), at(4)}, 3) == "train.log:12, 92, b.log:3 and 1 more");
   Report one;
@@ -83,7 +83,7 @@ TEST_CASE("places are short where that leaves no doubt", "[words]") {
   CHECK(short_places(one, {}, 2).empty());
 }
 
-TEST_CASE("an incident's title says what, when and in which phase", "[words]") {
+TEST_CASE("an incident's title names the failure, its time and its phase", "[words]") {
   ReportIncident incident = samples::fatal_incident();
   CHECK(incident_title(incident) == "GPU 0 ran out of memory at step 1000, in the backward pass");
   incident.step.reset();

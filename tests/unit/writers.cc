@@ -1,4 +1,4 @@
-// Every writer on every kind of report, against its approved text.
+// Every writer on every kind of report, compared with its approved text.
 #include "report/writer.h"
 
 #include <utility>
@@ -32,7 +32,7 @@ std::string write(std::string_view writer, const Report& report, const RenderOpt
 
 }  // namespace
 
-TEST_CASE("the terminal report is as approved", "[approved]") {
+TEST_CASE("the terminal report matches its approved text", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".terminal.txt", write("terminal", sample.report));
   RenderOptions narrow;
@@ -43,28 +43,28 @@ TEST_CASE("the terminal report is as approved", "[approved]") {
   check_approved("fatal.terminal-verbose.txt", write("terminal", samples::fatal(), whole));
 }
 
-TEST_CASE("the JSON report is as approved", "[approved]") {
+TEST_CASE("the JSON report matches its approved text", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".json", write("json", sample.report));
 }
 
-TEST_CASE("the Markdown report is as approved", "[approved]") {
+TEST_CASE("the Markdown report matches its approved text", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".md", write("markdown", sample.report));
 }
 
-TEST_CASE("the HTML page is as approved", "[approved]") {
+TEST_CASE("the HTML page matches its approved text", "[approved]") {
   const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}};
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".html", html_text(sample.report, names));
 }
 
-TEST_CASE("the GitHub annotations are as approved", "[approved]") {
+TEST_CASE("the GitHub annotations match their approved text", "[approved]") {
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".github.txt", write("github", sample.report));
 }
 
-TEST_CASE("the reports for CI systems and monitors are as approved", "[approved]") {
+TEST_CASE("the reports for CI systems and monitors match their approved text", "[approved]") {
   for (const auto& sample : all_samples())
     for (const auto& [writer, suffix] : {std::pair{"sarif", "sarif"},
                                          {"junit", "junit.xml"},
@@ -75,13 +75,13 @@ TEST_CASE("the reports for CI systems and monitors are as approved", "[approved]
       check_approved(std::string(sample.name) + "." + suffix, write(writer, sample.report));
 }
 
-TEST_CASE("writers are found by name, and no other name finds one", "[writers]") {
+TEST_CASE("a writer is found by its name only", "[writers]") {
   for (const auto& writer : writers()) CHECK(find_writer(writer.name) == &writer);
   CHECK(find_writer("jsno") == nullptr);
   CHECK(find_writer("") == nullptr);
 }
 
-TEST_CASE("what a log says acts in no writer", "[hostile]") {
+TEST_CASE("log text is inert in every writer", "[hostile]") {
   for (const auto& writer : writers()) {
     CAPTURE(writer.name);
     const std::string text = writer.write(samples::hostile(), {.verbose = true});
@@ -102,7 +102,7 @@ TEST_CASE("what a log says acts in no writer", "[hostile]") {
   }
 }
 
-TEST_CASE("annotations: one for each root cause, at most nine, and the rest is counted", "[github]") {
+TEST_CASE("annotations: one for each root cause, at most nine, and a count of the rest", "[github]") {
   Report report = samples::fatal();
   for (int i = 2; i <= 14; ++i) {
     ReportIncident incident = report.incidents[0];

@@ -1,4 +1,4 @@
-// Bytes as an archive. What begins like none is packed, must come out as it went in, and is then damaged.
+// Bytes as an archive. Other bytes are packed, must unpack unchanged, and are then damaged.
 #include "text/archive.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace oomdoctor::testing {
 namespace {
 
-constexpr std::size_t most_text = 1 << 20;  // enough for every path; an input may unpack to gigabytes
+constexpr std::size_t max_text = 1 << 20;  // enough for every path; an input may unpack to gigabytes
 
-/// Reading neither gets stuck nor writes more than it was given room for.
+/// Reading terminates and never writes beyond the given room.
 std::string text_of(std::string_view packed, std::size_t piece, std::size_t block) {
   std::size_t taken = std::min(packed.size(), magic_size);
   const auto take = [&](char* to, std::size_t n) {
@@ -24,7 +24,7 @@ std::string text_of(std::string_view packed, std::size_t piece, std::size_t bloc
   };
   const auto archive = Archive::begin(packed.substr(0, taken), take);
   std::string text, to(block, '\0');
-  while (archive && text.size() < most_text) {
+  while (archive && text.size() < max_text) {
     const std::size_t made = archive->read(to.data(), block);
     demand(made <= block);
     if (made == 0) break;
@@ -48,7 +48,7 @@ void run(std::string_view bytes) {
 
 constexpr std::size_t longest = 4096;
 
-/// Text, and archives of every kind: alone, two in a row, with something behind.
+/// Text, and archives of every kind: alone, two in a row, with bytes after them.
 std::vector<std::string> seeds() {
   std::vector<std::string> all = file_seeds({"samples/stories"}, longest);
   const std::string text = all.front().substr(0, 700), gzip = gzipped(text), zstd = zstandard(text);

@@ -1,5 +1,5 @@
-// Bytes where a reader of structured exports must look at them: rows under the header of each known table, the box of
-// nvidia-smi, the memory summary of PyTorch, elements of XML, values of JSON lines. The first byte chooses which.
+// Bytes as the input of a reader of structured exports: rows under the header of each known table, the box of
+// nvidia-smi, the memory summary of PyTorch, elements of XML, values of JSON lines. The first byte chooses one of them.
 #include "../logs.h"
 #include "../target.h"
 
@@ -74,7 +74,7 @@ void run(std::string_view bytes) {
 
 constexpr std::size_t longest = 200;
 
-/// What a frame ends in place of the bytes, in each frame.
+/// For each frame, the last line before the position of the bytes.
 std::vector<std::string> seeds() {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < frames().size(); ++i) {

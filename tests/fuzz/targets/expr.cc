@@ -1,5 +1,5 @@
-// Bytes as a condition of a rule: they are refused with an Error that points into them, or parsed to something that can
-// be evaluated, with all facts known and with none, and that is the same when its text is parsed again.
+// Bytes as a condition of a rule. The parser refuses them with an Error that points into them, or returns a condition
+// that can be evaluated, with all facts known and with none. Its text parses to the same condition again.
 #include "judge/expr.h"
 
 #include "../target.h"
@@ -19,7 +19,7 @@ Value some_value(FactUnit unit, double number) {
   }
 }
 
-/// Every fact is known; numbers differ, and some are zero or below.
+/// Every fact is known; numbers differ, and some are zero or negative.
 Facts all_known() {
   Facts facts;
   double number = -2;
@@ -27,7 +27,7 @@ Facts all_known() {
   return facts;
 }
 
-/// The truth that is found without a look at what cannot change it is that of the whole evaluation.
+/// Short-circuit evaluation gives the same truth value as the full evaluation.
 bool agree(Truth found, const Value& value) {
   const bool* decided = std::get_if<bool>(&value);
   return found == (decided ? truth(*decided) : Truth::unknown);
@@ -40,7 +40,7 @@ void run(std::string_view text) {
     const Expr expr = Expr::parse(text);
     const Evaluation with_facts = expr.evaluate(known);
     const Evaluation without = expr.evaluate(unknown);
-    // A statement that is unknown only for want of facts names them; one that is known misses none.
+    // A condition that is unknown because facts are missing names them; a known one misses none.
     demand(!oomdoctor::known(with_facts.value) || with_facts.missing.empty());
     demand(!oomdoctor::known(without.value) || without.missing.empty());
     demand(agree(expr.truth(known), with_facts.value) && agree(expr.truth(unknown), without.value));
@@ -54,7 +54,7 @@ void run(std::string_view text) {
 
 constexpr std::size_t longest = 200;
 
-/// Of a line `if = '…'` what stands between the quotes; of others the whole line.
+/// The part between the quotes of a line `if = '…'`; the whole line otherwise.
 std::vector<std::string> seeds() {
   std::vector<std::string> all = line_seeds({"rules"}, longest);
   for (std::string& line : all) {

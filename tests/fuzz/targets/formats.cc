@@ -1,5 +1,4 @@
-// Bytes as a user's format file, TOML with forms and regexes: refused with an Error, or formats that read their own
-// examples.
+// Bytes as a user's format file, TOML with forms and regexes: an Error, or formats that read their own examples.
 #include "../target.h"
 #include "base/error.h"
 #include "parse/scanner.h"
@@ -23,7 +22,7 @@ void run(std::string_view text) {
 
 constexpr std::size_t longest = 1024;
 
-/// One format by each notation, and more of TOML's own.
+/// One format in each notation, and more syntax of TOML.
 std::vector<std::string> seeds() {
   std::vector<std::string> all = file_seeds({"docs/own_formats/oomdoctor.toml"}, longest);
   const std::string begin = "[[format]]\nname = \"a/b\"\nanchor = \"gpu_resident=\"\nunit = \"MiB\"\n";

@@ -1,5 +1,5 @@
-// Bytes as the lines of a log, each met three times with other digits, and lines that were made to have their hashes:
-// what a thread has seen before changes nothing.
+// Bytes as the lines of a log, each three times with other digits, plus forged lines with the same hashes. The
+// templates that a thread has cached must not change the result.
 #include "parse/template_cache.h"
 
 #include "../../forged_hash.h"
@@ -20,7 +20,7 @@ bool may_be_forged(std::string_view line) {
   return line.size() >= 64 && line.substr(0, 40).find_first_of("0123456789") == line.npos;
 }
 
-/// With lines that have the hash of their first one, where it is of the form that can be forged.
+/// The lines, plus a forged line with the hash of the first one, if its form allows a forgery.
 std::string with_forged_lines(std::string lines) {
   const std::string first = lines.substr(0, lines.find('\n'));
   if (!may_be_forged(first)) return lines;

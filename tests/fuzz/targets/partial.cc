@@ -1,4 +1,4 @@
-// Bytes as a part: refused with an Error, or a case that reads back as it was written.
+// Bytes as a part: an Error, or a case that reads back as it was written.
 #include "report/partial.h"
 
 #include "../target.h"

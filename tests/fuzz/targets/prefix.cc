@@ -1,4 +1,4 @@
-// Bytes as one line: cleaned, and with the tags peeled off its front.
+// Bytes as one line: cleaned, and with the tags at its front removed.
 #include "../logs.h"
 #include "../target.h"
 #include "text/lines.h"
@@ -23,7 +23,7 @@ void run(std::string_view raw) {
   behind_place(std::string_view(line).substr(prefix.length));
   demand(same(peel_prefix(line.substr(0, prefix.bytes_examined)), prefix));
 
-  // A line that differs in its digits alone, by the form of this one.
+  // A line that differs only in its digits, and so has the form of this one.
   const std::string other = with_other_digits(line);
   if (prefix.strange) return;  // no form
   if (const auto read = read_prefix(prefix, other)) demand(same(*read, peel_prefix(other)));

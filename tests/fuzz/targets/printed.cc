@@ -1,4 +1,4 @@
-// Bytes as a line that people print themselves: whatever is read stands in the line.
+// Bytes as a line that users print themselves: every value that is read is in the line.
 #include "parse/freeform.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Bytes around a token, which must not be left, and as an excerpt that was cut out of a line.
+// Bytes around a token, which redaction must remove, and as an excerpt that was cut out of a line.
 #include "report/redact.h"
 
 #include "../target.h"
@@ -6,11 +6,11 @@
 namespace oomdoctor::testing {
 namespace {
 
-/// Put together here: no token stands in this folder in full.
+/// Assembled at run time: this folder contains no complete token.
 constexpr std::string_view random_part = "R4nd0mL3tt3rsAndD1g1tsForAT3stOnly";
 std::string token() { return "gh" + std::string("p_").append(random_part) + "42"; }
 
-/// The search may put it into an input, too.
+/// The search may put the token into an input, too.
 int times_random_part(std::string_view text) {
   int times = 0;
   for (std::size_t at = text.find(random_part); at != text.npos; at = text.find(random_part, at + 1)) ++times;
@@ -31,7 +31,7 @@ void run(std::string_view bytes) {
 
 constexpr std::size_t longest = 512;
 
-/// Lines in which names of secrets stand, and the forms in which they are given.
+/// Lines with names of secrets, and the notations in which their values appear.
 std::vector<std::string> seeds() {
   std::vector<std::string> all = line_seeds({"samples/stories", "samples/settings"}, longest);
   for (const char* form :

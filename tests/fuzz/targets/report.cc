@@ -1,5 +1,5 @@
-// Bytes as a log, or as parts of one, through all stages: a report comes out, every line is counted, and every writer
-// can print it.
+// Bytes as a log, or as parts of one, through all stages: a report results, every line is counted, and every writer can
+// print it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -42,12 +42,12 @@ void run(std::string_view text) {
     std::int64_t lines = 0;
     for (const ReportInput& input : report.inputs) lines += input.lines;
     demand(report.coverage.lines == lines && report.coverage.claimed <= lines);
-    // Some say nothing when there is nothing to say; all together say at least what the input was.
+    // A writer may print nothing if there is nothing to report; all writers together print at least the input.
     std::size_t written = 0;
     for (const Writer& writer : writers())
       written += writer.write(report, {.width = 40, .color = true, .verbose = true}).size();
     demand(written > 0);
-  } catch (const Error& error) {  // of parts only
+  } catch (const Error& error) {  // only parts may throw
     demand(text.starts_with(part_front) && error.what()[0] != '\0');
   }
 }

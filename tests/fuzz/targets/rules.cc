@@ -1,4 +1,4 @@
-// Bytes as a user's rule file: refused with an Error, or rules.
+// Bytes as a user's rule file: an Error, or rules.
 #include "../target.h"
 #include "judge/rule_pack.h"
 

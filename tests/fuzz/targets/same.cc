@@ -1,5 +1,5 @@
 // Bytes as a log that is read in another way: in blocks of other sizes, on several threads, with the vector code of
-// another instruction set, from a file, a pipe, or packed. What is read is the same.
+// another instruction set, from a file, a pipe, or packed. The result is the same.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace oomdoctor::testing {
 namespace {
 
-/// How it came is told, and differs.
+/// Name, size and compression of the input are cleared: they differ between the ways.
 std::string part_of(Source source, const ScanOptions& options) {
   ScanResult file = shipped_scanner().scan(source, options);
   for (Input& input : file.inputs) {
@@ -42,7 +42,7 @@ Source open_file(std::string_view text) {
   return source;
 }
 
-/// The text must be shorter than what a pipe holds.
+/// The text must be shorter than the capacity of a pipe.
 Source open_pipe(std::string_view text) {
   std::array<int, 2> ends{};
   demand(pipe(ends.data()) == 0);
@@ -58,7 +58,7 @@ constexpr std::size_t pipe_size = 1 << 16;
 void run(std::string_view bytes) {
   const std::size_t chance = std::hash<std::string_view>{}(bytes);
   std::string text(bytes);
-  if (chance % 4 == 0)  // blocks have ends where it is long
+  if (chance % 4 == 0)  // only a long text has several blocks
     while (text.size() < 200'000 && !bytes.empty()) text.append(bytes).append("\n");
   const auto in_memory = [&] { return Source::of_text("fuzz.log", text); };
   const std::string expected = part_of(in_memory(), {.jobs = 1});
@@ -85,7 +85,7 @@ void run(std::string_view bytes) {
       if (text.size() < pipe_size) demand(part_of(open_pipe(text), {.jobs = 1}) == expected);
       break;
     default:
-      if (packer_of(text).empty())  // a packed text is only named, and inside of another archive read
+      if (packer_of(text).empty())  // a packed text gives only a note, but inside another archive it is read
         demand(part_of(Source::of_text("fuzz.log", chance % 8 < 4 ? gzipped(text) : zstandard(text)), {.jobs = 1}) ==
                expected);
   }

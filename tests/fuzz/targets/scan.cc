@@ -1,4 +1,4 @@
-// Bytes as a log that is scanned, and judged by nobody.
+// Bytes as a log that is scanned, without a verdict.
 #include "../logs.h"
 #include "../target.h"
 

@@ -1,4 +1,4 @@
-// Bytes as a captured screen: what is played back does not depend on the pieces in which they come, and is bounded.
+// Bytes as a captured screen. The played text does not depend on the sizes of the pieces, and is bounded.
 #include "text/screen.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Bytes as a line that may state a failure, in any words.
+// Bytes as a line that may state a failure in any wording.
 #include "parse/statement.h"
 
 #include "../target.h"
@@ -7,9 +7,9 @@ namespace oomdoctor::testing {
 namespace {
 
 void run(std::string_view text) {
-  const Statement said = read_statement(text);
-  for (const auto& size :
-       {said.asked, said.free, said.used, said.allocated, said.reserved, said.unallocated, said.total, said.limit})
+  const Statement statement = read_statement(text);
+  for (const auto& size : {statement.asked, statement.free, statement.used, statement.allocated, statement.reserved,
+                           statement.unallocated, statement.total, statement.limit})
     demand(!size || (size->count >= 0 && size->slack >= 0));
 }
 

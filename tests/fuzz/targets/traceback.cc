@@ -1,4 +1,4 @@
-// Bytes as the lines around a message: the traceback that belongs to each of them, and the statement that it begins.
+// Bytes as the lines around a message: the traceback that belongs to each line, and the statement that it begins.
 #include "parse/traceback.h"
 
 #include "../target.h"
