@@ -1,4 +1,4 @@
-"""The words of the rules, the Markdown pages and the program: no word of the list, no blank in front of a per cent sign, no sentence
+"""The words of the rules, the Markdown pages, the program and its comments: no word of the list, no blank in front of a per cent sign, no sentence
 of more than 30 words. Rules also have the forms that the report expects."""
 import pathlib
 import re
@@ -144,6 +144,26 @@ def messages():
                 yield path.relative_to(ROOT).as_posix(), re.sub(r"--card\b", "X", text)
 
 
+# What comments may say: they talk to a reader of the code about what it takes and how a test was computed.
+IN_COMMENTS = {r"\basked (for|of)\b", r"\bby hand\b", r"\bof (its|their) own\b", r"\bthat much\b", r"\bcards?\b",
+               r"\bhost memory\b|\bmemory of the host\b", r"^not \w+:"}
+
+
+def comments():
+    """(place, text) of every comment of the code, its lines joined."""
+    for folder in ("src", "parsers", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.*")):
+            if path.suffix not in (".cc", ".h"):
+                continue
+            name, block = path.relative_to(ROOT).as_posix(), []
+            for token in TOKEN.finditer(path.read_text(encoding="utf-8")):
+                if token[0].startswith("//"):
+                    block.append(token[0].lstrip("/< "))
+                elif token["blank"] is None and block:
+                    yield name, " ".join(block)
+                    block = []
+
+
 def prose():
     """(place, text) of every text of the Markdown pages."""
     for name in pages():
@@ -151,10 +171,12 @@ def prose():
             yield f"{name}:{number}", text
 
 
-def avoided_words(text):
+def avoided_words(text, allowed=()):
     for exception in EXCEPTIONS:
         text = re.sub(exception, "X", text, flags=re.IGNORECASE)
     for avoided, instead in AVOIDED.items():
+        if avoided in allowed:
+            continue
         if found := re.search(avoided, text, re.IGNORECASE):
             yield f"'{found[0]}'; write: {instead}"
 
@@ -180,6 +202,10 @@ class Everywhere(unittest.TestCase):
 
     def test_words(self):
         self.assert_none(f"{place}: {fault}" for place, text in self.all_texts() for fault in avoided_words(text))
+
+    def test_words_of_comments(self):
+        self.assert_none(f"{place}: {fault}\n    {text}" for place, text in comments()
+                         for fault in avoided_words(text, IN_COMMENTS))
 
     def test_a_per_cent_sign_follows_its_number(self):
         self.assert_none(f"{place}: {text}" for place, text in self.all_texts() if re.search(r"[\d}] %", text))
