@@ -383,7 +383,7 @@ std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_
   return fit_at(law, std::move(theta), points, false);
 }
 
-Periodicity find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
+Periodicity find_periodicity(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
   Periodicity teeth;
   if (points.size() < 8) return teeth;
   const auto consider = [&](Law law, const std::vector<double>& theta, std::optional<Fit>& best) {

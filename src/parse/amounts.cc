@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t reach_back = 8;   ///< words between a role and the size behind it
 constexpr std::size_t reach_ahead = 4;  ///< words between a size and the role behind it
 constexpr std::size_t near_by = 3;      ///< words between a bare number and the word that makes it a size
-constexpr i64 least_bare = 1 << 16;     ///< a number without a unit below it counts no bytes
+constexpr i64 min_bare = 1 << 16;       ///< a number without a unit below it counts no bytes
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '-'; }
 
@@ -197,7 +197,7 @@ bool Sentence::ends_at(std::size_t i) const {
   return is_mark(i, ".") && (all_[i].end == text_.size() || text_[all_[i].end] == ' ');
 }
 
-std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
+std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
   const Token& token = sentence[i];
   if (token.kind != Token::Kind::number) return std::nullopt;
   const std::string_view rest = sentence.text().substr(token.begin);
@@ -207,10 +207,10 @@ std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
     return k;
   };
   if (rest.starts_with("0x")) {
-    constexpr std::size_t most_digits = 15;  // of what 63 bits hold
+    constexpr std::size_t max_digits = 15;  // of what 63 bits hold
     const char* const first = rest.data() + 2;
     i64 value = 0;
-    const auto [end, error] = std::from_chars(first, first + std::min(most_digits, rest.size() - 2), value, 16);
+    const auto [end, error] = std::from_chars(first, first + std::min(max_digits, rest.size() - 2), value, 16);
     if (error != std::errc() || value < 0) return std::nullopt;  // "0x-8" is no size
     return Amount{i, token_behind(static_cast<std::size_t>(end - rest.data())), {value, 0}, true, {}};
   }
@@ -223,7 +223,7 @@ std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
   // "12.31/23.52 GiB": one unit for both.
   if (sentence.is_mark(behind, "/") && behind + 1 < sentence.size() &&
       sentence[behind + 1].begin == token.begin + digits + 1)
-    if (const auto whole = amount_at(sentence, behind + 1); whole && !whole->bare) {
+    if (const auto whole = parse_amount(sentence, behind + 1); whole && !whole->bare) {
       const Token& unit = sentence[whole->end - 1];
       if (const auto size = read_bytes(number, unit_word(unit.name).value_or(unit.text)))
         return Amount{i, behind, *size, false, {}};
@@ -252,14 +252,14 @@ std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
       (sentence[behind].kind == Token::Kind::word || sentence.is_mark(behind, ":/")))
     return std::nullopt;
   const auto size = read_bytes(number.substr(0, number.find('.')), "bytes");
-  if (!size || size->count < least_bare) return std::nullopt;
+  if (!size || size->count < min_bare) return std::nullopt;
   return Amount{i, behind, *size, true, {}};
 }
 
-std::vector<Amount> amounts_of(const Sentence& sentence) {
+std::vector<Amount> parse_amounts(const Sentence& sentence) {
   std::vector<Amount> amounts;
   for (std::size_t i = 0; i < sentence.size(); ++i)
-    if (auto amount = amount_at(sentence, i)) {
+    if (auto amount = parse_amount(sentence, i)) {
       amounts.push_back(*amount);
       i = std::max(amount->end, i + 1) - 1;
     }

@@ -45,9 +45,9 @@ struct Amount {
 };
 
 /// The size that token `i` begins; nullopt where its number is none: a share, a time, an address, a step.
-std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i);
+std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i);
 
 /// All of them, in order. A role is nothing where the words do not tell.
-std::vector<Amount> amounts_of(const Sentence& sentence);
+std::vector<Amount> parse_amounts(const Sentence& sentence);
 
 }  // namespace oomdoctor

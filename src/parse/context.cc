@@ -91,7 +91,7 @@ bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<st
   return found;
 }
 
-std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view word) {
+std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word) {
   std::optional<Line> out;
   cursor.forward(most, [&](const Line& line) {
     if (line.text.find(word) == line.text.npos) return true;
@@ -101,7 +101,7 @@ std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view 
   return out;
 }
 
-std::optional<Line> find_behind(const Cursor& cursor, int most, std::string_view word) {
+std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view word) {
   std::optional<Line> out;
   cursor.backward(most, [&](const Line& line) {
     if (line.text.find(word) == line.text.npos) return true;

@@ -28,8 +28,8 @@ bool is_program_text(std::string_view body);
 bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words);
 
 /// The nearest line in the given direction that holds `word`; nullopt when none of `most` lines does.
-std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view word);
-std::optional<Line> find_behind(const Cursor& cursor, int most, std::string_view word);
+std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word);
+std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view word);
 
 /// The text without blanks at both ends.
 std::string_view trimmed(std::string_view text);

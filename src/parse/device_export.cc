@@ -36,12 +36,12 @@ std::optional<int> number(std::string_view text) {
 /// What follows the weekday: "Oct 29 19:00:23 2024", "29 Oct 19:00:23 CET 2024", "Oct 29 07:00:23 PM CET 2024",
 /// "29 Oct 2024 07:00:23 PM CET".
 std::optional<double> behind_weekday(std::string_view text) {
-  constexpr int most_words = 6;
+  constexpr int max_words = 6;
   std::optional<int> month, day, year;
   std::optional<double> clock;
   std::string_view half;
   std::size_t at = std::min(text.find_first_not_of(' '), text.size());
-  for (int i = 0; i < most_words && at < text.size(); ++i) {
+  for (int i = 0; i < max_words && at < text.size(); ++i) {
     std::string_view w = word(text, at);
     while (!w.empty() && (w.back() == ',' || w.back() == '\r' || w.back() == '\t')) w.remove_suffix(1);
     const auto name = std::find(months.begin(), months.end(), w);
@@ -162,13 +162,13 @@ std::vector<std::size_t> best_three(const std::vector<Column>& columns, const st
 /// Is this what nvidia-smi calls the memory of some GPU? Its totals are up to a few per cent above those that programs
 /// see.
 bool is_total_of_gpu(double mebibytes) {
-  constexpr double smallest = 1900, most_reserved = 1.065;
+  constexpr double smallest = 1900, max_reserved = 1.065;
   constexpr std::array<double, 21> gibibytes{2,  4,  6,     8,  10, 10.75, 11,   12, 14.5, 15.7, 16,
                                              22, 24, 31.35, 32, 40, 44.3,  47.5, 64, 79.1, 80};
   constexpr std::array<double, 6> large{93, 94.5, 139.7, 178.3, 191.6, 287.9};
   if (mebibytes < smallest) return false;
   const auto near = [&](double size) {
-    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * most_reserved;
+    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * max_reserved;
   };
   return std::any_of(gibibytes.begin(), gibibytes.end(), near) || std::any_of(large.begin(), large.end(), near);
 }
@@ -217,11 +217,11 @@ std::vector<std::vector<std::string_view>> first_rows(std::span<const std::strin
   std::vector<std::vector<std::string_view>> rows;
   std::size_t dates = 0;
   for (const std::string& line : lines) {
-    if (date_line(line)) {
+    if (parse_date_line(line)) {
       ++dates;
       continue;
     }
-    auto cells = comma_cells(line);
+    auto cells = split_at_commas(line);
     if (cells.size() < 2 || cells.size() > 40 || (!rows.empty() && cells.size() != rows[0].size())) break;
     rows.push_back(std::move(cells));
   }
@@ -232,7 +232,7 @@ std::vector<std::vector<std::string_view>> first_rows(std::span<const std::strin
 
 }  // namespace
 
-std::optional<double> date_line(std::string_view line) {
+std::optional<double> parse_date_line(std::string_view line) {
   return line.size() < 48 && line.find(',') == line.npos ? read_calendar_time(line) : std::nullopt;
 }
 
@@ -275,7 +275,7 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
   return assign(columns, amounts, out) ? std::optional(out) : std::nullopt;
 }
 
-bool are_rows_of_numbers(std::span<const std::string> first_lines) {
+bool are_numeric_rows(std::span<const std::string> first_lines) {
   bool dated = false;
   const auto rows = first_rows(first_lines, dated);
   if (rows.size() < 3) return false;
@@ -300,7 +300,7 @@ std::string_view trimmed_cell(std::string_view cell) {
   return cell;
 }
 
-std::vector<std::string_view> comma_cells(std::string_view line) {
+std::vector<std::string_view> split_at_commas(std::string_view line) {
   std::vector<std::string_view> out;
   for (std::size_t at = 0; out.size() < max_cells;) {
     const std::size_t comma = line.find(',', at);
@@ -311,7 +311,7 @@ std::vector<std::string_view> comma_cells(std::string_view line) {
   return out;
 }
 
-std::vector<std::string_view> blank_cells(std::string_view line) {
+std::vector<std::string_view> split_at_blanks(std::string_view line) {
   std::vector<std::string_view> out;
   for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < max_cells;) {
     const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
@@ -340,7 +340,7 @@ std::string instance_name(std::string_view card, std::string_view gpu_instance, 
   return compute_instance.empty() ? out : out + '/' + std::string(compute_instance);
 }
 
-void emit_amount(EventSink& sink, const Card& card, const CardAmount& amount, std::optional<double> time) {
+void emit_gpu_reading(EventSink& sink, const Card& card, const GpuAmount& amount, std::optional<double> time) {
   Origin where;
   where.device = card.device;
   sink.at(where);

@@ -26,14 +26,14 @@ struct Card {
 std::optional<double> read_calendar_time(std::string_view text);
 
 /// A line that is such a date and nothing else: a script printed it before its rows.
-std::optional<double> date_line(std::string_view line);
+std::optional<double> parse_date_line(std::string_view line);
 
 /// The cell without the blanks, quotes and NULs around it.
 std::string_view trimmed_cell(std::string_view cell);
 /// Cells between commas, without the blanks, quotes and NULs around them.
-std::vector<std::string_view> comma_cells(std::string_view line);
+std::vector<std::string_view> split_at_commas(std::string_view line);
 /// Cells between blanks.
-std::vector<std::string_view> blank_cells(std::string_view line);
+std::vector<std::string_view> split_at_blanks(std::string_view line);
 /// A cell without a value: "[N/A]", "N/A", "-", "[Not Supported]", "Unknown Error", nothing at all.
 bool is_absent(std::string_view cell);
 
@@ -45,17 +45,17 @@ struct InferredColumns {
 std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines);
 /// Dates, numbers and names of GPUs in columns, some of them as large as memory in MiB: perhaps an export whose header
 /// is missing.
-bool are_rows_of_numbers(std::span<const std::string> first_lines);
+bool are_numeric_rows(std::span<const std::string> first_lines);
 
 /// A reading of a whole card. The print step is one `unit`, or less where decimals are printed.
-struct CardAmount {
+struct GpuAmount {
   Metric metric = Metric::used;
   double number = 0;
   double unit_bytes = static_cast<double>(MiB);
   std::string_view unit = "MiB";
   int decimals = 0;
 };
-void emit_amount(EventSink& sink, const Card& card, const CardAmount& amount, std::optional<double> time = {});
+void emit_gpu_reading(EventSink& sink, const Card& card, const GpuAmount& amount, std::optional<double> time = {});
 
 /// GPU memory of one process, as a series of its own.
 void emit_process_memory(EventSink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time);

@@ -167,7 +167,7 @@ bool EventDispatcher::is_duplicate(const LineMatch& f) {
 /// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
 /// million times does not get a million looks at what stands around it.
 bool EventDispatcher::is_repeated(const LineMatch& f) {
-  constexpr std::size_t often = 4 * CaseLimits::occurrences;  // by then no more of them are kept
+  constexpr std::size_t often = 4 * ScanLimits::occurrences;  // by then no more of them are kept
   if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
     repeats_.clear();
     return false;

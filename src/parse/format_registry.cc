@@ -12,7 +12,7 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
-constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
+constexpr std::size_t min_hits = 2;                 ///< on one line: as dear to ask about as its shape
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
 constexpr std::size_t sniffed_lines = 64;           ///< of an export: enough to see memory move
 
@@ -134,7 +134,7 @@ bool extend_again(const KnownTemplate& known, const Line& line, BlockMatches& ou
   const std::size_t first = out.values.size();
   const bool read = read_values(known, take, line.text, out.values);
   if (read) {
-    const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
+    const PrintedPosition place = read_position(std::span(out.values).subspan(first), *take.printed);
     extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
   }
   out.values.resize(first);
@@ -177,7 +177,7 @@ LineTemplate shape_of(const Line& line, std::span<const LineMatch> found, const 
     for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
     if (f.printed != nullptr) {
       take.printed = std::make_unique<FreeformLine>(*f.printed);
-      for (const std::size_t at : places_of_numbers(*f.printed)) add_number(0, at);
+      for (const std::size_t at : number_offsets(*f.printed)) add_number(0, at);
     }
     if (f.parts != nullptr) take.parts = *f.parts;
   }
@@ -201,7 +201,7 @@ void BlockMatches::clear() {
 }
 
 const FreeformLine& BlockMatches::printed_of(const LineMatch& found) const {
-  if (found.values_begin < found.values_end) take_numbers(values_of(found), *found.printed);
+  if (found.values_begin < found.values_end) substitute_numbers(values_of(found), *found.printed);
   return *found.printed;
 }
 
@@ -398,7 +398,7 @@ bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& wind
   }
   if (pattern.accepts != nullptr && !pattern.accepts(line.text)) return false;
   if (pattern.accepts_parsed != nullptr) {
-    if (!views.printed) views.printed = read_printed(line.text);
+    if (!views.printed) views.printed = read_freeform(line.text);
     if (!pattern.accepts_parsed(*views.printed)) return false;
     found.printed = &out.printed.emplace_back(*views.printed);
   }
@@ -467,7 +467,7 @@ i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end
     for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
     const auto here = std::span(hits).subspan(from, i - from);
     // To ask whether anything may be there is cheaper than to ask for the shape, where there is little to ask about.
-    const bool few = here.size() <= few_hits;
+    const bool few = here.size() <= min_hits;
     if (few && !find_wanted(window, here, wanted)) continue;
     number += window.line_ends(counted, first);
     counted = first;

@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::size_t max_label_words = 9;
 constexpr std::size_t max_values = 16;
-constexpr std::size_t longest_line = 512;  ///< bytes; a longer one is a list of many records
-constexpr double granule = 512;            ///< bytes: every size of PyTorch's allocator is a multiple of it
-constexpr double page = 4096;              ///< bytes: what psutil and the kernel count a process in
+constexpr std::size_t max_line_length = 512;  ///< bytes; a longer one is a list of many records
+constexpr double granule = 512;               ///< bytes: every size of PyTorch's allocator is a multiple of it
+constexpr double page = 4096;                 ///< bytes: what psutil and the kernel count a process in
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -35,7 +35,7 @@ struct Phrase {
   Words identifiers;
   std::string_view unit;
   std::optional<int> device;
-  std::size_t device_at = PrintedValue::none;
+  std::size_t device_at = FreeformValue::none;
   std::size_t begin = 0, end = 0;  ///< what of the line is the label
   std::size_t first_token = 0;
   std::string_view moment;  ///< "after compiled optim step", in the programmer's own words
@@ -349,9 +349,9 @@ void FreeformReader::read_places() {
 
 /// "[40/2000] loss 2.81": at the front of a line of metrics, and of more than a job has ranks.
 void FreeformReader::read_front_place() {
-  constexpr double least_total = 16;
+  constexpr double min_total = 16;
   if (!is(0, '[') || !whole(1) || !is(2, '/') || !whole(3) || !is(4, ']') || !names_metrics()) return;
-  if (tokens_[3].number.value < least_total || tokens_[1].number.value > tokens_[3].number.value) return;
+  if (tokens_[3].number.value < min_total || tokens_[1].number.value > tokens_[3].number.value) return;
   place(1, 3);
   out_.leads = true;
 }
@@ -383,7 +383,7 @@ void FreeformReader::keep(const Phrase& phrase, const Label& label, const GaugeV
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
   const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
-  PrintedValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
+  FreeformValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
   if (!host) value.device = phrase.device, value.device_at = phrase.device_at;
   out_.values.push_back(std::move(value));
 }
@@ -465,7 +465,7 @@ bool FreeformReader::counts_free(std::size_t n) const {
 
 void FreeformReader::read_values() {
   std::optional<int> device;
-  std::size_t device_at = PrintedValue::none;
+  std::size_t device_at = FreeformValue::none;
   about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
     return t.kind == Kind::word &&
            one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
@@ -521,14 +521,14 @@ void FreeformReader::read_values() {
 
 /// One label twice on a line is of two things, and nothing says which is which: "Mem:2.1G (Peak 3.0G) | … | Mem:1.2G".
 void FreeformReader::drop_twins() {
-  const auto same = [](const PrintedValue& a, const PrintedValue& b) {
-    return a.device_at == PrintedValue::none && b.device_at == PrintedValue::none &&
+  const auto same = [](const FreeformValue& a, const FreeformValue& b) {
+    return a.device_at == FreeformValue::none && b.device_at == FreeformValue::none &&
            a.reading.metric == b.reading.metric && a.reading.label == b.reading.label;
   };
-  if (out_.values.size() < 2 || line_.size() > longest_line) return;
-  const std::vector<PrintedValue> all = out_.values;
-  std::erase_if(out_.values, [&](const PrintedValue& value) {
-    return std::count_if(all.begin(), all.end(), [&](const PrintedValue& other) { return same(value, other); }) > 1;
+  if (out_.values.size() < 2 || line_.size() > max_line_length) return;
+  const std::vector<FreeformValue> all = out_.values;
+  std::erase_if(out_.values, [&](const FreeformValue& value) {
+    return std::count_if(all.begin(), all.end(), [&](const FreeformValue& other) { return same(value, other); }) > 1;
   });
 }
 
@@ -594,14 +594,14 @@ std::optional<Unit> FreeformReader::unit_of_digits() const {
 
 }  // namespace
 
-FreeformLine read_printed(std::string_view line) {
+FreeformLine read_freeform(std::string_view line) {
   const LogHead head = log_head(line);
   FreeformLine out = FreeformReader(line.substr(head.length), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
-  for (PrintedValue& value : out.values) {
+  for (FreeformValue& value : out.values) {
     value.number_at += head.length;
-    if (value.reading.phase.empty()) value.reading.phase = moment_of(head.tag);
-    if (value.device_at != PrintedValue::none) value.device_at += head.length;
+    if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
+    if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }
   out.repeatable &= !head.by_time;
   out.bytes_examined = head.bytes_examined;
@@ -703,20 +703,20 @@ bool may_end_bar(std::string_view block, std::size_t at) {
   return is_digit(before) || before == '?' || before == ' ';
 }
 
-std::vector<std::size_t> places_of_numbers(const FreeformLine& form) {
+std::vector<std::size_t> number_offsets(const FreeformLine& form) {
   std::vector<std::size_t> places;
   if (form.step) places.push_back(form.step_at);
   if (form.total) places.push_back(form.total_at);
   if (form.epoch) places.push_back(form.epoch_at);
-  for (const PrintedValue& v : form.values) {
+  for (const FreeformValue& v : form.values) {
     places.push_back(v.number_at);
-    if (v.device_at != PrintedValue::none) places.push_back(v.device_at);
+    if (v.device_at != FreeformValue::none) places.push_back(v.device_at);
   }
   return places;
 }
 
-PrintedPlace read_place(std::span<const GaugeValue> numbers, const FreeformLine& form) {
-  PrintedPlace out;
+PrintedPosition read_position(std::span<const GaugeValue> numbers, const FreeformLine& form) {
+  PrintedPosition out;
   auto next = numbers.begin();
   if (form.step) out.step = (next++)->value;
   if (form.total) out.total = (next++)->value;
@@ -725,16 +725,16 @@ PrintedPlace read_place(std::span<const GaugeValue> numbers, const FreeformLine&
   return out;
 }
 
-void take_numbers(std::span<const GaugeValue> numbers, FreeformLine& form) {
-  const PrintedPlace place = read_place(numbers, form);
+void substitute_numbers(std::span<const GaugeValue> numbers, FreeformLine& form) {
+  const PrintedPosition place = read_position(numbers, form);
   auto next = numbers.begin() + form.step.has_value() + form.total.has_value() + form.epoch.has_value();
   form.step = place.step;
   form.total = place.total;
   form.epoch = place.epoch;
-  for (PrintedValue& v : form.values) {
+  for (FreeformValue& v : form.values) {
     v.reading.value = next->value * v.factor;
     v.reading.quantum = quantum_of(v.factor, (next++)->decimals);
-    if (v.device_at != PrintedValue::none) v.device = index_number((next++)->value);
+    if (v.device_at != FreeformValue::none) v.device = index_number((next++)->value);
   }
 }
 

@@ -19,7 +19,7 @@ class EventSink;
 struct GaugeValue;
 struct Match;
 
-struct PrintedValue {
+struct FreeformValue {
   Reading reading;
   std::optional<int> device;
   std::size_t number_at = 0;     ///< where in the line the value is printed
@@ -36,7 +36,7 @@ struct FreeformLine {
   bool evaluation = false;  ///< a batch of a validation or test pass, no step of the training
   bool other_work = false;  ///< a bar of something else: downloads, tokenizing, loading
   bool leads = false;       ///< the line begins with its step or epoch
-  std::vector<PrintedValue> values;
+  std::vector<FreeformValue> values;
 
   // How the numbers came from the line.
   std::size_t step_at = 0, total_at = 0, epoch_at = 0;
@@ -48,7 +48,7 @@ struct FreeformLine {
   std::size_t bytes_examined = 0;  ///< bytes at the front in which something was told by its column
 };
 
-FreeformLine read_printed(std::string_view line);
+FreeformLine read_freeform(std::string_view line);
 
 /// For patterns whose lines say how far the run is and nothing else: tells the step and the epoch of Match::printed.
 void emit_step(const Match& m, EventSink& sink);
@@ -65,15 +65,15 @@ bool may_name_pair(std::string_view block, std::size_t at);
 bool may_end_bar(std::string_view block, std::size_t at);
 
 /// Where the run is, as the numbers of a line say.
-struct PrintedPlace {
+struct PrintedPosition {
   std::optional<double> step, total, epoch;
 };
 
 /// Where the numbers of a line are printed, in the order in which the functions below take them.
-std::vector<std::size_t> places_of_numbers(const FreeformLine& form);
+std::vector<std::size_t> number_offsets(const FreeformLine& form);
 /// Where a line says that the run is, which differs in its digits only from the line that `form` was read from.
-PrintedPlace read_place(std::span<const GaugeValue> numbers, const FreeformLine& form);
+PrintedPosition read_position(std::span<const GaugeValue> numbers, const FreeformLine& form);
 /// Makes of `form` what such a line says.
-void take_numbers(std::span<const GaugeValue> numbers, FreeformLine& form);
+void substitute_numbers(std::span<const GaugeValue> numbers, FreeformLine& form);
 
 }  // namespace oomdoctor

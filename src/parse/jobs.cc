@@ -201,7 +201,7 @@ void order(std::vector<Job>& jobs) {
 
 }  // namespace
 
-LogIdentity identity_of(const ScanResult& file) {
+LogIdentity read_identity(const ScanResult& file) {
   LogIdentity log;
   const Input input = file.inputs.empty() ? Input{} : file.inputs.front();
   log.program = program_in_path(input.path);
@@ -226,7 +226,7 @@ LogIdentity identity_of(const ScanResult& file) {
   return log;
 }
 
-std::vector<std::vector<std::size_t>> jobs_of(const std::vector<LogIdentity>& logs) {
+std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity>& logs) {
   std::vector<Job> jobs = named_jobs(logs);
   std::vector<std::vector<std::size_t>> out;
   if (!are_several(jobs)) {

@@ -28,11 +28,11 @@ struct LogIdentity {
 };
 
 /// `file`: one log, as Scanner::scan(Source&) made it.
-LogIdentity identity_of(const ScanResult& file);
+LogIdentity read_identity(const ScanResult& file);
 
 /// The inputs of each job: one job with all of them, unless something tells two apart. Of several jobs, a log that
 /// nothing joins to another one is by itself. They stand in the order of their ends, or of their first inputs where
 /// not all are dated.
-std::vector<std::vector<std::size_t>> jobs_of(const std::vector<LogIdentity>& logs);
+std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity>& logs);
 
 }  // namespace oomdoctor

@@ -156,7 +156,7 @@ std::optional<std::string_view> IdentifierWords::next() {
 
 bool names_moment(std::string_view word) { return one_of(word, {"after", "before"}); }
 
-std::string_view moment_of(std::string_view tag) {
+std::string_view parse_phase(std::string_view tag) {
   constexpr std::size_t longest = 48;
   tag = tag.substr(std::min(tag.find_first_not_of(" \t"), tag.size()));
   while (!tag.empty() && (tag.back() == ' ' || tag.back() == '\t')) tag.remove_suffix(1);

@@ -50,7 +50,7 @@ bool is_label_unit(std::string_view word);
 bool names_moment(std::string_view word);
 /// Of a tag in front of a line, the moment that it names: "before compile"; "" of a logger's name or a level, and of
 /// one with a number, which would be another moment each time.
-std::string_view moment_of(std::string_view tag);
+std::string_view parse_phase(std::string_view tag);
 
 /// A validation, test or prediction pass.
 bool names_evaluation(std::string_view word);

@@ -98,7 +98,7 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   return out;
 }
 
-std::optional<Metric> metric_of(std::string_view name) {
+std::optional<Metric> find_metric(std::string_view name) {
   struct Entry {
     std::string_view name;
     Metric metric;
@@ -136,7 +136,7 @@ std::vector<std::string_view> names_of(const LineFormat& gauge) {
   return names;
 }
 
-std::size_t end_of_class(std::string_view regex, std::size_t at) {
+std::size_t find_class_end(std::string_view regex, std::size_t at) {
   std::size_t i = at + 1;  // a bracket right behind the beginning is one of the characters
   if (i < regex.size() && regex[i] == '^') ++i;
   if (i < regex.size() && regex[i] == ']') ++i;
@@ -154,7 +154,7 @@ std::vector<NamedGroup> named_groups(std::string_view regex) {
     if (regex[i] == '\\') {
       ++i;
     } else if (regex[i] == '[') {
-      i = end_of_class(regex, i);
+      i = find_class_end(regex, i);
     } else if (regex[i] == '(') {
       const std::string_view rest = regex.substr(i + 1);
       const bool named = rest.size() > 2 && rest.starts_with("?<") && rest[2] != '=' && rest[2] != '!';
@@ -190,7 +190,7 @@ std::uint32_t CompiledLineFormat::add_number(std::string_view name) {
   number.name = name;
   for (const auto& [known, kind] : places)
     if (known == name) number.kind = kind;
-  if (const auto metric = metric_of(name)) {
+  if (const auto metric = find_metric(name)) {
     number.kind = Kind::memory;
     number.reading.metric = *metric;
     const bool maximum = metric == Metric::max_allocated || metric == Metric::max_reserved;

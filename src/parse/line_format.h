@@ -36,7 +36,7 @@ struct NamedGroup {
 };
 std::vector<NamedGroup> named_groups(std::string_view regex);
 /// Where the class "[…]" that begins at `at` ends.
-std::size_t end_of_class(std::string_view regex, std::size_t at);
+std::size_t find_class_end(std::string_view regex, std::size_t at);
 
 /// Where reading a form ended, where it was read.
 struct FormEnd {
@@ -93,7 +93,7 @@ class CompiledLineFormat {
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at);
 
 /// The metric that a name in a form means; nullopt for step, epoch, total, rank, device, skip.
-std::optional<Metric> metric_of(std::string_view name);
+std::optional<Metric> find_metric(std::string_view name);
 
 /// All names that a number of a user's format may have: those of sizes have its unit.
 std::span<const std::string_view> number_names();

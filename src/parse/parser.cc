@@ -40,7 +40,7 @@ std::string kind_words(SeriesKind kind) {
 std::string kind_text(const LineFormat& gauge) {
   bool maxima = false, current = false;
   for (const std::string_view name : names_of(gauge))
-    if (metric_of(name)) (name.starts_with("max_") ? maxima : current) = true;
+    if (find_metric(name)) (name.starts_with("max_") ? maxima : current) = true;
   if (!maxima && !current) return "step";
   if (!maxima) return kind_words(gauge.current);
   if (!current || gauge.current == gauge.maxima) return kind_words(gauge.maxima);
@@ -97,7 +97,7 @@ Said said_by(const Scanner& scanner, const std::string& example) {
 
 bool reads_memory(const LineFormat& gauge) {
   const auto names = names_of(gauge);
-  return std::any_of(names.begin(), names.end(), [](std::string_view name) { return metric_of(name).has_value(); });
+  return std::any_of(names.begin(), names.end(), [](std::string_view name) { return find_metric(name).has_value(); });
 }
 
 }  // namespace

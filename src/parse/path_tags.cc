@@ -9,7 +9,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t most_digits = 6;  ///< more is a date or a job's number
+constexpr std::size_t max_digits = 6;  ///< more is a date or a job's number
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -40,7 +40,7 @@ std::vector<Token> tokens_in(std::string_view component) {
 
 std::optional<int> number_in(std::string_view digits) {
   int value = 0;
-  if (digits.size() > most_digits) return std::nullopt;
+  if (digits.size() > max_digits) return std::nullopt;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
 }

@@ -18,7 +18,7 @@ constexpr double max_step = 1e15;                              ///< the same for
 constexpr double max_x = 1e18;  ///< of values without a step, which are counted on by the interval of those before
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
-constexpr std::size_t max_buckets = CaseLimits::buckets / 2;  ///< of all series, while they grow: 16 long ones
+constexpr std::size_t max_buckets = ScanLimits::buckets / 2;  ///< of all series, while they grow: 16 long ones
 
 /// A report without numbers can only be told from the next failure by its distance: loggers, launchers and chained
 /// exceptions print the same failure again within about this many lines.
@@ -134,7 +134,7 @@ Event ResultBuilder::event_here() {
   return e;
 }
 
-bool ResultBuilder::incident_dedup(const Incident& old, const IncidentContext& trail, const Oom& now) const {
+bool ResultBuilder::is_same_failure(const Incident& old, const IncidentContext& trail, const Oom& now) const {
   // TensorFlow's shape of a tensor alone names no place: it is of the pool that was refused.
   const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !where_.device;
   const bool one_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) ||
@@ -164,7 +164,7 @@ bool ResultBuilder::incident_dedup(const Incident& old, const IncidentContext& t
 
 void ResultBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
   Incident& incident = result_.incidents[index];
-  if (incident.occurrences.size() < CaseLimits::occurrences)
+  if (incident.occurrences.size() < ScanLimits::occurrences)
     incident.occurrences.push_back(evidence);
   else
     ++incident.more_occurrences;
@@ -229,14 +229,14 @@ bool ResultBuilder::join_death(const Oom& now) {
 void ResultBuilder::oom(Oom oom) {
   // A whole report of an allocator is no quotation: nobody writes its sizes by hand.
   const bool whole = oom.request && (oom.capacity || oom.free || oom.allocated);
-  if (!whole && stands_in_text(*cursor_)) return remark("text/quoted", {});
+  if (!whole && is_quoted_in_text(*cursor_)) return remark("text/quoted", {});
   oom.caught |= is_python_warning(cursor_->line().body());
   if (join_death(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
   for (std::size_t i = result_.incidents.size(); i-- > 0 && !death;) {
     Incident& old = result_.incidents[i];
     if (!agrees(old.origin.rank, where_.rank) || !agrees(old.origin.device, where_.device)) continue;
-    if (incident_dedup(old, trails_[i], oom)) {
+    if (is_same_failure(old, trails_[i], oom)) {
       if (old.evidence.span.first_line == line()) return;
       if (in_any_words(old.oom) && !in_any_words(oom))
         take_place(i, oom);
@@ -257,7 +257,7 @@ void ResultBuilder::oom(Oom oom) {
     }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: what comes now is new
   }
-  if (result_.incidents.size() >= CaseLimits::incidents) drop_incident();
+  if (result_.incidents.size() >= ScanLimits::incidents) drop_incident();
   if (end_ && end_->line == line()) restated_ = restated_before_end_;  // this line's own end
   const bool by_settings = (!end_ || end_->line == line()) && starts_anew() && restated_.changed;
   if (oom.kind == OomKind::device && (by_settings || (end_ && end_->of_job))) begin_run();
@@ -340,7 +340,7 @@ ResultBuilder::SeriesState& ResultBuilder::add_series(const SeriesId& id, const 
 
 /// Counts series, not values; of very many, those that have a hash of their own.
 void ResultBuilder::leave_out(const SeriesId& id) {
-  if (left_out_.size() < CaseLimits::series) left_out_.insert(hash_of(id));
+  if (left_out_.size() < ScanLimits::series) left_out_.insert(hash_of(id));
   result_.more_series = static_cast<i64>(left_out_.size());
 }
 
@@ -359,7 +359,7 @@ void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::o
   if (way == nullptr || way->id != id) {
     SeriesState* state = find_series(id);
     if (state == nullptr) {
-      if (series_.size() >= CaseLimits::series) return leave_out(id);
+      if (series_.size() >= ScanLimits::series) return leave_out(id);
       state = &add_series(id, r, step || here.step, time.has_value());
     }
     way = state;
@@ -506,7 +506,7 @@ void ResultBuilder::begin_run() {
   ++place_.number;
   place_.first_line = first.span.first_line;
   place_.first_step.reset();
-  if (result_.later_runs.size() < CaseLimits::runs) result_.later_runs.push_back(first);
+  if (result_.later_runs.size() < ScanLimits::runs) result_.later_runs.push_back(first);
 }
 
 void ResultBuilder::go_on(const StepRun& run) {
@@ -522,14 +522,14 @@ void ResultBuilder::go_on(const StepRun& run) {
 }
 
 void ResultBuilder::setting(std::string_view name, std::string_view value) {
-  if (value.size() > CaseLimits::setting_bytes) return;
+  if (value.size() > ScanLimits::setting_bytes) return;
   const auto found = result_.settings.find(name);
   if (end_ || result_.progress_lines > progress_before_) {
     if (!restated_.first) restated_.first = evidence();
     ++restated_.count;
     restated_.changed |= found != result_.settings.end() && found->second.value != value;
   }
-  if (found == result_.settings.end() && result_.settings.size() >= CaseLimits::settings) return;
+  if (found == result_.settings.end() && result_.settings.size() >= ScanLimits::settings) return;
   if (found != result_.settings.end() && found->second.value == value) return;  // where it was said first
   KnownSetting setting{std::string(value), evidence(), "", 0};
   if (found != result_.settings.end())
@@ -543,7 +543,7 @@ void ResultBuilder::exit(const Exit& exit) {
     end_at(true, false);
   }
   i64& count = result_.remark_counts["exit"];
-  if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
+  if (static_cast<std::size_t>(++count) > ScanLimits::remarks_per_id) return;
   Event e = event_here();
   e.what = exit;
   result_.remarks.push_back(std::move(e));
@@ -568,7 +568,7 @@ void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
     signs_.push_back({line(), claimed_through_, stream_id(), run_, name, evidence()});
   i64& count = result_.remark_counts[name];
-  if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) {
+  if (static_cast<std::size_t>(++count) > ScanLimits::remarks_per_id) {
     // The latest matters most (the phase at the end): it takes the place of the one before it.
     for (auto it = result_.remarks.rbegin(); it != result_.remarks.rend(); ++it)
       if (const auto* r = std::get_if<Remark>(&it->what); r && r->id == name) {
@@ -593,7 +593,7 @@ void ResultBuilder::emit_silent_death() {
   });
   if (full == result_.series.end()) return;
   Incident incident;
-  incident.oom = host_failure(Agent::signal, "launcher-kill");
+  incident.oom = host_oom(Agent::signal, "launcher-kill");
   incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
   incident.evidence = *killed_;

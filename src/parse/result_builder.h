@@ -132,7 +132,7 @@ class ResultBuilder : public EventSink {
   SeriesState* find_series(const SeriesId& id);
   SeriesState& add_series(const SeriesId& id, const Reading& reading, bool has_step, bool has_time);
   void thin_series();
-  bool incident_dedup(const Incident& old, const IncidentContext& trail, const Oom& now) const;
+  bool is_same_failure(const Incident& old, const IncidentContext& trail, const Oom& now) const;
   /// Joins a report of a death to the incident that it belongs to, if there is one.
   bool join_death(const Oom& now);
   bool is_one_sweep(const Incident& old, const IncidentContext& trail, const Oom& now) const;

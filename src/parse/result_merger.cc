@@ -73,14 +73,14 @@ std::string_view counted_as(const Event& event) {
 
 }  // namespace
 
-void JoinedCase::add_incidents(ScanResult& file) {
+void ResultMerger::add_incidents(ScanResult& file) {
   add_to(result_.more_incidents, file.more_incidents);
   for (Incident& incident : file.incidents) {
     if (!incident.handled && incident.origin.rank &&
-        (result_.ranks.size() < CaseLimits::ranks || result_.ranks.contains(*incident.origin.rank)))
+        (result_.ranks.size() < ScanLimits::ranks || result_.ranks.contains(*incident.origin.rank)))
       result_.ranks[*incident.origin.rank].failed = true;
     const bool first = !incident.handled && (!first_ || counts_before(incident, result_.incidents[*first_]));
-    if (result_.incidents.size() >= CaseLimits::incidents) {
+    if (result_.incidents.size() >= ScanLimits::incidents) {
       ++result_.more_incidents;
       if (!first) continue;
       result_.incidents.pop_back();  // what the diagnosis is about is kept in any case
@@ -90,10 +90,10 @@ void JoinedCase::add_incidents(ScanResult& file) {
   }
 }
 
-void JoinedCase::add_series(ScanResult& file) {
+void ResultMerger::add_series(ScanResult& file) {
   add_to(result_.more_series, file.more_series);
   for (Series& series : file.series) {
-    if (result_.series.size() >= CaseLimits::joined_series) {
+    if (result_.series.size() >= ScanLimits::joined_series) {
       ++result_.more_series;
       continue;
     }
@@ -102,10 +102,10 @@ void JoinedCase::add_series(ScanResult& file) {
     result_.series.push_back(std::move(series));
   }
   // Twice as many may be followed on the way as in the end, so that they are not sorted again for every file.
-  if (followed_.series > 2 * CaseLimits::retained_series || followed_.buckets > CaseLimits::buckets) limit();
+  if (followed_.series > 2 * ScanLimits::retained_series || followed_.buckets > ScanLimits::buckets) limit();
 }
 
-void JoinedCase::limit() {
+void ResultMerger::limit() {
   RetentionPriority spotlight;
   if (first_) {
     const Incident& failure = result_.incidents[*first_];
@@ -119,7 +119,7 @@ void JoinedCase::limit() {
   }
 }
 
-void JoinedCase::add_progress(ScanResult& file) {
+void ResultMerger::add_progress(ScanResult& file) {
   if (!result_.first_step) result_.first_step = file.first_step;
   if (file.last_step) result_.last_step = file.last_step;
   add_to(result_.progress_lines, file.progress_lines);
@@ -127,7 +127,7 @@ void JoinedCase::add_progress(ScanResult& file) {
   result_.period.add(file.period);
 }
 
-void JoinedCase::emit_first_failure() {
+void ResultMerger::emit_first_failure() {
   if (!course_) return;
   if (course_->progress_lines > 0) {
     result_.first_step = course_->first_step;
@@ -145,10 +145,10 @@ void JoinedCase::emit_first_failure() {
   course_.reset();
 }
 
-void JoinedCase::add_remarks(ScanResult& file) {
+void ResultMerger::add_remarks(ScanResult& file) {
   for (Event& event : file.remarks) {
     const std::string_view id = counted_as(event);
-    if (std::size_t& kept = kept_remarks_[std::string(id)]; kept < CaseLimits::remarks_per_id) {
+    if (std::size_t& kept = kept_remarks_[std::string(id)]; kept < ScanLimits::remarks_per_id) {
       ++kept;
     } else {
       if (id == "exit") continue;
@@ -161,33 +161,33 @@ void JoinedCase::add_remarks(ScanResult& file) {
   for (const auto& [id, n] : file.remark_counts) add_to(result_.remark_counts[id], n);
 }
 
-void JoinedCase::add_settings(ScanResult& file) {
+void ResultMerger::add_settings(ScanResult& file) {
   for (auto& [name, setting] : file.settings)
-    if (result_.settings.size() < CaseLimits::settings || result_.settings.contains(name))
+    if (result_.settings.size() < ScanLimits::settings || result_.settings.contains(name))
       result_.settings.insert_or_assign(name, std::move(setting));
 }
 
-void JoinedCase::add_notes(ScanResult& file) {
+void ResultMerger::add_notes(ScanResult& file) {
   add_to(result_.more_notes, file.more_notes);
   for (Note& note : file.notes) {
     // A layout that a hundred files have in common is explained once.
     const bool told = !note.at && std::any_of(result_.notes.begin(), result_.notes.end(),
                                               [&](const Note& n) { return !n.at && n.text == note.text; });
     if (told) continue;
-    if (result_.notes.size() < CaseLimits::notes)
+    if (result_.notes.size() < ScanLimits::notes)
       result_.notes.push_back(std::move(note));
     else
       ++result_.more_notes;
   }
 }
 
-void JoinedCase::add(ScanResult file) {
+void ResultMerger::add(ScanResult file) {
   const int source = static_cast<int>(result_.inputs.size());
   number(file, source);
   if (const auto rank = file.inputs.empty() ? std::nullopt : rank_in_path(file.inputs.front().path);
       rank && is_only_rank(file, *rank)) {
     give_rank(file, *rank);
-    if (result_.ranks.size() < CaseLimits::ranks || result_.ranks.contains(*rank)) {
+    if (result_.ranks.size() < ScanLimits::ranks || result_.ranks.contains(*rank)) {
       auto& last = result_.ranks[*rank].last_step;  // std::nullopt is less than any step
       last = std::max(last, file.last_step);
     }
@@ -213,7 +213,7 @@ void JoinedCase::add(ScanResult file) {
   add_notes(file);
 }
 
-ScanResult JoinedCase::take() {
+ScanResult ResultMerger::take() {
   limit();
   emit_first_failure();
   if (result_.more_series > 0)
@@ -249,7 +249,7 @@ ScanResult JoinedCase::take() {
 }
 
 ScanResult join(std::vector<ScanResult> files) {
-  JoinedCase joined;
+  ResultMerger joined;
   for (ScanResult& file : files) joined.add(std::move(file));
   return joined.take();
 }

@@ -13,7 +13,7 @@
 
 namespace oomdoctor {
 
-class JoinedCase {
+class ResultMerger {
  public:
   /// Takes the case of the next file, as Scanner::scan(Source&) made it; its line numbers and order are kept, its
   /// places get the number of the file.

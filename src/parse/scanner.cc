@@ -185,7 +185,7 @@ ScanResult Scanner::scan(Source& source, const ScanOptions& options) const {
 }
 
 ScanResult Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) const {
-  JoinedCase joined;
+  ResultMerger joined;
   for (Source& source : sources) joined.add(scan(source, options));
   return joined.take();
 }

@@ -51,7 +51,7 @@ void limit_series(std::vector<Series>& all, const RetentionPriority& spotlight) 
     buckets += all[i].buckets().size();
     kinds[kind_of(all[i])].push_back(i);
   }
-  if (followed.size() > CaseLimits::retained_series) {
+  if (followed.size() > ScanLimits::retained_series) {
     std::vector<int> places(all.size(), std::numeric_limits<int>::max());
     for (const auto& [kind, members] : kinds) {
       place_by(
@@ -65,14 +65,14 @@ void limit_series(std::vector<Series>& all, const RetentionPriority& spotlight) 
       if (is_in(spotlight, all[i])) places[i] = -1;
     std::stable_sort(followed.begin(), followed.end(),
                      [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
-    for (std::size_t k = CaseLimits::retained_series; k < followed.size(); ++k) {
+    for (std::size_t k = ScanLimits::retained_series; k < followed.size(); ++k) {
       buckets -= all[followed[k]].buckets().size();
       summarise(all[followed[k]]);
     }
-    followed.resize(CaseLimits::retained_series);
+    followed.resize(ScanLimits::retained_series);
   }
-  if (buckets > CaseLimits::buckets)
-    for (const std::size_t i : followed) all[i].thin(CaseLimits::buckets / CaseLimits::retained_series);
+  if (buckets > ScanLimits::buckets)
+    for (const std::size_t i : followed) all[i].thin(ScanLimits::buckets / ScanLimits::retained_series);
 }
 
 }  // namespace oomdoctor

@@ -22,7 +22,7 @@ struct Followed {
 };
 Followed followed_in(const Series& series);
 
-/// Brings both under their limits (CaseLimits): of each kind of series the fullest, those that grew most and the first
+/// Brings both under their limits (ScanLimits): of each kind of series the fullest, those that grew most and the first
 /// stay; then neighbouring values are joined. Does nothing where there are few.
 void limit_series(std::vector<Series>& all, const RetentionPriority& spotlight = {});
 

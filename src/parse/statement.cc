@@ -25,7 +25,7 @@ void set_sizes(Statement& statement, const Sentence& sentence) {
                                                        {Role::total, &Statement::total},
                                                        {Role::limit, &Statement::limit}});
   std::optional<Bytes> resident;  // the kernel prints its parts
-  for (const Amount& amount : amounts_of(sentence)) {
+  for (const Amount& amount : parse_amounts(sentence)) {
     if (!amount.role) continue;
     const auto word_before = [&](std::size_t back) {
       return amount.begin >= back ? sentence[amount.begin - back].name : std::string_view();
@@ -95,7 +95,7 @@ std::optional<i64> pid_in(const Sentence& sentence) {
     std::size_t k = i + 1;
     while (k < sentence.size() && k < i + 3 && sentence.is_mark(k, ":=(")) ++k;
     if (k >= sentence.size() || sentence[k].kind != Token::Kind::number || sentence[k].number.decimals > 0) continue;
-    if (!amount_at(sentence, k) && sentence[k].number.value >= 2) return whole_number(sentence[k].number.value);
+    if (!parse_amount(sentence, k) && sentence[k].number.value >= 2) return whole_number(sentence[k].number.value);
   }
   return std::nullopt;
 }
@@ -180,7 +180,7 @@ std::optional<Triggered> trigger_of(const Sentence& sentence) {
                           names_memory(sentence.all().subspan(found->begin, found->end - found->begin));
       bool size = false;
       for (std::size_t k = begin; k < end && !size; ++k)
-        if (const auto amount = amount_at(sentence, k)) size = !amount->bare || amount->size.count >= MiB;
+        if (const auto amount = parse_amount(sentence, k)) size = !amount->bare || amount->size.count >= MiB;
       if (memory || size) return Triggered{*found, true};
     }
   }
@@ -263,7 +263,7 @@ bool continues(std::string_view so_far, const Line& line) {
   const char last = so_far.back();
   if ((last >= '0' && last <= '9') || last == ',' || last == '(' || last == ':' || last == '=')
     return !line.prefix.time;
-  const auto amounts = amounts_of(sentence);
+  const auto amounts = parse_amounts(sentence);
   return std::any_of(amounts.begin(), amounts.end(), [](const Amount& a) { return a.role && !a.bare; });
 }
 
@@ -298,7 +298,7 @@ bool is_sentence(std::string_view text) {
   // An item of a list may be short.
   const std::size_t item = text.find_first_not_of("-*#0123456789. \t");
   if (item == text.npos || text[0] == '.') return false;
-  const int least_words = item > 0 ? 5 : 8, least_small = item > 0 ? 1 : 2;
+  const int min_words = item > 0 ? 5 : 8, min_small = item > 0 ? 1 : 2;
   text.remove_prefix(item);
   if (text.find("  ") != text.npos || text.find('=') != text.npos || text[0] == '[') return false;
   int words = 0, known = 0;
@@ -308,7 +308,7 @@ bool is_sentence(std::string_view text) {
     known += std::find(small.begin(), small.end(), text.substr(at, end - at)) != small.end() ? 1 : 0;
     at = end + 1;
   }
-  return words >= least_words && known >= least_small;
+  return words >= min_words && known >= min_small;
 }
 
 TextKind kind_of(const Line& line) {
@@ -331,7 +331,7 @@ TextKind kind_of(const Line& line) {
 
 }  // namespace
 
-bool stands_in_text(const Cursor& cursor) {
+bool is_quoted_in_text(const Cursor& cursor) {
   constexpr int around = 8, enough = 4;
   std::array<int, 4> lines{};
   const auto count = [&](const Line& line) {

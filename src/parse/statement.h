@@ -36,6 +36,6 @@ Statement read_statement(std::string_view text);
 Statement read_statement(const Cursor& cursor);
 
 /// The line is the text of a program or of a manual and quotes a message: its neighbours are no lines of a log.
-bool stands_in_text(const Cursor& cursor);
+bool is_quoted_in_text(const Cursor& cursor);
 
 }  // namespace oomdoctor

@@ -54,7 +54,7 @@ std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) 
 
 KnownTemplate TemplateCache::find(std::string_view line) {
   wanted_ = false;
-  if (line.size() > NumberSpans::longest_line) return {};
+  if (line.size() > NumberSpans::max_line_length) return {};
   if (slots_.empty()) slots_.resize(slots), met_.resize(remembered), fronts_.resize(remembered);
   line_ = {template_hash(line), line};
   const Slot& known = slot(line_);

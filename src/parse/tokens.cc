@@ -101,7 +101,7 @@ LogHead log_head(std::string_view line) {
       if (close == rest.npos || tells_place(inside)) break;
       head.tag = rest.substr(1, close - 1);
       pass(close + 1);
-    } else if (has_form_of_time(rest)) {
+    } else if (looks_like_time(rest)) {
       head.by_time = true;
       const auto time = read_time(rest);
       if (!time) break;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int max_lines = 200;
 constexpr std::size_t max_frames = 64;
-constexpr std::size_t few_frames = 2;  ///< fewer tell no place
+constexpr std::size_t min_frames = 2;  ///< fewer tell no place
 constexpr int max_gap = 14;            ///< lines between two frames: a statement over several lines with its markers
 
 std::string_view trim(std::string_view s) {
@@ -141,11 +141,11 @@ bool ends_traceback(std::string_view body) {
 /// Processes of one job fail in one place and write over each other: what stands behind the message, without a header
 /// of its own or under another rank's tag, is where this one failed, too.
 std::vector<Frame> frames_of_siblings(const Cursor& cursor) {
-  constexpr int most_lines = 60, widest_gap = 4;
+  constexpr int max_lines = 60, widest_gap = 4;
   const std::optional<int> own = cursor.line().prefix.rank;
   std::vector<Frame> found;
   int gap = 0;
-  cursor.forward(most_lines, [&](const Line& line) {
+  cursor.forward(max_lines, [&](const Line& line) {
     const std::string_view s = trim(line.body());
     if (s.find("Traceback (most recent call last)") != s.npos)
       return own && line.prefix.rank && *own != *line.prefix.rank;
@@ -180,7 +180,7 @@ bool is_library_file(std::string_view file) {
 std::vector<Frame> read_traceback(const Cursor& cursor) {
   std::vector<Frame> frames = frames_above(cursor);
   if (frames.empty() && !ends_traceback(cursor.line().body())) frames = frames_below(cursor);
-  if (frames.size() < few_frames) {
+  if (frames.size() < min_frames) {
     std::vector<Frame> siblings = frames_of_siblings(cursor);
     std::move(siblings.begin(), siblings.end(), std::back_inserter(frames));
   }

@@ -31,11 +31,11 @@ using Read = nlohmann::json;          // for reading: foreign input may have any
 
 constexpr const char* version_field = "oomdoctor_partial";
 // Limits for foreign input, far above what a scan produces.
-constexpr std::size_t most_frames = 1 << 16, most_others = 1 << 16;  ///< per failure
-constexpr std::size_t most_items = 1 << 13;                          ///< remarks, their ids, parsers, notes
-constexpr double most_value = 1e15, most_x = 1e19;                   ///< of a series; a scan leaves larger ones out
-constexpr i64 most_lines = i64{1} << 40;                             ///< of one log
-constexpr int deepest = 16;                                          ///< a case has half this nesting depth
+constexpr std::size_t max_frames = 1 << 16, max_others = 1 << 16;  ///< per failure
+constexpr std::size_t max_items = 1 << 13;                         ///< remarks, their ids, parsers, notes
+constexpr double max_value = 1e15, max_x = 1e19;                   ///< of a series; a scan leaves larger ones out
+constexpr i64 max_lines = i64{1} << 40;                            ///< of one log
+constexpr int deepest = 16;                                        ///< a case has half this nesting depth
 
 /// The reason why a line is no part. A caller adds the location.
 struct Broken {
@@ -107,13 +107,13 @@ void fields(Archive& a, Oom& of) {
   a("unallocated", of.unallocated);
   a("private_pools", of.private_pools);
   a("limit", of.limit);
-  a("others", of.others, most_others);
+  a("others", of.others, max_others);
   a("caught", of.caught);
   a("beyond_exabyte", of.beyond_exabyte);
   a("sizes_not_available", of.sizes_not_available);
   a("printed_advice", of.printed_advice);
   a("process_name", of.process_name);
-  a("frames", of.frames, most_frames);
+  a("frames", of.frames, max_frames);
 }
 
 template <class Archive>
@@ -130,7 +130,7 @@ void fields(Archive& a, Incident& of) {
   a("at", of.evidence);
   a("where", of.origin);
   a("when", of.when);
-  a("occurrences", of.occurrences, CaseLimits::occurrences);
+  a("occurrences", of.occurrences, ScanLimits::occurrences);
   a("more_occurrences", of.more_occurrences);
   a("handled", of.handled);
   a("handled_by", of.handled_by);
@@ -216,20 +216,20 @@ template <class Archive>
 void fields(Archive& a, Coverage& of) {
   a("lines", of.lines);
   a("claimed", of.claimed);
-  a("by_parser", of.by_parser, most_items);
+  a("by_parser", of.by_parser, max_items);
 }
 
 template <class Archive>
 void fields(Archive& a, ScanResult& of) {
   a("input", of.inputs.front());
-  a("incidents", of.incidents, CaseLimits::incidents);
+  a("incidents", of.incidents, ScanLimits::incidents);
   a("more_incidents", of.more_incidents);
-  a("later_runs", of.later_runs, CaseLimits::runs);
-  a("series", of.series, CaseLimits::series);
+  a("later_runs", of.later_runs, ScanLimits::runs);
+  a("series", of.series, ScanLimits::series);
   a("more_series", of.more_series);
-  a("settings", of.settings, CaseLimits::settings);
-  a("remarks", of.remarks, most_items);
-  a("remark_counts", of.remark_counts, most_items);
+  a("settings", of.settings, ScanLimits::settings);
+  a("remarks", of.remarks, max_items);
+  a("remark_counts", of.remark_counts, max_items);
   a("first_step", of.first_step);
   a("last_step", of.last_step);
   a("progress_lines", of.progress_lines);
@@ -239,7 +239,7 @@ void fields(Archive& a, ScanResult& of) {
   a("impossible_values", of.impossible_values);
   a("first_impossible", of.first_impossible);
   a("coverage", of.coverage);
-  a("notes", of.notes, most_items);
+  a("notes", of.notes, max_items);
   a("more_notes", of.more_notes);
 }
 
@@ -462,13 +462,13 @@ class Reader {
     i64 values = 0;
     for (const Bucket& b : buckets) {
       const bool fits =
-          std::isfinite(b.t) && within(most_x, {b.x, b.x_low, b.x_high}) && within(most_value, {b.y, b.low, b.high});
+          std::isfinite(b.t) && within(max_x, {b.x, b.x_low, b.x_high}) && within(max_value, {b.y, b.low, b.high});
       if (!fits || b.n < 1 || b.n > series.n - values) throw Broken{"buckets: they do not add up"};
       values += b.n;
     }
-    const bool figures = within(most_x, {series.first_x, series.last_x, series.max_x, series.interval}) &&
-                         within(most_value, {series.first_value, series.last_value, series.max_value, series.min_value,
-                                             series.quantum, series.capacity}) &&
+    const bool figures = within(max_x, {series.first_x, series.last_x, series.max_x, series.interval}) &&
+                         within(max_value, {series.first_value, series.last_value, series.max_value, series.min_value,
+                                            series.quantum, series.capacity}) &&
                          series.quantum >= 0 && series.capacity >= 0;
     if (series.n < 0 || !figures) throw Broken{"n: the figures are none of a series"};
     series.restore(std::move(buckets));
@@ -601,9 +601,9 @@ void check_version(i64 written, const std::string& where) {
 /// Lines of one file limit the order of events, and the number of claimed lines.
 void check(const ScanResult& file) {
   const i64 lines = file.inputs.front().lines, claimed = file.coverage.claimed;
-  if (lines < 0 || lines > most_lines || file.coverage.lines != lines || claimed < 0 || claimed > lines)
+  if (lines < 0 || lines > max_lines || file.coverage.lines != lines || claimed < 0 || claimed > lines)
     throw Broken{"coverage: it is not of the lines of the file"};
-  const auto fits = [](const auto& said) { return said.when.order >= 0 && said.when.order < most_lines; };
+  const auto fits = [](const auto& said) { return said.when.order >= 0 && said.when.order < max_lines; };
   if (!std::all_of(file.incidents.begin(), file.incidents.end(), fits) ||
       !std::all_of(file.remarks.begin(), file.remarks.end(), fits))
     throw Broken{"when.order: it is no line of a file"};

@@ -125,7 +125,7 @@ class Walk {
     auto& [rank, failed, last_step, metric, first_value, last_value, max_value, leak, location] = of;
     all(rank, failed, last_step, metric, first_value, last_value, max_value, leak, location);
   }
-  void operator()(Because& of) {
+  void operator()(Reason& of) {
     auto& [fact, text, weight, locations] = of;
     all(fact, text, weight, locations);
   }
@@ -168,10 +168,10 @@ class Walk {
     all(lines, claimed, by_parser);
   }
   void operator()(Report& of) {
-    auto& [tool_version, job, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
-           ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace] = of;
-    all(tool_version, job, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series, input_lengths,
-        ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace);
+    auto& [tool_version, job, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series,
+           input_lengths, ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace] = of;
+    all(tool_version, job, inputs, settings, verdict, runs, incidents, more_incidents, series, more_series,
+        input_lengths, ranks, causes, fixes, plan, held_back, questions, coverage, notes, why_not, trace);
   }
 
  private:

@@ -716,7 +716,7 @@ TEST_CASE("the texts use the name of the log's device") {
   facts.set("platform.vendor", std::string("huawei"));
   name_device(diagnosis, facts);
   CHECK(diagnosis.causes[0].title == "Step too large for the NPU");
-  CHECK(diagnosis.causes[0].because[0].text == "it fills the NPU");
+  CHECK(diagnosis.causes[0].supporting[0].text == "it fills the NPU");
   CHECK(diagnosis.fixes[0].title == "Stop the other process on this NPU");
   CHECK(diagnosis.fixes[0].settings[0].text == "GPU=0");
 }
