@@ -42,7 +42,7 @@ bool RowWalk::read() {
 
 void RowWalk::pass() {
   const std::size_t next = window_.begin_behind(stop_);
-  stand_at(next, next > stop_ ? window_.number_behind(next, line_.last) : line_.last);  // a long line may go on
+  stand_at(next, next > stop_ ? window_.number_behind(next, line_.last) : line_.last);  // a long line may continue
 }
 
 void RowWalk::begin_run() {

@@ -41,6 +41,7 @@ bool Window::ends_long_line(std::size_t at) const {
   return buffer_.substr(from, at + nearby - from).find_first_of("\r\n") == buffer_.npos;
 }
 
+/// Cuts the bounds at the ends of the line, at half of `most` on each side, and at the cuts of a long line.
 std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::size_t most) const {
   at = std::min(at, buffer_.size());
   const std::size_t reach = most / 2, end_of_text = buffer_.size();
@@ -69,6 +70,7 @@ i64 Window::number_behind(std::size_t begin, i64 number) const {
   return begin > 0 && buffer_[begin - 1] == '\n' ? number + 1 : number;
 }
 
+/// Prefers the last line end. Only a block without any falls back to the cut of a long line.
 std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const {
   for (std::size_t i = end; i > begin; --i) {
     const char c = buffer_[i - 1];
@@ -81,11 +83,11 @@ std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const
 }
 
 bool Window::clean_around(std::size_t at) const {
-  constexpr std::size_t behind = 16, ahead = 120;  // bytes; labels of up to nine words are shorter
+  constexpr std::size_t bytes_before = 16, bytes_after = 120;  // bytes; labels of up to nine words are shorter
   if (lines().clean()) return true;
-  const auto [begin, end] = bounds_around(at);  // what the next line holds changes nothing in this one
-  const std::size_t from = std::max(begin, at - std::min(at, behind));
-  return is_clean(buffer_.substr(from, std::min(end, at + ahead) - from));
+  const auto [begin, end] = bounds_around(at);  // bytes of the next line do not affect this one
+  const std::size_t from = std::max(begin, at - std::min(at, bytes_before));
+  return is_clean(buffer_.substr(from, std::min(end, at + bytes_after) - from));
 }
 
 Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
