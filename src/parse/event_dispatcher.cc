@@ -102,7 +102,7 @@ void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) 
 void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const BlockMatches& findings) {
   std::size_t row = run.first;
   for (std::size_t i = run.places_begin; i < run.places_end; ++i) {
-    const RowPlace& place = findings.places[i];
+    const RowLocation& place = findings.places[i];
     LineRef& ref = rows_[i];
     ref.line.begin = place.begin;
     ref.line.end = place.end;

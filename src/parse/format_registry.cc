@@ -85,7 +85,7 @@ bool read_values(const KnownTemplate& known, const TemplateMatch& match, std::st
   return true;
 }
 
-bool is_step(const LineMatch& found) { return found.by->tells_step && found.printed->step; }
+bool is_step(const LineMatch& found) { return found.by->is_step_only && found.printed->step; }
 
 /// True if both lines have the same rank and process.
 bool same_stream(const Line& a, const Line& b) {
@@ -130,7 +130,7 @@ void join_steps(BlockMatches& out) {
 bool extend_by_template(const KnownTemplate& known, const Line& line, BlockMatches& out) {
   if (known.shape->accepts.size() != 1) return false;
   const TemplateMatch& match = known.shape->accepts[0];
-  if (!match.reader->tells_step || !match.printed->step) return false;
+  if (!match.reader->is_step_only || !match.printed->step) return false;
   StepRun* run = open_run(*match.reader, line, out);
   if (run == nullptr) return false;
   const std::size_t first = out.values.size();
@@ -244,7 +244,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->name = p.name;
       reader->fallback = p.fallback;
       reader->message = p.reach == Reach::message;
-      reader->tells_step = p.emit == emit_step;
+      reader->is_step_only = p.emit == emit_step;
       reader->digits = classify_digits(p);
       add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
@@ -271,7 +271,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
   prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
 }
 
-bool FormatRegistry::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
+bool FormatRegistry::passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target) {
   return target.quick_reject == nullptr || target.quick_reject(window.buffer(), hit.offset) ||
          !window.clean_around(hit.offset);
 }
@@ -283,7 +283,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
   for (const AnchorHit& hit : hits)
     for (const Target& t : behind_[hit.anchor]) {
       table |= t.table != nullptr;
-      if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
+      if (t.reader != nullptr && passes_quick_reject(window, hit, t)) wanted.push_back(t.reader);
     }
   std::sort(wanted.begin(), wanted.end(), InOrder());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
@@ -389,7 +389,7 @@ bool find_match(const CompiledFormat& reader, std::string_view text, Captures& c
 
 }  // namespace
 
-bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                                 BlockMatches& out) {
   if (reader.form) return try_gauge(reader, line, out);
   if (reader.message) return try_message(reader, window, line, views, out);
@@ -432,7 +432,7 @@ void FormatRegistry::read_line(const Window& window, const Line& line, std::span
   for (const bool fallback : {false, true})
     for (const CompiledFormat* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
-        taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
+        taken |= try_format(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
   const auto found = std::span(out.all).subspan(first);
   const bool given_up = std::any_of(found.begin(), found.end(), [](const LineMatch& f) { return f.given_up; });
   const bool alike = memo != nullptr && memo->wanted() && !given_up && !line.prefix.strange &&
@@ -479,7 +479,7 @@ i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end
     if (cheap && !find_wanted(window, here, wanted)) continue;
     number += window.line_ends(counted, first);
     counted = first;
-    Line line = window.unpeeled(bounds, first, number);
+    Line line = window.line_without_prefix(bounds, first, number);
     const KnownTemplate known = plain ? memo.find(line.text) : KnownTemplate{};
     if (known.shape != nullptr && apply_template(known, line, out)) continue;
     // A header consists of column names: no format needs it.

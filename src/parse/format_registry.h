@@ -28,8 +28,8 @@ struct CompiledFormat {
   std::unique_ptr<CompiledLineFormat> form;
   /// Tried only if no other format matched the line.
   bool fallback = false;
-  bool message = false;     ///< reads several lines
-  bool tells_step = false;  ///< reads only the progress of the run
+  bool message = false;       ///< reads several lines
+  bool is_step_only = false;  ///< reads only the progress of the run
   /// How the match depends on the digits of a line. Decides whether a template may be reused.
   enum class Digits {
     text,     ///< other digits may give another match
@@ -75,7 +75,7 @@ struct OpenTable {
 };
 
 /// The line of a row. Its tags are not peeled off.
-struct RowPlace {
+struct RowLocation {
   std::size_t begin = 0, end = 0;
   i64 number = 0, last = 0;
   std::string_view text;
@@ -117,7 +117,7 @@ struct BlockMatches {
   std::deque<std::shared_ptr<const OpenTable>> headers;
   std::vector<std::unique_ptr<Rows>> rows;
   std::deque<RowRun> row_runs;
-  std::vector<RowPlace> places;  ///< one for each row
+  std::vector<RowLocation> places;  ///< one for each row
 
   /// Empties all members and keeps their memory.
   void clear();
@@ -160,7 +160,7 @@ class FormatRegistry {
   };
 
   /// False if the bytes around the anchor show that the target cannot match.
-  static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
+  static bool passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target);
   /// Sets `wanted` to the formats that the anchors of a line lead to, in order. False if no format and no table is
   /// left.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits,
@@ -168,7 +168,7 @@ class FormatRegistry {
   /// True if the line is the header of a table. Appends the match and the header to `out`.
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, BlockMatches& out) const;
   /// Tries one format on a line. Appends its matches and returns true if there is one.
-  static bool try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+  static bool try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                          BlockMatches& out);
   static bool try_gauge(const CompiledFormat& reader, const Line& line, BlockMatches& out);
   static bool try_message(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,

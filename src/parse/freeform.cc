@@ -226,7 +226,7 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
       else
         kept.push_back(w);
     }
-    p.rejected |= std::any_of(kept.begin(), kept.end(), spoils_label);
+    p.rejected |= std::any_of(kept.begin(), kept.end(), rejects_label);
     const bool known = std::all_of(kept.begin(), kept.end(), [](std::string_view w) {
       return belongs_to_label(w) || (w.size() <= 2 && is_digit(w[0]));
     });
@@ -329,7 +329,7 @@ void FreeformReader::read_progress() {
     const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     const std::string_view name = p.identifiers.back();
-    if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
+    if (p.identifiers.size() > 1 && is_no_step(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
     if (name == "epoch") {
       if (!out_.epoch) {
         out_.epoch = tokens_[n].number.value;
@@ -681,7 +681,7 @@ bool number_follows(std::string_view block, std::size_t at, Joins joins) {
 
 }  // namespace
 
-bool may_name_place(std::string_view block, std::size_t at) {
+bool may_name_step(std::string_view block, std::size_t at) {
   std::size_t begin = at, end = at;
   while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < bytes_back) --begin;
   while (end < block.size() && is_word_char(block[end]) && end - at < bytes_back) ++end;

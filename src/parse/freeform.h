@@ -61,7 +61,7 @@ void emit_step(const Match& m, EventSink& sink);
 // a step or value.
 
 /// For "step", "iter", "epoch": a number must follow, with only words of a label in between.
-bool may_name_place(std::string_view block, std::size_t at);
+bool may_name_step(std::string_view block, std::size_t at);
 /// For "memory", "alloc", "peak": the same.
 bool may_name_memory(std::string_view block, std::size_t at);
 /// For "gpu:", "gpu=": a number, an optional unit and a slash must follow.

@@ -44,7 +44,7 @@ int kill_report_rank(const Oom& report) {
   }
 }
 
-bool may_be_one_death(const Incident& old, const Oom& now, const Origin& where) {
+bool may_be_same_kill(const Incident& old, const Oom& now, const Origin& where) {
   const int a = kill_report_rank(old.oom), b = kill_report_rank(now);
   if (a == 0 || b == 0 || old.oom.kind != now.kind) return false;
   // An invocation of the kernel's OOM killer is reported only if its own victim is missing. So a named victim is
@@ -72,14 +72,14 @@ bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.mes
 
 bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
 
-bool in_any_words(const Oom& o) { return o.message_format == "general"; }
+bool is_general_form(const Oom& o) { return o.message_format == "general"; }
 
 bool may_be_same_memory(const Oom& a, const Oom& b) {
   const auto on_device = [](const Oom& o) {
     return o.kind == OomKind::device || o.kind == OomKind::masked || o.kind == OomKind::pool;
   };
   // Without a number, only the surrounding words suggest which memory is meant.
-  const auto unspecific = [](const Oom& o) { return in_any_words(o) && !has_numbers(o); };
+  const auto unspecific = [](const Oom& o) { return is_general_form(o) && !has_numbers(o); };
   return unspecific(a) || unspecific(b) || on_device(a) == on_device(b);
 }
 

@@ -14,7 +14,7 @@ bool has_numbers(const Oom& report);
 int kill_report_rank(const Oom& report);
 
 /// True if `now`, which names the victim `where`, may report the death of `old`. The caller checks the distance.
-bool may_be_one_death(const Incident& old, const Oom& now, const Origin& where);
+bool may_be_same_kill(const Incident& old, const Oom& now, const Origin& where);
 
 /// True if both name the same process.
 bool same_victim(const Incident& old, const Origin& where);
@@ -31,7 +31,7 @@ bool comes_in_parts(const Oom& report);
 
 /// True for a report that no exact form matches. Its kind of memory is less certain, and it may announce or echo an
 /// exact report.
-bool in_any_words(const Oom& report);
+bool is_general_form(const Oom& report);
 /// True if both may be about one memory although they name different kinds.
 bool may_be_same_memory(const Oom& a, const Oom& b);
 

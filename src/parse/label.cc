@@ -166,7 +166,7 @@ std::string_view parse_phase(std::string_view tag) {
 }
 
 bool belongs_to_label(std::string_view word) { return label_words.contains(word); }
-bool spoils_label(std::string_view word) { return spoiling_words.contains(word); }
+bool rejects_label(std::string_view word) { return spoiling_words.contains(word); }
 bool belongs_to_prose(std::string_view word) { return prose_words.contains(word); }
 bool is_label_unit(std::string_view word) { return label_units.contains(word); }
 
@@ -183,7 +183,7 @@ int step_rank(std::string_view name) {
   return name == "batch" ? 2 : 0;
 }
 
-bool is_no_place(std::string_view before) {
+bool is_no_step(std::string_view before) {
   return one_of(before,
                 {"total", "max",       "num",     "per",          "each",         "every",    "last",   "warmup",
                  "eval",  "save",      "logging", "accumulation", "optimization", "number",   "this",   "first",
@@ -285,7 +285,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   const auto has = [&](std::initializer_list<std::string_view> any) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
   };
-  if (std::any_of(words.begin(), words.end(), spoils_label)) return std::nullopt;
+  if (std::any_of(words.begin(), words.end(), rejects_label)) return std::nullopt;
   const bool device = has({"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "gmem"});
   const bool host = !device && has({"cpu", "ram", "host", "system", "node"});
   const bool process = !device && has({"process", "proc"});

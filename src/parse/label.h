@@ -40,7 +40,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words);
 /// True if the word may be part of a label, next to the one that names the metric.
 bool belongs_to_label(std::string_view word);
 /// True if the word turns a label into a setting, a request, a difference or another resource.
-bool spoils_label(std::string_view word);
+bool rejects_label(std::string_view word);
 /// True if the word belongs to a sentence or a program, not to a line of measurements.
 bool belongs_to_prose(std::string_view word);
 /// True for a unit within a label: "gb", "mib", "bytes".
@@ -62,7 +62,7 @@ int step_rank(std::string_view name);
 
 /// True if the word before a step's name makes the number no position in the run: "total steps", "every 10 steps", "in
 /// step 3", "after optim step".
-bool is_no_place(std::string_view before);
+bool is_no_step(std::string_view before);
 
 /// True for program code, command lines and errors: their numbers are no measurements.
 bool is_no_measurement(std::string_view line);

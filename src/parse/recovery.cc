@@ -17,7 +17,7 @@ std::string_view front_of(const Evidence& evidence) {
 }  // namespace
 
 /// True if the step rose after the failure. With a traceback, the last redraw of the bar does not count.
-bool ResultBuilder::stepped_on(const Incident& incident, const IncidentContext& trail) const {
+bool ResultBuilder::stepped_after(const Incident& incident, const IncidentContext& trail) const {
   const auto found = progress_.find({trail.run, trail.stream});
   if (found == progress_.end() || incident.oom.kind == OomKind::host) return false;
   const Progress& progress = found->second;
@@ -27,14 +27,15 @@ bool ResultBuilder::stepped_on(const Incident& incident, const IncidentContext& 
 
 /// A program that logs a failure as a warning and survives it does so the next time, too. Without this, the last
 /// failure of such a log would look fatal.
-void ResultBuilder::handle_alike() {
+void ResultBuilder::mark_similar_handled() {
   for (std::size_t i = 1; i < result_.incidents.size(); ++i) {
     Incident& incident = result_.incidents[i];
     const Incident& before = result_.incidents[i - 1];
     const std::string_view front = front_of(incident.evidence);
     const bool logged = front.find("WARN") != front.npos && front.find("Error") == front.npos;
     const bool alike = front == front_of(before.evidence) && incident.oom.kind == before.oom.kind &&
-                       trails_[i].run == trails_[i - 1].run && trails_[i].stream == trails_[i - 1].stream;
+                       incident_contexts_[i].run == incident_contexts_[i - 1].run &&
+                       incident_contexts_[i].stream == incident_contexts_[i - 1].stream;
     if (!incident.handled && before.handled && logged && alike && incident.oom.frames.empty())
       incident.handled = true, incident.handled_by = before.handled_by;
   }

@@ -141,7 +141,7 @@ bool ResultBuilder::is_same_failure(const Incident& old, const IncidentContext& 
   // TensorFlow's shape of a tensor alone names no place: it belongs to the pool that refused the request.
   const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !where_.device;
   const bool same_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) ||
-                           ((in_any_words(old.oom) || in_any_words(now)) && may_be_same_memory(old.oom, now));
+                           ((is_general_form(old.oom) || is_general_form(now)) && may_be_same_memory(old.oom, now));
   if (!same_memory) return false;
   if (!agrees(old.origin.rank, where_.rank) || !agrees(old.origin.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
@@ -154,12 +154,13 @@ bool ResultBuilder::is_same_failure(const Incident& old, const IncidentContext& 
   if (of_tensorflow_pool(old.oom) && of_tensorflow_pool(now))
     return complement(old.oom, now) && distance <= dump_distance;
   if (has_numbers(old.oom) && has_numbers(now)) {
-    if (in_any_words(old.oom) || in_any_words(now)) return distance <= repeat_distance && complement(old.oom, now);
+    if (is_general_form(old.oom) || is_general_form(now))
+      return distance <= repeat_distance && complement(old.oom, now);
     return equal_numbers(old.oom, now);
   }
   // Requests that wait for cache again and again are one state of the server.
   if (old.oom.caught && now.caught && now.kind == OomKind::pool) return old.oom.message_format == now.message_format;
-  if (in_any_words(old.oom) || in_any_words(now))
+  if (is_general_form(old.oom) || is_general_form(now))
     return distance <= repeat_distance && complement(old.oom, now) && may_be_same_memory(old.oom, now);
   if (old.oom.agent != now.agent || old.oom.message_format != now.message_format) return false;
   return distance <= repeat_distance && has_numbers(old.oom) == has_numbers(now);
@@ -188,7 +189,7 @@ bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& tra
 }
 
 /// The more trusted report becomes the main one. The old report fills its gaps.
-void ResultBuilder::take_place(std::size_t index, const Oom& now) {
+void ResultBuilder::replace_main_report(std::size_t index, const Oom& now) {
   add_occurrence(index, result_.incidents[index].evidence);
   Incident& old = result_.incidents[index];
   Oom better = now;
@@ -201,26 +202,26 @@ void ResultBuilder::take_place(std::size_t index, const Oom& now) {
 
 /// Kernel, scheduler, launcher and shell all report the same kill. This finds the latest incident nearby that may be
 /// the same death; a report of the same victim wins at any distance.
-bool ResultBuilder::join_death(const Oom& now) {
+bool ResultBuilder::merge_kill_report(const Oom& now) {
   if (kill_report_rank(now) == 0) return false;
   std::optional<std::size_t> found;
   for (std::size_t i = result_.incidents.size(); i-- > 0;) {
     const Incident& old = result_.incidents[i];
-    if (is_one_sweep(old, trails_[i], now)) {
+    if (is_one_sweep(old, incident_contexts_[i], now)) {
       found = i;
       break;
     }
-    const bool near = line() - trails_[i].line <= repeat_distance;
+    const bool near = line() - incident_contexts_[i].line <= repeat_distance;
     const bool victim = same_victim(old, where_);
-    if (!(near || victim) || !may_be_one_death(old, now, where_)) continue;
+    if (!(near || victim) || !may_be_same_kill(old, now, where_)) continue;
     if (!found || victim) found = i;
     if (victim) break;
   }
   if (!found) return false;
   Incident& old = result_.incidents[*found];
-  trails_[*found].line = std::max(line(), claimed_through_);
+  incident_contexts_[*found].line = std::max(line(), claimed_through_);
   if (kill_report_rank(now) > kill_report_rank(old.oom)) {
-    take_place(*found, now);
+    replace_main_report(*found, now);
     if (where_.pid) old.origin.pid = where_.pid;
   } else if (old.evidence.span.first_line != line()) {
     fill_gaps(old.oom, now);
@@ -237,18 +238,18 @@ void ResultBuilder::oom(Oom oom) {
   const bool full_report = oom.request && (oom.capacity || oom.free || oom.allocated);
   if (!full_report && is_quoted_in_text(*cursor_)) return remark("text/quoted", {});
   oom.caught |= is_python_warning(cursor_->line().body());
-  if (join_death(oom)) return;
+  if (merge_kill_report(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
   for (std::size_t i = result_.incidents.size(); i-- > 0 && !death;) {
     Incident& old = result_.incidents[i];
     if (!agrees(old.origin.rank, where_.rank) || !agrees(old.origin.device, where_.device)) continue;
-    if (is_same_failure(old, trails_[i], oom)) {
+    if (is_same_failure(old, incident_contexts_[i], oom)) {
       if (old.evidence.span.first_line == line()) return;
-      if (in_any_words(old.oom) && !in_any_words(oom))
-        take_place(i, oom);
+      if (is_general_form(old.oom) && !is_general_form(oom))
+        replace_main_report(i, oom);
       else
         add_occurrence(i, evidence());
-      if (comes_in_parts(oom) || in_any_words(old.oom)) fill_gaps(old.oom, oom);
+      if (comes_in_parts(oom) || is_general_form(old.oom)) fill_gaps(old.oom, oom);
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.origin.rank) old.origin.rank = where_.rank;
       if (!old.origin.device) old.origin.device = where_.device;
@@ -257,8 +258,8 @@ void ResultBuilder::oom(Oom oom) {
         old.handled_by.reset();
       }
       old.handled |= oom.caught;
-      if (trails_[i].test.empty()) trails_[i].test = failed_test(mention_->line.body());
-      trails_[i].line = std::max(line(), claimed_through_);
+      if (incident_contexts_[i].test.empty()) incident_contexts_[i].test = failed_test(mention_->line.body());
+      incident_contexts_[i].line = std::max(line(), claimed_through_);
       return;
     }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: this one is new
@@ -281,8 +282,8 @@ void ResultBuilder::oom(Oom oom) {
   incident.when = here.when;
   incident.run = place();
   result_.incidents.push_back(std::move(incident));
-  trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
-                     std::string(failed_test(mention_->line.body()))});
+  incident_contexts_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
+                                std::string(failed_test(mention_->line.body()))});
 }
 
 /// Drops one from the middle. The first ones stay. The latest may be the one that ended the run, so there is always
@@ -290,7 +291,7 @@ void ResultBuilder::oom(Oom oom) {
 void ResultBuilder::drop_incident() {
   const std::size_t victim = result_.incidents.size() / 2;
   result_.incidents.erase(result_.incidents.begin() + static_cast<std::ptrdiff_t>(victim));
-  trails_.erase(trails_.begin() + static_cast<std::ptrdiff_t>(victim));
+  incident_contexts_.erase(incident_contexts_.begin() + static_cast<std::ptrdiff_t>(victim));
   ++result_.more_incidents;
 }
 
@@ -346,7 +347,7 @@ ResultBuilder::SeriesState& ResultBuilder::add_series(const SeriesId& id, const 
 }
 
 /// Counts series, not values. Stops at the limit, so that hostile input cannot grow the set.
-void ResultBuilder::leave_out(const SeriesId& id) {
+void ResultBuilder::count_excess_series(const SeriesId& id) {
   if (left_out_.size() < ScanLimits::series) left_out_.insert(hash_of(id));
   result_.more_series = static_cast<i64>(left_out_.size());
 }
@@ -369,7 +370,7 @@ void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::o
   if (cached == nullptr || cached->id != id) {
     SeriesState* state = find_series(id);
     if (state == nullptr) {
-      if (series_.size() >= ScanLimits::series) return leave_out(id);
+      if (series_.size() >= ScanLimits::series) return count_excess_series(id);
       state = &add_series(id, r, step || here.step, time.has_value());
     }
     cached = state;
@@ -484,7 +485,7 @@ void ResultBuilder::advance(Stream& stream, i64 times, const LineRef& mention) {
 /// The next lines belong to another run of the job. Only the progress of the failed streams is still needed.
 void ResultBuilder::end_run() {
   const auto failed = [&](const StreamId& stream) {
-    return std::any_of(trails_.rbegin(), trails_.rend(),
+    return std::any_of(incident_contexts_.rbegin(), incident_contexts_.rend(),
                        [&](const IncidentContext& trail) { return trail.run == run_ && trail.stream == stream; });
   };
   for (auto it = progress_.lower_bound({run_, {}}); it != progress_.end();)
@@ -613,7 +614,7 @@ void ResultBuilder::emit_silent_death() {
   incident.when.order = killed_->span.first_line;
   incident.run = place();
   result_.incidents.push_back(std::move(incident));
-  trails_.push_back({{}, 0, run_, killed_->span.first_line, ""});
+  incident_contexts_.push_back({{}, 0, run_, killed_->span.first_line, ""});
 }
 
 /// PyTorch's memory table counts a refused request whose message is not in the log. The cause is visible: most of the
@@ -645,7 +646,7 @@ void ResultBuilder::emit_counted_refusal() {
   incident.handled = true;
   incident.run = place();
   result_.incidents.push_back(std::move(incident));
-  trails_.push_back({{}, 0, run_, counted->evidence.span.first_line, ""});
+  incident_contexts_.push_back({{}, 0, run_, counted->evidence.span.first_line, ""});
 }
 
 /// Matches remarks and later steps with the incidents, to find those that the program survived.
@@ -658,7 +659,7 @@ void ResultBuilder::finish() {
     if (series_[i].last.evidence) result_.series[i].last_evidence = *series_[i].last.evidence;
   for (std::size_t i = 0; i < result_.incidents.size(); ++i) {
     Incident& incident = result_.incidents[i];
-    const IncidentContext& trail = trails_[i];
+    const IncidentContext& trail = incident_contexts_[i];
     const i64 last_line = trail.line;
     for (const Sign& sign : signs_) {
       if (incident.handled) continue;
@@ -672,10 +673,10 @@ void ResultBuilder::finish() {
       const bool went_on = sign.id == "run/went_on" && distance > 0 && sign.run == trail.run;
       if (near || ended_well || went_on) incident.handled = true, incident.handled_by = sign.evidence;
     }
-    if (!incident.handled && stepped_on(incident, trail))
+    if (!incident.handled && stepped_after(incident, trail))
       incident.handled = true, incident.handled_by = progress_.at({trail.run, trail.stream}).line.evidence;
   }
-  handle_alike();
+  mark_similar_handled();
 }
 
 }  // namespace oomdoctor

@@ -106,7 +106,7 @@ class ResultBuilder : public EventSink {
     }
   };
   static std::size_t hash_of(const SeriesId& id);
-  void leave_out(const SeriesId& id);
+  void count_excess_series(const SeriesId& id);
   void drop_incident();
   struct SeriesState {
     std::size_t index = 0;  ///< in ScanResult::series
@@ -133,9 +133,9 @@ class ResultBuilder : public EventSink {
   /// Records that the stream's step rose `times` times, the last time at `mention`.
   void advance(Stream& stream, i64 times, const LineRef& mention);
   /// True if the stream's step rose after the failure.
-  bool stepped_on(const Incident& incident, const IncidentContext& trail) const;
+  bool stepped_after(const Incident& incident, const IncidentContext& trail) const;
   /// Marks failures as handled that look like the handled one before them.
-  void handle_alike();
+  void mark_similar_handled();
   /// Counts an end or a resume of the job.
   void end_run();
   /// Starts a new run: the job was started again.
@@ -157,11 +157,11 @@ class ResultBuilder : public EventSink {
   /// True if `now`, reported at the current line, is another report of the incident `old`.
   bool is_same_failure(const Incident& old, const IncidentContext& trail, const Oom& now) const;
   /// Merges a report of a killed process into its incident. False if there is none.
-  bool join_death(const Oom& now);
+  bool merge_kill_report(const Oom& now);
   /// True if the kernel killed the victims of `old` and `now` in one go.
   bool is_one_sweep(const Incident& old, const IncidentContext& trail, const Oom& now) const;
   /// Makes the current, more trusted report the main one of the incident.
-  void take_place(std::size_t index, const Oom& now);
+  void replace_main_report(std::size_t index, const Oom& now);
   void add_occurrence(std::size_t index, const Evidence& evidence);
   Event event_here();
 
@@ -185,7 +185,7 @@ class ResultBuilder : public EventSink {
   SeriesState*& cached_series(const SeriesId& id);
   std::optional<double> last_time_;  ///< of the last line that printed a time
   Latest last_progress_;
-  std::vector<IncidentContext> trails_;
+  std::vector<IncidentContext> incident_contexts_;
   std::vector<Sign>
       signs_;  ///< remarks handled/…, run/completed and run/went_on; finish() matches them with the incidents
   /// The latest end of a process. Whatever starts after it is another run.

@@ -99,7 +99,7 @@ void ResultMerger::add_series(ScanResult& file) {
       ++result_.more_series;
       continue;
     }
-    const Followed more = followed_in(series);
+    const RetainedCount more = count_retained(series);
     followed_.series += more.series, followed_.buckets += more.buckets;
     result_.series.push_back(std::move(series));
   }
@@ -116,7 +116,7 @@ void ResultMerger::limit() {
   limit_series(result_.series, spotlight);
   followed_ = {};
   for (const Series& series : result_.series) {
-    const Followed some = followed_in(series);
+    const RetainedCount some = count_retained(series);
     followed_.series += some.series, followed_.buckets += some.buckets;
   }
 }

@@ -47,7 +47,7 @@ class ResultMerger {
   };
   std::optional<FailureContext> course_;
   /// Over all series added.
-  Followed followed_;                                ///< the retained series of result_
+  RetainedCount followed_;                           ///< the retained series of result_
   std::map<std::string, std::size_t> kept_remarks_;  ///< by id
 };
 

@@ -198,7 +198,7 @@ ScanResult Scanner::scan(std::vector<Source>& sources, const ScanOptions& option
   return joined.take();
 }
 
-std::vector<std::string> Scanner::takers(std::string_view text) const {
+std::vector<std::string> Scanner::matching_formats(std::string_view text) const {
   const Window window(text);
   std::set<std::string> names;
   TemplateCache cache;

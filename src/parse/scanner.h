@@ -33,7 +33,7 @@ class Scanner {
   ScanResult scan(std::vector<Source>& sources, const ScanOptions& options = {}) const;
 
   /// Names of all patterns, gauges and tables that match `text`. For the tests: exactly one matches each example.
-  std::vector<std::string> takers(std::string_view text) const;
+  std::vector<std::string> matching_formats(std::string_view text) const;
 
  private:
   struct Impl;

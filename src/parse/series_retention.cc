@@ -35,7 +35,7 @@ void summarise(Series& s) {
 
 }  // namespace
 
-Followed followed_in(const Series& series) {
+RetainedCount count_retained(const Series& series) {
   if (series.buckets().empty()) return {};
   return {1, series.buckets().size()};
 }

@@ -17,10 +17,10 @@ struct RetentionPriority {
 };
 
 /// Number of series that keep their values, and of their buckets.
-struct Followed {
+struct RetainedCount {
   std::size_t series = 0, buckets = 0;
 };
-Followed followed_in(const Series& series);
+RetainedCount count_retained(const Series& series);
 
 /// Enforces the limits of ScanLimits on both. Of each kind of series, the largest, those that grew most and the first
 /// ones keep their values. If there are still too many buckets, neighbouring values are merged. No effect below the

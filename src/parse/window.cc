@@ -61,12 +61,12 @@ std::size_t Window::end_of_line(std::size_t at) const {
   return end;
 }
 
-std::size_t Window::begin_behind(std::size_t end) const {
+std::size_t Window::begin_after(std::size_t end) const {
   if (end >= buffer_.size() || !ends_line(buffer_[end])) return end;
   return end + (buffer_.substr(end, 2) == "\r\n" ? 2 : 1);
 }
 
-i64 Window::number_behind(std::size_t begin, i64 number) const {
+i64 Window::number_after(std::size_t begin, i64 number) const {
   return begin > 0 && buffer_[begin - 1] == '\n' ? number + 1 : number;
 }
 
@@ -90,7 +90,7 @@ bool Window::clean_around(std::size_t at) const {
   return is_clean(buffer_.substr(from, std::min(end, at + bytes_after) - from));
 }
 
-Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
+Line Window::line_without_prefix(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
   Line line;
   std::tie(line.begin, line.end) = bounds;
   line.number = number - removed_breaks(line.begin, at);
@@ -101,15 +101,15 @@ Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at
 }
 
 Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const {
-  Line line = unpeeled(bounds_around(offset, most), offset, number);
+  Line line = line_without_prefix(bounds_around(offset, most), offset, number);
   line.prefix = peel_prefix(line.text);
   return line;
 }
 
 std::optional<Line> Window::next(const Line& line) const {
-  const std::size_t at = begin_behind(line.end);
+  const std::size_t at = begin_after(line.end);
   if (at == line.end || at >= buffer_.size()) return std::nullopt;
-  return line_around(at, number_behind(at, line.last));
+  return line_around(at, number_after(at, line.last));
 }
 
 std::optional<Line> Window::previous(const Line& line) const {

@@ -69,11 +69,11 @@ class Window {
   /// The end of the line that contains `at`, before its line end, or the cut of a long line.
   std::size_t end_of_line(std::size_t at) const;
   /// The line number at `begin`, if the text before it has this number: one more after a '\n'.
-  i64 number_behind(std::size_t begin, i64 number) const;
+  i64 number_after(std::size_t begin, i64 number) const;
   /// The start of the line after the one that ends at `end`; `end` itself if a long line continues there.
-  std::size_t begin_behind(std::size_t end) const;
+  std::size_t begin_after(std::size_t end) const;
   /// A line without its prefix peeled off. `number` is the line number of the file at `at`.
-  Line unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const;
+  Line line_without_prefix(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const;
   /// The line that contains `offset`. `number` is the line number of the file at `offset`.
   Line line_around(std::size_t offset, i64 number, std::size_t most = max_line) const;
   /// The neighbouring line; nullopt at the ends of the buffer and at the cut of a long line.

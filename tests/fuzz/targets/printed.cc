@@ -17,7 +17,7 @@ void run(std::string_view line) {
   }
   for (const std::size_t at : number_offsets(printed)) demand(at < line.size());
   for (const std::size_t at : {std::size_t{0}, line.size() / 2, line.size()}) {
-    may_name_place(line, at);
+    may_name_step(line, at);
     may_name_memory(line, at);
     may_name_pair(line, at);
     may_end_bar(line, at);
