@@ -1,4 +1,4 @@
-// Spikes: median and MAD (breakdown 50 %). A spike must stand out from the values before AND after it. The edge of a
+// Spikes: median and MAD (breakdown 50 %). A spike must differ from the values before AND after it. The edge of a
 // sawtooth or a step is similar to one side, so it is no spike. Six MADN is far outside any Gaussian noise.
 //
 // Levels: optimal partitioning (Jackson et al. 2005; with pruning it is PELT, Killick et al. 2012), penalty 3 sigma² ln

@@ -456,7 +456,7 @@ void ResultBuilder::step(const Step& s) {
     if (end_->of_job || (counted ? *s.step < *known->second.step + (end_->exited ? 1 : 0) : end_->exited))
       begin_run();
     else if (counted && stream_id() == end_->stream)
-      end_.reset();  // the program went on
+      end_.reset();  // the program continued
   }
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
