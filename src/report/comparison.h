@@ -49,13 +49,13 @@ struct SettingComparison {
 /// The explanation for the growth of the first series.
 enum class Explanation {
   nothing_grew,
-  growth,        ///< the bad run grows at every step, the good one does not, or more slowly
-  longer_run,    ///< both grow equally fast, but the bad run is longer
-  cache,         ///< the allocator reserves more, the tensors do not grow
-  setting,       ///< one setting differs that can explain the size of the growth, and none of unknown effect
-  settings,      ///< several such settings together
-  inputs,        ///< the inputs of the batches are longer
-  smaller_card,  ///< nothing grew, but the bad run's GPU is smaller
+  growth,       ///< the bad run grows at every step, the good one does not, or more slowly
+  longer_run,   ///< both grow equally fast, but the bad run is longer
+  cache,        ///< the allocator reserves more, the tensors do not grow
+  setting,      ///< one setting differs that can explain the size of the growth, and none of unknown effect
+  settings,     ///< several such settings together
+  inputs,       ///< the inputs of the batches are longer
+  smaller_gpu,  ///< nothing grew, but the bad run's GPU is smaller
   undetermined,
 };
 std::string_view to_string(Explanation explanation);

@@ -16,10 +16,9 @@ struct MemoryEstimate {
   std::string model, run;            ///< in words
   std::vector<std::string> assumed;  ///< defaults for missing options, in words
   std::vector<std::string> notes;
-  std::string card;             ///< for example "A100-80GB", or "a card" if the user gave a size
-  std::optional<i64> capacity;  ///< bytes; absent if the user named no GPU
-  std::vector<std::string>
-      cards_that_hold;  ///< names of common GPUs that the budget fits; filled if there is no capacity
+  std::string card;                       ///< for example "A100-80GB", or "a card" if the user gave a size
+  std::optional<i64> capacity;            ///< bytes; absent if the user named no GPU
+  std::vector<std::string> fitting_gpus;  ///< names of common GPUs that the budget fits; filled if there is no capacity
   Budget budget;
   std::optional<i64> largest_batch;     ///< the largest one that fits; 0: none
   std::optional<i64> longest_sequence;  ///< in tokens, with the given batch; 0: none

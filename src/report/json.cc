@@ -130,13 +130,13 @@ std::string compact(const Json& value) {
 }
 
 /// A lower bound for the length of the compact form in bytes. It stops counting shortly after `enough`.
-std::size_t least_length(const Json& value, std::size_t enough) {
+std::size_t min_length(const Json& value, std::size_t enough) {
   if (const auto* text = value.get_ptr<const std::string*>()) return text->size() + 2;
   if (!value.is_structured()) return 1;
   std::size_t length = 2 + (value.empty() ? 0 : value.size() - 1);
   for (auto item = value.begin(); item != value.end() && length <= enough; ++item) {
     if (value.is_object()) length += item.key().size() + 3;
-    length += least_length(*item, enough - std::min(enough, length));
+    length += min_length(*item, enough - std::min(enough, length));
   }
   return length;
 }
@@ -149,7 +149,7 @@ void print(const Json& value, std::size_t indent, std::string& out) {
     out += compact(value);
     return;
   }
-  if (indent > 0 && indent + least_length(value, width) <= width) {
+  if (indent > 0 && indent + min_length(value, width) <= width) {
     const std::string line = compact(value);
     if (indent + line.size() <= width) {
       out += line;

@@ -99,7 +99,7 @@ void fields(auto& field, Is<Incident> auto& of) {
   field("at", of.evidence);
   field("where", of.origin);
   field("when", of.when);
-  field("occurrences", of.occurrences, {.max_items = CaseLimits::occurrences});
+  field("occurrences", of.occurrences, {.max_items = ScanLimits::occurrences});
   field("more_occurrences", of.more_occurrences);
   field("handled", of.handled);
   field("handled_by", of.handled_by);
@@ -184,12 +184,12 @@ void fields(auto& field, Is<Coverage> auto& of) {
 void fields(auto& field, Is<ScanResult> auto& of) {
   field.type("case");
   field("input", of.inputs.front());
-  field("incidents", of.incidents, {.max_items = CaseLimits::incidents});
+  field("incidents", of.incidents, {.max_items = ScanLimits::incidents});
   field("more_incidents", of.more_incidents);
-  field("later_runs", of.later_runs, {.max_items = CaseLimits::runs});
-  field("series", of.series, {.max_items = CaseLimits::series});
+  field("later_runs", of.later_runs, {.max_items = ScanLimits::runs});
+  field("series", of.series, {.max_items = ScanLimits::series});
   field("more_series", of.more_series);
-  field("settings", of.settings, {.max_items = CaseLimits::settings});
+  field("settings", of.settings, {.max_items = ScanLimits::settings});
   field("remarks", of.remarks, {.max_items = max_remarks});
   field("remark_counts", of.remark_counts, {.max_items = max_remarks});
   field("first_step", of.first_step);

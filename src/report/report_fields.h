@@ -264,7 +264,7 @@ void fields(auto& field, Is<ReportRank> auto& of) {
   field("location", of.location);
 }
 
-void fields(auto& field, Is<Because> auto& of) {
+void fields(auto& field, Is<Reason> auto& of) {
   field.type("reason");
   field("fact", of.fact);
   field("text", of.text);
