@@ -9,6 +9,7 @@
 #include "cli/inputs.h"
 #include "cli/shared_report.h"
 #include "report/comparison.h"
+#include "report/json.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/estimate_options.h"
+#include "report/json.h"
 
 namespace oomdoctor::cli {
 namespace {

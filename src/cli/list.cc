@@ -7,10 +7,8 @@
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "parse/user_formats.h"
-#include "report/comparison.h"
 #include "report/escape.h"
 #include "report/layout.h"
-#include "report/partial.h"
 #include "report/schema.h"
 #include "report/utf8.h"
 

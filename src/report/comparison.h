@@ -109,9 +109,6 @@ std::string change_text(const SettingComparison& of);  ///< for example "batch_s
 std::string comparison_screen(const Comparison& comparison, const RenderOptions& view);
 /// The comparison as GitHub-flavoured Markdown, verdict first.
 std::string comparison_markdown(const Comparison& comparison);
-std::string comparison_json(const Comparison& comparison);
-/// The JSON Schema (draft 2020-12) of comparison_json(), as `oomdoctor schema comparison` prints it.
-std::string_view comparison_schema();
 
 /// Parses "peak+5%", "steady+500MiB" or "slope+…"; nullopt for anything else.
 std::optional<GrowthLimit> read_growth_limit(std::string_view text);

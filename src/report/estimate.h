@@ -1,4 +1,4 @@
-// The result of oomdoctor estimate: the memory budget of a run that has not started, for a terminal or as JSON.
+// The result of oomdoctor estimate: the memory budget of a run that has not started. See json.h for its JSON.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,5 @@ std::string_view outcome_of(const MemoryEstimate& estimate);
 
 /// The estimate for a terminal, verdict last.
 std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);
-/// One indented object with a final line end. Sizes are integers in bytes; unknown values are absent.
-std::string estimate_json(const MemoryEstimate& estimate);
 
 }  // namespace oomdoctor

@@ -4,6 +4,7 @@
 #include "analysis/steady.h"
 #include "approved.h"
 #include "base/bytes.h"
+#include "report/json.h"
 #include "report/setting_effects.h"
 #include "sample_reports.h"
 
