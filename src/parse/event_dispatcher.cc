@@ -8,6 +8,8 @@ namespace {
 
 std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
 
+/// Emits the numbers of one gauge line. A step within an epoch becomes a step of the run if the total is printed. A
+/// percentage after a memory value gives the capacity.
 void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> values, EventSink& sink) {
   using Kind = GaugeNumber::Kind;
   std::optional<double> step, epoch, total;
@@ -34,7 +36,7 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
     reading.quantum = unit;
     for (int k = 0; k < v.decimals; ++k) reading.quantum /= 10;
     reading.quantum = std::max(1.0, reading.quantum);
-    // "41.27GiB(52.16%)": of what there is.
+    // "41.27GiB(52.16%)": the percentage is a share of the capacity.
     if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == Kind::percent && values[i + 1].value > 0)
       reading.capacity = std::round(100 * reading.value / values[i + 1].value);
     sink.reading(reading, step);
@@ -44,14 +46,14 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
 }  // namespace
 
 void EventDispatcher::add(const Window& window, BlockMatches& findings, std::size_t from) {
-  const auto move = [this](LineRef& mention) {  // lines were counted from the beginning of the block
-    mention.line.number += lines_;
-    mention.line.last += lines_;
-    mention.first_line += lines_;
-    mention.last_line += lines_;
+  const auto shift = [this](LineRef& ref) {  // the map step counts lines from the start of the block
+    ref.line.number += lines_;
+    ref.line.last += lines_;
+    ref.first_line += lines_;
+    ref.last_line += lines_;
   };
-  for (LineMatch& f : findings.all) move(f);
-  for (StepRun& run : findings.runs) move(run.last), move(run.advanced);
+  for (LineMatch& f : findings.all) shift(f);
+  for (StepRun& run : findings.runs) shift(run.last), shift(run.advanced);
   declared_.begin_block(findings);
   if (rows_.size() < findings.places.size()) rows_.resize(findings.places.size());
   for (std::size_t i = from; i < findings.all.size(); ++i) emit(window, findings.all[i], findings);
@@ -89,10 +91,10 @@ i64 EventDispatcher::finish() {
 void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) {
   const Layout& layout = table->layout;
   if (!layout.kind.empty()) result_.inputs.front().kind = layout.kind;
-  // A header may come again before every row.
-  const bool told =
+  // Some tools repeat the header before every row.
+  const bool known =
       std::any_of(result_.notes.begin(), result_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
-  if (!layout.note.empty() && !told) result_.notes.push_back({Severity::note, layout.note, {}});
+  if (!layout.note.empty() && !known) result_.notes.push_back({Severity::note, layout.note, {}});
   row_memory_.reset();
   if (!open_ || *open_ != *table) open_ = table;
 }
@@ -100,19 +102,19 @@ void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) 
 void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const BlockMatches& findings) {
   std::size_t row = run.first;
   for (std::size_t i = run.places_begin; i < run.places_end; ++i) {
-    const RowPlace& place = findings.places[i];
-    LineRef& mention = rows_[i];
-    mention.line.begin = place.begin;
-    mention.line.end = place.end;
-    mention.line.text = place.text;
-    mention.line.number = mention.first_line = place.number + lines_;
-    mention.line.last = mention.last_line = place.last + lines_;
-    mention.reader = run.table->name;
-    walks_.reach(mention.first_line);
-    const Cursor cursor(window, mention.line, &walks_);
-    builder_.begin_emit(cursor, mention);
+    const RowLocation& place = findings.places[i];
+    LineRef& ref = rows_[i];
+    ref.line.begin = place.begin;
+    ref.line.end = place.end;
+    ref.line.text = place.text;
+    ref.line.number = ref.first_line = place.number + lines_;
+    ref.line.last = ref.last_line = place.last + lines_;
+    ref.reader = run.table->name;
+    walks_.reach(ref.first_line);
+    const Cursor cursor(window, ref.line, &walks_);
+    builder_.begin_emit(cursor, ref);
     run.rows->emit(row++, row_memory_, builder_);
-    claim(parser_of(*run.table), mention.first_line, mention.last_line);
+    claim(parser_of(*run.table), ref.first_line, ref.last_line);
   }
 }
 
@@ -148,26 +150,26 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
     claim(f.by->parser->name, f.first_line, f.last_line);
     *count_ += f.steps->lines - 1;
     const i64 last = std::max(claimed_, f.steps->last.last_line);
-    result_.coverage.claimed += std::min(f.steps->more, last - claimed_);  // a message may have claimed some
+    result_.coverage.claimed += std::min(f.steps->more, last - claimed_);  // a message may have claimed some already
     claimed_ = last;
     return;
   }
   if (!f.again) claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
 }
 
-/// A message over the end of a block is found from either side when an anchor lies on both.
+/// If a message crosses the end of a block and has an anchor on both sides, both blocks find it.
 bool EventDispatcher::is_duplicate(const LineMatch& f) {
   if (!f.by->message) return false;
-  constexpr i64 farthest = 64;  ///< lines between two anchors of one message
-  while (!emitted_.empty() && std::get<0>(*emitted_.begin()) < f.first_line - farthest)
+  constexpr i64 max_distance = 64;  ///< lines between two anchors of one message
+  while (!emitted_.empty() && std::get<0>(*emitted_.begin()) < f.first_line - max_distance)
     emitted_.erase(emitted_.begin());
   return !emitted_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
 }
 
-/// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
-/// million times does not get a million looks at what stands around it.
+/// A line that repeats without any other event in between adds nothing. A log that prints a failure a million times
+/// must not cause a million searches of its surroundings.
 bool EventDispatcher::is_repeated(const LineMatch& f) {
-  constexpr std::size_t often = 4 * CaseLimits::occurrences;  // by then no more of them are kept
+  constexpr std::size_t max_repeats = 4 * ScanLimits::occurrences;  // no more of them are kept after that
   if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
     repeats_.clear();
     return false;
@@ -178,11 +180,11 @@ bool EventDispatcher::is_repeated(const LineMatch& f) {
     known = repeats_.end();
   }
   if (known == repeats_.end()) known = repeats_.insert({f.by, {std::string(f.text), 0}}).first;
-  return ++known->second.times > often;
+  return ++known->second.times > max_repeats;
 }
 
 void EventDispatcher::claim(std::string_view parser, i64 first, i64 last) {
-  if (count_ == nullptr || parser != counted_) {  // mostly it is the same as before
+  if (count_ == nullptr || parser != counted_) {  // usually the same parser as before
     counted_ = parser;
     const auto found = result_.coverage.by_parser.find(parser);
     count_ =

@@ -11,8 +11,8 @@ namespace oomdoctor {
 namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
-/// Each part that may be absent doubles the ways to read a line.
-constexpr std::ptrdiff_t most_optional_parts = 6;
+/// Each optional part doubles the number of ways to read a line.
+constexpr std::ptrdiff_t max_optional_parts = 6;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -42,13 +42,13 @@ void check_form(const TomlTable& table, std::string_view form) {
       inside = false;
     }
   }
-  if (std::count(form.begin(), form.end(), '<') > most_optional_parts)
+  if (std::count(form.begin(), form.end(), '<') > max_optional_parts)
     table.fail("form", "at most six parts may be absent", "declare two formats", form, form.rfind('<'));
 }
 
-/// Where a repetition without an upper bound stands, or npos.
+/// The position of a repetition without an upper bound, or npos.
 std::size_t unbounded_at(std::string_view regex) {
-  bool repeats = false;  // what stands before is a repetition: a + behind it bounds it further
+  bool repeats = false;  // the text before is a repetition: a + after it makes it possessive
   for (std::size_t i = 0; i < regex.size(); ++i) {
     const char c = regex[i];
     if (c == '*' || (c == '+' && !repeats)) return i;
@@ -56,7 +56,7 @@ std::size_t unbounded_at(std::string_view regex) {
     if (c == '\\') {
       ++i;
     } else if (c == '[') {
-      i = end_of_class(regex, i);
+      i = find_class_end(regex, i);
     } else if (c == '{') {
       std::size_t end = i + 1;
       while (end < regex.size() && is_digit(regex[end])) ++end;
@@ -69,96 +69,98 @@ std::size_t unbounded_at(std::string_view regex) {
   return npos;
 }
 
-/// Where something stands that would make the groups' numbers others than named_groups() counts, or npos.
-std::size_t foreign_at(std::string_view regex) {
+/// The position of syntax that would break the group numbers of named_groups(), or npos.
+std::size_t unsupported_at(std::string_view regex) {
   for (std::size_t i = 0; i + 1 < regex.size(); ++i) {
     if (regex[i] == '\\' && regex[i + 1] == 'Q') return i;
     if (regex[i] == '\\')
       ++i;
     else if (regex[i] == '[')
-      i = end_of_class(regex, i);
+      i = find_class_end(regex, i);
     else if (regex.substr(i).starts_with("(?") && std::string_view(":=!<>i").find(regex[i + 2]) == npos)
       return i;
   }
   return npos;
 }
 
-/// What a user's regex may cost: a line format is a short text with a few numbers.
+/// Limits of a user's regex. A line format is a short text with a few numbers.
 struct Limits {
   static constexpr std::size_t bytes = 600, repetitions = 32;
   static constexpr double count = 1000;       ///< of one repetition
-  static constexpr double product = 100'000;  ///< of repetitions inside of each other
+  static constexpr double product = 100'000;  ///< of nested repetitions
 };
 
-/// The highest count of the repetition at `at`, 1 where there is none; moves `at` behind it.
+/// The upper bound of the repetition at `at`, 1 if there is none. Moves `at` past it.
 double count_at(std::string_view regex, std::size_t& at) {
   if (at >= regex.size()) return 1;
   const char c = regex[at];
-  double most = 1;
+  double bound = 1;
   if (c == '?') {
     ++at;
   } else if (c == '{' && at + 1 < regex.size() && is_digit(regex[at + 1])) {
     const std::size_t end = std::min(regex.find('}', at), regex.size());
     const std::size_t comma = regex.substr(0, end).rfind(',');
     std::size_t digit = comma != npos && comma > at ? comma + 1 : at + 1;
-    for (most = 0; digit < end && is_digit(regex[digit]) && most < 1e12; ++digit)
-      most = most * 10 + (regex[digit] - '0');
+    for (bound = 0; digit < end && is_digit(regex[digit]) && bound < 1e12; ++digit)
+      bound = bound * 10 + (regex[digit] - '0');
     at = std::min(end + 1, regex.size());
   } else {
     return 1;
   }
-  if (at < regex.size() && (regex[at] == '?' || regex[at] == '+')) ++at;  // how greedy it is
-  return std::max(most, 1.0);
+  if (at < regex.size() && (regex[at] == '?' || regex[at] == '+')) ++at;  // lazy or possessive
+  return std::max(bound, 1.0);
 }
 
+/// The first excess over the limits; `too_much_at` is npos if there is none.
 struct Cost {
-  std::size_t too_much_at = npos;
+  std::size_t excess_at = npos;
   const char* why = "";
 };
 
-/// Repetitions, and those inside of others: together they may make a search endless.
-Cost cost_of(std::string_view regex) {
+/// Checks the number of repetitions and the product of nested ones. Nested repetitions can make a search take forever.
+Cost check_cost(std::string_view regex) {
   if (regex.size() > Limits::bytes) return {Limits::bytes, "a regex has at most 600 bytes"};
-  std::vector<double> inside{1};  // by open group: the largest product of counts in it
+  std::vector<double> inside{1};  // for each open group: the largest product within it
   std::size_t repetitions = 0;
   for (std::size_t i = 0; i < regex.size();) {
     const std::size_t begin = i;
-    double own = 1;
+    double nested = 1;
     if (regex[i] == '(') {
       inside.push_back(1);
-      i += regex.substr(i + 1).starts_with('?') ? std::size_t{2} : 1;  // the mark of a kind is no repetition
+      i += regex.substr(i + 1).starts_with('?') ? std::size_t{2} : 1;  // the ? of a group's kind is no repetition
       continue;
     }
     if (regex[i] == ')' && inside.size() > 1) {
-      own = inside.back();
+      nested = inside.back();
       inside.pop_back();
       ++i;
     } else if (regex[i] == '\\') {
       i = std::min(i + 2, regex.size());
     } else if (regex[i] == '[') {
-      i = std::min(end_of_class(regex, i) + 1, regex.size());
+      i = std::min(find_class_end(regex, i) + 1, regex.size());
     } else {
       ++i;
     }
-    const std::size_t sign = i;
+    const std::size_t repetition_at = i;
     const double count = count_at(regex, i);
-    if (i != sign && ++repetitions > Limits::repetitions) return {sign, "a regex has at most 32 repetitions"};
-    if (count > Limits::count) return {sign, "a repetition counts to 1000 at most"};
-    if (own * count > Limits::product) return {begin, "repetitions inside of each other make too many"};
-    inside.back() = std::max(inside.back(), own * count);
+    if (i != repetition_at && ++repetitions > Limits::repetitions)
+      return {repetition_at, "a regex has at most 32 repetitions"};
+    if (count > Limits::count) return {repetition_at, "a repetition counts to 1000 at most"};
+    if (nested * count > Limits::product) return {begin, "repetitions inside of each other make too many"};
+    inside.back() = std::max(inside.back(), nested * count);
   }
   return {};
 }
 
 void check_regex(const TomlTable& table, std::string_view regex) {
-  if (const Cost cost = cost_of(regex); cost.too_much_at != npos)
-    table.fail("regex", cost.why, "declare two formats, or match less", regex, cost.too_much_at);
+  if (const Cost cost = check_cost(regex); cost.excess_at != npos)
+    table.fail("regex", cost.why, "declare two formats, or match less", regex, cost.excess_at);
   try {
     const Regex compiled(regex);
   } catch (const BadExpression& error) {
     table.fail("regex", "the regex cannot be read: " + error.reason, {}, regex, std::min(error.at, regex.size()));
   }
-  if (const std::size_t at = foreign_at(regex); at != npos)
+  if (const std::size_t at = unsupported_at(regex); at != npos)
     table.fail("regex", "a group is (?<name>…), (…) or (?:…)", "a number is named (?<allocated>[\\d.]{1,12})", regex,
                at);
   if (const std::size_t at = unbounded_at(regex); at != npos)

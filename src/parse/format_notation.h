@@ -1,4 +1,4 @@
-// The form or the regex of a user's format, checked before anything is read by it: an Error shows the place inside of
+// Checks the form or regex of a user's format before anything is matched with it. An Error shows the position within
 // it.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace oomdoctor {
 
-/// Throws Error where the notation does not parse, names no number or an unknown one, or may cost more than a line.
+/// Throws Error if the notation does not parse, contains no number or an unknown one, or may cost too much on a line.
 void check_notation(const TomlTable& table, const LineFormat& gauge);
 
-/// Help for a word that is none of the names: the nearest, or all of them.
+/// Help for an unknown word: the most similar name, or all names.
 std::string nearest_or_all(std::string_view word, std::span<const std::string> names);
 
 }  // namespace oomdoctor

@@ -10,29 +10,30 @@
 namespace oomdoctor {
 namespace {
 
-constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
-constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
-constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
-constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
-constexpr std::size_t sniffed_lines = 64;           ///< of an export: enough to see memory move
+constexpr int message_back = 3, message_ahead = 9;  ///< max lines of a wrapped message before and after the anchor
+constexpr std::size_t max_gauges = 64;              ///< max step lines glued together in one line
+constexpr std::size_t max_cheap_hits = 2;      ///< on one line: testing these costs no more than a template look-up
+constexpr std::size_t message_key_bytes = 80;  ///< enough to distinguish two messages that begin on one line
+constexpr std::size_t sniffed_lines = 64;      ///< enough lines of an export to see memory change
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
 
-/// A regex counts characters. Of a pattern that reads the line as people print it, Printed says more.
-CompiledFormat::Digits digits_of(const Pattern& p) {
+/// A regex counts characters, so lengths of numbers matter to it. For a pattern on free-form lines,
+/// FreeformLine::repeatable decides.
+CompiledFormat::Digits classify_digits(const Pattern& p) {
   const bool alike = p.reach == Reach::line && (p.accepts == nullptr || p.digits_are_numbers) &&
                      digits_are_numbers(p.regex) && !has_digit(p.anchor) && !has_digit(p.second_anchor);
   if (!alike) return CompiledFormat::Digits::text;
   return p.regex.empty() ? CompiledFormat::Digits::numbers : CompiledFormat::Digits::columns;
 }
 
-CompiledFormat::Digits digits_of(const CompiledLineFormat& form) {
+CompiledFormat::Digits classify_digits(const CompiledLineFormat& form) {
   if (!form.digits_are_numbers() || has_digit(form.gauge().anchor)) return CompiledFormat::Digits::text;
   return form.gauge().regex.empty() ? CompiledFormat::Digits::numbers : CompiledFormat::Digits::columns;
 }
 
-/// True where the line holds a number whose exponent may be beyond all doubles, as other digits in its place would not.
+/// True if a number may have an exponent beyond the range of double. Other digits would make it a valid number.
 bool has_long_exponent(std::string_view text) {
   for (std::size_t i = 1; i + 4 < text.size(); ++i) {
     if ((text[i] != 'e' && text[i] != 'E') || !is_digit(text[i - 1])) continue;
@@ -43,7 +44,7 @@ bool has_long_exponent(std::string_view text) {
   return false;
 }
 
-LineMatch found_on(const Line& line, const CompiledFormat& reader) {
+LineMatch make_match(const Line& line, const CompiledFormat& reader) {
   LineMatch found;
   found.by = &reader;
   found.reader = reader.name;
@@ -54,13 +55,13 @@ LineMatch found_on(const Line& line, const CompiledFormat& reader) {
   return found;
 }
 
-/// What the i-th group of the reader's regex matched.
-std::string_view part_of(const LineMatch& found, std::size_t i) {
+/// The text of the i-th group; empty if it did not match.
+std::string_view group_text(const LineMatch& found, std::size_t i) {
   if (found.parts == nullptr || i >= found.parts->size() || !(*found.parts)[i].matched) return {};
   return found.text.substr((*found.parts)[i].at, (*found.parts)[i].size);
 }
 
-Parts parts_of(const Captures& captures, std::string_view text) {
+Parts make_parts(const Captures& captures, std::string_view text) {
   Parts parts;
   for (std::size_t i = 0; i < captures.group.size(); ++i) {
     const std::string_view group = captures.group[i];
@@ -71,10 +72,10 @@ Parts parts_of(const Captures& captures, std::string_view text) {
   return parts;
 }
 
-/// What a line of the known shape says in the places of `take`; false where it has no numbers there.
-bool read_values(const KnownTemplate& known, const TemplateMatch& take, std::string_view line,
+/// Reads the numbers of a line at the fields of its template. False if a field has no number.
+bool read_values(const KnownTemplate& known, const TemplateMatch& match, std::string_view line,
                  std::vector<GaugeValue>& out) {
-  for (const NumberField& number : take.numbers) {
+  for (const NumberField& number : match.numbers) {
     std::size_t at = known.at(number);
     const auto read = read_number(line, at);
     if (!read) return false;
@@ -84,33 +85,34 @@ bool read_values(const KnownTemplate& known, const TemplateMatch& take, std::str
   return true;
 }
 
-bool is_step(const LineMatch& found) { return found.by->tells_step && found.printed->step; }
+bool is_step(const LineMatch& found) { return found.by->is_step_only && found.printed->step; }
 
-bool speaks_for_same(const Line& a, const Line& b) {
+/// True if both lines have the same rank and process.
+bool same_stream(const Line& a, const Line& b) {
   return a.prefix.rank == b.prefix.rank && a.prefix.pid == b.prefix.pid;
 }
 
-/// The run of steps that a line of `reader` goes on with, if there is one.
+/// The run of steps that this line extends, or null.
 StepRun* open_run(const CompiledFormat& reader, const Line& line, BlockMatches& out) {
   if (out.all.empty()) return nullptr;
   const LineMatch& last = out.all.back();
-  return last.steps != nullptr && last.by == &reader && speaks_for_same(last.line, line) ? last.steps : nullptr;
+  return last.steps != nullptr && last.by == &reader && same_stream(last.line, line) ? last.steps : nullptr;
 }
 
-void extend(StepRun& run, const LineRef& mention, i64 step, std::optional<double> epoch) {
+void extend(StepRun& run, const LineRef& ref, i64 step, std::optional<double> epoch) {
   ++run.lines;
-  run.more += mention.first_line > run.last.last_line;
-  run.last = mention;
+  run.more += ref.first_line > run.last.last_line;
+  run.last = ref;
   run.changes += step != run.step;
   if (step > run.step) {
     ++run.advances;
-    run.advanced = mention;
+    run.advanced = ref;
   }
   run.step = step;
   if (epoch) run.epoch = epoch;
 }
 
-/// Makes the last finding part of a run of steps, or the beginning of one.
+/// Merges the last match into the run of steps before it, or starts a new run.
 void join_steps(BlockMatches& out) {
   LineMatch found = std::move(out.all.back());
   out.all.pop_back();
@@ -124,62 +126,63 @@ void join_steps(BlockMatches& out) {
   out.all.push_back(std::move(found));
 }
 
-/// A line of steps alone in a log of steps: nothing is made of it but numbers.
-bool extend_again(const KnownTemplate& known, const Line& line, BlockMatches& out) {
+/// The fast path for logs of step lines: reads only the numbers and extends the run.
+bool extend_by_template(const KnownTemplate& known, const Line& line, BlockMatches& out) {
   if (known.shape->accepts.size() != 1) return false;
-  const TemplateMatch& take = known.shape->accepts[0];
-  if (!take.reader->tells_step || !take.printed->step) return false;
-  StepRun* run = open_run(*take.reader, line, out);
+  const TemplateMatch& match = known.shape->accepts[0];
+  if (!match.reader->is_step_only || !match.printed->step) return false;
+  StepRun* run = open_run(*match.reader, line, out);
   if (run == nullptr) return false;
   const std::size_t first = out.values.size();
-  const bool read = read_values(known, take, line.text, out.values);
+  const bool read = read_values(known, match, line.text, out.values);
   if (read) {
-    const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
-    extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
+    const PrintedPosition place = read_position(std::span(out.values).subspan(first), *match.printed);
+    extend(*run, {line, match.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
   }
   out.values.resize(first);
   return read;
 }
 
-/// The findings of one line of a known shape; false where its digits make something else of it.
-bool read_again(const KnownTemplate& known, Line& line, BlockMatches& out) {
+/// Appends the matches of a line by its template. False if its digits change the meaning; then nothing is appended.
+bool apply_template(const KnownTemplate& known, Line& line, BlockMatches& out) {
   const auto prefix = read_prefix(known.shape->prefix, line.text);
   if (!prefix) return false;
   line.prefix = *prefix;
-  if (extend_again(known, line, out)) return true;
+  if (extend_by_template(known, line, out)) return true;
   const std::size_t first = out.all.size();
-  for (const TemplateMatch& take : known.shape->accepts) {
-    LineMatch& found = out.all.emplace_back(found_on(line, *take.reader));
-    found.again = take.again;
+  for (const TemplateMatch& match : known.shape->accepts) {
+    LineMatch& found = out.all.emplace_back(make_match(line, *match.reader));
+    found.again = match.again;
     found.values_begin = out.values.size();
-    if (!read_values(known, take, line.text, out.values)) return out.all.resize(first), false;
+    if (!read_values(known, match, line.text, out.values)) return out.all.resize(first), false;
     found.values_end = out.values.size();
-    found.printed = take.printed.get();
-    if (!take.parts.empty()) found.parts = &take.parts;
-    found.marked = part_of(found, 1);
+    found.printed = match.printed.get();
+    if (!match.parts.empty()) found.parts = &match.parts;
+    found.marked = group_text(found, 1);
   }
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
   return true;
 }
 
-LineTemplate shape_of(const Line& line, std::span<const LineMatch> found, const BlockMatches& all,
-                      const NumberSpans* runs) {
+/// The template of a line with these matches.
+LineTemplate make_template(const Line& line, std::span<const LineMatch> found, const BlockMatches& all,
+                           const NumberSpans* runs) {
   LineTemplate shape;
   shape.prefix = line.prefix;
   for (const LineMatch& f : found) {
-    TemplateMatch& take = shape.accepts.emplace_back();
-    take.reader = f.by;
-    take.again = f.again;
+    TemplateMatch& match = shape.accepts.emplace_back();
+    match.reader = f.by;
+    match.again = f.again;
     const auto add_number = [&](std::uint32_t number, std::size_t at) {
-      take.numbers.push_back(
+      match.numbers.push_back(
           {number, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
     };
     for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
     if (f.printed != nullptr) {
-      take.printed = std::make_unique<FreeformLine>(*f.printed);
-      for (const std::size_t at : places_of_numbers(*f.printed)) add_number(0, at);
+      match.printed = std::make_unique<FreeformLine>(*f.printed);
+      for (const std::size_t at : number_offsets(*f.printed)) add_number(0, at);
     }
-    if (f.parts != nullptr) take.parts = *f.parts;
+    if (f.parts != nullptr) match.parts = *f.parts;
   }
   return shape;
 }
@@ -201,28 +204,28 @@ void BlockMatches::clear() {
 }
 
 const FreeformLine& BlockMatches::printed_of(const LineMatch& found) const {
-  if (found.values_begin < found.values_end) take_numbers(values_of(found), *found.printed);
+  if (found.values_begin < found.values_end) substitute_numbers(values_of(found), *found.printed);
   return *found.printed;
 }
 
 Captures captures_of(const LineMatch& found) {
   Captures captures;
   if (found.parts == nullptr) return captures;
-  for (std::size_t i = 0; i < found.parts->size(); ++i) captures.group[i] = part_of(found, i);
+  for (std::size_t i = 0; i < found.parts->size(); ++i) captures.group[i] = group_text(found, i);
   captures.begin = found.parts->front().at;
   captures.end = captures.begin + found.parts->front().size;
   return captures;
 }
 
-/// Where in its line a message begins does not depend on the line that led to it.
+/// The position of a message in its line does not depend on the line that led to it.
 std::size_t hash_of_message(const LineMatch& found) {
-  return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, told_bytes));
+  return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, message_key_bytes));
 }
 
 FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, PrefilterPlan plan) {
   std::vector<std::string> anchors;
   std::vector<bool> fold;
-  std::array<std::unordered_map<std::string_view, std::size_t>, 2> known;  // by whether their case is folded
+  std::array<std::unordered_map<std::string_view, std::size_t>, 2> known;  // index: is the case folded
   const auto add_anchor = [&](std::string_view anchor, bool fold_case, Target target) {
     const auto [at, added] = known[fold_case ? 1 : 0].try_emplace(anchor, behind_.size());
     if (added) {
@@ -241,8 +244,8 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->name = p.name;
       reader->fallback = p.fallback;
       reader->message = p.reach == Reach::message;
-      reader->tells_step = p.emit == emit_step;
-      reader->digits = digits_of(p);
+      reader->is_step_only = p.emit == emit_step;
+      reader->digits = classify_digits(p);
       add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
       for (const std::string_view anchor : p.more_anchors)
@@ -255,7 +258,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->parser = parser;
       reader->name = g.name;
       reader->form = std::make_unique<CompiledLineFormat>(g);
-      reader->digits = digits_of(*reader->form);
+      reader->digits = classify_digits(*reader->form);
       add_anchor(g.anchor, false, {reader.get(), nullptr, nullptr});
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
@@ -268,7 +271,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
   prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
 }
 
-bool FormatRegistry::is_near(const Window& window, const AnchorHit& hit, const Target& target) {
+bool FormatRegistry::passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target) {
   return target.quick_reject == nullptr || target.quick_reject(window.buffer(), hit.offset) ||
          !window.clean_around(hit.offset);
 }
@@ -280,7 +283,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
   for (const AnchorHit& hit : hits)
     for (const Target& t : behind_[hit.anchor]) {
       table |= t.table != nullptr;
-      if (t.reader != nullptr && is_near(window, hit, t)) wanted.push_back(t.reader);
+      if (t.reader != nullptr && passes_quick_reject(window, hit, t)) wanted.push_back(t.reader);
     }
   std::sort(wanted.begin(), wanted.end(), InOrder());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
@@ -307,13 +310,14 @@ bool FormatRegistry::find_header(const Window& window, Line& line, std::span<con
   return false;
 }
 
+/// Several step lines may be glued into one line, so the search continues after each match.
 bool FormatRegistry::try_gauge(const CompiledFormat& reader, const Line& line, BlockMatches& out) {
   std::vector<GaugeValue> values;
   std::size_t read = 0;
   for (std::size_t at = 0; read < max_gauges; ++read) {
     const FormEnd end = reader.form->read(line.text, at, values);
     if (end.search == Search::absent) break;
-    LineMatch found = found_on(line, reader);
+    LineMatch found = make_match(line, reader);
     if (end.search == Search::too_costly) {
       found.given_up = true;
       out.all.push_back(std::move(found));
@@ -329,7 +333,7 @@ bool FormatRegistry::try_gauge(const CompiledFormat& reader, const Line& line, B
   return read > 0;
 }
 
-/// The matches that cover this line: a neighbour's match has its own hit.
+/// Accepts only matches that overlap this line. A neighbour's match has its own anchor.
 bool FormatRegistry::try_message(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                                  BlockMatches& out) {
   if (!views.joined) views.joined = Cursor(window, line).joined(message_back, message_ahead);
@@ -347,9 +351,9 @@ bool FormatRegistry::try_message(const CompiledFormat& reader, const Window& win
   for (std::size_t from = 0; from < own_end; from = std::max(captures.end, from + 1)) {
     if (reader.regex().search(joined.text, captures, from) != Search::found || captures.begin >= own_end) break;
     if (captures.end <= own_begin) continue;
-    LineMatch found = found_on(line, reader);
+    LineMatch found = make_match(line, reader);
     found.text = out.messages.emplace_back(joined.text);
-    found.parts = &out.parts.emplace_back(parts_of(captures, joined.text));
+    found.parts = &out.parts.emplace_back(make_parts(captures, joined.text));
     const Joined::Start& first = joined.line_at(captures.begin);
     found.first_line = first.number;
     found.last_line = joined.line_at(std::max<std::size_t>(captures.end, 1) - 1).number;
@@ -371,7 +375,8 @@ std::size_t find_anchor(const Pattern& pattern, std::string_view text, std::size
   return pattern.second_anchor.empty() ? at : std::min(at, text.find(pattern.second_anchor, from));
 }
 
-/// The first match in the line, looked for around the anchors where the pattern says how far in front of one it begins.
+/// The first match in the line. If the pattern limits the distance to the anchor, only starts near an anchor are
+/// tried.
 bool find_match(const CompiledFormat& reader, std::string_view text, Captures& captures) {
   const Pattern& pattern = *reader.pattern;
   if (!pattern.before_anchor) return reader.regex().search(text, captures) == Search::found;
@@ -384,21 +389,21 @@ bool find_match(const CompiledFormat& reader, std::string_view text, Captures& c
 
 }  // namespace
 
-bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                                 BlockMatches& out) {
   if (reader.form) return try_gauge(reader, line, out);
   if (reader.message) return try_message(reader, window, line, views, out);
   const Pattern& pattern = *reader.pattern;
-  LineMatch found = found_on(line, reader);
+  LineMatch found = make_match(line, reader);
   if (!pattern.regex.empty()) {
     Captures captures;
     if (!find_match(reader, line.text, captures)) return false;
-    found.parts = &out.parts.emplace_back(parts_of(captures, line.text));
-    found.marked = part_of(found, 1);
+    found.parts = &out.parts.emplace_back(make_parts(captures, line.text));
+    found.marked = group_text(found, 1);
   }
   if (pattern.accepts != nullptr && !pattern.accepts(line.text)) return false;
   if (pattern.accepts_parsed != nullptr) {
-    if (!views.printed) views.printed = read_printed(line.text);
+    if (!views.printed) views.printed = read_freeform(line.text);
     if (!pattern.accepts_parsed(*views.printed)) return false;
     found.printed = &out.printed.emplace_back(*views.printed);
   }
@@ -406,7 +411,8 @@ bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& wind
   return true;
 }
 
-/// Columns are told apart in front of the first free number only.
+/// Only the text before the first free number has fixed columns. So lengths may differ only if the prefix and all
+/// positions examined are in front of it.
 Lengths FormatRegistry::lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
                                    const NumberSpans* runs) {
   if (runs == nullptr) return Lengths::differ;
@@ -426,16 +432,18 @@ void FormatRegistry::read_line(const Window& window, const Line& line, std::span
   for (const bool fallback : {false, true})
     for (const CompiledFormat* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
-        taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
+        taken |= try_format(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
   const auto found = std::span(out.all).subspan(first);
   const bool given_up = std::any_of(found.begin(), found.end(), [](const LineMatch& f) { return f.given_up; });
   const bool alike = memo != nullptr && memo->wanted() && !given_up && !line.prefix.strange &&
                      !has_long_exponent(line.text) &&
                      !(views.printed && (!views.printed->repeatable || numbers_may_be_program(line.text)));
-  if (alike) memo->keep(shape_of(line, found, out, memo->runs()), lengths_of(line, wanted, views, memo->runs()));
+  if (alike) memo->keep(make_template(line, found, out, memo->runs()), lengths_of(line, wanted, views, memo->runs()));
   if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
 }
 
+/// For each line with anchors: rows of the open table first, then the template cache, then headers, then the formats.
+/// The two cheap tests come first: most anchors lead to nothing.
 i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end, std::shared_ptr<const OpenTable> open,
                         TemplateCache& memo, BlockMatches& out) const {
   out.clear();
@@ -459,28 +467,29 @@ i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end
       const bool row = !header && rows.read();
       rows.pass();
       if (header) rows.open(*out.headers.back());
-      if (header || row) continue;  // and nothing else
+      if (header || row) continue;  // and nothing else on this line
       i = from;
     }
     const auto bounds = window.bounds_around(first);
     bool plain = true;
     for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
     const auto here = std::span(hits).subspan(from, i - from);
-    // To ask whether anything may be there is cheaper than to ask for the shape, where there is little to ask about.
-    const bool few = here.size() <= few_hits;
-    if (few && !find_wanted(window, here, wanted)) continue;
+    // With few hits, testing them is cheaper than the template look-up.
+    const bool cheap = here.size() <= max_cheap_hits;
+    if (cheap && !find_wanted(window, here, wanted)) continue;
     number += window.line_ends(counted, first);
     counted = first;
-    Line line = window.unpeeled(bounds, first, number);
+    Line line = window.line_without_prefix(bounds, first, number);
     const KnownTemplate known = plain ? memo.find(line.text) : KnownTemplate{};
-    if (known.shape != nullptr && read_again(known, line, out)) continue;
-    if (!rows.is_open() && find_header(window, line, here, out)) {  // a header's words are column names
+    if (known.shape != nullptr && apply_template(known, line, out)) continue;
+    // A header consists of column names: no format needs it.
+    if (!rows.is_open() && find_header(window, line, here, out)) {
       rows.go_to(line);
       rows.pass();
       rows.open(*out.headers.back());
       continue;
     }
-    if (!few) find_wanted(window, here, wanted);
+    if (!cheap) find_wanted(window, here, wanted);
     const bool alike = plain && known.shape == nullptr &&
                        std::all_of(wanted.begin(), wanted.end(),
                                    [](const CompiledFormat* r) { return r->digits != CompiledFormat::Digits::text; });

@@ -1,6 +1,6 @@
-// Map: what the lines of a block hold, found by anchors, then by the patterns and gauges behind them; rows of the table
-// that is open need no anchor. A pure function of the block and of the table that is open where it begins, so that
-// blocks may be mapped in any order and on any thread.
+// The map step: finds everything that the lines of a block contain. Anchors select the lines, then their patterns and
+// gauges are tried. Rows of the open table need no anchor. The result depends only on the block and on the table open
+// at its start, so blocks may be mapped in any order and on any thread.
 #pragma once
 
 #include <deque>
@@ -19,26 +19,29 @@
 
 namespace oomdoctor {
 
-/// A pattern or gauge with what its anchors stand for.
+/// A pattern or gauge, ready to match. Immutable; shared by all threads.
 struct CompiledFormat {
   const Parser* parser = nullptr;
+  /// Null for a gauge.
   const Pattern* pattern = nullptr;
+  /// Null for a pattern.
   std::unique_ptr<CompiledLineFormat> form;
+  /// Tried only if no other format matched the line.
   bool fallback = false;
-  bool message = false;     ///< looks at several lines
-  bool tells_step = false;  ///< how far the run is, and nothing else
-  /// What the digits of a line are to it.
+  bool message = false;       ///< reads several lines
+  bool is_step_only = false;  ///< reads only the progress of the run
+  /// How the match depends on the digits of a line. Decides whether a template may be reused.
   enum class Digits {
-    text,     ///< others make something else of the line
-    columns,  ///< nothing but numbers, but how many there are may tell where something stands
-    numbers,  ///< nothing but numbers
+    text,     ///< other digits may give another match
+    columns,  ///< digits are only numbers, but their lengths may move a column
+    numbers,  ///< digits are only numbers
   };
   Digits digits = Digits::text;
   std::string_view name;
-  std::size_t order = 0;  ///< parsers by name, their patterns as listed
+  std::size_t order = 0;  ///< sort key: parsers by name, then their patterns as listed
 
-  /// The pattern's regex, compiled when its anchor is met first: a log meets few of them, and compiling all takes
-  /// longer than reading a short one.
+  /// The pattern's regex, compiled at its first use. A log meets few patterns, and compiling all takes longer than
+  /// reading a short log. Thread-safe.
   const Regex& regex() const {
     std::call_once(compiled_, [this] { regex_.emplace(pattern->regex); });
     return *regex_;
@@ -53,56 +56,56 @@ struct InOrder {
   bool operator()(const CompiledFormat* a, const CompiledFormat* b) const { return a->order < b->order; }
 };
 
-/// Lines of one stream with nothing else between them that say how far the run is: told as one, because half of the
-/// lines of a log do nothing else.
+/// Consecutive step lines of one stream, merged into one match. Half of the lines of a typical log are such lines.
 struct StepRun {
-  i64 lines = 1;     ///< each redraw of a bar is one
-  i64 more = 0;      ///< lines of the file behind that of the first
-  i64 changes = 0;   ///< lines behind the first that name another step than the one before
-  i64 advances = 0;  ///< of these, with a higher one
+  i64 lines = 1;     ///< redraws of a bar count separately
+  i64 more = 0;      ///< lines of the file after the first one
+  i64 changes = 0;   ///< lines after the first whose step differs from the one before
+  i64 advances = 0;  ///< of these, with a higher step
   i64 step = 0;      ///< of the last line
   std::optional<double> epoch;
-  LineRef last, advanced;  ///< the last line, and the last behind the first that names a higher step
+  LineRef last, advanced;  ///< the last line, and the last line with a higher step
 };
 
-/// A table whose header was met, or whose rows showed themselves: the lines behind may be its rows.
+/// A table after its header, or after sniff(). The next lines may be its rows.
 struct OpenTable {
   const Table* table = nullptr;
   Layout layout;
   bool operator==(const OpenTable&) const = default;
 };
 
-/// The line of a row, in which nothing is peeled off.
-struct RowPlace {
+/// The line of a row. Its tags are not peeled off.
+struct RowLocation {
   std::size_t begin = 0, end = 0;
   i64 number = 0, last = 0;
   std::string_view text;
 };
 
-/// Rows of one table with nothing else between them: told as one finding.
+/// Consecutive rows of one table, merged into one match.
 struct RowRun {
   const Table* table = nullptr;
-  Rows* rows = nullptr;                          ///< that holds them
-  std::size_t first = 0;                         ///< in `rows`
-  std::size_t places_begin = 0, places_end = 0;  ///< in Findings::places
+  Rows* rows = nullptr;                          ///< the reader that read them
+  std::size_t first = 0;                         ///< index of the first one in `rows`
+  std::size_t places_begin = 0, places_end = 0;  ///< in BlockMatches::places
 };
 
-/// What one line holds for one reader, the header of a table, or rows.
+/// The match of one format on one line, the header of a table, or a run of rows.
 struct LineMatch : LineRef {
+  /// Null for headers and rows.
   const CompiledFormat* by = nullptr;
-  std::string_view text = {};                    ///< what the reader was tried on: the line, or the joined message
-  const Parts* parts = nullptr;                  ///< of a regex, in `text`
-  FreeformLine* printed = nullptr;               ///< of a pattern that reads one: see Findings::printed_of()
-  std::size_t values_begin = 0, values_end = 0;  ///< in Findings::values
-  bool again = false;                            ///< the reader took something of this line before
-  bool given_up = false;                         ///< a user's regex is too costly on this line: nothing was taken
-  StepRun* steps = nullptr;                      ///< of which this is the first line
-  const std::shared_ptr<const OpenTable>* header = nullptr;  ///< the line opens this table
-  const RowRun* rows = nullptr;                              ///< which begin with this line
+  std::string_view text = {};                    ///< the text that was tried: the line, or the joined message
+  const Parts* parts = nullptr;                  ///< groups of a regex, in `text`
+  FreeformLine* printed = nullptr;               ///< of a pattern with `accepts_parsed`: see BlockMatches::printed_of()
+  std::size_t values_begin = 0, values_end = 0;  ///< in BlockMatches::values
+  bool again = false;                            ///< the same format has an earlier match on this line
+  bool given_up = false;                         ///< a user's regex took too many steps on this line: no match
+  StepRun* steps = nullptr;                      ///< the run of step lines that begins here, or null
+  const std::shared_ptr<const OpenTable>* header = nullptr;  ///< the table that this line opens, or null
+  const RowRun* rows = nullptr;                              ///< the rows that begin here, or null
 };
 
-/// What a block holds, in the order of the lines that led to it. Owns what `all` points to, but for what lines of a
-/// known shape have in common: that is the memo's.
+/// The matches of a block, in the order of their lines. Owns everything that `all` points to, except the templates:
+/// they belong to the TemplateCache.
 struct BlockMatches {
   std::vector<LineMatch> all;
   std::vector<GaugeValue> values;
@@ -110,71 +113,77 @@ struct BlockMatches {
   std::deque<FreeformLine> printed;
   std::deque<std::string> messages;
   std::deque<StepRun> runs;
-  std::shared_ptr<const OpenTable> open;  ///< the table that was taken to be open where the block begins
+  std::shared_ptr<const OpenTable> open;  ///< the table assumed to be open at the start of the block
   std::deque<std::shared_ptr<const OpenTable>> headers;
   std::vector<std::unique_ptr<Rows>> rows;
   std::deque<RowRun> row_runs;
-  std::vector<RowPlace> places;  ///< of the rows
+  std::vector<RowLocation> places;  ///< one for each row
 
+  /// Empties all members and keeps their memory.
   void clear();
   std::span<const GaugeValue> values_of(const LineMatch& found) const {
     return std::span(values).subspan(found.values_begin, found.values_end - found.values_begin);
   }
-  /// With the numbers of its own line, until the next one of its shape is asked for.
+  /// The parsed free-form line, with this line's numbers. Valid until the next call for a line of the same template.
   const FreeformLine& printed_of(const LineMatch& found) const;
 };
 
-/// Of a regex, into Found::text; empty where there is none.
+/// The groups of a match, as views into LineMatch::text; empty without a regex.
 Captures captures_of(const LineMatch& found);
 
-/// Tells a message from others that one reader found at the same line.
+/// Distinguishes several messages that one format finds on the same line.
 std::size_t hash_of_message(const LineMatch& found);
 
-/// All patterns, gauges and tables of a set of parsers, with the anchors that lead to them. Made once, then const.
+/// All patterns, gauges and tables of a set of parsers, with their anchors. Immutable after construction.
 class FormatRegistry {
  public:
   explicit FormatRegistry(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
 
-  /// Finds what the lines that begin in [begin, end) hold where `open` is the table that is open at `begin`, or null.
-  /// Lines are counted from 1. What it finds does not depend on what the memo knows. Returns how many lines end there.
+  /// Maps the lines that begin in [begin, end). `open` is the table open at `begin`, or null. Lines are numbered from
+  /// 1. The result does not depend on the state of `memo`. Returns the number of line ends in the range.
   i64 map(const Window& window, std::size_t begin, std::size_t end, std::shared_ptr<const OpenTable> open,
           TemplateCache& memo, BlockMatches& out) const;
-  /// The table whose rows the first lines of an input are, without a header; null when there is none.
+  /// The table whose rows the first lines of an input are, without a header; null if there is none.
   std::shared_ptr<const OpenTable> sniff(const Window& window) const;
 
  private:
+  /// A format or a table that an anchor leads to.
   struct Target {
     const CompiledFormat* reader;
     const Table* table;
     bool (*quick_reject)(std::string_view block, std::size_t at);
   };
-  /// What readers look at beside the text of a line: made once, when the first asks.
+  /// Parsed views of one line, shared by its formats. Each is made on first use.
   struct Views {
     std::optional<FreeformLine> printed;
     std::optional<Joined> joined;
   };
 
-  /// False where the bytes behind the anchor show that the target will not take the line.
-  static bool is_near(const Window& window, const AnchorHit& hit, const Target& target);
-  /// What these anchors of one line lead to, in order; false where they lead nowhere.
+  /// False if the bytes around the anchor show that the target cannot match.
+  static bool passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target);
+  /// Sets `wanted` to the formats that the anchors of a line lead to, in order. False if no format and no table is
+  /// left.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits,
                    std::vector<const CompiledFormat*>& wanted) const;
-  /// Whether the line is the header of a table: then the last finding, and the last of the headers.
+  /// True if the line is the header of a table. Appends the match and the header to `out`.
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, BlockMatches& out) const;
-  static bool try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+  /// Tries one format on a line. Appends its matches and returns true if there is one.
+  static bool try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                          BlockMatches& out);
   static bool try_gauge(const CompiledFormat& reader, const Line& line, BlockMatches& out);
   static bool try_message(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                           BlockMatches& out);
+  /// Whether a template of this line fits lines with numbers of other lengths.
   static Lengths lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
                             const NumberSpans* runs);
+  /// Tries all formats on a line, fallbacks last, and offers the result to the cache.
   static void read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
                         TemplateCache* memo, BlockMatches& out);
 
   std::vector<std::unique_ptr<CompiledFormat>> readers_;
   std::vector<const Table*> tables_;
-  std::vector<std::vector<Target>> behind_;  ///< anchor → what it leads to
-  std::vector<char> plain_;                  ///< by anchor: it holds no digit
+  std::vector<std::vector<Target>> behind_;  ///< by anchor: its targets
+  std::vector<char> plain_;                  ///< by anchor: true if it contains no digit
   std::unique_ptr<Prefilter> prefilter_;
 };
 

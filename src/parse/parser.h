@@ -1,10 +1,10 @@
-// The plug of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`; the build finds it by
-// its name and makes the table. A parser is data: patterns for messages, gauges for step lines, tables for CSV-like
-// exports.
+// The interface of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`. The build finds
+// it by its name and makes the table of parsers. A parser is data: patterns for messages, gauges for step lines,
+// tables for CSV-like exports.
 //
-// Each pattern stands behind an anchor, a literal of at least four bytes that must occur in the text, so that quiet
-// lines cost next to nothing. The example is part of the pattern: the compiler checks that it holds the anchor, laws
-// check the rest.
+// Each pattern has an anchor, a literal of at least four bytes. oomdoctor tries the pattern only on lines that contain
+// the anchor, so lines without one cost almost nothing. The example is part of the pattern: the compiler checks that
+// it contains the anchor, tests check the rest.
 #pragma once
 
 #include <any>
@@ -21,39 +21,45 @@
 
 namespace oomdoctor {
 
-/// Where a parser puts what it read. Place, rank, step and time of the line are filled in by the scanner; `origin`
-/// overrides.
+/// Receives the events of a parser. The scanner adds place, rank, step and time of the line; at() overrides the
+/// origin.
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  /// The next things said belong to this rank or device (until the end of this emit).
+  /// Sets the rank or device of the following events, until the end of this emit.
   virtual void at(const Origin& where) = 0;
+  /// A report of an out-of-memory failure.
   virtual void oom(Oom oom) = 0;
-  /// `step`: the step that the line itself names; otherwise the stream's current step counts.
+  /// One value of a series; memory is in bytes. `step` is the step that the line itself prints; without it, the current
+  /// step of the stream counts. `time` is in seconds since 1970, or since midnight without a date.
   virtual void reading(const Reading& reading, std::optional<double> step = {}, std::optional<double> time = {}) = 0;
+  /// The step or epoch that the run has reached.
   virtual void step(const Step& step) = 0;
+  /// A setting of the run, by its name in the settings.
   virtual void setting(std::string_view name, std::string_view value) = 0;
+  /// The end of a process with its code or signal.
   virtual void exit(const Exit& exit) = 0;
-  /// An id of model/remark_ids.h.
+  /// A remark; `id` is one of model/remark_ids.h.
   virtual void remark(std::string_view id, std::optional<double> number = {}) = 0;
-  /// Lines up to this one belong to what was read, too.
+  /// Marks the lines up to this one as read, too.
   virtual void claim_through(i64 line) = 0;
 };
 
-/// What a pattern is tried on.
+/// The text that a pattern is tried on.
 enum class Reach {
-  line,     ///< the cleaned line
-  message,  ///< the line and its neighbours joined without any blank: survives wrapping at any column
+  line,     ///< the cleaned line, at most Window::max_line bytes
+  message,  ///< the line and its neighbours, joined without blanks: independent of a console's wrapping
 };
 
 struct FreeformLine;
 
-/// One match of a pattern.
+/// One match of a pattern. Valid only during the call of emit.
 struct Match {
   std::string_view text;     ///< the cleaned line, or the joined text
-  const Captures& captures;  ///< into `text`
+  const Captures& captures;  ///< views into `text`
+  /// The current line and its neighbours.
   const Cursor& cursor;
-  const FreeformLine* printed = nullptr;  ///< of a pattern with `accepts_parsed`
+  const FreeformLine* printed = nullptr;  ///< null unless the pattern has `accepts_parsed`
 
   std::string_view operator[](std::size_t i) const { return captures.group[i]; }
   bool has(std::size_t i) const { return captures.has(i); }
@@ -61,114 +67,121 @@ struct Match {
   std::string_view after() const { return text.substr(captures.end); }
 };
 
+/// The pattern of a message. checked() verifies its invariants at compile time.
 struct Pattern {
   std::string_view name;    ///< "torch_oom/request"
-  std::string_view anchor;  ///< literal; holds no blank where `reach` is message
-  std::string_view second_anchor =
-      {};  ///< another place of the same message, for when a wrap cuts the first; may be empty
-  std::span<const std::string_view> more_anchors = {};  ///< further places; of patterns without a regex
-  std::string_view regex = {};  ///< blank-free where `reach` is message; empty: the anchor is enough
-  std::size_t captures = 0;     ///< groups that emit reads
+  std::string_view anchor;  ///< a literal; without blanks if `reach` is message
+  /// Another literal of the same message, in case a wrap cuts the first; may be empty.
+  std::string_view second_anchor = {};
+  std::span<const std::string_view> more_anchors = {};  ///< further alternatives; only for patterns without a regex
+  std::string_view regex = {};  ///< without blanks if `reach` is message; empty: the anchor is enough
+  std::size_t captures = 0;     ///< number of groups that emit reads
   Reach reach = Reach::line;
+  /// A line that the pattern matches, and no other pattern.
   std::string_view example;
+  /// Reports the events of a match; never null.
   void (*emit)(const Match&, EventSink&) = nullptr;
-  bool fallback = false;                             ///< tried only where no other pattern took the line
-  bool fold_case = false;                            ///< the anchor is meant in any letter case
-  bool (*accepts)(std::string_view line) = nullptr;  ///< a further test, for what a regex cannot say; `reach` line only
-  bool (*accepts_parsed)(const FreeformLine&) =
-      nullptr;  ///< a further test of the line as people print it, which emit gets, too
-  /// A cheap test of the bytes around the anchor at `at` of a block, made before anything else is done with the line:
-  /// false only where the pattern cannot take the line because of this place. Not asked where colours or holes are
-  /// near.
+  bool fallback = false;   ///< tried only if no other pattern matched the line
+  bool fold_case = false;  ///< the anchor matches in any letter case
+  /// A further test that a regex cannot express; only if `reach` is line.
+  bool (*accepts)(std::string_view line) = nullptr;
+  /// A further test of the parsed free-form line; emit gets the line as Match::printed.
+  bool (*accepts_parsed)(const FreeformLine&) = nullptr;
+  /// A cheap test of the bytes around the anchor at offset `at` of a block, before the line is cleaned. It returns
+  /// false only if this occurrence cannot lead to a match. Not called if escape sequences or NULs are near.
   bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
-  /// How many bytes of a match may stand in front of the anchor that it begins with: its regex need not look further
-  /// left. Else the whole line is searched.
+  /// Max bytes of a match before the anchor. The regex is then tried from there only, not on the whole line.
   std::optional<std::size_t> before_anchor = {};
-  bool digits_are_numbers = false;  ///< `accepts` takes all digits alike
-  bool non_exclusive = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
-  std::string_view source = {};  ///< where this form is printed, when not where the parser says
+  bool digits_are_numbers = false;  ///< `accepts` treats all digits alike
+  bool non_exclusive = false;       ///< fallbacks are still tried: the match is beside the subject of the line
+  std::string_view source = {};     ///< the code that prints this form, if it differs from the parser's source
 };
 
 /// A step line: numbers between constant texts. `form` is the line with its numbers in braces:
 ///   "(after {step} iterations) memory (MB) | allocated: {allocated} | max allocated: {max_allocated}"
-/// A blank stands for any run of blanks (none, too), `~` for any text up to what follows, <…> for a part that may be
-/// absent. {step}, {epoch}, {epoch0}, {total}, {rank}, {device} and {skip} are not memory; every other name is a
-/// Metric. With {total} and {epoch} (counted from 1; {epoch0}: from 0) on the line, {step} counts inside the epoch and
-/// is made to go on over epochs. A user's format may have a regex instead, whose named groups are the numbers:
+/// A blank matches any run of blanks, also none. `~` matches any text up to the next piece. A part in <…> is optional.
+/// {step}, {epoch}, {epoch0}, {total}, {rank}, {device} and {skip} are not memory; every other name is a Metric. If a
+/// line prints {total} and {epoch} (counted from 1; {epoch0}: from 0), its {step} counts within the epoch and becomes
+/// a step of the run. A user's format may have a regex instead, with the numbers as named groups:
 ///   "it=(?<step>\d{1,9}) .{0,80}resident=(?<allocated>[\d.]{1,12})"
 struct LineFormat {
   std::string_view name;
   std::string_view anchor;
   std::string_view form;
-  double unit = 1;                                  ///< bytes of one
+  double unit = 1;                                  ///< bytes of one printed unit
   std::string_view unit_name;                       ///< "MiB"
-  SeriesKind maxima = SeriesKind::running_maximum;  ///< what this tool's max_… values are
-  SeriesKind current = SeriesKind::gauge;           ///< what the others are
+  SeriesKind maxima = SeriesKind::running_maximum;  ///< kind of the max_… values
+  SeriesKind current = SeriesKind::gauge;           ///< kind of the other values
   std::string_view example;
-  std::string_view label = {};   ///< what keeps this series apart from others of its metric; may be empty
-  std::string_view source = {};  ///< where this form is printed, when not where the parser says
-  std::string_view regex = {};   ///< in place of `form`
+  std::string_view label = {};   ///< separates this series from others of its metric; may be empty
+  std::string_view source = {};  ///< the code that prints this form, if it differs from the parser's source
+  std::string_view regex = {};   ///< instead of `form`
 };
 
-/// Columns of a CSV-like export, known from its header or inferred.
+/// The columns of a CSV-like export, from its header or inferred.
 struct Layout {
   std::vector<std::string> columns;
-  std::vector<int> roles;  ///< the table's own numbering
-  std::string note;        ///< what was inferred, for the report; "" when a header said it
-  std::string kind;        ///< kind of input: "smi_csv"
+  std::vector<int> roles;  ///< one for each column; the table defines the numbers
+  std::string note;        ///< for the report: what was inferred; "" with a header
+  std::string kind;        ///< kind of the input: "smi_csv"
   bool operator==(const Layout&) const = default;
 };
 
-/// Rows of a table. Each is read from its line alone, on any thread; what it means behind the rows before it shows when
-/// it is told.
+/// Reads the rows of a table. read() sees one line only, on any thread. emit() runs later, in the order of the input,
+/// and may depend on the rows before.
 class Rows {
  public:
   virtual ~Rows() = default;
-  /// Reads the next row; false when the line is none.
+  /// Reads the next row; false if the line is no row.
   virtual bool read(std::string_view line) = 0;
-  /// Tells the row that was read as number `i`, from 0; the rows before it were told. `memory`: what they left there,
-  /// nothing when the table was opened.
+  /// Reports the events of row number `i`, counted from 0, after all rows before it. `memory` is the table's own
+  /// state: empty when the table opens, then what earlier rows stored in it.
   virtual void emit(std::size_t i, std::any& memory, EventSink& sink) = 0;
 };
 
+/// A CSV-like export.
 struct Table {
   std::string_view name;
-  std::string_view anchor;  ///< in the header line
+  std::string_view anchor;  ///< a literal in the header line
   std::string_view example_header, example_row;
-  /// True when `line` is a header of this table.
+  /// True if `line` is a header of this table. Fills `layout`.
   bool (*header)(std::string_view line, Layout& layout);
-  /// True when the first lines of an input are rows without a header. May be null.
+  /// True if the first lines of an input are rows without a header. Fills `layout`. May be null.
   bool (*sniff)(std::span<const std::string> first_lines, Layout& layout);
-  /// Where rows of this layout are read, which outlives them.
+  /// Makes a reader for rows of this layout. `layout` outlives it.
   std::unique_ptr<Rows> (*rows)(const Layout& layout);
-  std::string_view source = {};  ///< where this form is printed, when not where the parser says
+  std::string_view source = {};  ///< the code that prints this form, if it differs from the parser's source
 };
 
+/// A family of formats: one file in parsers/.
 struct Parser {
-  std::string_view name;         ///< the file's name
-  std::string_view title;        ///< what a person calls the format
-  std::string_view source = {};  ///< what prints it: "torch: c10/cuda/CUDACachingAllocator.cpp", "real logs"
+  std::string_view name;   ///< the name of the file
+  std::string_view title;  ///< the name of the format for people
+  /// The code that prints it: "torch: c10/cuda/CUDACachingAllocator.cpp", or "real logs".
+  std::string_view source = {};
   std::span<const Pattern> patterns;
   std::span<const LineFormat> gauges = {};
   std::span<const Table> tables = {};
-  bool declared = false;  ///< by the user: what it says about a line's memory counts, and nothing else does
+  bool declared = false;  ///< declared by the user: overrides the shipped parsers for the memory of its lines
 };
 
 /// Every parser of the parsers/ folder, sorted by name; generated by the build.
 std::span<const Parser* const> all_parsers();
 
-/// For `list formats` and `explain`.
+/// One format in words, for `list formats` and `explain`.
 struct FormatInfo {
   std::string name;
-  std::string parser, title;  ///< its family
-  std::string kind;           ///< "message", "table", or what kind of series its values are: "running maximum", "step"
-  std::string unit;  ///< what one of its numbers means: "MB printed, 2^20 meant"; "" where each message says it
+  std::string parser, title;  ///< its parser's name and title
+  std::string kind;           ///< "message", "table", or the kind of its series: "running maximum", "step"
+  std::string unit;  ///< meaning of a printed number: "MB printed, 2^20 meant"; "" if each message prints its unit
   std::string example;
-  std::string source;  ///< where it is printed
+  std::string source;  ///< the code that prints it
 };
+/// All formats of `parsers`. Scans each example, which takes time.
 std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers);
 
-/// Checked by the compiler: the example holds the anchor, parentheses balance, groups = captures read.
+/// The compiler checks with these: the example contains the anchor, parentheses balance, and the number of groups
+/// equals `captures`.
 consteval bool balanced(std::string_view regex) {
   int depth = 0;
   bool in_class = false;
@@ -216,7 +229,7 @@ consteval std::size_t groups(std::string_view regex) {
 consteval bool holds(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 consteval std::string_view::size_type blanks_in(std::string_view s) { return s.find(' '); }
 
-/// Wraps a pattern so that a broken one does not compile.
+/// Returns `p`. A broken pattern does not compile.
 consteval Pattern checked(Pattern p) {
   if (p.anchor.size() < 4) throw "an anchor has at least four bytes";
   if (!p.fold_case && !holds(p.example, p.anchor)) throw "the example does not hold the anchor";

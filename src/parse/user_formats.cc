@@ -15,7 +15,7 @@
 namespace oomdoctor {
 
 struct UserFormats::File {
-  std::deque<std::string> texts;  ///< what the gauges and the parser look at; its elements never move
+  std::deque<std::string> texts;  ///< backing store for the views in `gauges` and `parser`; its elements never move
   std::vector<LineFormat> gauges;
   Parser parser{};
 
@@ -24,7 +24,7 @@ struct UserFormats::File {
 
 namespace {
 
-constexpr std::size_t shortest_anchor = 4;
+constexpr std::size_t min_anchor_bytes = 4;
 
 struct Unit {
   std::string_view name;
@@ -42,9 +42,9 @@ constexpr std::array<Unit, 9> units{{{"B", 1},
 constexpr std::array<SeriesKind, 4> kinds{SeriesKind::gauge, SeriesKind::sampled_gauge, SeriesKind::running_maximum,
                                           SeriesKind::reset_maximum};
 
-/// The row whose name the key has. Throws Error with the nearest name, or with all of them.
+/// The row whose name is the key's value. Throws Error with the most similar name, or with all names.
 template <typename Rows, typename NameOf>
-const auto& row_of(TomlTable& table, std::string_view key, const Rows& rows, NameOf name_of) {
+const auto& find_row(TomlTable& table, std::string_view key, const Rows& rows, NameOf name_of) {
   const std::string word = table.need_text(key);
   std::vector<std::string> names;
   for (const auto& row : rows) {
@@ -66,8 +66,8 @@ bool is_family_and_name(std::string_view name) {
 
 bool is_maximum(SeriesKind kind) { return kind == SeriesKind::running_maximum || kind == SeriesKind::reset_maximum; }
 
-/// A maximum is what the max_… numbers are, or all of them where none is called so; another kind is what the others
-/// are.
+/// A maximum kind applies to the max_… numbers, or to all numbers if none is named so. Any other kind applies to the
+/// other numbers.
 void set_kind(LineFormat& gauge, SeriesKind kind) {
   if (!is_maximum(kind)) {
     gauge.current = kind;
@@ -79,7 +79,7 @@ void set_kind(LineFormat& gauge, SeriesKind kind) {
     gauge.current = kind;
 }
 
-/// The example goes the way of a log: what is not read there would not be read in one.
+/// Scans the example like a log: what fails here would fail in a log.
 void check_example(const TomlTable& table, const LineFormat& gauge) {
   if (gauge.example.find(gauge.anchor) == std::string_view::npos)
     table.fail("example", "the example does not hold the anchor", "the anchor is " + std::string(gauge.anchor));
@@ -112,18 +112,18 @@ LineFormat read_format(TomlTable& table, const TomlText& file, const auto& keep)
     table.fail("name", "a name is two words of letters, digits, _, - and . with a slash between them",
                "as in \"trainer/step\"");
   gauge.anchor = keep(table.need_text("anchor"));
-  if (gauge.anchor.size() < shortest_anchor)
+  if (gauge.anchor.size() < min_anchor_bytes)
     table.fail("anchor", "an anchor has at least four bytes", "take a text that is on every such line and on no other");
   gauge.form = keep(table.text("form"));
   gauge.regex = keep(table.text("regex"));
   if (gauge.form.empty() == gauge.regex.empty())
     table.fail(gauge.form.empty() ? "name" : "form", "a format has a form or a regex, and not both");
   check_notation(table, gauge);
-  const Unit& unit = row_of(table, "unit", units, [](const Unit& u) { return u.name; });
+  const Unit& unit = find_row(table, "unit", units, [](const Unit& u) { return u.name; });
   gauge.unit = unit.bytes;
   gauge.unit_name = unit.name;
   if (!table.text("kind").empty())
-    set_kind(gauge, row_of(table, "kind", kinds, [](SeriesKind k) { return to_string(k); }));
+    set_kind(gauge, find_row(table, "kind", kinds, [](SeriesKind k) { return to_string(k); }));
   gauge.label = keep(table.text("label"));
   gauge.example = keep(table.need_text("example"));
   gauge.source = keep(std::string(file.path) + ':' + std::to_string(table.line()));
@@ -132,9 +132,9 @@ LineFormat read_format(TomlTable& table, const TomlText& file, const auto& keep)
   return gauge;
 }
 
-/// Where a name is taken already, "" when it is free.
-std::string owner_of(std::string_view name, const std::vector<LineFormat>& here,
-                     std::span<const Parser* const> parsers) {
+/// The format that already uses this name; "" if the name is free.
+std::string find_owner(std::string_view name, const std::vector<LineFormat>& here,
+                       std::span<const Parser* const> parsers) {
   for (const LineFormat& gauge : here)
     if (gauge.name == name) return std::string(gauge.source);
   for (const Parser* parser : parsers) {
@@ -165,7 +165,7 @@ void UserFormats::add(std::string_view path, std::string_view text) {
   auto file = std::make_unique<File>();
   for (TomlTable& table : top.tables("format")) {
     LineFormat gauge = read_format(table, toml, [&](std::string kept) { return file->keep(std::move(kept)); });
-    if (const std::string owner = owner_of(gauge.name, file->gauges, parsers_); !owner.empty())
+    if (const std::string owner = find_owner(gauge.name, file->gauges, parsers_); !owner.empty())
       table.fail("name", "there are two formats \"" + std::string(gauge.name) + '"', "the other is " + owner);
     file->gauges.push_back(gauge);
   }
