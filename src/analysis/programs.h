@@ -1,4 +1,4 @@
-// Programs with their own settings: their messages, their files and their properties. parsers/programs.cc has the words
+// Programs with their own settings: their messages, their files and their properties. parsers/programs.toml has the words
 // of their logs.
 #pragma once
 

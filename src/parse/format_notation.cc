@@ -150,6 +150,8 @@ Cost cost_of(std::string_view regex) {
   return {};
 }
 
+}  // namespace
+
 void check_regex(const TomlTable& table, std::string_view regex) {
   if (const Cost cost = cost_of(regex); cost.too_much_at != npos)
     table.fail("regex", cost.why, "declare two formats, or match less", regex, cost.too_much_at);
@@ -171,8 +173,6 @@ void check_regex(const TomlTable& table, std::string_view regex) {
                  regex, group->at);
   }
 }
-
-}  // namespace
 
 std::string nearest_or_all(std::string_view word, std::span<const std::string> names) {
   if (const std::string near = did_you_mean(word, names); !near.empty()) return "did you mean " + near + "?";

@@ -144,9 +144,10 @@ class FormatRegistry {
 
  private:
   struct Target {
-    const CompiledFormat* reader;
-    const Table* table;
-    bool (*quick_reject)(std::string_view block, std::size_t at);
+    const CompiledFormat* reader = nullptr;
+    const Table* table = nullptr;
+    bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
+    std::size_t key_size = 0;  ///< of the key that begins at the anchor, see is_key(); 0 for none
   };
   /// What readers look at beside the text of a line: made once, when the first asks.
   struct Views {

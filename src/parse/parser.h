@@ -1,6 +1,6 @@
 // The plug of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`; the build finds it by
-// its name and makes the table. A parser is data: patterns for messages, gauges for step lines, tables for CSV-like
-// exports.
+// its name and makes the table. A parser is data: patterns for messages and settings, gauges for step lines, tables for
+// CSV-like exports. Gauges and settings come from parsers/foo.toml.
 //
 // Each pattern stands behind an anchor, a literal of at least four bytes that must occur in the text, so that quiet
 // lines cost next to nothing. The example is part of the pattern: the compiler checks that it holds the anchor, laws
@@ -61,6 +61,8 @@ struct Match {
   std::string_view after() const { return text.substr(captures.end); }
 };
 
+struct SettingFormat;
+
 struct Pattern {
   std::string_view name;    ///< "torch_oom/request"
   std::string_view anchor;  ///< literal; holds no blank where `reach` is message
@@ -86,7 +88,8 @@ struct Pattern {
   std::optional<std::size_t> before_anchor = {};
   bool digits_are_numbers = false;  ///< `accepts` takes all digits alike
   bool non_exclusive = false;  ///< says something beside what the line is about: fallbacks are tried on it all the same
-  std::string_view source = {};  ///< where this form is printed, when not where the parser says
+  std::string_view source = {};            ///< where this form is printed, when not where the parser says
+  const SettingFormat* setting = nullptr;  ///< what the line sets, in place of `emit`
 };
 
 /// A step line: numbers between constant texts. `form` is the line with its numbers in braces:
@@ -225,11 +228,6 @@ consteval Pattern checked(Pattern p) {
   if (p.reach == Reach::message && blanks_in(p.regex) != std::string_view::npos) throw "a message regex holds no blank";
   if (p.emit == nullptr) throw "a pattern without emit says nothing";
   return p;
-}
-consteval LineFormat checked(LineFormat g) {
-  if (g.anchor.size() < 4) throw "an anchor has at least four bytes";
-  if (!holds(g.example, g.anchor)) throw "the example does not hold the anchor";
-  return g;
 }
 
 }  // namespace oomdoctor
