@@ -21,7 +21,7 @@ enum Role : int { other, gpu, used, total };
 bool header(std::string_view line, Layout& layout) {
   layout = {};
   layout.kind = "amd_smi";
-  for (const auto cell : blank_cells(line)) {
+  for (const auto cell : split_at_blanks(line)) {
     layout.columns.emplace_back(cell);
     layout.roles.push_back(cell == "GPU" ? gpu : cell == "VRAM_USED" ? used : cell == "VRAM_TOTAL" ? total : other);
   }
@@ -49,7 +49,7 @@ bool is_number(std::string_view cell) {
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   std::vector<std::string_view> cells, units;
-  for (const auto word : blank_cells(line)) {
+  for (const auto word : split_at_blanks(line)) {
     // A unit belongs to the cell before it.
     if (is_unit(word) && !cells.empty()) {
       units.back() = word;
@@ -68,7 +68,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
     if ((role == used || role == total) && is_number(cells[i]) && units[i] == "MB")
       (role == used ? in_use : whole) = leading_integer(cells[i]);
   }
-  if (in_use) emit_amount(sink, card, {.number = static_cast<double>(*in_use), .unit = "MB"});
+  if (in_use) emit_gpu_reading(sink, card, {.number = static_cast<double>(*in_use), .unit = "MB"});
   if (whole) emit_capacity(sink, card, *whole, "MiB");
   return true;
 }
@@ -91,7 +91,7 @@ void text_form(const Match& m, EventSink& sink) {
   const auto device = find_device(m.cursor, "GPU: ");
   if (!device) return;
   if (m[1] == "USED")
-    emit_amount(sink, {.device = device}, {.number = static_cast<double>(leading_integer(m[2])), .unit = "MB"});
+    emit_gpu_reading(sink, {.device = device}, {.number = static_cast<double>(leading_integer(m[2])), .unit = "MB"});
   else
     emit_capacity(sink, {.device = device}, leading_integer(m[2]), "MiB");
 }
@@ -108,7 +108,7 @@ void json_form(const Match& m, EventSink& sink) {
   });
   if (!device || !value) return;
   if (m[1] == "used")
-    emit_amount(sink, {.device = device}, {.number = static_cast<double>(*value), .unit = "MB"});
+    emit_gpu_reading(sink, {.device = device}, {.number = static_cast<double>(*value), .unit = "MB"});
   else
     emit_capacity(sink, {.device = device}, *value, "MiB");
 }

@@ -16,7 +16,7 @@ bool is_already_reported(const Cursor& cursor) {
 }
 
 Oom torch_oom(std::string_view format, Agent agent = Agent::cuda_allocator) {
-  Oom oom = refusal("pytorch", agent);
+  Oom oom = device_oom("pytorch", agent);
   oom.message_format = std::string(format);
   return oom;
 }
@@ -40,7 +40,7 @@ void comfyui(const Match& m, EventSink& sink) {
 /// Many CUDA programs have this macro. It prints cudaGetErrorString and the place in the source.
 void error_at_line(const Match& m, EventSink& sink) {
   const bool bitsandbytes = m[1].find("bitsandbytes") != std::string_view::npos;
-  Oom oom = refusal(bitsandbytes ? "pytorch" : "");
+  Oom oom = device_oom(bitsandbytes ? "pytorch" : "");
   oom.message_format = "error-at-line";
   sink.oom(std::move(oom));
 }

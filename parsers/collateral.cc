@@ -20,7 +20,7 @@ void child_failed(const Match&, EventSink& sink) { sink.remark("collateral/child
 
 /// Emits the rank that torchrun saw fail first.
 void root_cause(const Match& m, EventSink& sink) {
-  const auto rank = find_ahead(m.cursor, 6, "(local_rank:");
+  const auto rank = find_after(m.cursor, 6, "(local_rank:");
   if (rank) {
     Origin where;
     const std::size_t colon = rank->text.find(':');

@@ -8,7 +8,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 void emit(const Match& m, EventSink& sink, std::string_view framework) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(device_oom(framework));
 }
 
 /// The listed words belong to reports of frameworks that contain the same code and more detail.

@@ -13,7 +13,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom daemon_failure(std::string_view format) { return host_failure(Agent::daemon, format); }
+Oom daemon_failure(std::string_view format) { return host_oom(Agent::daemon, format); }
 
 /// Sets the machine's free memory and total from the last state above the kill, "mem avail:  2051 of 20537 MiB (
 /// 9.99%)". Without such a line it sets only the total, from "mem total:" at the daemon's start.
@@ -23,13 +23,13 @@ void set_machine(const Cursor& cursor, Oom& oom) {
   const auto mebibytes = [](std::string_view text) {
     return Bytes{std::clamp<i64>(leading_integer(trimmed(text)), 0, max_mebibytes) * MiB, MiB / 2};
   };
-  if (const auto line = find_behind(cursor, 4, available)) {
+  if (const auto line = find_before(cursor, 4, available)) {
     const std::string_view text = line->text.substr(line->text.find(available) + available.size());
     if (const std::size_t at = text.find(of); at != text.npos) {
       oom.free = mebibytes(text);
       oom.capacity = mebibytes(text.substr(at + of.size()));
     }
-  } else if (const auto start = find_behind(cursor, 400, total)) {
+  } else if (const auto start = find_before(cursor, 400, total)) {
     oom.capacity = mebibytes(start->text.substr(start->text.find(total) + total.size()));
   }
   if (oom.capacity && oom.capacity->count == 0) oom.capacity.reset(), oom.free.reset();

@@ -14,7 +14,7 @@ constexpr int max_lines_to_killed_worker =
 /// Old versions print the process id on the next line: "Worker process 2231 was killed by unknown signal".
 std::optional<i64> process_below(const Cursor& cursor) {
   static constexpr std::string_view label = "Worker process ";
-  const auto line = find_ahead(cursor, 2, label);
+  const auto line = find_after(cursor, 2, label);
   if (!line || line->text.find(" was killed") == line->text.npos) return std::nullopt;
   return leading_integer(line->text.substr(line->text.find(label) + label.size()));
 }
@@ -26,10 +26,10 @@ void nanny(const Match& m, EventSink& sink) {
   Origin where;
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);
-  Oom oom = host_failure(Agent::scheduler, "dask");
+  Oom oom = host_oom(Agent::scheduler, "dask");
   // The nanny restarted the worker and Dask did not give up on its tasks, so the run continued.
   oom.caught = m.after().find("Restarting") != std::string_view::npos &&
-               !find_ahead(m.cursor, max_lines_to_killed_worker, "KilledWorker: ");
+               !find_after(m.cursor, max_lines_to_killed_worker, "KilledWorker: ");
   sink.oom(std::move(oom));
 }
 

@@ -70,7 +70,7 @@ void emit_nccl_fallocate(const Match&, EventSink& sink) { sink.oom(shared_memory
 /// The workers vanished without a message.
 void vanished(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
-  sink.oom(host_failure(Agent::signal, "workers-gone", "pytorch"));
+  sink.oom(host_oom(Agent::signal, "workers-gone", "pytorch"));
 }
 
 constexpr Pattern patterns[] = {

@@ -64,7 +64,7 @@ void emit(const Match& m, EventSink& sink, Metric metric) {
   if (!card || !value) return;
   std::optional<double> time;
   if (m.has(3)) time = static_cast<double>(leading_integer(m[3])) / 1000;
-  emit_amount(sink, card->card(), {.metric = metric, .number = *value}, time);
+  emit_gpu_reading(sink, card->card(), {.metric = metric, .number = *value}, time);
   if (const std::string_view model = label(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
 }
 
@@ -85,7 +85,7 @@ bool header(std::string_view line, Layout& layout) {
   if (!text.starts_with('#')) return false;
   layout = {};
   layout.kind = "dcgm_dmon";
-  for (const auto cell : blank_cells(text.substr(1))) {
+  for (const auto cell : split_at_blanks(text.substr(1))) {
     layout.columns.emplace_back(cell);
     layout.roles.push_back(cell == "FBUSD" ? used_column : cell == "FBTTL" ? total_column : other);
   }
@@ -94,7 +94,7 @@ bool header(std::string_view line, Layout& layout) {
 
 /// Reads "GPU 0     1812     46068" or "GPU-I 3   1812   N/A".
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto cells = blank_cells(line);
+  const auto cells = split_at_blanks(line);
   if (cells.size() == 1) return cells[0] == "ID" || cells[0] == "Id";
   if (cells.size() != layout.roles.size() + 1 || (cells[0] != "GPU" && cells[0] != "GPU-I")) return false;
   if (cells[1].size() > 4 || cells[1].find_first_not_of("0123456789") != cells[1].npos) return false;
@@ -104,7 +104,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   if (!part) card.device = static_cast<int>(leading_integer(cells[1]));
   for (std::size_t i = 1; i < layout.roles.size(); ++i) {
     const auto value = parse_mebibytes(cells[i + 1]);
-    if (value && layout.roles[i] == used_column) emit_amount(sink, card, {.number = *value, .unit = "MB"});
+    if (value && layout.roles[i] == used_column) emit_gpu_reading(sink, card, {.number = *value, .unit = "MB"});
     if (value && layout.roles[i] == total_column) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
   }
   return true;

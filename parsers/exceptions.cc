@@ -41,7 +41,7 @@ bool is_echo(std::string_view text) {
 
 bool is_final_exception(std::string_view line) {
   const LinePrefix prefix = peel_prefix(line);
-  const std::string_view body = behind_place(line.substr(prefix.length));
+  const std::string_view body = skip_location(line.substr(prefix.length));
   return !parse_exception(body).empty() && !is_echo(body);
 }
 

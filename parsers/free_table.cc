@@ -46,7 +46,7 @@ Scale infer_scale(double total, const Cursor& cursor) {
   static constexpr Option options[] = {{"free --giga", {1e9, "GB", false}}, {"free --mega", {1e6, "MB", false}},
                                        {"free -g", {gib, "GiB", false}},    {"free -m", {mib, "MiB", false}},
                                        {"free -k", {kib, "KiB", false}},    {"free -b", {1, "bytes", false}}};
-  if (const auto command = find_behind(cursor, 3, "free -"))
+  if (const auto command = find_before(cursor, 3, "free -"))
     for (const Option& o : options)
       if (command->text.find(o.text) != command->text.npos) return o.scale;
   return infer_scale(total);
@@ -88,7 +88,7 @@ void emit(std::string_view total, std::string_view printed, Metric metric, const
 /// Reads the line below in old versions: "-/+ buffers/cache:   29187660   36786236", used and available.
 void without_cache(const Match& m, EventSink& sink) {
   static constexpr std::string_view label = "-/+ buffers/cache:";
-  const auto line = find_ahead(m.cursor, 1, label);
+  const auto line = find_after(m.cursor, 1, label);
   if (!line) return;
   const std::string_view cells = trimmed(std::string_view(line->text).substr(line->text.find(label) + label.size()));
   const std::size_t blank = std::min(cells.find(' '), cells.size());
@@ -98,7 +98,7 @@ void without_cache(const Match& m, EventSink& sink) {
 }
 
 void memory(const Match& m, EventSink& sink) {
-  const auto head = find_behind(m.cursor, 2, "total");
+  const auto head = find_before(m.cursor, 2, "total");
   if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
   if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
   emit(m[1], m[2], Metric::host_used, &m.cursor, sink);

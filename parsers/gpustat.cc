@@ -34,7 +34,7 @@ void card(const Match& m, EventSink& sink) {
     return false;
   });
   const Card own{.device = static_cast<int>(leading_integer(m[1])), .alone = !others};
-  emit_amount(sink, own, {.number = static_cast<double>(leading_integer(m[3])), .unit = "MB"}, time);
+  emit_gpu_reading(sink, own, {.number = static_cast<double>(leading_integer(m[3])), .unit = "MB"}, time);
   emit_capacity(sink, own, leading_integer(m[4]), "MiB");
   sink.setting("gpu", trimmed(m[2]));
 }
@@ -81,7 +81,7 @@ void json(const Match& m, EventSink& sink) {
   });
   if (!index || *index > 1024) return;
   const Card own_card{.device = static_cast<int>(*index), .alone = !others};
-  emit_amount(sink, own_card, {.number = static_cast<double>(leading_integer(m[1])), .unit = "MB"}, time);
+  emit_gpu_reading(sink, own_card, {.number = static_cast<double>(leading_integer(m[1])), .unit = "MB"}, time);
   if (total) emit_capacity(sink, own_card, *total, "MiB");
   if (!name.empty()) sink.setting("gpu", name);
 }

@@ -70,9 +70,10 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (layout.roles[i] == share)
       if (const auto value = parse_number(cells[i], "%"))
-        emit_amount(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
+        emit_gpu_reading(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
     if (layout.roles[i] == used)
-      if (const auto value = parse_number(cells[i], "MB")) emit_amount(sink, card, {.number = *value, .unit = "MB"});
+      if (const auto value = parse_number(cells[i], "MB"))
+        emit_gpu_reading(sink, card, {.number = *value, .unit = "MB"});
     if (layout.roles[i] == total)
       if (const auto value = parse_number(cells[i], "MB")) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
     if (layout.roles[i] == name) sink.setting("gpu", cells[i]);
@@ -98,7 +99,7 @@ Block find_block(const Cursor& cursor) {
   return block;
 }
 
-CardAmount megabytes(Metric metric, std::string_view text) {
+GpuAmount megabytes(Metric metric, std::string_view text) {
   std::size_t at = 0;
   const auto number = read_number(text, at);
   return {
@@ -107,7 +108,7 @@ CardAmount megabytes(Metric metric, std::string_view text) {
 
 void block_used(const Match& m, EventSink& sink) {
   const Block block = find_block(m.cursor);
-  emit_amount(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
+  emit_gpu_reading(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
   std::size_t at = 0;
   if (const auto whole = read_number(m[2], at); whole && block.load)
     emit_capacity(sink, {.device = {}, .alone = true}, static_cast<i64>(whole->value), "MiB");
@@ -115,13 +116,13 @@ void block_used(const Match& m, EventSink& sink) {
 
 void block_torch(const Match& m, EventSink& sink) {
   const Block block = find_block(m.cursor);
-  emit_amount(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
-  emit_amount(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
+  emit_gpu_reading(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
+  emit_gpu_reading(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
 }
 
 void emit_free(const Match& m, EventSink& sink) {
   const Card card{.device = static_cast<int>(leading_integer(m[1]))};
-  emit_amount(sink, card, {.metric = Metric::free, .number = static_cast<double>(leading_integer(m[3]))});
+  emit_gpu_reading(sink, card, {.metric = Metric::free, .number = static_cast<double>(leading_integer(m[3]))});
   emit_capacity(sink, card, leading_integer(m[2]), "MiB");
 }
 

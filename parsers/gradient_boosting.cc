@@ -17,7 +17,7 @@ std::optional<Bytes> size_after_label(std::string_view text, std::string_view la
 }
 
 void xgboost(const Match& m, EventSink& sink) {
-  Oom oom = refusal("xgboost");
+  Oom oom = device_oom("xgboost");
   const auto read = [&](std::string_view text) {
     if (!oom.free) oom.free = size_after_label(text, "- Free memory:");
     if (!oom.request) oom.request = size_after_label(text, "- Requested memory:");
@@ -32,13 +32,13 @@ void xgboost(const Match& m, EventSink& sink) {
 }
 
 void catboost(const Match& m, EventSink& sink) {
-  Oom oom = refusal("catboost");
+  Oom oom = device_oom("catboost");
   read_request(std::string(m[1]) + "MiB", oom);
   oom.free = read_bytes(m[2], "MiB");
   sink.oom(std::move(oom));
 }
 
-void lightgbm(const Match&, EventSink& sink) { sink.oom(refusal("lightgbm")); }
+void lightgbm(const Match&, EventSink& sink) { sink.oom(device_oom("lightgbm")); }
 
 constexpr Pattern patterns[] = {
     checked({.name = "gradient_boosting/xgboost",

@@ -36,8 +36,8 @@ bool is_already_reported(const Match& m) {
 /// If a logger writes the notice with its exception, the allocator's message is the last line of the traceback below.
 std::optional<Line> find_own_message(const Cursor& cursor) {
   constexpr int max_traceback_lines = 120;
-  if (!find_ahead(cursor, 1, "Traceback (most recent call last)")) return std::nullopt;
-  return find_ahead(cursor, max_traceback_lines, "Tried to allocate");
+  if (!find_after(cursor, 1, "Traceback (most recent call last)")) return std::nullopt;
+  return find_after(cursor, max_traceback_lines, "Tried to allocate");
 }
 
 /// Marks a failure as handled. Emits the failure itself only if the log does not contain its own message.
@@ -83,16 +83,16 @@ void retries(const Match& m, EventSink& sink) { emit_caught(m, sink, "retried", 
 /// directly above. Memory summaries of 40 lines per device may come in between.
 void fairseq_exception(const Match& m, EventSink& sink) {
   static constexpr int max_summary_lines = 400;
-  if (find_ahead(m.cursor, max_summary_lines, "attempting to recover from OOM") ||
-      find_behind(m.cursor, 6, "attempting to recover from OOM") ||
-      find_ahead(m.cursor, max_summary_lines, "skipping batch") ||
-      find_ahead(m.cursor, max_summary_lines, "retrying batch"))
+  if (find_after(m.cursor, max_summary_lines, "attempting to recover from OOM") ||
+      find_before(m.cursor, 6, "attempting to recover from OOM") ||
+      find_after(m.cursor, max_summary_lines, "skipping batch") ||
+      find_after(m.cursor, max_summary_lines, "retrying batch"))
     sink.remark("handled/skipped");
 }
 
 /// This line ends the text of the exception. A traceback below it shows that the process failed anyway.
 void fairseq_skipping(const Match& m, EventSink& sink) {
-  if (find_behind(m.cursor, 2, "ran out of memory with exception") && !find_ahead(m.cursor, 2, "Traceback (most"))
+  if (find_before(m.cursor, 2, "ran out of memory with exception") && !find_after(m.cursor, 2, "Traceback (most"))
     sink.remark("handled/skipped");
 }
 

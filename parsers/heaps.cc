@@ -14,7 +14,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 Oom heap_failure(std::string_view format, std::string_view framework) {
-  return host_failure(Agent::cpu_allocator, format, framework);
+  return host_oom(Agent::cpu_allocator, format, framework);
 }
 
 void java(const Match& m, EventSink& sink) {

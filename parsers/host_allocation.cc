@@ -11,7 +11,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 Oom allocation_failure(std::string_view format, std::string_view framework = "") {
-  return host_failure(Agent::cpu_allocator, format, framework);
+  return host_oom(Agent::cpu_allocator, format, framework);
 }
 
 void emit(const Match& m, EventSink& sink, Oom oom) {

@@ -45,7 +45,7 @@ void log(const Match& m, EventSink& sink) {
   sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, parse_epoch(m.text)});
   // ms-swift's own callback prints the maximum reserved memory, in units of 2^30 bytes.
   const bool swift = m.text.find("'memory(GiB)': ") != std::string_view::npos;
-  for (const PrintedValue& v : m.printed->values) {
+  for (const FreeformValue& v : m.printed->values) {
     Origin where;
     where.device = v.device;
     sink.at(where);
@@ -143,7 +143,7 @@ void stage_differences(const Match& m, EventSink& sink) {
     r.value += part->value;
   }
   // The block repeats the values of the dict above in whole MB, rounded down.
-  if (megabytes && find_behind(m.cursor, max_block_lines, "'" + names[0] + "'")) return;
+  if (megabytes && find_before(m.cursor, max_block_lines, "'" + names[0] + "'")) return;
   const double unit = static_cast<double>(megabytes ? MiB : 1);
   r.metric = kind == "cpu" ? Metric::host_rss : Metric::max_allocated;
   r.kind = SeriesKind::reset_maximum;

@@ -14,7 +14,7 @@ namespace {
 void name_moment(const Cursor& cursor, Reading& reading, std::optional<double>& at_step) {
   static constexpr std::string_view label = "Memstats: ";
   static constexpr int max_devices = 64;  // more than any host has
-  const auto heading = find_behind(cursor, max_devices, label);
+  const auto heading = find_before(cursor, max_devices, label);
   if (!heading) return;
   const std::string_view moment = trimmed(heading->text.substr(heading->text.find(label) + label.size()));
   std::size_t at = std::string_view("step ").size();

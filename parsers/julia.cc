@@ -23,7 +23,7 @@ void parse_pool(std::string_view text, Oom& oom) {
 }
 
 void emit_refusal(const Match& m, EventSink& sink) {
-  Oom oom = refusal("julia");
+  Oom oom = device_oom("julia");
   read_request(m[1], oom);
   std::optional<Bytes> used, pool_size;
   m.cursor.forward(6, [&](const Line& line) {
@@ -52,7 +52,7 @@ void emit_refusal(const Match& m, EventSink& sink) {
 }
 
 void emit_retry(const Match&, EventSink& sink) {
-  Oom oom = refusal("julia");
+  Oom oom = device_oom("julia");
   oom.message_format = "julia-retry";
   oom.caught = true;
   sink.oom(std::move(oom));
@@ -71,7 +71,7 @@ void emit(std::string_view size, Metric metric, EventSink& sink) {
 }
 
 /// True below an out-of-memory message: the status is then a part of that message.
-bool is_part_of_failure(const Cursor& cursor) { return find_behind(cursor, 3, "Out of GPU memory").has_value(); }
+bool is_part_of_failure(const Cursor& cursor) { return find_before(cursor, 3, "Out of GPU memory").has_value(); }
 
 void status(const Match& m, EventSink& sink) {
   if (is_part_of_failure(m.cursor)) return;

@@ -58,7 +58,7 @@ void emit_manager(std::string_view path, EventSink& sink) {
 
 /// True if only the memory nodes that the process may use were full, not the whole host.
 bool on_some_nodes(const Cursor& cursor) {
-  const auto summary = find_behind(cursor, 12, "oom-kill:constraint=");
+  const auto summary = find_before(cursor, 12, "oom-kill:constraint=");
   return summary && (summary->text.find("CONSTRAINT_CPUSET") != summary->text.npos ||
                      summary->text.find("CONSTRAINT_MEMORY_POLICY") != summary->text.npos);
 }
@@ -192,7 +192,7 @@ void group_counters(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, max_block_lines, max_block_lines,
               {"invoked oom-killer", "Killed process", "Kill process", "oom-kill:constraint="}))
     return;
-  Oom oom = host_failure(Agent::cgroup, "oom-killer-invoked");
+  Oom oom = host_oom(Agent::cgroup, "oom-killer-invoked");
   oom.limit = find_group_limit(m.cursor);
   if (oom.limit) sink.oom(std::move(oom));
 }
@@ -226,7 +226,7 @@ void invoked(const Match& m, EventSink& sink) {
     return !named && line.text.find("invoked oom-killer") == line.text.npos;
   });
   if (named) return;
-  Oom oom = host_failure(of_group ? Agent::cgroup : Agent::kernel, "oom-killer-invoked");
+  Oom oom = host_oom(of_group ? Agent::cgroup : Agent::kernel, "oom-killer-invoked");
   if (of_group) oom.limit = limit;
   sink.oom(std::move(oom));
 }
@@ -234,7 +234,7 @@ void invoked(const Match& m, EventSink& sink) {
 /// Counters of a cgroup ("memory.events"), which users print when they look for the reason of a death.
 void group_events(const Match& m, EventSink& sink) {
   if (!is_near(m.cursor, 2, 0, {"oom "}) || !is_near(m.cursor, 4, 0, {"max ", "high "})) return;
-  sink.oom(host_failure(Agent::cgroup, "memory.events"));
+  sink.oom(host_oom(Agent::cgroup, "memory.events"));
 }
 
 /// Jetson boards share memory between host and GPU. The driver's ENOMEM means that the host had no pages.

@@ -11,7 +11,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom kubernetes_failure(std::string_view format) { return host_failure(Agent::kubernetes, format); }
+Oom kubernetes_failure(std::string_view format) { return host_oom(Agent::kubernetes, format); }
 
 /// Parses a Kubernetes quantity: "4Gi" is binary, "4G" is decimal.
 std::optional<Bytes> parse_quantity(std::string_view text) { return read_size(trimmed(text), nullptr, Radix::decimal); }
@@ -33,7 +33,7 @@ std::optional<Bytes> find_container_limit(const Cursor& cursor) {
 
 /// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
 void reason(const Match& m, EventSink& sink) {
-  const auto code = find_ahead(m.cursor, 2, "Exit Code:");
+  const auto code = find_after(m.cursor, 2, "Exit Code:");
   const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
   Oom oom = kubernetes_failure(ended_well ? "oomkilled-inside" : "oomkilled");
   oom.limit = find_container_limit(m.cursor);

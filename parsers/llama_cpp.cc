@@ -14,18 +14,18 @@ std::string with_mebibytes(std::string_view number) { return std::string(number)
 
 /// A failure without numbers, unless the line is program text.
 void emit_bare(const Match& m, EventSink& sink, std::string_view framework) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(device_oom(framework));
 }
 
 void requested(const Match& m, EventSink& sink) {
-  Oom oom = refusal("llama.cpp");
+  Oom oom = device_oom("llama.cpp");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
 /// mxnet, ggml and others print the same words. Only ggml adds size and device.
 void cuda_malloc(const Match& m, EventSink& sink) {
-  Oom oom = refusal(m.has(1) ? "llama.cpp" : "cuda");
+  Oom oom = device_oom(m.has(1) ? "llama.cpp" : "cuda");
   if (m.has(1)) {
     read_request(with_mebibytes(m[1]), oom);
     Origin where;
@@ -38,7 +38,7 @@ void cuda_malloc(const Match& m, EventSink& sink) {
 /// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's NPUs. Huawei's own words for the reason
 /// follow.
 void cann(const Match& m, EventSink& sink) {
-  Oom oom = refusal("llama.cpp");
+  Oom oom = device_oom("llama.cpp");
   read_request(with_mebibytes(m[1]), oom);
   Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
@@ -47,13 +47,13 @@ void cann(const Match& m, EventSink& sink) {
 }
 
 void metal_size(const Match& m, EventSink& sink) {
-  Oom oom = refusal("metal");
+  Oom oom = device_oom("metal");
   read_request(with_mebibytes(m[1]), oom);
   sink.oom(std::move(oom));
 }
 
 void mlx_request(const Match& m, EventSink& sink) {
-  Oom oom = refusal("mlx");
+  Oom oom = device_oom("mlx");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
@@ -71,26 +71,26 @@ void no_buffer(const Match& m, EventSink& sink) {
 void retried(const Match& m, EventSink& sink) {
   static constexpr int max_lines_of_retry = 60;  // lines of a second attempt: one or two per device
   for (const std::string_view word : {"failed to allocate compute", "failed to initialize the context"})
-    if (find_ahead(m.cursor, max_lines_of_retry, word)) return;
+    if (find_after(m.cursor, max_lines_of_retry, word)) return;
   sink.remark("handled/retried");
 }
 
 /// ollama tries one layout after another until one fits. It prints this message if none did.
 void backoff(const Match& m, EventSink& sink) {
   static constexpr int max_lines_of_attempts = 100;
-  if (!find_ahead(m.cursor, max_lines_of_attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
+  if (!find_after(m.cursor, max_lines_of_attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
 }
 
 /// Without pinned memory llama.cpp uses ordinary memory for the buffer, so the run continues.
 void pinned(const Match& m, EventSink& sink) {
-  Oom oom = host_failure(Agent::cpu_allocator, "pinned-host", "llama.cpp");
+  Oom oom = host_oom(Agent::cpu_allocator, "pinned-host", "llama.cpp");
   read_request(with_mebibytes(m[1]), oom);
   oom.caught = true;
   sink.oom(std::move(oom));
 }
 
 void metal_buffer(const Match& m, EventSink& sink) {
-  Oom oom = refusal("mlx");
+  Oom oom = device_oom("mlx");
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
   sink.oom(std::move(oom));

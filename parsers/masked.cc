@@ -34,7 +34,7 @@ Oom masked_failure(std::string_view status) {
 std::optional<double> find_free_share(const Cursor& cursor) {
   static constexpr std::string_view words = "Memory usage: ";
   constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
-  const auto line = find_ahead(cursor, 3, words);
+  const auto line = find_after(cursor, 3, words);
   if (!line) return std::nullopt;
   const std::string_view sizes = line->text.substr(line->text.find(words) + words.size());
   const i64 free = leading_integer(sizes), total = leading_integer(between(sizes, "free, ", " bytes"));
@@ -63,7 +63,7 @@ struct Refusal {
 /// lines.
 std::optional<Refusal> find_refusal(const Match& m) {
   static constexpr std::string_view words = "Failed to CUDA ";
-  const auto line = find_ahead(m.cursor, 4, words);
+  const auto line = find_after(m.cursor, 4, words);
   const std::string_view thread = m.text.substr(0, static_cast<std::size_t>(m[1].end() - m.text.begin()));
   if (!line || !line->text.starts_with(thread)) return std::nullopt;
   const std::size_t number = line->text.find_first_of("0123456789", line->text.find(words));

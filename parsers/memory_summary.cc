@@ -96,7 +96,7 @@ std::optional<double> number_after(std::string_view text, std::string_view key) 
 }
 
 void stats(const Match& m, EventSink& sink) {
-  const std::optional<double> step = read_printed(m.text).step;
+  const std::optional<double> step = read_freeform(m.text).step;
   for (const Key& key : keys) {
     const auto value = number_after(m.text, key.text);
     if (!value) continue;
@@ -125,7 +125,7 @@ void device_info(const Match& m, EventSink& sink) {
   r.quantum = 1;
   r.unit = "bytes";
   r.label = "mem_get_info";
-  sink.reading(r, read_printed(m.text).step);
+  sink.reading(r, read_freeform(m.text).step);
 }
 
 constexpr Pattern patterns[] = {

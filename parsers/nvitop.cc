@@ -16,12 +16,12 @@ void emit(const Match& m, EventSink& sink, Metric metric, std::size_t unit, std:
   const auto number = read_number(m[value], at);
   const auto bytes = unit_bytes(m[unit]);
   if (!number || !bytes) return;
-  emit_amount(sink, card,
-              {.metric = metric,
-               .number = number->value,
-               .unit_bytes = static_cast<double>(*bytes),
-               .unit = m[unit],
-               .decimals = number->decimals});
+  emit_gpu_reading(sink, card,
+                   {.metric = metric,
+                    .number = number->value,
+                    .unit_bytes = static_cast<double>(*bytes),
+                    .unit = m[unit],
+                    .decimals = number->decimals});
 }
 
 Card parse_card(std::string_view digits) { return {.device = static_cast<int>(leading_integer(digits))}; }

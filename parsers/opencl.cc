@@ -10,7 +10,7 @@ namespace oomdoctor::parsers {
 namespace {
 
 void openvino(const Match& m, EventSink& sink) {
-  Oom oom = refusal("openvino");
+  Oom oom = device_oom("openvino");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
@@ -21,11 +21,11 @@ bool is_already_reported(const Match& m) {
 }
 
 void opencl(const Match& m, EventSink& sink) {
-  if (!is_already_reported(m)) sink.oom(refusal("opencl"));
+  if (!is_already_reported(m)) sink.oom(device_oom("opencl"));
 }
 
 void level_zero(const Match& m, EventSink& sink) {
-  if (!is_already_reported(m)) sink.oom(refusal("level-zero"));
+  if (!is_already_reported(m)) sink.oom(device_oom("level-zero"));
 }
 
 void out_of_resources(const Match& m, EventSink& sink) {

@@ -57,7 +57,7 @@ void emit_mebibytes(const Match& m, EventSink& sink) {
 }
 
 void emit_bytes(const Match& m, EventSink& sink) {
-  const FreeformLine printed = read_printed(m.text);
+  const FreeformLine printed = read_freeform(m.text);
   for (std::size_t i = 1; i <= 2; ++i) {
     std::size_t at = 0;
     const auto value = read_number(m[i], at);

@@ -25,7 +25,7 @@ void emit(const Match& m, EventSink& sink) {
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   if (!printed.evaluation && (printed.step || printed.epoch))
     sink.step({whole(printed.step), whole(printed.total), printed.epoch});
-  for (const PrintedValue& v : printed.values) {
+  for (const FreeformValue& v : printed.values) {
     Origin where;
     where.device = v.device;
     sink.at(where);
@@ -38,7 +38,7 @@ void emit(const Match& m, EventSink& sink) {
 /// Reads the longest sequence of a batch. It appears at the end of many kinds of step lines, also those of known
 /// formats.
 void longest(const Match& m, EventSink& sink) {
-  const FreeformLine printed = read_printed(m.text);
+  const FreeformLine printed = read_freeform(m.text);
   if (printed.step && !printed.evaluation) sink.step({whole_number(*printed.step), {}, {}});
   std::size_t at = 0;
   const auto number = read_number(m[1], at);

@@ -21,7 +21,7 @@ bool was_killed_on_purpose(const Cursor& cursor) {
 void emit(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;
-  sink.oom(host_failure(Agent::signal, "sigkill"));
+  sink.oom(host_oom(Agent::signal, "sigkill"));
 }
 
 /// The shell prints the pid of its child.
@@ -65,8 +65,8 @@ void table_row(const Match& m, EventSink& sink) {
     sink.exit({static_cast<int>(code), std::nullopt});
   if (code != -9) return;
   if (const auto first = find_root_code(m.cursor); first && *first != -9) return;
-  const auto rank = find_behind(m.cursor, 3, "rank  ");
-  if (rank && find_behind(m.cursor, 6, "Root Cause")) {
+  const auto rank = find_before(m.cursor, 3, "rank  ");
+  if (rank && find_before(m.cursor, 6, "Root Cause")) {
     Origin where;
     const std::size_t colon = rank->text.find(':');
     if (colon != rank->text.npos)

@@ -24,7 +24,7 @@ void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label
   r.quantum = unit;
   r.unit = mebibytes ? "MiB" : "kB";
   r.label = std::string(label);
-  sink.reading(r, read_printed(m.text).step);
+  sink.reading(r, read_freeform(m.text).step);
 }
 
 void available(const Match& m, EventSink& sink) {

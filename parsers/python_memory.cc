@@ -66,7 +66,7 @@ void emit_max_rss(double value, std::optional<double> step, EventSink& sink) {
   if (value > 0) sink.reading(r, step);
 }
 
-void usage(const Match& m, EventSink& sink) { emit_max_rss(parse_number(m[1]), read_printed(m.text).step, sink); }
+void usage(const Match& m, EventSink& sink) { emit_max_rss(parse_number(m[1]), read_freeform(m.text).step, sink); }
 
 /// Parses a cell printed as "{:.1f}" and a letter: "3.8G".
 std::optional<Reading> parse_cell(std::string_view text, std::string_view label) {

@@ -10,7 +10,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom ray_failure(std::string_view format) { return host_failure(Agent::scheduler, format); }
+Oom ray_failure(std::string_view format) { return host_oom(Agent::scheduler, format); }
 
 /// Sets the node's total and free memory from "28.50GB / 30.00GB".
 void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
@@ -100,7 +100,7 @@ void object_store(const Match& m, EventSink& sink) {
 /// The worker died without a message. Ray itself lists the kernel's OOM killer among the possible reasons.
 void vanished(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
-  sink.oom(host_failure(Agent::signal, "ray-worker-died", "ray"));
+  sink.oom(host_oom(Agent::signal, "ray-worker-died", "ray"));
 }
 
 constexpr Pattern patterns[] = {

@@ -56,7 +56,7 @@ bool has_others(const Cursor& cursor, int device, int max_lines, std::string_vie
 }
 
 void emit_used(EventSink& sink, int device, i64 bytes, bool) {
-  emit_amount(sink, {.device = device}, {.number = static_cast<double>(bytes), .unit_bytes = 1, .unit = "B"});
+  emit_gpu_reading(sink, {.device = device}, {.number = static_cast<double>(bytes), .unit_bytes = 1, .unit = "B"});
 }
 
 void emit_total(EventSink& sink, int device, i64 bytes, bool alone) {
@@ -97,8 +97,8 @@ void json_total(const Match& m, EventSink& sink) {
 /// "GPU Memory Allocated (VRAM%)" is the share of GPU memory in use. "GPU memory use (%)" next to it is the share of
 /// time in which the memory was busy.
 void emit_share(EventSink& sink, int device, i64 share, bool) {
-  emit_amount(sink, {.device = device},
-              {.metric = Metric::utilization, .number = static_cast<double>(share), .unit_bytes = 1, .unit = "%"});
+  emit_gpu_reading(sink, {.device = device},
+                   {.metric = Metric::utilization, .number = static_cast<double>(share), .unit_bytes = 1, .unit = "%"});
 }
 
 void text_share(const Match& m, EventSink& sink) {
@@ -110,7 +110,7 @@ void json_share(const Match& m, EventSink& sink) {
 
 /// Cells contain blanks, so the columns are counted from the right end of the line: "…  VRAM%  GPU%".
 bool header(std::string_view line, Layout& layout) {
-  const auto cells = blank_cells(line);
+  const auto cells = split_at_blanks(line);
   const auto vram = std::find(cells.begin(), cells.end(), "VRAM%");
   if (cells.empty() || vram == cells.end() || (cells[0] != "Device" && cells[0] != "GPU")) return false;
   layout = {};
@@ -121,17 +121,17 @@ bool header(std::string_view line, Layout& layout) {
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto cells = blank_cells(line);
+  const auto cells = split_at_blanks(line);
   const auto from_end = static_cast<std::size_t>(layout.roles.at(0));
   if (cells.size() < from_end + 5) return false;
   const std::string_view index = cells[0], share = cells[cells.size() - from_end];
   if (index.size() > 4 || index.find_first_not_of("0123456789") != index.npos) return false;
   if (!cells.back().ends_with('%') || share.find_first_not_of("0123456789") + 1 != share.size()) return false;
-  emit_amount(sink, {.device = static_cast<int>(leading_integer(index))},
-              {.metric = Metric::utilization,
-               .number = static_cast<double>(leading_integer(share)),
-               .unit_bytes = 1,
-               .unit = "%"});
+  emit_gpu_reading(sink, {.device = static_cast<int>(leading_integer(index))},
+                   {.metric = Metric::utilization,
+                    .number = static_cast<double>(leading_integer(share)),
+                    .unit_bytes = 1,
+                    .unit = "%"});
   return share.ends_with('%');
 }
 
@@ -141,7 +141,7 @@ enum CsvRole : int { other, device, used_bytes, total_bytes };
 bool csv_header(std::string_view line, Layout& layout) {
   layout = {};
   layout.kind = "rocm_smi_csv";
-  for (const auto cell : comma_cells(line)) {
+  for (const auto cell : split_at_commas(line)) {
     layout.columns.emplace_back(cell);
     layout.roles.push_back(cell == "device"                       ? device
                            : cell == "VRAM Total Used Memory (B)" ? used_bytes
@@ -152,7 +152,7 @@ bool csv_header(std::string_view line, Layout& layout) {
 }
 
 bool csv_row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto cells = comma_cells(line);
+  const auto cells = split_at_commas(line);
   if (cells.size() != layout.roles.size() || !cells[0].starts_with("card") || cells[0].size() > 8) return false;
   const std::string_view digits = cells[0].substr(4);
   if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return false;

@@ -11,19 +11,19 @@ namespace {
 
 /// A failure without numbers, unless the line is program text.
 void emit_bare(const Match& m, EventSink& sink, std::string_view framework) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(refusal(framework));
+  if (!is_program_text(m.cursor.line().body())) sink.oom(device_oom(framework));
 }
 
 /// Only an arena with a limit (gpu_mem_limit) prints this. "Available" is the rest of that limit, not of the GPU.
 void arena(const Match& m, EventSink& sink) {
-  Oom oom = refusal("onnxruntime", Agent::library);
+  Oom oom = device_oom("onnxruntime", Agent::library);
   oom.message_format = "onnxruntime-arena";
   read_request(number_on_line(m.cursor.line().text, "requested bytes of ", m[1]), oom);
   sink.oom(std::move(oom));
 }
 
 void ascend(const Match& m, EventSink& sink) {
-  Oom oom = refusal("mindspore");
+  Oom oom = device_oom("mindspore");
   read_request(m[1], oom);
   oom.capacity = read_size(m[3]);
   oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[4]));
@@ -45,8 +45,8 @@ void ascend_code(const Match& m, EventSink& sink) {
 void ascend_malloc(const Match& m, EventSink& sink) {
   static constexpr std::string_view call = "Call rtMalloc fail";
   if (is_near(m.cursor, 30, 6, {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed"})) return;
-  if (const auto before = find_behind(m.cursor, 2, call); before && before->number < m.cursor.line().number) return;
-  Oom oom = refusal("ascend");
+  if (const auto before = find_before(m.cursor, 2, call); before && before->number < m.cursor.line().number) return;
+  Oom oom = device_oom("ascend");
   read_request(m[1], oom);
   Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
@@ -56,7 +56,7 @@ void ascend_malloc(const Match& m, EventSink& sink) {
 
 /// Triton's own pool (cuda-memory-pool-byte-size) was full. Triton uses pinned memory instead, so the run continues.
 void triton_pool(const Match& m, EventSink& sink) {
-  Oom oom = refusal("triton-server", Agent::library);
+  Oom oom = device_oom("triton-server", Agent::library);
   read_request(m[1], oom);
   oom.caught = true;
   Origin where;
@@ -78,7 +78,7 @@ void pinned_arena(const Match& m, EventSink& sink) {
 
 /// PyTorch's report, if it was printed, is above in the same chain of exceptions.
 void warm_up(const Match& m, EventSink& sink) {
-  if (!find_behind(m.cursor, 200, "Tried to allocate")) emit_bare(m, sink, "vllm");
+  if (!find_before(m.cursor, 200, "Tried to allocate")) emit_bare(m, sink, "vllm");
 }
 
 // Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.

@@ -13,7 +13,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom scheduler_failure(std::string_view format) { return host_failure(Agent::scheduler, format); }
+Oom scheduler_failure(std::string_view format) { return host_oom(Agent::scheduler, format); }
 
 void emit_usage(EventSink& sink, std::string_view format, std::string_view used, std::string_view limit) {
   Oom oom = scheduler_failure(format);
@@ -107,7 +107,7 @@ void yarn_monitor(const Match& m, EventSink& sink) {
 /// The peak of the whole shell follows below the line.
 void flux(const Match& m, EventSink& sink) {
   Oom oom = scheduler_failure("flux");
-  if (const auto line = find_ahead(m.cursor, 4, "memory.peak = "))
+  if (const auto line = find_after(m.cursor, 4, "memory.peak = "))
     oom.process = size_after(dense(line->text), "memory.peak=");
   sink.oom(std::move(oom));
 }
@@ -122,9 +122,9 @@ void emit_aws_batch(const Match& m, EventSink& sink) { without_numbers(m, sink, 
 
 /// The mail contains the job's peak some lines above.
 void emit_grid_engine_epilog(const Match& m, EventSink& sink) {
-  Oom oom = host_failure(Agent::scheduler, "grid-engine-virtual");
+  Oom oom = host_oom(Agent::scheduler, "grid-engine-virtual");
   static constexpr std::string_view label = "Max vmem";
-  if (const auto line = find_behind(m.cursor, 12, label)) {
+  if (const auto line = find_before(m.cursor, 12, label)) {
     const std::string_view value = trimmed(std::string_view(line->text).substr(line->text.find('=') + 1));
     oom.process = read_size(value);
   }

@@ -24,7 +24,7 @@ std::optional<Bytes> parse_gib(std::string_view number) { return read_bytes(numb
 /// for the cache.
 std::optional<Bytes> find_cache_memory(const Cursor& cursor) {
   static constexpr std::string_view label = "vailable KV cache memory: ";
-  const auto line = find_behind(cursor, 30, label);
+  const auto line = find_before(cursor, 30, label);
   if (!line) return std::nullopt;
   std::string_view value = std::string_view(line->text).substr(line->text.find(label) + label.size());
   const bool negative = value.starts_with("-");

@@ -13,7 +13,7 @@
 namespace oomdoctor::parsers {
 namespace {
 
-Oom slurm_failure(std::string_view format) { return host_failure(Agent::slurm, format); }
+Oom slurm_failure(std::string_view format) { return host_oom(Agent::slurm, format); }
 
 void oom_event(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-oom-kill")); }
 void task(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-task")); }
@@ -43,12 +43,12 @@ std::string_view find_cell(const Line& header, std::string_view rules, std::stri
 /// is above.
 void row(const Match& m, EventSink& sink) {
   constexpr int max_rows = 60;
-  const auto header = find_behind(m.cursor, max_rows, "JobID");
+  const auto header = find_before(m.cursor, max_rows, "JobID");
   const bool cut = m[1].ends_with('+');
   if (!cut && !m.has(2) && !header) return;
   Oom oom = slurm_failure("slurm-state");
   if (header) {
-    const auto rules = find_behind(m.cursor, max_rows, "---");
+    const auto rules = find_before(m.cursor, max_rows, "---");
     const std::string_view below = rules ? rules->text : std::string_view{};
     const std::string_view used = find_cell(*header, below, m.text, "MaxRSS");
     const std::string_view asked = find_cell(*header, below, m.text, "ReqMem");

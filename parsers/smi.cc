@@ -84,7 +84,7 @@ int find_role(std::string_view cell) {
 
 /// Accepts the line as a header if its columns identify a query of nvidia-smi, or amounts with a time or an index.
 bool header(std::string_view line, Layout& layout) {
-  const auto cells = comma_cells(line);
+  const auto cells = split_at_commas(line);
   if (cells.size() < 2) return false;
   layout = {};
   for (const auto cell : cells) {
@@ -399,7 +399,7 @@ class CsvRows final : public Rows {
   bool read(std::string_view line) override {
     if (columns_.empty()) return false;
     if (processes_) return read_process(line);
-    if (const auto date = date_line(line)) {
+    if (const auto date = parse_date_line(line)) {
       StoredRow& stored = stored_rows_.emplace_back();
       stored.kind = StoredRow::Kind::date;
       stored.time = date;
@@ -456,7 +456,7 @@ class CsvRows final : public Rows {
   /// Reads "2025/02/01 12:00:00.104, GPU-…, 4711, python, 1812 MiB". Names of programs may contain commas, so the
   /// columns after the pid are counted from the end.
   bool read_process(std::string_view line) {
-    const auto cells = comma_cells(line);
+    const auto cells = split_at_commas(line);
     if (cells.size() < columns_.size()) return false;
     StoredRow& stored = stored_rows_.emplace_back();
     stored.kind = StoredRow::Kind::process;
@@ -517,7 +517,7 @@ bool sniff(std::span<const std::string> first_lines, Layout& layout) {
   const auto found = infer_columns(first_lines);
   layout = {};
   if (!found) {
-    if (!are_rows_of_numbers(first_lines)) return false;
+    if (!are_numeric_rows(first_lines)) return false;
     layout.note =
         "rows of numbers without a header: it is unknown which column is memory. Export again with the header: "
         "nvidia-smi --query-gpu=timestamp,index,memory.used,memory.total --format=csv -l 1";
@@ -543,7 +543,7 @@ bool sniff(std::span<const std::string> first_lines, Layout& layout) {
 }
 
 /// nvidia-smi prints only this line if it does not know a field.
-bool refusal(std::string_view line, Layout& layout) {
+bool device_oom(std::string_view line, Layout& layout) {
   const std::size_t end = line.find("\" is not a valid field to query");
   if (!line.starts_with("Field \"") || end == line.npos || end > 80) return false;
   layout = {};
@@ -557,7 +557,7 @@ constexpr Table tables[] = {
      .anchor = "is not a valid field to query",
      .example_header = "Field \"memory.usage\" is not a valid field to query.",
      .example_row = "",
-     .header = refusal,
+     .header = device_oom,
      .sniff = nullptr,
      .rows = csv_rows},
     {.name = "smi/csv",

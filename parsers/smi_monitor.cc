@@ -19,7 +19,7 @@ enum Role : int { other, gpu, pid, fb, date, clock_time };
 
 /// Splits at blanks, or at commas with --format csv.
 std::vector<std::string_view> split_cells(std::string_view line) {
-  return line.find(',') == line.npos ? blank_cells(line) : comma_cells(line);
+  return line.find(',') == line.npos ? split_at_blanks(line) : split_at_commas(line);
 }
 
 bool header(std::string_view line, Layout& layout) {
@@ -85,8 +85,8 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
     if (role == clock_time) clock = cells[i];
   }
   if (!used.empty() && used != "-")
-    emit_amount(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"},
-                parse_time(day, clock));
+    emit_gpu_reading(sink, card, {.number = static_cast<double>(leading_integer(used)), .unit = "MB"},
+                     parse_time(day, clock));
   return true;
 }
 

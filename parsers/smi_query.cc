@@ -138,7 +138,7 @@ void emit(EventSink& sink, const SectionOwner& owner, const Section& section) {
   const std::string label = part ? instance_name(name, owner.gpu_instance, owner.compute_instance) : owner.bus;
   Card card{.device = {}, .label = label};
   if (!part && owner.alone) card.device = 0;
-  if (section.used) emit_amount(sink, card, {.number = static_cast<double>(*section.used)}, owner.time);
+  if (section.used) emit_gpu_reading(sink, card, {.number = static_cast<double>(*section.used)}, owner.time);
   card.alone = owner.alone && !part && !owner.divided;
   if (section.total) emit_capacity(sink, card, *section.total, "MiB");
 }

@@ -111,7 +111,7 @@ void amount(const Match& m, EventSink& sink) {
   const LinesAbove above = read_above(m.cursor);
   if (!above.own) return;
   const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor) && !is_divided(m.cursor)};
-  emit_amount(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
+  emit_gpu_reading(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
   emit_capacity(sink, card, leading_integer(m[2]), "MiB");
   if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
 }
@@ -121,7 +121,7 @@ void amount(const Match& m, EventSink& sink) {
 bool is_instance(const Line& line) {
   const std::string_view text = trimmed(line.body());
   if (!text.starts_with('|')) return false;
-  const auto cells = blank_cells(text.substr(1, std::min(text.find('|', 1), text.size()) - 1));
+  const auto cells = split_at_blanks(text.substr(1, std::min(text.find('|', 1), text.size()) - 1));
   return cells.size() == 4 && cells[0].find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -147,7 +147,7 @@ void instance(const Match& m, EventSink& sink) {
   });
   const std::string name = instance_name(m[1], m[2], m[3]);
   const Card part{.device = {}, .label = name};
-  emit_amount(sink, part, {.number = static_cast<double>(leading_integer(m[4]))}, time);
+  emit_gpu_reading(sink, part, {.number = static_cast<double>(leading_integer(m[4]))}, time);
   emit_capacity(sink, {.device = {}, .label = name, .alone = is_only_instance(m.cursor)}, leading_integer(m[5]), "MiB");
 }
 

@@ -129,8 +129,8 @@ void emit_shape(const Match& m, EventSink& sink, Oom oom) {
   static constexpr std::string_view label = "Allocator (";
   static constexpr int short_dump = 100, end_of_dump = 12;
   Origin where;
-  auto dump = find_behind(m.cursor, short_dump, label);
-  if (!dump) dump = find_ahead(m.cursor, 3, label);
+  auto dump = find_before(m.cursor, short_dump, label);
+  if (!dump) dump = find_after(m.cursor, 3, label);
   if (dump) set_memory_kind(std::string_view(dump->text).substr(dump->text.find(label) + label.size()), oom, where);
   m.cursor.backward(end_of_dump, [&](const Line& line) {
     if (const auto used = parse_statistic(line.text, "InUse:")) oom.allocated = used;
@@ -204,7 +204,7 @@ void destination(const Match&, EventSink& sink) {
 }
 
 void device_memory(const Match& m, double now, double peak, double quantum, std::string_view unit, EventSink& sink) {
-  const std::optional<double> step = read_printed(m.text).step;
+  const std::optional<double> step = read_freeform(m.text).step;
   Reading r;
   r.metric = Metric::allocated;
   r.value = now;

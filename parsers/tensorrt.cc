@@ -63,7 +63,7 @@ void cache(const Match& m, EventSink& sink) {
 constexpr std::string_view requested = "Requested amount of GPU memory";
 
 void emit_refusal(const Match& m, EventSink& sink) {
-  Oom oom = refusal("tensorrt");
+  Oom oom = device_oom("tensorrt");
   read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
@@ -71,7 +71,7 @@ void emit_refusal(const Match& m, EventSink& sink) {
 /// Reports the error code of a call, which may repeat. If the builder made the request, a line with the size follows
 /// within 8 lines and is the report.
 void code(const Match& m, EventSink& sink) {
-  Oom oom = refusal("tensorrt");
+  Oom oom = device_oom("tensorrt");
   if (m.has(1))
     read_request(m[1], oom);
   else if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 0, 8, {requested}))
@@ -82,7 +82,7 @@ void code(const Match& m, EventSink& sink) {
 /// The builder continues as long as it has another tactic for the node.
 void skipped(const Match& m, EventSink& sink) {
   static constexpr int rest_of_node = 40;
-  if (!find_ahead(m.cursor, rest_of_node, "Could not find any implementation for node"))
+  if (!find_after(m.cursor, rest_of_node, "Could not find any implementation for node"))
     sink.remark("handled/fallback");
 }
 

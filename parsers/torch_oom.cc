@@ -239,7 +239,7 @@ void driver_error(const Match& m, EventSink& sink) {
   oom.framework = "pytorch";
   oom.message_format = "cuda-error";
   static constexpr std::string_view label = "current device: ";
-  if (const auto next = find_ahead(m.cursor, 1, label); next && next->text.find(", in function ") != next->text.npos) {
+  if (const auto next = find_after(m.cursor, 1, label); next && next->text.find(", in function ") != next->text.npos) {
     oom.framework = oom.message_format = "llama.cpp";
     Origin where;
     where.device =

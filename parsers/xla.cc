@@ -28,7 +28,7 @@ Oom xla_failure(std::string_view format) {
 /// is not a failure, so it is ignored.
 std::optional<int> find_device(const Cursor& cursor) {
   static constexpr std::string_view label = "Allocator (GPU_";
-  const auto line = find_behind(cursor, max_lines_above, label);
+  const auto line = find_before(cursor, max_lines_above, label);
   if (!line || line->text.find("freed_by_count") != line->text.npos) return std::nullopt;
   const std::size_t at = line->text.find(label) + label.size();
   return static_cast<int>(leading_integer(std::string_view(line->text).substr(at)));
@@ -36,7 +36,7 @@ std::optional<int> find_device(const Cursor& cursor) {
 
 /// Claims the plan of the failed program below the message, with its buffers, so that all of it is one report.
 void claim_plan(const Cursor& cursor, EventSink& sink) {
-  const auto head = find_ahead(cursor, 6, "BufferAssignment");
+  const auto head = find_after(cursor, 6, "BufferAssignment");
   if (!head) return;
   i64 last = head->number;
   cursor.forward(plan_lines, [&](const Line& line) {
@@ -95,7 +95,7 @@ void emit_constant(const Match& m, EventSink& sink) {
 
 /// device.memory_stats(): a dict in bytes. The peak counts from the start of the process.
 void memory_stats(const Match& m, EventSink& sink) {
-  const std::optional<double> step = read_printed(m.text).step;
+  const std::optional<double> step = read_freeform(m.text).step;
   const auto emit = [&](std::string_view key, Metric metric, SeriesKind kind) {
     std::size_t at = m.text.find(key);
     if (at == m.text.npos) return;

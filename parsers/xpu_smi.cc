@@ -27,7 +27,7 @@ std::optional<int> device_above(const Cursor& cursor) {
 }
 
 void used(const Match& m, EventSink& sink) {
-  emit_amount(sink, {.device = device_above(m.cursor)}, {.number = static_cast<double>(leading_integer(m[1]))});
+  emit_gpu_reading(sink, {.device = device_above(m.cursor)}, {.number = static_cast<double>(leading_integer(m[1]))});
 }
 
 constexpr Pattern patterns[] = {

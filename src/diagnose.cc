@@ -58,9 +58,9 @@ class LogReader {
       for (const Parser* parser : formats_->parsers())
         if (parser->declared) scan.notes.push_back({Severity::note, declared_text(*parser), {}});
     limit_series(scan.series);
-    if (scan.notes.size() > CaseLimits::notes) {
-      scan.more_notes += static_cast<i64>(scan.notes.size() - CaseLimits::notes);
-      scan.notes.resize(CaseLimits::notes);
+    if (scan.notes.size() > ScanLimits::notes) {
+      scan.more_notes += static_cast<i64>(scan.notes.size() - ScanLimits::notes);
+      scan.notes.resize(ScanLimits::notes);
     }
     return scan;
   }
@@ -124,7 +124,7 @@ Report diagnose_jobs(const std::vector<std::vector<std::size_t>>& jobs, const Lo
   for_each_in_order(
       jobs.size(), thread_count(options),
       [&](std::size_t job) {
-        JoinedCase merger;
+        ResultMerger merger;
         for (const std::size_t log : jobs[job]) merger.add(logs.read(log));
         results[job] = diagnose_scan(merger.take(), rules, options, 1);
       },
@@ -134,18 +134,18 @@ Report diagnose_jobs(const std::vector<std::vector<std::size_t>>& jobs, const Lo
 
 /// Reads all logs in parallel and merges them in their order. Logs of several jobs are read again, job by job.
 Report diagnose_logs(const Logs& logs, const Rules& rules, const Options& options) {
-  JoinedCase merger;
+  ResultMerger merger;
   std::vector<LogIdentity> identities;
   std::vector<std::optional<ScanResult>> results(logs.size);
   for_each_in_order(
       logs.size, thread_count(options), [&](std::size_t i) { results[i] = logs.read(i); },
       [&](std::size_t i) {
-        identities.push_back(identity_of(*results[i]));
+        identities.push_back(read_identity(*results[i]));
         merger.add(*std::exchange(results[i], std::nullopt));
         if (options.progress) options.progress({i + 1, logs.size});
       });
   if (logs.rereadable)
-    if (const auto jobs = jobs_of(identities); jobs.size() > 1) return diagnose_jobs(jobs, logs, rules, options);
+    if (const auto jobs = group_by_job(identities); jobs.size() > 1) return diagnose_jobs(jobs, logs, rules, options);
   return diagnose_scan(merger.take(), rules, options, thread_count(options));
 }
 
@@ -196,7 +196,7 @@ Report merge(const std::vector<std::string>& part_files, const Options& options)
   Report report = diagnose_logs({parts.size(), read}, rules, options);
   if (lost > 0 &&
       lost == parts.size())  // the logs that could not be read then may be readable now, so the reason may be absent
-    throw parts.why_lost(0).value_or(Error("no part could be read", "", "try again"));
+    throw parts.find_problem(0).value_or(Error("no part could be read", "", "try again"));
   for (const std::string& problem : parts.problems())
     report.notes.push_back({"warning", left_out_words(problem), std::nullopt});
   return report;
@@ -206,7 +206,7 @@ std::vector<std::string> merge_parts(const std::vector<std::string>& part_files,
   const PartFiles parts(part_files);
   std::vector<std::string> problems = parts.problems();
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (const auto why = parts.why_lost(i))  // a part is passed on only after it was read without an error
+    if (const auto why = parts.find_problem(i))  // a part is passed on only after it was read without an error
       problems.emplace_back(why->what());
     else
       take(parts.line(i));

@@ -23,7 +23,7 @@ inline std::string words_of(const LineMatch& found, const BlockMatches& all) {
     const FreeformLine& printed = all.printed_of(found);
     out +=
         " step " + std::to_string(printed.step.value_or(-1)) + " epoch " + std::to_string(printed.epoch.value_or(-1));
-    for (const PrintedValue& v : printed.values)
+    for (const FreeformValue& v : printed.values)
       out += " " + v.reading.label + "=" + std::to_string(v.reading.value) + "±" + std::to_string(v.reading.quantum) +
              v.reading.unit + "@" + std::to_string(v.device.value_or(-1));
   }

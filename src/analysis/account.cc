@@ -146,7 +146,7 @@ std::string host_share(const Oom& oom) {
 
 }  // namespace
 
-std::optional<Account> account_of(const Incident& incident) {
+std::optional<Account> build_account(const Incident& incident) {
   const Oom& oom = incident.oom;
   const auto capacity = oom.capacity                                               ? oom.capacity
                         : oom.kind == OomKind::device || oom.kind == OomKind::host ? oom.limit
@@ -289,7 +289,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
     set_true(
         "account.oversubscribed",
         !unmapped && oom.allocated->count > saturated_sum(oom.capacity->count, (*oom.capacity + *oom.allocated).slack));
-  if (const auto account = account_of(incident))
+  if (const auto account = build_account(incident))
     facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;
   // TensorFlow's limit is what its allocator took at the start, and no configured cap.

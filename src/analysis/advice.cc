@@ -48,9 +48,9 @@ bool is_independent_of_step(const Facts& facts) {
 std::string printed_name(std::string_view setting, std::string_view usual, const Facts& facts) {
   constexpr std::string_view reader = "settings/";
   const Fact* fact = facts.find(setting);
-  if (fact == nullptr || fact->because.empty() || !fact->because.front().reader.starts_with(reader))
+  if (fact == nullptr || fact->evidence.empty() || !fact->evidence.front().reader.starts_with(reader))
     return std::string(usual);
-  return fact->because.front().reader.substr(reader.size());
+  return fact->evidence.front().reader.substr(reader.size());
 }
 
 /// The next value of an engine's settings, in the direction that helps.
@@ -58,7 +58,7 @@ void engine_advice(Facts& facts) {
   constexpr double down = 0.1, up = 0.05, max_share = 0.95, min_part = 0.5;
   const auto set = [&](std::string_view name, double value, std::string_view from) {
     const Fact* fact = facts.find(from);
-    facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->because : std::vector<Evidence>{});
+    facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->evidence : std::vector<Evidence>{});
   };
   for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
     if (const auto now = facts.number(share); now && *now > 0) {
@@ -96,10 +96,11 @@ void advice_facts(Facts& facts) {
                                   facts.find("run.trains") == nullptr});
   const auto get = [&](std::string_view name) { return facts.number(name); };
   const auto set = [&](std::string_view name, double value, std::initializer_list<std::string_view> from) {
-    std::vector<Evidence> because;
+    std::vector<Evidence> evidence;
     for (const auto f : from)
-      if (const Fact* fact = facts.find(f)) because.insert(because.end(), fact->because.begin(), fact->because.end());
-    facts.set(name, Value{Number{value, 0}}, std::move(because));
+      if (const Fact* fact = facts.find(f))
+        evidence.insert(evidence.end(), fact->evidence.begin(), fact->evidence.end());
+    facts.set(name, Value{Number{value, 0}}, std::move(evidence));
   };
   const auto need = get("account.need");
   if (const auto static_bytes = get("advice.static"), allocated = get("oom.allocated"), request = get("oom.request");

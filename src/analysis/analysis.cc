@@ -57,7 +57,7 @@ void emit_states(Analysis& analysis) {
                   "states; {} were live when it failed",
                   bytes_text(whole_number(std::get<Number>(states->value).value)), bytes_text(whole_number(*live))),
       {}};
-  if (!states->because.empty()) note.at = states->because.front();
+  if (!states->evidence.empty()) note.at = states->evidence.front();
   analysis.notes.push_back(std::move(note));
 }
 
@@ -165,11 +165,11 @@ void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) 
 
 Analysis analyse(ScanResult& scan, const AnalysisOptions& options) {
   Analysis out;
-  out.runs = runs_of(scan);
+  out.runs = find_runs(scan);
   out.primary = find_primary(scan);
   for (const Incident& incident : scan.incidents) {
-    out.accounts.push_back(account_of(incident));
-    out.phases.push_back(phase_of(scan, incident));
+    out.accounts.push_back(build_account(incident));
+    out.phases.push_back(find_phase(scan, incident));
   }
   const Incident* primary = out.primary ? &scan.incidents[*out.primary] : nullptr;
   if (primary != nullptr && primary->oom.message_format == "torch-counted") emit_refusals(scan, out.notes);

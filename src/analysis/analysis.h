@@ -67,14 +67,14 @@ Analysis analyse(ScanResult& scan, const AnalysisOptions& options);
 
 // The single analyses. Each adds to `facts` and may read the facts of those before it in this order.
 /// The memory breakdown of a failure; nullopt if its message prints no capacity or limit, or no parts.
-std::optional<Account> account_of(const Incident& incident);
+std::optional<Account> build_account(const Incident& incident);
 /// `capacity`: bytes of the GPU, if the message does not print them.
 void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
 /// Detects another rank of this job among the processes that the message lists.
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
 /// Finds the phase by the traceback, else by the last phase marker before the failure.
-Phase phase_of(const ScanResult& scan, const Incident& incident);  // phases.cc
+Phase find_phase(const ScanResult& scan, const Incident& incident);  // phases.cc
 void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: the same facts when nothing failed

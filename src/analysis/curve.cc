@@ -13,7 +13,7 @@ namespace {
 constexpr int smooth_points = 24;
 constexpr int jumping_points = 96;  // enough for steps to look steep
 
-bool jumps(Law law) { return has_levels(law) || has_teeth(law) || law == Law::step_line; }
+bool jumps(Law law) { return has_levels(law) || is_periodic(law) || law == Law::step_line; }
 
 double last_x(const FittedSeries& fitted, const std::optional<Forecast>& forecast) {
   if (!forecast) return fitted.last();
@@ -22,7 +22,8 @@ double last_x(const FittedSeries& fitted, const std::optional<Forecast>& forecas
 
 }  // namespace
 
-std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& fitted, const std::optional<Forecast>& forecast) {
+std::vector<CurvePoint> sample_curve(const Fit& fit, const FittedSeries& fitted,
+                                     const std::optional<Forecast>& forecast) {
   if (!fitted.samples.as_printed()) return {};
   const int count = jumps(fit.law) ? jumping_points : smooth_points;
   const double first = fitted.first(), width = last_x(fitted, forecast) - first;

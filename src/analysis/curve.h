@@ -12,6 +12,7 @@ namespace oomdoctor {
 
 /// The range is the window, extended to the upper end of the forecast's interval but by at most one window: beyond
 /// that, the curve depends on the law more than on the run. Empty if x is not the printed step.
-std::vector<CurvePoint> curve_of(const Fit& fit, const FittedSeries& fitted, const std::optional<Forecast>& forecast);
+std::vector<CurvePoint> sample_curve(const Fit& fit, const FittedSeries& fitted,
+                                     const std::optional<Forecast>& forecast);
 
 }  // namespace oomdoctor

@@ -69,15 +69,15 @@ std::string number_text(FactUnit unit, double number) {
 
 }  // namespace
 
-void Facts::set(std::string_view name, Value value, std::vector<Evidence> because) {
+void Facts::set(std::string_view name, Value value, std::vector<Evidence> evidence) {
   if (!known(value)) return;
   assert(find_fact_spec(name) && "a fact needs its spec in fact_specs.cc");
   assert(has_unit(find_fact_spec(name)->unit, value) && "a fact's value has the type of its spec");
-  facts_.insert_or_assign(std::string(name), Fact{std::move(value), std::move(because)});
+  facts_.insert_or_assign(std::string(name), Fact{std::move(value), std::move(evidence)});
 }
 
-void Facts::set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> because) {
-  if (size) set(name, value_of(*size), std::move(because));
+void Facts::set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> evidence) {
+  if (size) set(name, value_of(*size), std::move(evidence));
 }
 
 const Fact* Facts::find(std::string_view name) const {

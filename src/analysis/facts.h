@@ -25,7 +25,7 @@ struct FactSpec {
 /// A known value and the lines that it came from.
 struct Fact {
   Value value;
-  std::vector<Evidence> because;
+  std::vector<Evidence> evidence;
 };
 
 /// The facts of one diagnosis. Not thread-safe.
@@ -33,8 +33,8 @@ class Facts {
  public:
   /// Stores a known value and replaces an older one. An unknown value stores nothing. Asserts that the vocabulary has
   /// `name`, and that the value has the type of its spec.
-  void set(std::string_view name, Value value, std::vector<Evidence> because = {});
-  void set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> because = {});
+  void set(std::string_view name, Value value, std::vector<Evidence> evidence = {});
+  void set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> evidence = {});
   const Fact* find(std::string_view name) const;
   /// The getters return nothing (or false) if the fact is unknown or has another type.
   std::optional<double> number(std::string_view name) const;

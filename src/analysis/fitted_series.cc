@@ -51,7 +51,7 @@ std::size_t count_resets(const std::vector<double>& theta) {
 
 /// True for a sawtooth that points down, which is a staircase, with too few steps: two steps are a change of the input.
 bool too_few_stairs(const Fit& fit) {
-  return fit.law == Law::ratchet && fit.beta[2] < 0 && count_resets(fit.theta) < limits::least_stairs;
+  return fit.law == Law::ratchet && fit.beta[2] < 0 && count_resets(fit.theta) < limits::min_stairs;
 }
 
 /// Fits every law, and sorts by score. Very short series get only the laws without a bend; stairs need changes that a
@@ -60,16 +60,16 @@ std::vector<Fit> fit_all_laws(const Points& points) {
   std::vector<Fit> fits;
   for (const Law law : {Law::constant, Law::linear, Law::quadratic, Law::exponential, Law::logarithmic, Law::saturating,
                         Law::late, Law::ramp, Law::bend, Law::step, Law::two_steps, Law::step_line}) {
-    if (points.size() < limits::least_for_bends && law != Law::constant && law != Law::linear && law != Law::ramp)
+    if (points.size() < limits::min_for_bends && law != Law::constant && law != Law::linear && law != Law::ramp)
       continue;
     fits.push_back(fit_law(law, points));
   }
   const std::vector<std::size_t> changes = level_changes(points, noise_of(points));
-  if (changes.size() >= limits::least_stairs && changes.size() <= points.size() / 3 &&
-      (changes.size() <= limits::most_levels || may_only_rise(points, changes)))
-    if (auto stairs = fit_levels(points, changes); changes.size() <= limits::most_levels || only_rises(*stairs))
+  if (changes.size() >= limits::min_stairs && changes.size() <= points.size() / 3 &&
+      (changes.size() <= limits::max_levels || may_only_rise(points, changes)))
+    if (auto stairs = fit_levels(points, changes); changes.size() <= limits::max_levels || only_rises(*stairs))
       fits.push_back(std::move(*stairs));
-  Periodicity teeth = find_teeth(points, changes);
+  Periodicity teeth = find_periodicity(points, changes);
   if (auto stairs = find_staircase(points, changes)) fits.push_back(std::move(*stairs));
   if (teeth.level) fits.push_back(std::move(*teeth.level));
   if (teeth.sloping && !too_few_stairs(*teeth.sloping)) fits.push_back(std::move(*teeth.sloping));
@@ -101,7 +101,7 @@ bool cannot_fall(const Series& series, const Points& all) {
     if (all.y[i] == all.y[i - 1]) ++equal;
   }
   if (series.kind == SeriesKind::running_maximum) return true;
-  return may_be_maximum(series) && all.size() >= limits::least_for_plateaus &&
+  return may_be_maximum(series) && all.size() >= limits::min_for_plateaus &&
          static_cast<double>(equal) >= limits::plateau_share * static_cast<double>(all.size());
 }
 
@@ -113,7 +113,7 @@ Points thin(const Points& points, double range) {
     if (points.y[i] == points.y[i - 1]) ++equal;
   const bool coarse =
       range > 2 * points.quantum && range < limits::coarse_range * points.quantum && 2 * equal > points.size();
-  return coarse ? condensed(points, limits::coarse_points) : in_whole_periods(points, limits::most_points);
+  return coarse ? condensed(points, limits::coarse_points) : in_whole_periods(points, limits::max_points);
 }
 
 /// True if the stairs still climb: enough steps, late on average (weighted by height), and the last one recent.
@@ -125,7 +125,7 @@ bool keeps_climbing(const Fit& stairs) {
     heights += height;
     places += height * stairs.theta[i];
   }
-  return stairs.theta.size() >= limits::least_stairs && places > limits::late_climb * heights &&
+  return stairs.theta.size() >= limits::min_stairs && places > limits::late_climb * heights &&
          stairs.theta.back() > limits::last_stair;
 }
 
@@ -138,7 +138,7 @@ struct WorkingBlocks {
 
 WorkingBlocks make_blocks(const StageMap& map, const Points& clean) {
   WorkingBlocks blocks;
-  const std::size_t length = (clean.size() + limits::most_to_compare - 1) / limits::most_to_compare;
+  const std::size_t length = (clean.size() + limits::max_to_compare - 1) / limits::max_to_compare;
   for (std::size_t i = 0; i < map.parts().size(); ++i) {
     const auto& [segment, kind] = map.parts()[i];
     if (kind != StageKind::working) continue;
@@ -147,7 +147,7 @@ WorkingBlocks make_blocks(const StageMap& map, const Points& clean) {
     std::vector<std::size_t> values(segment.size());
     std::iota(values.begin(), values.end(), segment.begin);
     Points part = only(clean, values);
-    for (std::size_t k = 0; k < values.size(); ++k) part.x[k] += map.paused_behind(values[k]);
+    for (std::size_t k = 0; k < values.size(); ++k) part.x[k] += map.paused_after(values[k]);
     append(blocks.points, condensed(part, (segment.size() + length - 1) / length));
   }
   blocks.begins.push_back(blocks.points.size());
@@ -195,7 +195,7 @@ const Fit& best_law(const std::vector<Fit>& fits) {
 /// run clearly better: lines before the start plus the best law after it, against the best law over all of it.
 std::size_t find_start_of_work(const StageMap& map, const Points& clean, bool only_rises) {
   const WorkingBlocks blocks = make_blocks(map, clean);
-  std::vector<std::size_t> starts = map.starts(limits::least_values, only_rises);
+  std::vector<std::size_t> starts = map.starts(limits::min_values, only_rises);
   std::size_t best = blocks.parts.front();
   if (starts.empty()) return best;
   const std::vector<Fit> all_laws = fit_all_laws(blocks.points);
@@ -207,7 +207,7 @@ std::size_t find_start_of_work(const StageMap& map, const Points& clean, bool on
         static_cast<std::size_t>(std::find(blocks.parts.begin(), blocks.parts.end(), start) - blocks.parts.begin());
     if (min_cost(map, blocks, part, clean.size()) >= least) break;  // all later starts cost more lines
     std::vector<std::size_t> after(blocks.points.size() - blocks.begins[part]);
-    if (after.size() < limits::least_values) continue;
+    if (after.size() < limits::min_values) continue;
     std::iota(after.begin(), after.end(), blocks.begins[part]);
     const Points work = only(blocks.points, after);
     const std::vector<Fit> laws = fit_all_laws(work);
@@ -281,7 +281,7 @@ void keep_working_stage(FittedSeries& fitted, const std::vector<std::size_t>& sp
   map.begin_work_at(first);
   fitted.stages = list_stages(map, run, kept);
   const std::vector<std::size_t> work = map.values_of_work(first);
-  if (work.size() < limits::least_values) {  // too few values for a verdict: treat the whole run as one stage
+  if (work.size() < limits::min_values) {  // too few values for a verdict: treat the whole run as one stage
     fitted.stages.clear();
     fitted.spikes = spikes;
     return;
@@ -305,7 +305,7 @@ void keep_working_stage(FittedSeries& fitted, const std::vector<std::size_t>& sp
   };
   for (const std::size_t value : work) {
     const std::size_t i = kept[value];
-    const double shift = map.paused_behind(value);
+    const double shift = map.paused_after(value);
     const bool contiguous = value > 0 && value - 1 == last_value;
     for (; next < spikes.size() && spikes[next] < i; ++next) {
       if (!contiguous) continue;
@@ -322,12 +322,12 @@ void keep_working_stage(FittedSeries& fitted, const std::vector<std::size_t>& sp
 }  // namespace
 
 FittedSeries fit_series(const Series& series, const GrowthOptions& options) {
-  return fit_series(series, options, samples_of(series, options.failure_step));
+  return fit_series(series, options, extract_samples(series, options.failure_step));
 }
 
 FittedSeries fit_series(const Series& series, const GrowthOptions& options, Samples run) {
   FittedSeries fitted{series, options, std::move(run), {}, {}, {}, false, false, {}, {}};
-  if (fitted.samples.points.size() < limits::least_values) return fitted;
+  if (fitted.samples.points.size() < limits::min_values) return fitted;
   keep_working_stage(fitted, find_spikes(fitted.samples.points));
   const Points& all = fitted.samples.points;
   const Points clean = without(all, fitted.spikes);
@@ -348,7 +348,7 @@ const Fit* fit_of(const FittedSeries& fitted, Law law) {
 
 double level_of(const FittedSeries& fitted) { return std::max(1.0, std::abs(median_of(fitted.points.y))); }
 
-Rise rise_of(const Fit& fit, const FittedSeries& fitted) {
+Rise measure_rise(const Fit& fit, const FittedSeries& fitted) {
   const auto column = [&](std::size_t i) {
     return Rise{fit.beta[i], std::sqrt(std::max(0.0, fit.covariance[i * fit.free_parameters() + i]))};
   };
@@ -374,7 +374,7 @@ double visible_change(const FittedSeries& fitted) {
   return std::max(limits::print_steps * fitted.points.quantum, limits::level_share * level_of(fitted));
 }
 
-double least_growth(const FittedSeries& fitted) {
+double min_relevant_growth(const FittedSeries& fitted) {
   if (!fitted.options.capacity || fitted.samples.counts_down) return visible_change(fitted);
   return std::max(limits::print_steps * fitted.points.quantum, limits::capacity_share * *fitted.options.capacity);
 }
@@ -390,11 +390,11 @@ bool grows(const Fit& fit, const FittedSeries& fitted) {
     case Law::cycle_line:
       return fit.beta[line_column(fit.law)] > 0;
     case Law::step_line:
-      return fit.beta[1] > 0 && rise_of(fit, fitted).value > 0;
+      return fit.beta[1] > 0 && measure_rise(fit, fitted).value > 0;
     case Law::stairs:
       return keeps_climbing(fit);
     case Law::quadratic: {
-      const double mean = rise_of(fit, fitted).value / fitted.window();
+      const double mean = measure_rise(fit, fitted).value / fitted.window();
       return mean > 0 && fit.slope_at(fitted.last()) > limits::still_rising * mean;
     }
     case Law::bend: {

@@ -54,13 +54,13 @@ double level_of(const FittedSeries& fitted);             ///< the usual value, n
 struct Rise {
   double value = 0, error = 0;
 };
-Rise rise_of(const Fit& fit, const FittedSeries& fitted);
+Rise measure_rise(const Fit& fit, const FittedSeries& fitted);
 
 /// The smallest movement that has a shape: above rounding, and above a share of the level. It may still be irrelevant.
 double visible_change(const FittedSeries& fitted);
 
 /// The smallest growth that matters: above rounding, and above a share of the GPU.
-double least_growth(const FittedSeries& fitted);
+double min_relevant_growth(const FittedSeries& fitted);
 
 /// True if the fitted law rises without a bound.
 bool grows(const Fit& fit, const FittedSeries& fitted);

@@ -83,7 +83,7 @@ std::pair<double, double> narrow_bracket(const Fit& fit, double level, double ne
 
 /// The first step from `from` on at which the curve reaches the level; for teeth, the first logged step.
 double find_crossing(const Fit& fit, double level, double from, double spacing) {
-  if (envelope(fit, from) >= level && !has_teeth(fit.law)) return from;
+  if (envelope(fit, from) >= level && !is_periodic(fit.law)) return from;
   double near = from, far = from, step = fit.width / 64;
   while (envelope(fit, far) < level) {
     near = far;
@@ -98,7 +98,7 @@ double find_crossing(const Fit& fit, double level, double from, double spacing) 
     const bool reached = middle >= above || (middle > below && envelope(fit, middle) >= level);
     (reached ? far : near) = middle;
   }
-  if (!has_teeth(fit.law)) return far;
+  if (!is_periodic(fit.law)) return far;
   const double start = from + std::floor((far - from) / spacing) * spacing,
                end = far + 40 * fit.width * period_of(fit.theta);
   for (double x = start; x < end; x += spacing)
@@ -150,7 +150,7 @@ std::vector<Rhythm> list_rhythms(const Fit& fit, const Points& points, double sp
 
 }  // namespace
 
-Forecast forecast_of(const std::vector<WeightedModel>& models, const Points& points, double capacity) {
+Forecast compute_forecast(const std::vector<WeightedModel>& models, const Points& points, double capacity) {
   Forecast forecast;
   forecast.capacity = capacity;
   const double last = points.x.back(), window = last - points.x.front();

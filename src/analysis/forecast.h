@@ -16,6 +16,6 @@ struct WeightedModel {
 
 /// Computes the step at which the weighted curves reach `capacity`, with a 90 % interval. `points` are the fitted
 /// points.
-Forecast forecast_of(const std::vector<WeightedModel>& models, const Points& points, double capacity);
+Forecast compute_forecast(const std::vector<WeightedModel>& models, const Points& points, double capacity);
 
 }  // namespace oomdoctor

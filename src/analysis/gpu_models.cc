@@ -90,11 +90,11 @@ std::optional<GpuModel> find_gpu_model(std::string_view printed_name) {
   };
   if (has("MIG") || has("LAPTOP") || has("MOBILE") || has("MAX")) return std::nullopt;
   const GpuModel* best = nullptr;
-  std::size_t most_words = 0;
+  std::size_t max_words = 0;
   for (const GpuModel& model : models) {
     const std::vector<std::string> words = split_words(model.name);
-    if (words.size() > most_words && std::all_of(words.begin(), words.end(), has))
-      best = &model, most_words = words.size();
+    if (words.size() > max_words && std::all_of(words.begin(), words.end(), has))
+      best = &model, max_words = words.size();
   }
   return best == nullptr ? std::nullopt : std::optional(*best);
 }

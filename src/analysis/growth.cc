@@ -52,7 +52,7 @@ bool equal_jumps(const FittedSeries& fitted, const Records& records) {
 /// Test 4: the records of a maximum are more frequent than chance, or regular.
 bool records_allow(const FittedSeries& fitted) {
   if (!fitted.maximum) return true;
-  const Records records = records_of(fitted.samples.points.y, fitted.points.quantum);
+  const Records records = find_records(fitted.samples.points.y, fitted.points.quantum);
   return records.second_half >= limits::records_for_growth || records.odds >= limits::record_odds ||
          equal_jumps(fitted, records);
 }
@@ -67,7 +67,7 @@ bool seen_in_other_runs(const Fit& fit, const FittedSeries& fitted) {
 bool significant(const Fit& fit, const FittedSeries& fitted) {
   if (seen_in_other_runs(fit, fitted)) return true;
   const auto n = static_cast<double>(fitted.points.size());
-  const Rise rise = rise_of(fit, fitted);
+  const Rise rise = measure_rise(fit, fitted);
   const Inflation wider = inflation(fit, fitted.points.floor);
   const double independent = std::max(limits::sigmas_at, n * (1 - fit.rho) / (1 + fit.rho));
   const double needed = limits::sigmas * fit.sigma * std::sqrt(limits::sigmas_at / independent);
@@ -82,7 +82,7 @@ double slope_between(const FittedSeries& fitted, const Fit& fit, double from, do
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double share = (points.x[i] - fitted.first()) / fitted.window();
     if (share < from || share > to) continue;
-    const bool line_only = has_teeth(fit.law) || fit.law == Law::step_line;
+    const bool line_only = is_periodic(fit.law) || fit.law == Law::step_line;
     x.push_back(points.x[i]);
     y.push_back(line_only ? fit.residuals[i] + fit.beta[line_column(fit.law)] * share : points.y[i]);
   }
@@ -98,7 +98,7 @@ std::ptrdiff_t values_between(const FittedSeries& fitted, double from, double to
 }
 
 /// Test 3: the last third grows at a relevant share of the middle third's rate.
-bool still_growing(const FittedSeries& fitted, const Fit& fit) {
+bool find_growing_series(const FittedSeries& fitted, const Fit& fit) {
   if (fit.law == Law::stairs || fitted.points.size() < 9) return true;
   if (values_between(fitted, 1 / 3.0, 2 / 3.0) < 3 || values_between(fitted, 2 / 3.0, 1) < 3) return true;
   const double middle = slope_between(fitted, fit, 1 / 3.0, 2 / 3.0), end = slope_between(fitted, fit, 2 / 3.0, 1);
@@ -109,11 +109,11 @@ bool still_growing(const FittedSeries& fitted, const Fit& fit) {
 
 /// True if the floors of the periods rise, or if there are fewer than five periods, which do not show an order.
 bool floors_rise(const FittedSeries& fitted, const Fit& fit) {
-  if (!has_teeth(fit.law)) return true;
+  if (!is_periodic(fit.law)) return true;
   std::vector<double> floors;
   double negate = -1e300;
   for (std::size_t i = 0; i < fitted.points.size(); ++i) {
-    const double u = (fitted.points.x[i] - fit.origin) / fit.width, phase = phase_of(fit.theta, u);
+    const double u = (fitted.points.x[i] - fit.origin) / fit.width, phase = cycle_phase(fit.theta, u);
     const double begin = u - phase * period_of(fit.theta);
     if (begin > negate + 0.5 * period_of(fit.theta)) {
       negate = begin;
@@ -138,7 +138,7 @@ std::size_t open_spike_length(const FittedSeries& fitted) {
 /// True if the growth disappears without the last values, both for this law and for a line.
 bool rests_on_end(const FittedSeries& fitted, const Fit& fit) {
   const std::size_t n = fitted.points.size(), open = open_spike_length(fitted);
-  if (has_teeth(fit.law) || has_levels(fit.law) || n < limits::least_without_end + open) return false;
+  if (is_periodic(fit.law) || has_levels(fit.law) || n < limits::min_without_end + open) return false;
   std::vector<std::size_t> end(open);
   std::iota(end.begin(), end.end(), n - open);
   const Points rest = without(fitted.points, end);
@@ -152,18 +152,19 @@ bool rests_on_end(const FittedSeries& fitted, const Fit& fit) {
   if (!stands_out && lag_one(line.residuals) < limits::wandering / 2) return false;
   const auto still_grows = [&](Law law) {
     const Fit other = fit_law(law, rest);
-    return grows(other, fitted) && rise_of(other, fitted).value >= least_growth(fitted) && significant(other, fitted);
+    return grows(other, fitted) && measure_rise(other, fitted).value >= min_relevant_growth(fitted) &&
+           significant(other, fitted);
   };
   return !still_grows(fit.law) && !still_grows(Law::linear);
 }
 
 /// Runs the tests on the best growing law and returns the first that it fails.
 GrowthDoubt find_doubt(const FittedSeries& fitted, const Fit& growing) {
-  if (!seen_in_other_runs(growing, fitted) && rise_of(growing, fitted).value < least_growth(fitted))
+  if (!seen_in_other_runs(growing, fitted) && measure_rise(growing, fitted).value < min_relevant_growth(fitted))
     return GrowthDoubt::small;
   if (!significant(growing, fitted) || !floors_rise(fitted, growing)) return GrowthDoubt::noise;
   if (rests_on_end(fitted, growing)) return GrowthDoubt::open_end;
-  if (!still_growing(fitted, growing)) return GrowthDoubt::levels_off;
+  if (!find_growing_series(fitted, growing)) return GrowthDoubt::levels_off;
   if (!records_allow(fitted)) return GrowthDoubt::records;
   return GrowthDoubt::none;
 }
@@ -232,12 +233,12 @@ bool accelerates(const FittedSeries& fitted, const Fit& fit) {
 /// shows them.
 bool has_short_teeth(const FittedSeries& fitted) {
   Points stretch = fitted.samples.points;
-  if (stretch.size() <= limits::most_points) return false;
+  if (stretch.size() <= limits::max_points) return false;
   stretch = without(stretch, fitted.spikes);
   for (std::vector<double>* column : {&stretch.x, &stretch.y, &stretch.weight})
-    column->resize(std::min(column->size(), limits::most_points));
+    column->resize(std::min(column->size(), limits::max_points));
   stretch.floor = fitted.points.floor;
-  const Periodicity teeth = find_teeth(stretch, {}, false);
+  const Periodicity teeth = find_periodicity(stretch, {}, false);
   if (!teeth.level || teeth.level->score > fit_at(Law::constant, {}, stretch).score - limits::good_evidence)
     return false;
   const auto [lowest, highest] = std::minmax_element(teeth.level->beta.begin() + 1, teeth.level->beta.end());
@@ -251,7 +252,7 @@ Shape quiet_shape(const FittedSeries& fitted) {
   const Fit& fit = *fit_of(fitted, Law::constant);
   const std::vector<double>& y = fitted.samples.points.y;
   for (const std::size_t i : fitted.spikes)
-    if (std::abs(y[i] - fit.at(fitted.last())) > least_growth(fitted)) return Shape::spike;
+    if (std::abs(y[i] - fit.at(fitted.last())) > min_relevant_growth(fitted)) return Shape::spike;
   const Points calm = without(fitted.samples.points, fitted.spikes);
   const auto [lowest, highest] = std::minmax_element(calm.y.begin(), calm.y.end());
   if (*highest - *lowest < 1.5 * fitted.points.quantum)
@@ -318,7 +319,7 @@ Shape shape_with_approach(const FittedSeries& fitted, Shape shape) {
   if (approach.way > 0 && approach.done <= early) return Shape::warmup;
   const double way = std::abs(approach.way);
   const bool at_once = approach.largest >= limits::one_jump * way ||
-                       (approach.largest >= limits::two_jumps * way && approach.shortest >= limits::least_level);
+                       (approach.largest >= limits::two_jumps * way && approach.shortest >= limits::min_level);
   if (shape != Shape::saturating && at_once && approach.moved <= limits::within_steps * way) return Shape::step;
   return approach.way > 0 ? Shape::saturating : shape;
 }
@@ -350,7 +351,7 @@ Rise measure_rate(const Fit& fit, const FittedSeries& fitted) {
   }
   if (fit.law == Law::step_line)
     return {fit.beta[1], std::sqrt(std::max(0.0, fit.covariance[1 * fit.free_parameters() + 1]))};
-  return rise_of(fit, fitted);
+  return measure_rise(fit, fitted);
 }
 
 void set_rates(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
@@ -361,7 +362,7 @@ void set_rates(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
   const double reach = student_quantile(0.975, fit.freedom) * rise.error;
   trend.slope = {rise.value / window, (rise.value - reach) / window, (rise.value + reach) / window};
   const Fit& line = *fit_of(fitted, Law::linear);
-  const Rise slope = rise_of(line, fitted);
+  const Rise slope = measure_rise(line, fitted);
   // The slope that a test at the 5 % level detects with a power of 80 %.
   trend.detectable_slope = (student_quantile(0.975, line.freedom) + normal_quantile(0.8)) * slope.error / window;
   if (const Fit* parabola = fit_of(fitted, Law::quadratic); parabola != nullptr) {
@@ -379,18 +380,18 @@ void set_positions(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
   if (has_levels(fit.law) || fit.law == Law::step_line || fit.law == Law::bend || fit.law == Law::late ||
       fit.law == Law::ramp)
     for (const double knot : fit.theta) trend.change_points.push_back(printed(knot));
-  if (has_teeth(fit.law)) trend.period = fit.width * period_of(fit.theta);
+  if (is_periodic(fit.law)) trend.period = fit.width * period_of(fit.theta);
 }
 
 /// The confidence rises with the gap in score and the number of values. Known weaknesses of the data reduce it.
 double confidence_in(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   const double gap = verdict.growing ? std::abs(verdict.gap) : limits::good_evidence * 2;
-  double confidence = limits::most_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
+  double confidence = limits::max_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
   confidence *= std::min(1.0, static_cast<double>(fitted.samples.points.size()) / 8);
   if (fitted.series.kind == SeriesKind::sampled_gauge) confidence *= limits::sampled_gauge;
   if (fitted.maximum) confidence *= limits::running_maximum;
-  if (verdict.leak && rise_of(*verdict.chosen, fitted).value < 5 * fitted.points.quantum)
-    confidence *= limits::few_print_steps;
+  if (verdict.leak && measure_rise(*verdict.chosen, fitted).value < 5 * fitted.points.quantum)
+    confidence *= limits::min_print_steps;
   if (trend.period && std::abs(*trend.period) < 4 * fitted.window() / static_cast<double>(fitted.points.size()))
     confidence *= limits::aliased;
   if (verdict.doubt == GrowthDoubt::undecided) confidence *= limits::undecided;
@@ -414,7 +415,7 @@ void negate_remaining(Trend& trend) {
 
 /// The slope per step of a line through a run. The error accounts for few values and their autocorrelation.
 Rise measure_slope(const Fit& line, const FittedSeries& run) {
-  const Rise rise = rise_of(line, run);
+  const Rise rise = measure_rise(line, run);
   const Inflation wider = inflation(line, run.points.floor);
   const double few = student_quantile(0.975, wider.freedom) / normal_quantile(0.975);
   return {rise.value / run.window(), rise.error * wider.factor * few / run.window()};
@@ -510,7 +511,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
   Trend trend;
   FittedSeries fitted = fit_series(series, options);
   if (fitted.fits.empty() || fit_of(fitted, Law::linear) == nullptr) {  // values near the limits of a double
-    trend.why = words_for_short(fitted);
+    trend.why = describe_short_series(fitted);
     return trend;
   }
   std::vector<FittedSeries> earlier;
@@ -530,20 +531,21 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
     const std::optional<double> wall = fitted.samples.counts_down ? std::optional<double>(0) : options.capacity;
     const std::vector<WeightedModel> models = weighted_models(fitted, *verdict.chosen);
     if (wall)
-      trend.forecast = forecast_of(models, fitted.points, *wall - (fitted.samples.counts_down ? 0 : options.kept_back));
+      trend.forecast =
+          compute_forecast(models, fitted.points, *wall - (fitted.samples.counts_down ? 0 : options.unreachable_bytes));
     if (trend.forecast) trend.forecast->capacity = *wall;
     if (trend.forecast && !std::isfinite(trend.forecast->step)) trend.forecast.reset();
-    trend.curve = curve_of(models.front().fit, fitted, trend.forecast);
+    trend.curve = sample_curve(models.front().fit, fitted, trend.forecast);
     if (trend.forecast) shift(*trend.forecast, -fitted.samples.ahead());
   } else {
     trend.shape = verdict.doubt == GrowthDoubt::levels_off ? Shape::saturating
                   : verdict.doubt == GrowthDoubt::open_end
                       ? shape_with_approach(fitted, Shape::spike)
                       : shape_with_approach(fitted, bounded_shape(fitted, *verdict.bounded));
-    trend.curve = curve_of(*verdict.chosen, fitted, std::nullopt);
+    trend.curve = sample_curve(*verdict.chosen, fitted, std::nullopt);
   }
   trend.confidence = confidence_in(fitted, verdict, trend);
-  trend.why = words_for(fitted, verdict, trend);
+  trend.why = describe_trend(fitted, verdict, trend);
   if (fitted.samples.counts_down) negate_remaining(trend);
   return trend;
 }

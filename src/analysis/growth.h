@@ -60,7 +60,7 @@ struct GrowthOptions {
   std::optional<double> capacity;  ///< bytes; without it there is no forecast
   std::optional<double>
       failure_step;  ///< the step of the failure: later values are ignored, and the forecast is checked against it
-  double kept_back =
+  double unreachable_bytes =
       0;  ///< bytes of the capacity that the series can never reach: other memory, or the peak within a step
 };
 

@@ -6,13 +6,12 @@
 namespace oomdoctor::growth_limits {
 
 // Length
-inline constexpr std::size_t least_values =
-    5;  // a line and its noise need three values, a choice between laws two more
-inline constexpr std::size_t least_for_bends = 6;   // five values cannot prove a bend, only suggest one
-inline constexpr std::size_t most_points = 400;     // longer series are averaged in blocks, which bounds the cost
-inline constexpr std::size_t least_to_mention = 3;  // fewer values show no direction
-inline constexpr double worth_mention = 1.3;        // a rise by this factor over few values is worth a mention
-inline constexpr std::size_t most_to_compare =
+inline constexpr std::size_t min_values = 5;  // a line and its noise need three values, a choice between laws two more
+inline constexpr std::size_t min_for_bends = 6;   // five values cannot prove a bend, only suggest one
+inline constexpr std::size_t max_points = 400;    // longer series are averaged in blocks, which bounds the cost
+inline constexpr std::size_t min_to_mention = 3;  // fewer values show no direction
+inline constexpr double worth_mention = 1.3;      // a rise by this factor over few values is worth a mention
+inline constexpr std::size_t max_to_compare =
     200;  // the same bound as max points, for the search for the start of the work
 
 // Evidence for a curve
@@ -41,8 +40,8 @@ inline constexpr std::size_t coarse_points = 24;  // a coarse series is averaged
 // Continuing growth
 inline constexpr double still_rising =
     0.5;  // end slope of a parabola against its mean slope; below, it approaches a maximum
-inline constexpr std::size_t least_stairs = 3;  // two steps are a change of the input
-inline constexpr std::size_t most_levels = 5;   // more changes in both directions fit anything and explain nothing
+inline constexpr std::size_t min_stairs = 3;  // two steps are a change of the input
+inline constexpr std::size_t max_levels = 5;  // more changes in both directions fit anything and explain nothing
 inline constexpr double late_climb =
     0.4;  // mean position of the climbs in the window: 0.5 for steady stairs; earlier means that they converge
 inline constexpr double last_stair = 0.6;  // and the last step is at least this late
@@ -52,11 +51,11 @@ inline constexpr double levelled = 0.2;   // end slope against the mean slope; b
 inline constexpr double speeds_up = 1.5;  // end slope against start slope of an accelerating curve
 
 // Shapes
-inline constexpr double early = 0.15;     // a rise that is complete by this share of the window is a warm-up
-inline constexpr double done = 0.95;      // share of a rise that counts as complete
-inline constexpr double one_jump = 0.6;   // share of the way to a level, between two values: a jump in one step …
-inline constexpr double two_jumps = 0.4;  // … or in two equal steps, between levels …
-inline constexpr std::size_t least_level = 3;  // … of at least this many values
+inline constexpr double early = 0.15;        // a rise that is complete by this share of the window is a warm-up
+inline constexpr double done = 0.95;         // share of a rise that counts as complete
+inline constexpr double one_jump = 0.6;      // share of the way to a level, between two values: a jump in one step …
+inline constexpr double two_jumps = 0.4;     // … or in two equal steps, between levels …
+inline constexpr std::size_t min_level = 3;  // … of at least this many values
 inline constexpr double within_steps =
     0.3;  // share of the way within the stages before the work; above, it is a rise and not a jump
 inline constexpr double quiet_level = 0.0075;     // standard deviation against level; below, the line looks flat
@@ -81,7 +80,7 @@ inline constexpr double same_slope = 2.5;        // standard errors between the 
 inline constexpr double like_jump = 1 / 3.0;     // smaller against larger jump of one staircase
 inline constexpr double quiet_gaps =
     3;  // in units of its longest gap: a staircase whose next step is overdue by this much has ended
-inline constexpr std::size_t least_before_release = 3;  // values; fewer do not count as work
+inline constexpr std::size_t min_before_release = 3;  // values; fewer do not count as work
 inline constexpr double start_evidence =
     6;  // points of the score by which a later start of the work must describe the run better
 inline constexpr double start_beside_stairs =
@@ -90,20 +89,20 @@ inline constexpr double start_beside_stairs =
 // Ends
 inline constexpr double end_sigmas =
     2;  // distance from the line through the other values; a value further away is an outlier
-inline constexpr std::size_t least_without_end = 8;  // values that must remain when those at the end are set aside
+inline constexpr std::size_t min_without_end = 8;  // values that must remain when those at the end are set aside
 
 // Running maxima
 inline constexpr std::size_t records_for_growth =
     4;                                     // in the second half; the chance is under 1 % for exchangeable values
 inline constexpr double record_odds = 50;  // against exchangeable values; chance reaches it in at most 2 %
-inline constexpr std::size_t least_for_plateaus = 8;  // in shorter series equal neighbours are common
-inline constexpr double plateau_share = 0.3;          // share of equal neighbours that identifies an unlabelled maximum
+inline constexpr std::size_t min_for_plateaus = 8;  // in shorter series equal neighbours are common
+inline constexpr double plateau_share = 0.3;        // share of equal neighbours that identifies an unlabelled maximum
 
 // Confidence
-inline constexpr double most_confidence = 0.95;
+inline constexpr double max_confidence = 0.95;
 inline constexpr double sampled_gauge = 0.6;    // read at arbitrary times, so it aliases with the step
 inline constexpr double running_maximum = 0.7;  // does not show what was freed
-inline constexpr double few_print_steps = 0.8;  // all growth is under five print steps and the noise under one
+inline constexpr double min_print_steps = 0.8;  // all growth is under five print steps and the noise under one
 inline constexpr double undecided = 0.5;        // two laws describe the series about equally well
 inline constexpr double aliased = 0.5;          // the log interval is close to a multiple of the period
 

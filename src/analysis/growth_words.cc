@@ -124,7 +124,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       return fmt::format("flat at {}, {} of {} values differ", level_text(level_of(fitted)), fitted.spikes.size(),
                          fitted.samples.points.size());
     case Shape::noisy:
-      if (way < -least_growth(fitted)) return movement(fitted, way);
+      if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
       return fmt::format("varies around {} by {}, no trend", level_text(level_of(fitted)),
                          size(fit_of(fitted, Law::constant)->sigma));
     case Shape::sawtooth:
@@ -149,7 +149,7 @@ std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict
     case GrowthDoubt::undecided:
       return "; too little evidence to exclude growth";
     case GrowthDoubt::small:
-      return fmt::format("; growth of {} is too small to matter", size(rise_of(*verdict.growing, fitted).value));
+      return fmt::format("; growth of {} is too small to matter", size(measure_rise(*verdict.growing, fitted).value));
     case GrowthDoubt::noise:
       return fmt::format("; a leak below {} per {} would be hidden in the noise", size(trend.detectable_slope),
                          unit_of(fitted));
@@ -162,17 +162,17 @@ std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict
 
 }  // namespace
 
-std::string words_for(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   if (verdict.leak) return growth_words(fitted, verdict, trend);
   return shape_words(fitted, verdict, trend) + doubt_words(fitted, verdict, trend);
 }
 
-std::string words_for_short(const FittedSeries& fitted) {
+std::string describe_short_series(const FittedSeries& fitted) {
   const Points& points = fitted.samples.points;
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
-  if (points.size() >= limits::least_to_mention && rises && last >= limits::worth_mention * first && first > 0)
+  if (points.size() >= limits::min_to_mention && rises && last >= limits::worth_mention * first && first > 0)
     return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        100 * (last / first - 1), points.size());
   return fmt::format("{} values: too few for a trend", points.size());

@@ -22,8 +22,8 @@ struct GrowthVerdict {
 };
 
 /// Describes the trend in one line, numbers first.
-std::string words_for(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend);
+std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend);
 /// The same for a series that is too short for a trend.
-std::string words_for_short(const FittedSeries& fitted);
+std::string describe_short_series(const FittedSeries& fitted);
 
 }  // namespace oomdoctor

@@ -56,11 +56,11 @@ void increment_fact(Facts& facts) {
     for (const Candidate& candidate : list_candidates(facts)) {
       const double kept = *slope * every;
       if (std::abs(kept - candidate.size) > tolerance * candidate.size) continue;
-      std::vector<Evidence> because = facts.find("trend.slope")->because;
+      std::vector<Evidence> evidence = facts.find("trend.slope")->evidence;
       for (const auto name : candidate.from)
-        because.insert(because.end(), facts.find(name)->because.begin(), facts.find(name)->because.end());
+        evidence.insert(evidence.end(), facts.find(name)->evidence.begin(), facts.find(name)->evidence.end());
       const std::string frequency = every == 1 ? "each step keeps " : fmt::format("every {} steps it keeps ", every);
-      facts.set("trend.increment", Value{frequency + candidate.description}, std::move(because));
+      facts.set("trend.increment", Value{frequency + candidate.description}, std::move(evidence));
       return;
     }
 }

@@ -59,7 +59,7 @@ bool has_smooth_theta(Law law) {
 
 bool has_levels(Law law) { return law == Law::step || law == Law::two_steps || law == Law::stairs; }
 
-bool has_teeth(Law law) {
+bool is_periodic(Law law) {
   return law == Law::sawtooth || law == Law::ratchet || law == Law::staircase || law == Law::cycle ||
          law == Law::cycle_line;
 }
@@ -140,11 +140,11 @@ void fill_columns(Law law, const std::vector<double>& theta, std::span<const dou
       column(2, [&](double at) { return at >= first ? 1.0 : 0.0; });
       return;
     case Law::sawtooth:
-      column(1, [&](double at) { return phase_of(theta, at); });
+      column(1, [&](double at) { return cycle_phase(theta, at); });
       return;
     case Law::ratchet:
       column(1, line);
-      column(2, [&](double at) { return phase_of(theta, at); });
+      column(2, [&](double at) { return cycle_phase(theta, at); });
       return;
     case Law::staircase: {
       const double period = period_of(theta);
@@ -156,7 +156,7 @@ void fill_columns(Law law, const std::vector<double>& theta, std::span<const dou
       [[fallthrough]];
     case Law::cycle:
       indicator(cycle_levels, [&](double at) {
-        return std::min(cycle_levels - 1, static_cast<std::size_t>(phase_of(theta, at) * cycle_levels));
+        return std::min(cycle_levels - 1, static_cast<std::size_t>(cycle_phase(theta, at) * cycle_levels));
       });
       return;
     case Law::step:
@@ -193,7 +193,7 @@ double period_of(const std::vector<double>& theta) {
 }
 
 // The tolerances let a position exactly on a reset begin the next period, despite rounding.
-double phase_of(const std::vector<double>& theta, double u) {
+double cycle_phase(const std::vector<double>& theta, double u) {
   const double period = period_of(theta);
   if (theta.size() == 2) {
     const double turns = (u - theta[1]) / period;

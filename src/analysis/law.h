@@ -36,8 +36,8 @@ inline constexpr std::size_t cycle_levels = 8;  ///< parts of a period with sepa
 
 /// True if the curve moves smoothly with theta (a rate, a knot), so that theta has a standard error.
 bool has_smooth_theta(Law law);
-bool has_levels(Law law);  ///< piecewise constant: step, two_steps, stairs
-bool has_teeth(Law law);   ///< periodic: sawtooth, ratchet, staircase, cycle, cycle_line
+bool has_levels(Law law);   ///< piecewise constant: step, two_steps, stairs
+bool is_periodic(Law law);  ///< periodic: sawtooth, ratchet, staircase, cycle, cycle_line
 
 /// The number of coefficients.
 std::size_t column_count(Law law, const std::vector<double>& theta);
@@ -52,7 +52,7 @@ double value_at(Law law, const std::vector<double>& beta, const std::vector<doub
 std::size_t line_column(Law law);
 
 /// The position of u in its period (0 … 1). `theta` is (period, offset), or a list of at least three resets.
-double phase_of(const std::vector<double>& theta, double u);
+double cycle_phase(const std::vector<double>& theta, double u);
 /// The period in units of the window; the mean one for a list of resets.
 double period_of(const std::vector<double>& theta);
 

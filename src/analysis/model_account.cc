@@ -50,15 +50,15 @@ void model_facts(Facts& facts) {
   run.optimizer = find_optimizer(facts);
   const Fact* from = facts.find("settings.parameters");
   double states = 0;
-  for (const Term& term : budget_of(model, run).terms) {
+  for (const Term& term : compute_budget(model, run).terms) {
     if (term.id == "weights")
-      facts.set("model.weights_least", Value{Number{static_cast<double>(term.bytes.count), 0}}, from->because);
+      facts.set("model.weights_least", Value{Number{static_cast<double>(term.bytes.count), 0}}, from->evidence);
     if (term.id == "weights" || term.id == "gradients" || term.id == "optimizer")
       states += static_cast<double>(term.bytes.count);
   }
   // Without settings of a training, there may be no gradients.
   if (states > 0 && (trained || facts.find("settings.optimizer") != nullptr))
-    facts.set("model.states_least", Value{Number{states, 0}}, from->because);
+    facts.set("model.states_least", Value{Number{states, 0}}, from->evidence);
 }
 
 }  // namespace oomdoctor

@@ -23,7 +23,7 @@ double to_double(i64 count) { return static_cast<double>(count); }
 double group_size(const std::optional<i64>& size) { return to_double(std::max<i64>(size.value_or(1), 1)); }
 
 Bytes to_bytes(double count, double slack = 0) {
-  return {whole_number(std::round(std::min(count, most_bytes))), whole_number(std::round(std::min(slack, most_bytes)))};
+  return {whole_number(std::round(std::min(count, max_bytes))), whole_number(std::round(std::min(slack, max_bytes)))};
 }
 
 /// "6.738 billion", "39.98 million", "4096".
@@ -102,7 +102,7 @@ class BudgetMaker {
 
   Parameters parameters(Inputs& in) const {
     Parameters here;
-    const auto total = parameters_of(model_);
+    const auto total = count_parameters(model_);
     if (!total) in.miss("params");
     const double all = to_double(total.value_or(0)), tables = std::min(embedding_parameters(model_), all);
     // Each end of a pipeline has one table. Tensor parallelism splits all parameters.
@@ -192,7 +192,7 @@ class BudgetMaker {
   /// Rows plus columns of every trained matrix.
   double factored_elements(Inputs& in, const Parameters& here) const {
     if (run_.adapter_rank) return here.adapters / group_size(run_.adapter_rank);
-    const auto matrices = matrices_of(model_);
+    const auto matrices = list_matrices(model_);
     if (!matrices || !model_.layers) return miss_sizes(in), 0;
     double sum = 0;
     for (const Matrix& matrix : *matrices) sum += matrix.in + matrix.out;
@@ -386,7 +386,7 @@ class BudgetMaker {
   /// DeepSpeed's estimators, for all ranks on one host.
   void add_host() {
     if (!training_ || !run_.offload_optimizer) return;
-    const auto all = parameters_of(model_);
+    const auto all = count_parameters(model_);
     if (!all) return;
     double each = std::max(host_per_rank * ranks_, host_least);
     if (zero_ >= 3) each = run_.offload_parameters ? host_all_sharded : host_optimizer_sharded;
@@ -417,7 +417,7 @@ class BudgetMaker {
 
 }  // namespace
 
-Budget budget_of(const ModelShape& model, const RunShape& run) {
+Budget compute_budget(const ModelShape& model, const RunShape& run) {
   if (group_size(run.pipeline_parallel) <= 1) return BudgetMaker(model, run, Stage::only).make();
   Budget first = BudgetMaker(model, run, Stage::first).make(), last = BudgetMaker(model, run, Stage::last).make();
   first.pipeline_stage = "first";

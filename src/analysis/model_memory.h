@@ -101,6 +101,6 @@ struct Budget {
 };
 
 /// Computes all terms. Sums stay within 63 bits for any input (see max bytes in model_memory_constants.h).
-Budget budget_of(const ModelShape& model, const RunShape& run);
+Budget compute_budget(const ModelShape& model, const RunShape& run);
 
 }  // namespace oomdoctor

@@ -38,7 +38,7 @@ struct Situation {
   const ModelShape& model;
   i64 capacity;
 
-  bool fits(const RunShape& run) const { return oomdoctor::fits(budget_of(model, run), capacity); }
+  bool fits(const RunShape& run) const { return oomdoctor::fits(compute_budget(model, run), capacity); }
 };
 
 /// A possible change: when it applies, its effect, and the setting to write. `apply` may search for the largest value
@@ -242,14 +242,14 @@ std::vector<unsigned> sets_by_price(int max_risk) {
 
 Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
   Plan plan;
-  plan.budget = budget_of(situation.model, run);
+  plan.budget = compute_budget(situation.model, run);
   for (unsigned i = 0; i < candidates.size(); ++i) {
     if ((set >> i & 1U) == 0) continue;
     const Candidate& candidate = candidates.at(i);
     const RunShape before = run;
     candidate.apply(situation, run);
     const i64 peak_before = plan.budget.total.count;
-    plan.budget = budget_of(situation.model, run);
+    plan.budget = compute_budget(situation.model, run);
     const i64 peak = plan.budget.total.count;
     plan.changes.push_back({candidate.id, candidate.title, candidate.setting(before, run), candidate.cost,
                             candidate.risk, peak_before - peak, peak});
@@ -270,12 +270,12 @@ namespace {
 std::optional<i64> find_largest_size(const ModelShape& model, RunShape run, std::optional<i64> RunShape::*size,
                                      bool Term::*grows, i64 max, i64 capacity) {
   run.*size = 1;
-  const Budget one = budget_of(model, run);
+  const Budget one = compute_budget(model, run);
   const bool any = std::any_of(one.terms.begin(), one.terms.end(), [&](const Term& term) { return term.*grows; });
   if (!one.missing.empty() || !any) return std::nullopt;
   return find_largest(0, max, [&](i64 value) {
     run.*size = value;
-    return fits(budget_of(model, run), capacity);
+    return fits(compute_budget(model, run), capacity);
   });
 }
 
@@ -296,14 +296,14 @@ std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, 
   sharded.zero_stage = 3;
   for (i64 ranks = 2; ranks <= max_ranks; ranks *= 2) {
     sharded.data_parallel = ranks;
-    const Budget budget = budget_of(model, sharded);
+    const Budget budget = compute_budget(model, sharded);
     if (!budget.missing.empty()) return std::nullopt;
     if (ranks > run.data_parallel.value_or(1) && fits(budget, capacity)) return ranks;
   }
   return std::nullopt;
 }
 
-Plan plan_of(const ModelShape& model, const RunShape& run, i64 capacity) {
+Plan compute_plan(const ModelShape& model, const RunShape& run, i64 capacity) {
   const Situation situation{model, capacity};
   const auto suffices = [&](unsigned set) {
     const auto after = apply_changes(situation, run, set);

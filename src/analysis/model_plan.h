@@ -39,6 +39,6 @@ std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity);
 /// Finds the cheapest set of changes for a run that does not fit. It uses changes that alter the result of the training
 /// only if the others do not suffice.
-Plan plan_of(const ModelShape& model, const RunShape& run, i64 capacity);
+Plan compute_plan(const ModelShape& model, const RunShape& run, i64 capacity);
 
 }  // namespace oomdoctor

@@ -7,14 +7,14 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t query_matrix = 0, value_matrix = 2;  // indices into the result of matrices_of()
+constexpr std::size_t query_matrix = 0, value_matrix = 2;  // indices into the result of list_matrices()
 
 double to_double(i64 count) { return static_cast<double>(count); }
 
 }  // namespace
 
 // Query, key, value, output, the MLP's up and down projections, its gate.
-std::optional<std::vector<Matrix>> matrices_of(const ModelShape& model) {
+std::optional<std::vector<Matrix>> list_matrices(const ModelShape& model) {
   if (!model.hidden || (model.gated && !model.intermediate)) return std::nullopt;
   const double hidden = to_double(*model.hidden);
   double query = hidden;
@@ -42,9 +42,9 @@ double patch_parameters(const ModelShape& model) {
   return model.hidden ? channels * to_double(model.patch) * to_double(model.patch) * to_double(*model.hidden) : 0;
 }
 
-std::optional<i64> parameters_of(const ModelShape& model) {
+std::optional<i64> count_parameters(const ModelShape& model) {
   if (model.parameters) return model.parameters;
-  const auto matrices = matrices_of(model);
+  const auto matrices = list_matrices(model);
   if (!matrices || model.irregular || !model.layers || (!model.vocabulary && model.patch == 0)) return std::nullopt;
   const double hidden = to_double(*model.hidden);
   double layer = 2 * hidden;  // two norms
@@ -54,7 +54,7 @@ std::optional<i64> parameters_of(const ModelShape& model) {
 }
 
 std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, AdapterTargets targets) {
-  const auto matrices = matrices_of(model);
+  const auto matrices = list_matrices(model);
   if (!matrices || !model.layers) return std::nullopt;
   double sum = 0;
   for (std::size_t i = 0; i < matrices->size(); ++i)

@@ -29,13 +29,13 @@ struct Matrix {
 };
 
 /// The linear layers of one transformer layer; nullopt if sizes are missing.
-std::optional<std::vector<Matrix>> matrices_of(
+std::optional<std::vector<Matrix>> list_matrices(
     const ModelShape& model);  ///< Parameters of the token tables: the input table, plus the head's if it has its own.
                                ///< 0 if the sizes are unknown.
 double embedding_parameters(const ModelShape& model);
 /// The given number of parameters, or the number computed from the sizes of a dense decoder or image encoder. The
 /// computation omits biases and the position table (below 0.1 %).
-std::optional<i64> parameters_of(const ModelShape& model);
+std::optional<i64> count_parameters(const ModelShape& model);
 /// Parameters that LoRA adds to a model; nullopt if its sizes are unknown.
 std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, AdapterTargets targets);
 /// Parameters of the layer that turns an RGB image into tokens; 0 for a text model.

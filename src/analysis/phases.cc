@@ -292,7 +292,7 @@ i64 count_ranks(const ScanResult& scan) {
 
 }  // namespace
 
-Phase phase_of(const ScanResult& scan, const Incident& incident) {
+Phase find_phase(const ScanResult& scan, const Incident& incident) {
   Phase phase;
   phase.moment = find_moment(scan, incident);
   phase.by = incident.evidence;

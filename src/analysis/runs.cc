@@ -123,7 +123,7 @@ bool was_overcome(const ScanResult& scan, const Incident& incident) {
 }  // namespace
 
 // The last run decides. If it is unfinished, an earlier failure counts, unless the last run got past it.
-Runs runs_of(const ScanResult& scan) {
+Runs find_runs(const ScanResult& scan) {
   Runs runs;
   const std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
   for (std::size_t k = 0; k <= later; ++k) {

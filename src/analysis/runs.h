@@ -37,6 +37,6 @@ struct Runs {
 
 /// Splits the log into runs and finds the end of each. Several logs count as one run, because their ends cannot be
 /// separated.
-Runs runs_of(const ScanResult& scan);
+Runs find_runs(const ScanResult& scan);
 
 }  // namespace oomdoctor

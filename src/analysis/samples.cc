@@ -131,7 +131,7 @@ Samples make_samples(const Series& series, const std::vector<Sample>& run) {
 
 }  // namespace
 
-Samples samples_of(const Series& series, std::optional<double> failure_step) {
+Samples extract_samples(const Series& series, std::optional<double> failure_step) {
   const std::vector<Run> runs = split_runs(series);
   if (runs.empty()) return {};
   if (are_epochs(runs) || restarts_constantly(runs, series.buckets().size())) {

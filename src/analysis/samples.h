@@ -28,7 +28,7 @@ struct Samples {
 
 /// Takes the last run that is long enough to show a shape, cut at `failure_step`; see samples.cc for epochs and
 /// repeats.
-Samples samples_of(const Series& series, std::optional<double> failure_step);
+Samples extract_samples(const Series& series, std::optional<double> failure_step);
 
 /// A position in a series, for people.
 struct Place {

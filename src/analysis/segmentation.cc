@@ -149,7 +149,7 @@ double noise_floor(const Points& points, double movement) {
 
 double usual_range(const Points& points) { return quantile_of(points.y, 0.98) - quantile_of(points.y, 0.02); }
 
-NoiseScale noise_scale_of(const Points& points, double floor) {
+NoiseScale estimate_noise(const Points& points, double floor) {
   NoiseScale noise{floor, 0, floor};
   if (points.size() < 3) return noise;
   const std::vector<std::size_t> edges = count_edges(points, floor);
@@ -191,7 +191,7 @@ std::vector<Segment> cut_into_lines(const Points& points, double penalty) {
   return segments;
 }
 
-std::vector<Segment> segments_of(const Points& given, const NoiseScale& noise) {
+std::vector<Segment> segment_series(const Points& given, const NoiseScale& noise) {
   const std::size_t n = given.size();
   if (n == 0) return {};
   const Points points = with_mean_weight_one(given);

@@ -26,7 +26,7 @@ double usual_range(const Points& points);
 
 /// Estimates the noise from differences over 1, 2, 4, … values: white noise scatters equally over every distance, a
 /// drifting level does not. The result is never below `floor`.
-NoiseScale noise_scale_of(const Points& points, double floor);
+NoiseScale estimate_noise(const Points& points, double floor);
 
 /// Values [begin, end) and the least-squares line through them. One or two values give a level.
 struct Segment {
@@ -49,6 +49,6 @@ std::vector<Segment> cut_into_lines(const Points& points, double penalty);
 
 /// Cuts any number of points: thins them to a few hundred, cuts with a penalty from the noise (three parameters per
 /// line, by BIC), and moves each boundary to its best position among all points.
-std::vector<Segment> segments_of(const Points& points, const NoiseScale& noise);
+std::vector<Segment> segment_series(const Points& points, const NoiseScale& noise);
 
 }  // namespace oomdoctor

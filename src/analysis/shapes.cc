@@ -1,4 +1,4 @@
-// Spikes: median and MAD (breakdown 50 %). A spike must stand out from the values before AND after it. The edge of a
+// Spikes: median and MAD (breakdown 50 %). A spike must differ from the values before AND after it. The edge of a
 // sawtooth or a step is similar to one side, so it is no spike. Six MADN is far outside any Gaussian noise.
 //
 // Levels: optimal partitioning (Jackson et al. 2005; with pruning it is PELT, Killick et al. 2012), penalty 3 sigma² ln
@@ -383,7 +383,7 @@ std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_
   return fit_at(law, std::move(theta), points, false);
 }
 
-Periodicity find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
+Periodicity find_periodicity(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
   Periodicity teeth;
   if (points.size() < 8) return teeth;
   const auto consider = [&](Law law, const std::vector<double>& theta, std::optional<Fit>& best) {

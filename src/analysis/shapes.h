@@ -30,7 +30,7 @@ struct Periodicity {
 
 /// Finds the periodic laws. `changes` of level are a hint, because stairs may be periodic (a staircase is a line minus
 /// a sawtooth). `sloping` requests the second law.
-Periodicity find_teeth(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
+Periodicity find_periodicity(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
 
 /// Finds the best equal stairs at equal distances. For a long series `changes` is a hint. nullopt for fewer than three
 /// stairs.

@@ -51,10 +51,10 @@ std::string_view to_string(StageKind kind) {
 }
 
 StageMap::StageMap(const Points& points, bool negated, bool timed) : points_(points), timed_(timed) {
-  noise_ = noise_scale_of(points, noise_floor(points, usual_range(points)));
+  noise_ = estimate_noise(points, noise_floor(points, usual_range(points)));
   if (negated) zero_ = *std::min_element(points.y.begin(), points.y.end());
-  for (const Segment& segment : segments_of(points, noise_)) parts_.push_back({segment, StageKind::working});
-  least_jump_ =
+  for (const Segment& segment : segment_series(points, noise_)) parts_.push_back({segment, StageKind::working});
+  min_jump_ =
       std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(median_of(points.y) - zero_),
                 limits::edge_sigmas * noise_.sigma});
   mark_release();
@@ -86,7 +86,7 @@ void StageMap::mark_release() {
     if ((highest <= limits::idle_share * before || like_start) && highest - lowest <= limits::same_idle * before)
       first = i;
   }
-  if (first == count || parts_[first].segment.begin < limits::least_before_release) return;
+  if (first == count || parts_[first].segment.begin < limits::min_before_release) return;
   // A steep fall to the idle level is part of the release.
   while (first > 1 &&
          line_rise(parts_[first - 1].segment, points_) < -limits::steep * (start_of(parts_[first - 1].segment) - zero_))
@@ -102,8 +102,8 @@ std::optional<StageMap::Plateau> StageMap::plateau_between(const Segment& before
   // The plateau may start with a jump or grow out of the trend, but it must end with a jump.
   const double jump_in = start_of(first) - end_of(before), height = end_of(last) - end_of(before);
   const double jump_out = end_of(last) - start_of(after), jump = std::min(std::abs(height), std::abs(jump_out));
-  if (jump < least_jump_ || (height > 0) != (jump_out > 0) ||
-      (std::abs(jump_in) > least_jump_ && (jump_in > 0) != (jump_out > 0)))
+  if (jump < min_jump_ || (height > 0) != (jump_out > 0) ||
+      (std::abs(jump_in) > min_jump_ && (jump_in > 0) != (jump_out > 0)))
     return std::nullopt;
   // Both sides share one slope, each about its own centre. The error of the comparison grows with their distance.
   const double square = before.square_x + after.square_x;
@@ -189,10 +189,10 @@ void StageMap::mark_pauses() {
 
 /// True if an earlier part rose like the end of the series, and as far, and its memory was freed afterwards. A fall at
 /// the end of a job does not count.
-bool StageMap::was_given_back(std::size_t first) const {
+bool StageMap::was_released(std::size_t first) const {
   const Segment& last = parts_[working().back()].segment;
   const double rise = line_rise(last, points_);
-  if (rise <= least_jump_) return false;
+  if (rise <= min_jump_) return false;
   for (std::size_t i = 0; i < first; ++i) {
     const Segment &before = parts_[i].segment, &after = parts_[i + 1].segment;
     const double own_rise = line_rise(before, points_), fall = end_of(before) - start_of(after);
@@ -213,7 +213,7 @@ bool StageMap::is_stair(const std::vector<std::size_t>& remaining, std::size_t n
   };
   const double own_rise = jump_into(number);
   const Segment &before = parts_[remaining[number - 1]].segment, &after = parts_[remaining[number]].segment;
-  if (std::abs(own_rise) < least_jump_ || level_of(before) <= limits::idle_share * level_of(after)) return false;
+  if (std::abs(own_rise) < min_jump_ || level_of(before) <= limits::idle_share * level_of(after)) return false;
   double max_segments = 0, last = points_.x[parts_[remaining[0]].segment.begin];
   int earlier = 0, later = 0;
   for (std::size_t i = 1; i < remaining.size(); ++i) {
@@ -238,11 +238,11 @@ std::vector<std::size_t> StageMap::starts(std::size_t min_values, bool only_rise
     values += after.size();
     if (values < min_values) continue;
     const double x = points_.x[after.begin];
-    if (was_given_back(remaining[i]) || is_stair(remaining, i)) continue;
+    if (was_released(remaining[i]) || is_stair(remaining, i)) continue;
     const double overlap = std::min(x - points_.x[before.begin], points_.x[after.end - 1] - x);
     const double sharpness =
         std::max(std::abs(after.at(x) - before.at(x)), std::abs(after.slope - before.slope) * overlap);
-    if (sharpness >= (only_rises ? std::max(least_jump_, limits::steep * level_of(after)) : least_jump_))
+    if (sharpness >= (only_rises ? std::max(min_jump_, limits::steep * level_of(after)) : min_jump_))
       edges.emplace_back(-sharpness, remaining[i]);
   }
   std::stable_sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -276,7 +276,7 @@ std::vector<std::size_t> StageMap::values_of_work(std::size_t first) const {
   return values;
 }
 
-double StageMap::paused_behind(std::size_t value) const {
+double StageMap::paused_after(std::size_t value) const {
   double paused = 0;
   for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
     const Segment& segment = parts_[i].segment;

@@ -58,7 +58,7 @@ class StageMap {
   std::vector<std::size_t> values_of_work(std::size_t first) const;
 
   /// The total length of the pauses after value `value`, in units of x.
-  double paused_behind(std::size_t value) const;
+  double paused_after(std::size_t value) const;
 
  private:
   /// A plateau between two parts of one trend.
@@ -74,7 +74,7 @@ class StageMap {
   double level_of(const Segment& segment) const { return segment.y - zero_; }
   std::optional<Plateau> plateau_between(const Segment& before, const Segment& first, const Segment& last,
                                          const Segment& behind) const;
-  bool was_given_back(std::size_t first) const;
+  bool was_released(std::size_t first) const;
   bool is_stair(const std::vector<std::size_t>& left, std::size_t number) const;
   void mark_release();
   void mark_plateaus();
@@ -85,8 +85,8 @@ class StageMap {
   std::vector<Part> parts_;
   std::vector<Plateau> plateaus_;
   NoiseScale noise_;
-  double zero_ = 0;        ///< level of an empty GPU
-  double least_jump_ = 0;  ///< smallest height of an edge
+  double zero_ = 0;      ///< level of an empty GPU
+  double min_jump_ = 0;  ///< smallest height of an edge
   bool timed_ = false;
 };
 

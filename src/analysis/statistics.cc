@@ -180,7 +180,7 @@ double durbin_watson(std::span<const double> residuals) {
   return squares > 0 ? steps / squares : 0;
 }
 
-Records records_of(std::span<const double> values, double step) {
+Records find_records(std::span<const double> values, double step) {
   Records records;
   if (values.empty()) return records;
   double highest = values[0], log_odds = 0;

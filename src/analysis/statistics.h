@@ -51,6 +51,6 @@ struct Records {
   double odds = 1;  ///< likelihood ratio of a constant rate of records against exchangeable values
   std::vector<std::size_t> at;
 };
-Records records_of(std::span<const double> values, double step);
+Records find_records(std::span<const double> values, double step);
 
 }  // namespace oomdoctor

@@ -48,7 +48,7 @@ double weighted_quantile(const std::vector<std::pair<double, double>>& sorted, d
 }  // namespace
 
 std::optional<Level> steady_level(const Series& series) {
-  const Samples samples = samples_of(series, std::nullopt);
+  const Samples samples = extract_samples(series, std::nullopt);
   const Points& points = samples.points;
   std::vector<std::pair<double, double>> values;
   double weight = 0;

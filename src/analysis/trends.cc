@@ -374,7 +374,7 @@ void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& ana
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
     if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
-    growth.kept_back = unreachable_bytes(scan, s);
+    growth.unreachable_bytes = unreachable_bytes(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
@@ -387,17 +387,17 @@ void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& ana
   const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, capacity) : std::nullopt;
   if (incident == nullptr) {
     const auto& risk = at_risk ? at_risk : steep;
-    const std::vector<Evidence> because =
+    const std::vector<Evidence> evidence =
         risk ? std::vector{scan.series[*risk].first_evidence, scan.series[*risk].last_evidence}
              : std::vector<Evidence>{};
-    facts.set("run.at_risk", Value{risk.has_value()}, because);
+    facts.set("run.at_risk", Value{risk.has_value()}, evidence);
     if (steep) {
       const Series& s = scan.series[*steep];
       facts.set("run.steep",
                 Value{fmt::format("{} rose from {} to {} of {} in {} values; one more such rise fills it",
                                   to_string(s.metric), bytes_text(whole_number(s.first_value)),
                                   bytes_text(whole_number(s.last_value)), bytes_text(*capacity), s.n)},
-                because);
+                evidence);
     }
   }
   analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(scan, analysis.trends, incident);

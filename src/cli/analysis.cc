@@ -56,7 +56,7 @@ Options diagnose_options(const Arguments& arguments) {
   Options options;
   if (const auto size = arguments.value("capacity")) options.capacity_bytes = read_capacity(*size);
   options.rules_folder = arguments.value_or("rules", "");
-  options.format_files = format_files_of(arguments);
+  options.format_files = find_format_files(arguments);
   options.why_not = arguments.value_or("why-not", "");
   options.trace = arguments.has("trace");
   if (const auto jobs = arguments.value("jobs")) options.jobs = read_jobs(*jobs);

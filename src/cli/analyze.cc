@@ -41,7 +41,7 @@ std::vector<std::string> paths_of(const std::vector<LogSource>& inputs) {
 
 int run_analyze(const Arguments& arguments) {
   const bool parts = wants_parts(arguments);
-  const auto inputs = inputs_of(arguments.words);
+  const auto inputs = resolve_inputs(arguments.words);
   Options options = diagnose_options(arguments);
   options.secrets_in_parts = arguments.value("redact") == "off";
   if (parts) return read_parts(inputs, options, print_part), 0;
@@ -57,7 +57,7 @@ int run_analyze(const Arguments& arguments) {
 
 int run_merge(const Arguments& arguments) {
   const bool parts = wants_parts(arguments);
-  const auto files = part_files_of(arguments.words);
+  const auto files = resolve_part_files(arguments.words);
   Options options = diagnose_options(arguments);
   if (parts) {
     for (const std::string& problem : merge_parts(files, print_part)) print_note("left out: " + problem);

@@ -54,11 +54,11 @@ std::string path_of(std::string_view writer) {
 /// The logs on the command line, or else the logs that find_logs() finds. In the second case, prints a note with their
 /// names.
 std::vector<LogSource> logs_of(const Arguments& arguments) {
-  if (!arguments.words.empty()) return inputs_of(arguments.words);
+  if (!arguments.words.empty()) return resolve_inputs(arguments.words);
   const std::vector<std::string> found = find_logs();
   const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
   print_note(fmt::format("no log given; reading {}{}", found.front(), more));
-  return inputs_of(found);
+  return resolve_inputs(found);
 }
 
 void write_reports(SharedReport& report, RenderOptions view) {
@@ -137,7 +137,7 @@ void emit_buildkite(SharedReport& report, const Report& whole) {
 }  // namespace
 
 int run_ci(const Arguments& arguments) {
-  RenderOptions view = view_of(arguments);
+  RenderOptions view = make_render_options(arguments);
   const CiSystem system = ci_system();
   if (arguments.value_or("color", "auto") == "auto" && shows_colour(system))
     view.color = environment("NO_COLOR").empty();

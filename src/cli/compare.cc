@@ -9,6 +9,7 @@
 #include "cli/inputs.h"
 #include "cli/shared_report.h"
 #include "report/comparison.h"
+#include "report/json.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -40,7 +41,7 @@ Report shared_run(const std::vector<LogSource>& logs, const Arguments& arguments
 }  // namespace
 
 int run_compare(const Arguments& arguments) {
-  const RenderOptions view = view_of(arguments);
+  const RenderOptions view = make_render_options(arguments);
   const auto limits = limits_of(arguments);
   if (arguments.words.size() != 2)
     throw Error(fmt::format("compare takes two runs, and {} {} named", arguments.words.size(),
@@ -49,7 +50,7 @@ int run_compare(const Arguments& arguments) {
   if (arguments.words[0] == "-" && arguments.words[1] == "-")
     throw Error("standard input can be only one of the two runs");
   const Options options = diagnose_options(arguments);
-  const auto good = inputs_of({arguments.words[0]}), bad = inputs_of({arguments.words[1]});
+  const auto good = resolve_inputs({arguments.words[0]}), bad = resolve_inputs({arguments.words[1]});
   Comparison comparison = compare(shared_run(good, arguments, options), shared_run(bad, arguments, options));
   for (const GrowthLimit& limit : limits) check_limit(comparison, limit);
   print(text_of(comparison, arguments.value_or("format", "terminal"), view));

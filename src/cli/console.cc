@@ -110,7 +110,7 @@ void print_note(std::string_view note) {
   if (printed.emplace(note).second) print_error(fmt::format("oomdoctor: {}\n", plain_line(note)));
 }
 
-RenderOptions view_of(const Arguments& arguments) {
+RenderOptions make_render_options(const Arguments& arguments) {
   std::error_code unknown;
   return {choose_width(arguments),  choose_colour(arguments), is_ascii_only(),
           arguments.has("verbose"), arguments.has("quiet"),   std::filesystem::current_path(unknown).string()};

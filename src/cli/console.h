@@ -31,6 +31,6 @@ std::string environment(const char* name);  ///< "" if unset
 
 /// The options of the terminal report. Options override the environment, and the environment overrides the terminal.
 /// Throws Error for an invalid --width.
-RenderOptions view_of(const Arguments& arguments);
+RenderOptions make_render_options(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

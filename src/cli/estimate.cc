@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/estimate_options.h"
+#include "report/json.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -22,7 +23,7 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
   if (request.run.precision != Precision::pure_16bit || request.run.optimizer != Optimizer::adam) return;
   RunShape usual = request.run;
   usual.precision = Precision::mixed;
-  const Budget other = budget_of(request.model, usual);
+  const Budget other = compute_budget(request.model, usual);
   const Term *pure = optimizer_of(estimate.budget), *mixed = optimizer_of(other);
   if (pure == nullptr || mixed == nullptr) return;
   estimate.notes.push_back(
@@ -35,18 +36,18 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
 /// fit.
 MemoryEstimate estimate_memory(const EstimateRequest& request) {
   MemoryEstimate estimate = request.said;
-  estimate.budget = budget_of(request.model, request.run);
+  estimate.budget = compute_budget(request.model, request.run);
   note_mixed_precision(request, estimate);
   if (!estimate.capacity) {
     for (const GpuModel& model : gpu_models())
-      if (model.common && fits(estimate.budget, model.bytes())) estimate.cards_that_hold.emplace_back(model.name);
+      if (model.common && fits(estimate.budget, model.bytes())) estimate.fitting_gpus.emplace_back(model.name);
     return estimate;
   }
   const i64 capacity = *estimate.capacity;
   estimate.largest_batch = largest_batch(request.model, request.run, capacity);
   estimate.longest_sequence = longest_sequence(request.model, request.run, capacity);
   if (fits(estimate.budget, capacity)) return estimate;
-  estimate.plan = plan_of(request.model, request.run, capacity);
+  estimate.plan = compute_plan(request.model, request.run, capacity);
   if (request.run.work == Work::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
   return estimate;
 }
@@ -54,9 +55,9 @@ MemoryEstimate estimate_memory(const EstimateRequest& request) {
 }  // namespace
 
 int run_estimate(const Arguments& arguments) {
-  const RenderOptions view = view_of(arguments);
+  const RenderOptions view = make_render_options(arguments);
   const bool json = arguments.value("format") == "json";
-  const MemoryEstimate estimate = estimate_memory(estimate_request_of(arguments));
+  const MemoryEstimate estimate = estimate_memory(parse_estimate_request(arguments));
   print(json ? estimate_json(estimate) : estimate_screen(estimate, view));
   return estimate.capacity && !fits(estimate.budget, *estimate.capacity) ? 1 : 0;
 }

@@ -183,7 +183,7 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
 
 /// Throws Error if the options describe no model or contradict each other.
 void check(const ModelShape& model, const RunShape& run) {
-  if (!parameters_of(model) && !model.layers && !model.hidden)
+  if (!count_parameters(model) && !model.layers && !model.hidden)
     throw Error("no model given", "", "use --config config.json, or give sizes: --params 7B --layers 32 ...");
   if (run.zero_stage > 0 && run.data_parallel.value_or(1) * run.context_parallel.value_or(1) < 2)
     throw Error("--zero needs more than one rank", "", "set the number of ranks: --dp 8");
@@ -224,7 +224,7 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
 
 std::string model_words(const ModelShape& model) {
   std::vector<std::string> parts;
-  if (const auto parameters = parameters_of(model)) parts.push_back(count_text(*parameters) + " parameters");
+  if (const auto parameters = count_parameters(model)) parts.push_back(count_text(*parameters) + " parameters");
   const auto add = [&](const std::optional<i64>& size, const char* what) {
     if (size) parts.push_back(fmt::format("{} {}", *size, what));
   };
@@ -278,7 +278,7 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
   };
   const i64 max_batch = largest_batch(model, run, capacity).value_or(1);
   for (i64 batch = std::min(max_batch, samples); batch > 1; --batch) {
-    if (samples % batch != 0 || !fits(budget_of(model, split(batch)), capacity)) continue;
+    if (samples % batch != 0 || !fits(compute_budget(model, split(batch)), capacity)) continue;
     run = split(batch);
     return;
   }
@@ -379,7 +379,7 @@ const std::vector<OptionGroup>& estimate_option_groups() {
 
 // --config comes first, so that other options override it. The batch is chosen last, because it depends on everything
 // else.
-EstimateRequest estimate_request_of(const Arguments& arguments) {
+EstimateRequest parse_estimate_request(const Arguments& arguments) {
   if (!arguments.words.empty())
     throw Error(fmt::format("unexpected argument '{}': estimate takes options only", arguments.words.front()), "",
                 "see oomdoctor estimate --help");

@@ -22,6 +22,6 @@ struct EstimateRequest {
 
 /// Reads --config first; other options override its fields. Fills defaults, and notes each in `said.assumed`. Throws
 /// Error for invalid or contradictory options.
-EstimateRequest estimate_request_of(const Arguments& arguments);
+EstimateRequest parse_estimate_request(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

@@ -192,7 +192,7 @@ bool explain_family(Page& page, const std::vector<FormatInfo>& formats, const st
   std::vector<FormatInfo> own;
   for (const FormatInfo& format : formats)
     if (format.name.starts_with(family + "/")) own.push_back(format);
-  if (!own.empty()) add_formats(page, families_of(own));
+  if (!own.empty()) add_formats(page, group_by_family(own));
   return !own.empty();
 }
 
@@ -220,7 +220,7 @@ void add_evidence(Page& page, const Report& report, const ReportCause& cause) {
   page.text("  ", page.paint.bold(percent_text(cause.probability)));
   for (const auto& [word, reasons] : {std::pair{"for it", &cause.because}, {"against", &cause.against}})
     for (const auto& because : *reasons) {
-      const std::string where = short_places(report, because.locations, 2);
+      const std::string where = short_locations(report, because.locations, 2);
       page.text(fmt::format("  {:<8} ", word),
                 plain_line(because.text) + (where.empty() ? "" : page.paint.dim(" [" + plain_line(where) + "]")));
     }
@@ -259,9 +259,9 @@ int run_explain(const Arguments& arguments) {
   if (arguments.words.empty())
     throw Error("explain needs an id, and optionally a log: oomdoctor explain leak train.log", "",
                 "oomdoctor list causes shows ids");
-  const RenderOptions view = view_of(arguments);
-  const RulePack rules = rules_of(arguments);
-  const std::vector<FormatInfo> formats = formats_of(arguments);
+  const RenderOptions view = make_render_options(arguments);
+  const RulePack rules = load_rules(arguments);
+  const std::vector<FormatInfo> formats = load_formats(arguments);
   const std::string& id = arguments.words.front();
   const bool trace = arguments.has("trace");
   Page page(view.width, Paint{view.color, view.ascii});
@@ -275,7 +275,7 @@ int run_explain(const Arguments& arguments) {
   Options options = diagnose_options(arguments);
   options.trace = true;
   if (rules.causes().contains(id)) options.why_not = id;
-  const Report report = diagnose(inputs_of({arguments.words.begin() + 1, arguments.words.end()}), options);
+  const Report report = diagnose(resolve_inputs({arguments.words.begin() + 1, arguments.words.end()}), options);
   SharedReport shared(report, arguments, runs_in_ci());
   const Report& shown = shared.of(*find_writer("terminal"));
   Page filled(view.width, Paint{view.color, view.ascii});

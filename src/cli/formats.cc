@@ -58,7 +58,7 @@ void add_family(Page& page, const FormatFamily& family) {
 
 }  // namespace
 
-std::vector<FormatFamily> families_of(const std::vector<FormatInfo>& formats) {
+std::vector<FormatFamily> group_by_family(const std::vector<FormatInfo>& formats) {
   std::vector<FormatFamily> families;
   for (const auto& format : formats) {
     if (families.empty() || families.back().front().parser != format.parser) families.emplace_back();

@@ -13,7 +13,7 @@ namespace oomdoctor::cli {
 using FormatFamily = std::vector<FormatInfo>;
 
 /// Groups consecutive formats of one parser. `formats` must be in the order of the parsers.
-std::vector<FormatFamily> families_of(const std::vector<FormatInfo>& formats);
+std::vector<FormatFamily> group_by_family(const std::vector<FormatInfo>& formats);
 
 /// Adds the families to a terminal page, with a blank line between them.
 void add_formats(Page& page, const std::vector<FormatFamily>& families);

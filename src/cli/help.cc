@@ -34,7 +34,7 @@ void add_options(Page& page, const CommandSpec& command) {
     else
       add_row(page,
               fmt::format("  {:<4}{}", option.letter ? fmt::format("-{},", option.letter) : "", spelling_of(option)),
-              says_of(command, option), option_column);
+              describe_option(command, option), option_column);
     const bool ends = i + 1 == options.size() || option.group != options[i + 1]->group;
     if (ends && !rare.empty()) page.text("      ", fmt::format("and {}", fmt::join(rare, ", ")));
     if (ends) rare.clear();
@@ -43,7 +43,7 @@ void add_options(Page& page, const CommandSpec& command) {
 
 }  // namespace
 
-std::string says_of(const CommandSpec& command, const OptionSpec& option) {
+std::string describe_option(const CommandSpec& command, const OptionSpec& option) {
   if (option.name != "format") return std::string(option.description);
   std::vector<std::string> formats = choices_of(command, option);
   formats.front() += " (default)";

@@ -14,7 +14,7 @@ std::string general_help();
 std::string command_help(const CommandSpec& command);
 
 /// The description of an option. For --format, it includes the formats of this command.
-std::string says_of(const CommandSpec& command, const OptionSpec& option);
+std::string describe_option(const CommandSpec& command, const OptionSpec& option);
 /// The options of a command in the order of option_table().
 std::vector<const OptionSpec*> options_of(const CommandSpec& command);
 

@@ -78,7 +78,7 @@ bool standard_input_has_text() {
 
 }  // namespace
 
-std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
+std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words) {
   std::vector<std::string> found;
   if (words.empty()) {
     if (!standard_input_has_text())
@@ -102,7 +102,7 @@ std::vector<LogSource> inputs_of(const std::vector<std::string>& words) {
   return inputs;
 }
 
-std::vector<std::string> part_files_of(const std::vector<std::string>& words) {
+std::vector<std::string> resolve_part_files(const std::vector<std::string>& words) {
   std::vector<std::string> files;
   if (words.empty())
     throw Error("no parts given", "",
@@ -121,7 +121,7 @@ std::vector<std::string> part_files_of(const std::vector<std::string>& words) {
   return files;
 }
 
-std::vector<std::string> format_files_of(const Arguments& arguments) {
+std::vector<std::string> find_format_files(const Arguments& arguments) {
   std::error_code error;
   std::vector<std::string> files = arguments.all("format-file");
   for (const auto& file : files)

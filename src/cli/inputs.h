@@ -12,14 +12,14 @@ namespace oomdoctor::cli {
 /// The logs in natural order, without duplicates: the same files give the same case in any order of the words. Without
 /// words, reads standard input if it is a pipe, a file or a socket. Throws Error for a missing file, an empty folder
 /// and a missing input.
-std::vector<LogSource> inputs_of(const std::vector<std::string>& words);
+std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words);
 
 /// The files of parts, in the order of the words, with patterns expanded. Throws Error for no word, a missing file and
 /// anything but a regular file.
-std::vector<std::string> part_files_of(const std::vector<std::string>& words);
+std::vector<std::string> resolve_part_files(const std::vector<std::string>& words);
 
 /// The files of --format-file. Without that option, .oomdoctor.toml of the working directory, if it is a regular file
 /// and this is no CI job. Throws Error for a missing file.
-std::vector<std::string> format_files_of(const Arguments& arguments);
+std::vector<std::string> find_format_files(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

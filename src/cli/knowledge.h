@@ -12,10 +12,10 @@
 namespace oomdoctor::cli {
 
 /// The shipped rules and those of --rules. Throws Error for rules that cannot be read.
-RulePack rules_of(const Arguments& arguments);
+RulePack load_rules(const Arguments& arguments);
 
 /// The shipped formats and the user's. Throws Error for format files that cannot be read.
-std::vector<FormatInfo> formats_of(const Arguments& arguments);
+std::vector<FormatInfo> load_formats(const Arguments& arguments);
 
 std::string_view unit_words(FactUnit unit);  ///< for example "bytes", "share", "yes or no"
 

@@ -7,10 +7,8 @@
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "parse/user_formats.h"
-#include "report/comparison.h"
 #include "report/escape.h"
 #include "report/layout.h"
-#include "report/partial.h"
 #include "report/schema.h"
 #include "report/utf8.h"
 
@@ -39,7 +37,7 @@ std::vector<Row> fact_rows() {
 std::vector<Row> rows_for(const Arguments& arguments) {
   const std::string& kind = arguments.words.front();
   if (kind == "facts") return fact_rows();
-  const RulePack rules = rules_of(arguments);
+  const RulePack rules = load_rules(arguments);
   if (kind == "causes") return rows_of(rules.causes());
   return kind == "fixes" ? rows_of(rules.fixes()) : rows_of(rules.myths());
 }
@@ -60,7 +58,7 @@ void add_rows(Page& page, const std::vector<Row>& rows) {
 
 }  // namespace
 
-RulePack rules_of(const Arguments& arguments) {
+RulePack load_rules(const Arguments& arguments) {
   RulePack pack = shipped_rules();
   if (const auto folder = arguments.value("rules")) pack.add_folder(*folder);
   return pack;
@@ -88,18 +86,18 @@ std::string_view unit_words(FactUnit unit) {
   return "";
 }
 
-std::vector<FormatInfo> formats_of(const Arguments& arguments) {
+std::vector<FormatInfo> load_formats(const Arguments& arguments) {
   UserFormats formats(all_parsers());
-  for (const auto& file : format_files_of(arguments)) formats.add_file(file);
+  for (const auto& file : find_format_files(arguments)) formats.add_file(file);
   return list_formats(formats.parsers());
 }
 
 int run_list(const Arguments& arguments) {
-  const RenderOptions view = view_of(arguments);
+  const RenderOptions view = make_render_options(arguments);
   const bool markdown = arguments.value("format") == "markdown";
   Page page(view.width, Paint{view.color, view.ascii});
   if (arguments.words.front() == "formats") {
-    const auto families = families_of(formats_of(arguments));
+    const auto families = group_by_family(load_formats(arguments));
     if (markdown) return print(formats_page(families)), 0;
     add_formats(page, families);
   } else {

@@ -36,7 +36,7 @@ Outputs::Output Outputs::output_of(const std::string& text, const std::vector<st
 }
 
 Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inputs)
-    : arguments_(arguments), view_(view_of(arguments)), plain_(view_) {
+    : arguments_(arguments), view_(make_render_options(arguments)), plain_(view_) {
   // A file gets plain text in UTF-8, whatever the terminal supports.
   plain_.color = arguments.value_or("color", "auto") == "always";
   plain_.ascii = false;

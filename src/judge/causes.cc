@@ -51,7 +51,7 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
   }
   std::string text = sign.why.fill_sentences(facts);
   if (text.empty()) return;  // the sign counts, but its text needs an unknown fact
-  auto& list = sign.weight >= 0 ? cause.ranked.because : cause.ranked.against;
+  auto& list = sign.weight >= 0 ? cause.ranked.supporting : cause.ranked.against;
   list.push_back({std::move(text), sign.weight, {result.facts.begin(), result.facts.end()}});
 }
 
@@ -75,7 +75,7 @@ Weighed weigh(const CauseRule& rule, const Facts& facts) {
   const auto stronger = [](const FiredSign& a, const FiredSign& b) {
     return std::fabs(a.weight) > std::fabs(b.weight);
   };
-  std::stable_sort(cause.ranked.because.begin(), cause.ranked.because.end(), stronger);
+  std::stable_sort(cause.ranked.supporting.begin(), cause.ranked.supporting.end(), stronger);
   std::stable_sort(cause.ranked.against.begin(), cause.ranked.against.end(), stronger);
   return cause;
 }
@@ -92,7 +92,7 @@ void set_probabilities(std::vector<Weighed>& causes) {
   for (auto& cause : causes) cause.ranked.probability = std::min(cause.cap, mass(cause) / sum);
 }
 
-std::string find_verdict(const std::vector<Weighed>& causes) {
+std::string find_top_cause(const std::vector<Weighed>& causes) {
   const double first = causes.empty() ? 0 : causes[0].ranked.probability;
   const double second = causes.size() < 2 ? 0 : causes[1].ranked.probability;
   const bool decided = first >= weighing.decided && first >= weighing.decided_ratio * second;
@@ -108,7 +108,7 @@ WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts) {
   std::stable_sort(causes.begin(), causes.end(),
                    [](const Weighed& a, const Weighed& b) { return a.ranked.probability > b.ranked.probability; });
   WeighedCauses result;
-  result.verdict = find_verdict(causes);
+  result.top_cause = find_top_cause(causes);
   const double uncertainty =
       causes.empty() ? 0 : 1 - causes[0].ranked.probability;  // if the first cause is certain, no question is necessary
   for (std::size_t i = 0; i < causes.size(); ++i) {

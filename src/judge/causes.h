@@ -22,8 +22,8 @@ struct MissingFact {
 /// The causes with their probabilities, and the facts that would narrow them down.
 struct WeighedCauses {
   std::vector<RankedCause>
-      causes;           ///< every cause of the pack, the most probable first; impossible ones have probability 0
-  std::string verdict;  ///< id of the first cause, or "undetermined"
+      causes;             ///< every cause of the pack, the most probable first; impossible ones have probability 0
+  std::string top_cause;  ///< id of the first cause, or "undetermined"
   std::vector<MissingFact> doubts;
 };
 

@@ -36,7 +36,7 @@ void name_device(Diagnosis& diagnosis, const Facts& facts) {
   const auto rename = [&](std::string& text) { text = with_device_noun(text, noun); };
   for (RankedCause& cause : diagnosis.causes) {
     rename(cause.title), rename(cause.explain);
-    for (auto* signs : {&cause.because, &cause.against})
+    for (auto* signs : {&cause.supporting, &cause.against})
       for (FiredSign& sign : *signs) rename(sign.text);
   }
   for (RankedFix& fix : diagnosis.fixes)

@@ -23,9 +23,9 @@ struct FiredSign {
 struct RankedCause {
   std::string id, title, explain;
   double probability = 0;
-  bool definitional = false;                ///< a sign that proves the cause holds (a kernel line, a printed limit)
-  std::vector<FiredSign> because, against;  ///< strongest first
-  std::string guide = {};                   ///< see CauseRule
+  bool definitional = false;                   ///< a sign that proves the cause holds (a kernel line, a printed limit)
+  std::vector<FiredSign> supporting, against;  ///< strongest first
+  std::string guide = {};                      ///< see CauseRule
 };
 
 /// One setting to copy: the place (`scope`), the line, and the change from one value to another ("" if none).

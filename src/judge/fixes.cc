@@ -338,13 +338,13 @@ void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
 
 }  // namespace
 
-Standing standing_of(const FixRule& rule, const Facts& facts) {
-  if (!has_meaning(rule, facts)) return Standing::meaningless;
+FixStatus evaluate_fix(const FixRule& rule, const Facts& facts) {
+  if (!has_meaning(rule, facts)) return FixStatus::meaningless;
   // Without a failure, the facts of a message stay unknown. Offer only fixes that are known to help.
   const Truth when = rule.when.truth(facts);
-  if (when == Truth::no || (when == Truth::unknown && facts.find("oom.kind") == nullptr)) return Standing::refuted;
-  if (rule.already && rule.already->truth(facts) == Truth::yes) return Standing::in_force;
-  return when == Truth::yes ? Standing::helps : Standing::open;
+  if (when == Truth::no || (when == Truth::unknown && facts.find("oom.kind") == nullptr)) return FixStatus::refuted;
+  if (rule.already && rule.already->truth(facts) == Truth::yes) return FixStatus::in_force;
+  return when == Truth::yes ? FixStatus::helps : FixStatus::open;
 }
 
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts) {
@@ -352,12 +352,12 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   const Need need = find_need(facts);
   std::vector<Candidate> candidates;
   for (const auto& [id, rule] : pack.fixes()) {
-    const Standing standing = standing_of(rule, facts);
-    if (standing == Standing::helps || standing == Standing::open) {
+    const FixStatus standing = evaluate_fix(rule, facts);
+    if (standing == FixStatus::helps || standing == FixStatus::open) {
       candidates.push_back(make_candidate(rule, causes, facts, need));
-    } else if (standing != Standing::meaningless && is_worth_mention(rule, causes, out)) {
-      std::string because = standing == Standing::in_force ? "the log shows that it is in force already"
-                                                           : rule.held_back.fill_sentences(facts);
+    } else if (standing != FixStatus::meaningless && is_worth_mention(rule, causes, out)) {
+      std::string because = standing == FixStatus::in_force ? "the log shows that it is in force already"
+                                                            : rule.held_back.fill_sentences(facts);
       if (!because.empty()) out.held_back.push_back({rule.id, title_here(rule, facts), std::move(because)});
     }
   }

@@ -18,7 +18,7 @@ struct Prescription {
 };
 
 /// The relation of a fix to a log.
-enum class Standing {
+enum class FixStatus {
   meaningless,  ///< the program has no setting for it
   refuted,      ///< it cannot help here
   in_force,     ///< it would help, but it is already in use
@@ -27,7 +27,7 @@ enum class Standing {
 };
 
 /// Evaluates the conditions of a fix. Without a failure, an unknown condition counts as refuted.
-Standing standing_of(const FixRule& rule, const Facts& facts);
+FixStatus evaluate_fix(const FixRule& rule, const Facts& facts);
 
 /// Plans the fixes. The score is in fixes.cc.
 Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const Facts& facts);

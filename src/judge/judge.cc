@@ -142,7 +142,7 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   if (!anything_to_judge(facts)) return {};
   WeighedCauses causes = weigh_causes(pack, facts);
   // A failure that the program survived needs a fix only if its cause is known.
-  const bool is_over = facts.is_true("run.survived") && causes.verdict == "undetermined";
+  const bool is_over = facts.is_true("run.survived") && causes.top_cause == "undetermined";
   Prescription prescription = is_over ? Prescription{} : prescribe(pack, causes, facts);
   Diagnosis diagnosis;
   diagnosis.held_back = find_myths(pack, facts);
@@ -152,7 +152,7 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
   if (!is_over) diagnosis.questions = make_questions(doubts, facts);
   diagnosis.causes = std::move(causes.causes);
-  diagnosis.cause = std::move(causes.verdict);
+  diagnosis.cause = std::move(causes.top_cause);
   diagnosis.fixes = std::move(prescription.fixes);
   diagnosis.plan = std::move(prescription.plan);
   name_device(diagnosis, facts);

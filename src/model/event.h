@@ -86,7 +86,7 @@ struct Oom {
 };
 
 /// An out-of-memory failure on the GPU, in a program with a single message form. `framework` names that form too.
-inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
+inline Oom device_oom(std::string_view framework, Agent agent = Agent::driver) {
   Oom oom;
   oom.agent = agent;
   oom.framework = oom.message_format = std::string(framework);
@@ -94,7 +94,7 @@ inline Oom refusal(std::string_view framework, Agent agent = Agent::driver) {
 }
 
 /// An out-of-memory failure in host RAM: a refused request, or a process that ended because host RAM was short.
-inline Oom host_failure(Agent agent, std::string_view message_format, std::string_view framework = "") {
+inline Oom host_oom(Agent agent, std::string_view message_format, std::string_view framework = "") {
   Oom oom;
   oom.kind = OomKind::host;
   oom.agent = agent;

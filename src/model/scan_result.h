@@ -76,7 +76,7 @@ struct Coverage {
 
 /// The limits of a ScanResult, for one file and for thousands. They keep memory use small for a log of any length, and
 /// nobody reads more than this.
-struct CaseLimits {
+struct ScanLimits {
   static constexpr std::size_t incidents = 256;
   static constexpr std::size_t occurrences = 64;         ///< per incident
   static constexpr std::size_t series = 8192;            ///< per file: one metric of 8192 ranks

@@ -200,7 +200,7 @@ struct ReportRank {
 };
 
 /// One reason for or against a cause, with its lines.
-struct Because {
+struct Reason {
   std::string fact, text;
   double weight = 0;  ///< nats; positive for, negative against the cause
   std::vector<Location> locations;
@@ -210,7 +210,7 @@ struct Because {
 struct ReportCause {
   std::string cause, title, explain;
   double probability = 0;
-  std::vector<Because> because, against;
+  std::vector<Reason> because, against;
   std::string guide = {};  ///< words only: the page about it, a path in this project; "" for a cause of own rules
 };
 

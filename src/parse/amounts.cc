@@ -1,5 +1,5 @@
-// A role stands behind its size ("41.5 MB free") or in front of it ("tried to allocate 2 GiB", "free: 41.5 MB"). What a
-// colon, an equals sign, a bracket or the next size follows is the label of what comes, not the end of what was.
+// A role is before its size ("tried to allocate 2 GiB", "free: 41.5 MB") or after it ("41.5 MB free"). A word before a
+// colon, an equals sign, a bracket or the next size labels the next size, not the one before it.
 #include "parse/amounts.h"
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t reach_back = 8;   ///< words between a role and the size behind it
-constexpr std::size_t reach_ahead = 4;  ///< words between a size and the role behind it
-constexpr std::size_t near_by = 3;      ///< words between a bare number and the word that makes it a size
-constexpr i64 least_bare = 1 << 16;     ///< a number without a unit below it counts no bytes
+constexpr std::size_t max_before = 8;    ///< max tokens from a role to a size after it
+constexpr std::size_t max_after = 4;     ///< max tokens from a size to a role after it
+constexpr std::size_t max_bare_gap = 3;  ///< max tokens between a bare number and the word that makes it a size
+constexpr i64 min_bare = 1 << 16;        ///< a smaller number without a unit is not a number of bytes
 
 bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '-'; }
 
-/// Sizes in words of their own: "MBytes", "gigabytes".
+/// Units written as words: "MBytes", "gigabytes".
 std::optional<std::string_view> unit_word(std::string_view name) {
   using Unit = std::pair<std::string_view, std::string_view>;
   static constexpr auto units = std::to_array<Unit>({{"kbyte", "KB"},
@@ -31,8 +31,8 @@ std::optional<std::string_view> unit_word(std::string_view name) {
   return unit == units.end() ? std::nullopt : std::optional(unit->second);
 }
 
-/// "(MB):", "[MiB] =": the unit that a label names for the number behind it.
-std::optional<std::string_view> unit_of_label(const Sentence& sentence, std::size_t number) {
+/// The unit in the label before a number: "(MB):", "[MiB] =".
+std::optional<std::string_view> find_label_unit(const Sentence& sentence, std::size_t number) {
   std::size_t i = number;
   while (i > 0 && sentence.is_mark(i - 1, ":=|")) --i;
   if (i < 3 || !sentence.is_mark(i - 1, ")]") || !sentence.is_mark(i - 3, "([")) return std::nullopt;
@@ -51,123 +51,132 @@ std::optional<Role> role_at(const Sentence& sentence, std::size_t i) {
   return std::nullopt;
 }
 
-/// A role, and the token that tells it.
+/// A role, and the index of its token.
 struct RoleAt {
   std::optional<Role> role;
   std::size_t at = 0;
 };
 
-/// Gives the sizes of a sentence their roles, one after the other.
+/// Assigns roles to the sizes of a sentence, from left to right. A word that gave one size its role is not used for
+/// the next.
 class RoleFinder {
  public:
   RoleFinder(const Sentence& sentence, std::vector<Amount>& amounts) : sentence_(sentence), amounts_(amounts) {}
 
   void find() {
-    for (k_ = 0; k_ < amounts_.size(); ++k_) {
+    for (current_ = 0; current_ < amounts_.size(); ++current_) {
       if (repeats()) {
-        amount().role = amounts_[k_ - 1].role;
+        amount().role = amounts_[current_ - 1].role;
         continue;
       }
-      choose(role_ahead(), role_behind());
+      choose(role_after(), role_before());
       compare();
       divide();
     }
   }
 
  private:
-  Amount& amount() { return amounts_[k_]; }
-  const Amount& amount() const { return amounts_[k_]; }
-  /// Where the size before it ends, and where the next one begins.
-  std::size_t before() const { return k_ > 0 ? amounts_[k_ - 1].end : 0; }
-  std::size_t next() const { return k_ + 1 < amounts_.size() ? amounts_[k_ + 1].begin : sentence_.size(); }
-  std::size_t ahead_end() const { return std::min(next(), amount().end + reach_ahead); }
+  Amount& amount() { return amounts_[current_]; }
+  const Amount& amount() const { return amounts_[current_]; }
+  /// The end of the size before this one, and the begin of the next one.
+  std::size_t previous_end() const { return current_ > 0 ? amounts_[current_ - 1].end : 0; }
+  std::size_t next_begin() const {
+    return current_ + 1 < amounts_.size() ? amounts_[current_ + 1].begin : sentence_.size();
+  }
+  std::size_t search_end() const { return std::min(next_begin(), amount().end + max_after); }
 
-  /// The same in other words: "17.29M (18131712 bytes)".
+  /// The same size in other units: "17.29M (18131712 bytes)".
   bool repeats() const {
-    return k_ > 0 && amount().begin == before() + 1 && sentence_.is_mark(before(), "(") && amounts_[k_ - 1].role;
+    return current_ > 0 && amount().begin == previous_end() + 1 && sentence_.is_mark(previous_end(), "(") &&
+           amounts_[current_ - 1].role;
   }
 
-  RoleAt role_ahead() const {
-    RoleAt ahead;
-    for (std::size_t i = amount().end; i < ahead_end() && !ahead.role; ++i) {
+  /// The first role after the size. None if a mark ends the search, or if the word labels the next size.
+  RoleAt role_after() const {
+    RoleAt after;
+    for (std::size_t i = amount().end; i < search_end() && !after.role; ++i) {
       if (sentence_.ends_at(i) || sentence_.is_mark(i, ",:=([|")) break;
       if (const auto role = role_at(sentence_, i); role && *role != Role::sized && *role != Role::difference)
-        ahead = {role, i};
+        after = {role, i};
     }
-    // "reserved by PyTorch but unallocated": what it is not decides.
-    for (std::size_t i = ahead.at; ahead.role == Role::reserved && i < std::min(next(), ahead.at + reach_ahead + 1);
+    // "reserved by PyTorch but unallocated" means unallocated.
+    for (std::size_t i = after.at; after.role == Role::reserved && i < std::min(next_begin(), after.at + max_after + 1);
          ++i)
-      if (role_at(sentence_, i) == Role::unallocated) ahead.role = Role::unallocated;
-    if (ahead.role && next() < sentence_.size() && labels_next(ahead.at)) ahead.role.reset();
-    return ahead;
+      if (role_at(sentence_, i) == Role::unallocated) after.role = Role::unallocated;
+    if (after.role && next_begin() < sentence_.size() && labels_next(after.at)) after.role.reset();
+    return after;
   }
 
+  /// True if the word is the label of the next size: a mark follows it, or the next size itself.
   bool labels_next(std::size_t word) const {
     std::size_t i = word + 1;
-    while (i < next() && sentence_[i].kind == Token::Kind::word && !sentence_.ends_at(i)) ++i;
-    return i < next() ? sentence_.is_mark(i, ":=[(") : word + 2 >= next() && word > amount().end;
+    while (i < next_begin() && sentence_[i].kind == Token::Kind::word && !sentence_.ends_at(i)) ++i;
+    return i < next_begin() ? sentence_.is_mark(i, ":=[(") : word + 2 >= next_begin() && word > amount().end;
   }
 
-  RoleAt role_behind() const {
-    RoleAt behind;
-    for (std::size_t i = amount().begin; i-- > std::max(taken_, before()) && amount().begin - i <= reach_back;) {
+  /// The nearest role before the size.
+  RoleAt role_before() const {
+    RoleAt before;
+    for (std::size_t i = amount().begin;
+         i-- > std::max(used_tokens_, previous_end()) && amount().begin - i <= max_before;) {
       if (sentence_.ends_at(i) || sentence_.is_mark(i, "|")) break;
       const auto role = role_at(sentence_, i);
       if (!role) continue;
-      // A bare "size" is of what the words in front of it say.
-      if (behind.role && (*role == Role::sized || behind.at > i + near_by)) break;
-      if (behind.role)
-        behind.role = role;
+      // "size" alone means what the words before it name, else the request.
+      if (before.role && (*role == Role::sized || before.at > i + max_bare_gap)) break;
+      if (before.role)
+        before.role = role;
       else
-        behind = {role, i};
+        before = {role, i};
       if (*role != Role::sized) break;
     }
-    if (behind.role == Role::sized) behind.role = Role::asked;
-    return behind;
+    if (before.role == Role::sized) before.role = Role::asked;
+    return before;
   }
 
-  void choose(const RoleAt& ahead, const RoleAt& behind) {
-    const bool close = ahead.role && ahead.at <= amount().end + 2;
-    if (ahead.role && (close || !behind.role)) {
-      amount().role = ahead.role, taken_ = ahead.at + 1;
-      // "cannot allocate 12 GB of 16 GB free": what was asked for stands in front of it.
-      if (behind.role == Role::asked && behind.at + 1 == amount().begin &&
+  /// A role close after the size wins, else one before it, else one farther after it.
+  void choose(const RoleAt& after, const RoleAt& before) {
+    const bool close = after.role && after.at <= amount().end + 2;
+    if (after.role && (close || !before.role)) {
+      amount().role = after.role, used_tokens_ = after.at + 1;
+      // "cannot allocate 12 GB of 16 GB free": the role of the request is before it.
+      if (before.role == Role::asked && before.at + 1 == amount().begin &&
           std::none_of(amounts_.begin(), amounts_.end(), [](const Amount& a) { return a.role == Role::asked; }))
         amount().role = Role::asked;
     } else {
-      amount().role = behind.role;
+      amount().role = before.role;
     }
-    // "33817600kb exceeded limit 33554432kb", "(16988160 > 16777216)".
+    // "33817600kb exceeded limit 33554432kb", "(16988160 > 16777216)": the first is used, the second the limit.
     const std::size_t end = amount().end;
     const bool over =
         end < sentence_.size() && (sentence_[end].name.starts_with("exceed") || sentence_.is_mark(end, ">"));
     if (over && amount().role != Role::asked) amount().role = Role::used;
-    if (amount().bare && !over && !(behind.role && amount().begin - behind.at <= near_by)) amount().role.reset();
-    if (k_ > 0 && amount().begin <= before() + near_by && sentence_.is_mark(before(), ">") &&
-        amounts_[k_ - 1].role == Role::used)
+    if (amount().bare && !over && !(before.role && amount().begin - before.at <= max_bare_gap)) amount().role.reset();
+    if (current_ > 0 && amount().begin <= previous_end() + max_bare_gap && sentence_.is_mark(previous_end(), ">") &&
+        amounts_[current_ - 1].role == Role::used)
       amount().role = Role::limit;
-    said_free_ = amount().role == Role::free && (!behind.role || amount().begin - behind.at <= 2);
+    labelled_free_ = amount().role == Role::free && (!before.role || amount().begin - before.at <= 2);
   }
 
-  /// "larger than the available memory of the cache (9.42 GiB)": what is compared with bounds it, but for what was
-  /// asked for, and what the next word calls free.
+  /// "larger than the available memory of the cache (9.42 GiB)": the size after "than" is a limit, unless it is the
+  /// request or a word next to it marks it as free.
   void compare() {
     bool compared = false;
-    for (std::size_t i = amount().begin; i-- > before() && amount().begin - i <= reach_back && !compared;)
+    for (std::size_t i = amount().begin; i-- > previous_end() && amount().begin - i <= max_before && !compared;)
       compared = sentence_[i].name == "than";
-    if (compared && amount().role != Role::asked && !said_free_) amount().role = Role::limit;
+    if (compared && amount().role != Role::asked && !labelled_free_) amount().role = Role::limit;
   }
 
-  /// "1.05 GiB of 79.25 GiB", "3.2 GB / 8 GB": the second is the whole.
+  /// "1.05 GiB of 79.25 GiB", "3.2 GB / 8 GB": the second is the total.
   void divide() {
-    const std::size_t from = before();
-    const bool of = k_ > 0 && amount().begin > from && amount().begin - from <= near_by &&
+    const std::size_t from = previous_end();
+    const bool of = current_ > 0 && amount().begin > from && amount().begin - from <= max_bare_gap &&
                     sentence_[from].name == "of" && (amount().begin == from + 1 || sentence_[from + 1].name != "which");
-    const bool per = k_ > 0 && amount().begin == from + 1 && sentence_.is_mark(from, "/");
+    const bool per = current_ > 0 && amount().begin == from + 1 && sentence_.is_mark(from, "/");
     if (!of && !per) return;
-    // "12.1 GB of 12 GB physical memory used": the last words are of the first size.
-    std::optional<Role>& part = amounts_[k_ - 1].role;
-    for (std::size_t i = amount().end; i < ahead_end() && !part; ++i)
+    // "12.1 GB of 12 GB physical memory used": "used" belongs to the first size.
+    std::optional<Role>& part = amounts_[current_ - 1].role;
+    for (std::size_t i = amount().end; i < search_end() && !part; ++i)
       if (const auto role = role_at(sentence_, i); role == Role::used || role == Role::free || role == Role::allocated)
         part = role;
     if (amount().role != Role::limit) amount().role = Role::total;
@@ -175,9 +184,9 @@ class RoleFinder {
 
   const Sentence& sentence_;
   std::vector<Amount>& amounts_;
-  std::size_t k_ = 0;       ///< the size that is looked at
-  std::size_t taken_ = 0;   ///< tokens in front of it belong to sizes that have a role
-  bool said_free_ = false;  ///< a word beside it says so
+  std::size_t current_ = 0;      ///< index of the current size
+  std::size_t used_tokens_ = 0;  ///< tokens before this index belong to sizes that have a role
+  bool labelled_free_ = false;   ///< a word next to the size marks it as free
 };
 
 }  // namespace
@@ -197,40 +206,40 @@ bool Sentence::ends_at(std::size_t i) const {
   return is_mark(i, ".") && (all_[i].end == text_.size() || text_[all_[i].end] == ' ');
 }
 
-std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
+std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
   const Token& token = sentence[i];
   if (token.kind != Token::Kind::number) return std::nullopt;
   const std::string_view rest = sentence.text().substr(token.begin);
-  const auto token_behind = [&](std::size_t bytes) {
+  const auto token_after = [&](std::size_t bytes) {
     std::size_t k = i;
     while (k < sentence.size() && sentence[k].begin < token.begin + bytes) ++k;
     return k;
   };
   if (rest.starts_with("0x")) {
-    constexpr std::size_t most_digits = 15;  // of what 63 bits hold
+    constexpr std::size_t max_digits = 15;  // 15 hex digits always fit into 63 bits
     const char* const first = rest.data() + 2;
     i64 value = 0;
-    const auto [end, error] = std::from_chars(first, first + std::min(most_digits, rest.size() - 2), value, 16);
+    const auto [end, error] = std::from_chars(first, first + std::min(max_digits, rest.size() - 2), value, 16);
     if (error != std::errc() || value < 0) return std::nullopt;  // "0x-8" is no size
-    return Amount{i, token_behind(static_cast<std::size_t>(end - rest.data())), {value, 0}, true, {}};
+    return Amount{i, token_after(static_cast<std::size_t>(end - rest.data())), {value, 0}, true, {}};
   }
   std::size_t digits = rest.find_first_not_of("0123456789.,");
   digits = std::min(digits, rest.size());
   while (digits > 0 && (rest[digits - 1] == '.' || rest[digits - 1] == ',')) --digits;
   const std::string_view number = rest.substr(0, digits);
-  const std::size_t behind = token_behind(digits);
-  if (sentence.is_mark(behind, "%")) return std::nullopt;
-  // "12.31/23.52 GiB": one unit for both.
-  if (sentence.is_mark(behind, "/") && behind + 1 < sentence.size() &&
-      sentence[behind + 1].begin == token.begin + digits + 1)
-    if (const auto whole = amount_at(sentence, behind + 1); whole && !whole->bare) {
+  const std::size_t after = token_after(digits);
+  if (sentence.is_mark(after, "%")) return std::nullopt;
+  // "12.31/23.52 GiB": both share one unit.
+  if (sentence.is_mark(after, "/") && after + 1 < sentence.size() &&
+      sentence[after + 1].begin == token.begin + digits + 1)
+    if (const auto whole = parse_amount(sentence, after + 1); whole && !whole->bare) {
       const Token& unit = sentence[whole->end - 1];
       if (const auto size = read_bytes(number, unit_word(unit.name).value_or(unit.text)))
-        return Amount{i, behind, *size, false, {}};
+        return Amount{i, after, *size, false, {}};
     }
-  // "273. GiB": numpy prints three digits and the point.
-  const std::size_t unit = sentence.is_mark(behind, ".") && behind + 1 < sentence.size() ? behind + 1 : behind;
-  for (const std::size_t at : {behind, unit}) {
+  // "273. GiB": numpy prints three digits and a point.
+  const std::size_t unit = sentence.is_mark(after, ".") && after + 1 < sentence.size() ? after + 1 : after;
+  for (const std::size_t at : {after, unit}) {
     if (at >= sentence.size() || sentence[at].kind != Token::Kind::word) continue;
     const bool glued = sentence[at].begin == token.begin + digits;
     std::optional<std::string_view> word = unit_word(sentence[at].name);
@@ -242,24 +251,24 @@ std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i) {
     if (!word) continue;
     if (const auto size = read_bytes(number, *word)) return Amount{i, at + 1, *size, false, {}};
   }
-  if (const auto word = unit_of_label(sentence, i))
-    if (const auto size = read_bytes(number, *word)) return Amount{i, behind, *size, false, {}};
+  if (const auto word = find_label_unit(sentence, i))
+    if (const auto size = read_bytes(number, *word)) return Amount{i, after, *size, false, {}};
   if (const std::size_t point = number.find('.');
       point != number.npos && number.find_first_not_of('0', point + 1) != number.npos)
     return std::nullopt;
-  // A number that letters or a colon go on with is a name, a time or an address.
-  if (behind < sentence.size() && sentence[behind].begin == token.begin + digits &&
-      (sentence[behind].kind == Token::Kind::word || sentence.is_mark(behind, ":/")))
+  // A number followed directly by letters or a colon is a name, a time or an address.
+  if (after < sentence.size() && sentence[after].begin == token.begin + digits &&
+      (sentence[after].kind == Token::Kind::word || sentence.is_mark(after, ":/")))
     return std::nullopt;
   const auto size = read_bytes(number.substr(0, number.find('.')), "bytes");
-  if (!size || size->count < least_bare) return std::nullopt;
-  return Amount{i, behind, *size, true, {}};
+  if (!size || size->count < min_bare) return std::nullopt;
+  return Amount{i, after, *size, true, {}};
 }
 
-std::vector<Amount> amounts_of(const Sentence& sentence) {
+std::vector<Amount> parse_amounts(const Sentence& sentence) {
   std::vector<Amount> amounts;
   for (std::size_t i = 0; i < sentence.size(); ++i)
-    if (auto amount = amount_at(sentence, i)) {
+    if (auto amount = parse_amount(sentence, i)) {
       amounts.push_back(*amount);
       i = std::max(amount->end, i + 1) - 1;
     }

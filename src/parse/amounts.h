@@ -1,4 +1,4 @@
-// The sizes of a sentence, each with what the words around it make of it: asked for, free, in use, a bound.
+// Finds the sizes in a sentence and gives each a role by the words around it: requested, free, in use, a limit.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@
 
 namespace oomdoctor {
 
-/// The words, numbers and marks of a text, without hyphens and quotes. Views into the text, which must outlive it.
+/// The words, numbers and marks of a text, without hyphens and quotes. The tokens are views into the text, which must
+/// outlive the sentence, and into its own lower-case copy.
 class Sentence {
  public:
   explicit Sentence(std::string_view text);
@@ -25,9 +26,9 @@ class Sentence {
   std::span<const Token> front(std::size_t count) const { return all().first(std::min(count, all_.size())); }
   std::size_t size() const { return all_.size(); }
   const Token& operator[](std::size_t i) const { return all_[i]; }
-  /// Is token `i`, if there is one, one of these marks?
+  /// True if token `i` exists and is one of these marks.
   bool is_mark(std::size_t i, std::string_view marks) const;
-  /// A point that ends a sentence, not one inside of a name or a number.
+  /// True for a mark that ends a sentence. False for a point within a name or a number.
   bool ends_at(std::size_t i) const;
 
  private:
@@ -36,18 +37,20 @@ class Sentence {
   std::vector<Token> all_;
 };
 
-/// A size on tokens [begin, end).
+/// A size in tokens [begin, end).
 struct Amount {
   std::size_t begin = 0, end = 0;
   Bytes size;
-  bool bare = false;  ///< without a unit: bytes, if it is a size at all
+  bool bare = false;  ///< printed without a unit: bytes, if it is a size at all
+  /// Absent if the words around it do not show a role.
   std::optional<Role> role;
 };
 
-/// The size that token `i` begins; nullopt where its number is none: a share, a time, an address, a step.
-std::optional<Amount> amount_at(const Sentence& sentence, std::size_t i);
+/// The size that starts at token `i`. nullopt if the number is something else: a percentage, a time, an address, a
+/// step.
+std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i);
 
-/// All of them, in order. A role is nothing where the words do not tell.
-std::vector<Amount> amounts_of(const Sentence& sentence);
+/// All sizes of a sentence, in order, with their roles.
+std::vector<Amount> parse_amounts(const Sentence& sentence);
 
 }  // namespace oomdoctor

@@ -1,4 +1,4 @@
-// The anchors of a set of parsers, for whoever plans or measures how they are found.
+// Collects the anchors of a set of parsers. For planning and measuring the prefilter.
 #pragma once
 
 #include <span>
@@ -9,12 +9,13 @@
 
 namespace oomdoctor {
 
+/// Two parallel arrays.
 struct Anchors {
   std::vector<std::string> text;
-  std::vector<bool> fold_case;  ///< meant in any letter case
+  std::vector<bool> fold_case;  ///< true: the anchor matches in any letter case
 };
 
-/// Each once, in the order in which the parsers list them: patterns with their second anchors, gauges, tables.
+/// Every anchor once, in the order of the parsers: patterns with their further anchors, then gauges, then tables.
 Anchors anchors_of(std::span<const Parser* const> parsers);
 
 }  // namespace oomdoctor

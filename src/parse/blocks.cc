@@ -5,7 +5,7 @@
 namespace oomdoctor {
 
 bool BlockReader::read(Block& block) {
-  block.text.bytes.assign(carried_.bytes);  // and no swap: the block keeps its room from source to source
+  block.text.bytes.assign(carried_.bytes);  // copied, not swapped: the block keeps its buffer from source to source
   block.text.removed_breaks.assign(carried_.removed_breaks.begin(), carried_.removed_breaks.end());
   block.begin = begin_;
   block.offset = offset_;

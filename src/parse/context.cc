@@ -8,13 +8,13 @@
 namespace oomdoctor {
 namespace {
 
-bool holds_one(std::string_view text, std::initializer_list<std::string_view> words) {
+bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
   for (const auto word : words)
     if (text.find(word) != text.npos) return true;
   return false;
 }
 
-/// How lines of programs begin, behind their indentation and the marks of a diff.
+/// How lines of program code begin, after indentation and the marks of a diff.
 constexpr std::array<std::string_view, 36> openings{
     "#define ", "#include ",     "raise ", "except ", "except:", "except(", "elif ",       "assert ", "return ",
     "throw ",   "catch ",        "catch(", "print(",  "echo ",   "printf(", "fprintf(",    "logger.", "logging.",
@@ -39,8 +39,8 @@ std::string_view between(std::string_view text, std::string_view open, std::stri
 std::string_view number_on_line(std::string_view line, std::string_view label, std::string_view number) {
   const std::size_t at = line.find(label);
   if (at == line.npos) return number;
-  const std::string_view behind = line.substr(at + label.size());
-  const std::size_t length = std::min(behind.find_first_not_of("0123456789"), behind.size());
+  const std::string_view after = line.substr(at + label.size());
+  const std::size_t length = std::min(after.find_first_not_of("0123456789"), after.size());
   return length > 0 ? number.substr(0, length) : number;
 }
 
@@ -50,19 +50,20 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+/// Strips what grep and diff print in front of a line, then compares its start with those of code lines.
 bool is_program_text(std::string_view body) {
   std::string_view text = trimmed(body);
-  // What grep prints in front of a line of a program: "src/loop.py:14:".
+  // grep's prefix: "src/loop.py:14:".
   if (const std::size_t colon = text.find(':'); colon != text.npos && text.substr(0, colon).find(' ') == text.npos) {
-    std::size_t behind = colon + 1;
-    while (behind < text.size() && text[behind] >= '0' && text[behind] <= '9') ++behind;
-    if (behind > colon + 1 && behind < text.size() && (text[behind] == ':' || text[behind] == '-') &&
+    std::size_t after = colon + 1;
+    while (after < text.size() && text[after] >= '0' && text[after] <= '9') ++after;
+    if (after > colon + 1 && after < text.size() && (text[after] == ':' || text[after] == '-') &&
         text.substr(0, colon).find('.') != text.npos)
-      text = trimmed(text.substr(behind + 1));
+      text = trimmed(text.substr(after + 1));
   }
   if (text.starts_with("+ ") || text.starts_with("- ") || text.starts_with("> ")) text = trimmed(text.substr(2));
   if (text.starts_with("# ") || text.starts_with("#!") || text.starts_with("$ ")) return true;
-  // name = "…": a string of a program.
+  // name = "…": an assignment of a string.
   std::size_t name = 0;
   while (name < text.size() && (std::isalnum(static_cast<unsigned char>(text[name])) != 0 || text[name] == '_')) ++name;
   if (name > 0 && (text.substr(name).starts_with(" = \"") || text.substr(name).starts_with(" = '") ||
@@ -71,7 +72,7 @@ bool is_program_text(std::string_view body) {
   if (text.starts_with("from ") && text.find(" import ") != text.npos) return true;
   for (const auto opening : openings) {
     if (!text.starts_with(opening)) continue;
-    // "from", "if" and "for" begin sentences, too; a line of a program also ends like one.
+    // "from", "if" and "for" begin sentences, too. A line of code also ends like code.
     const bool word =
         opening.back() == ' ' && (opening[0] == 'f' || opening[0] == 'i' || opening[0] == 'w' || opening[0] == 'c');
     if (!word || text.ends_with(':') || text.ends_with('{') || text.ends_with(';') || text.ends_with(')')) return true;
@@ -80,10 +81,10 @@ bool is_program_text(std::string_view body) {
 }
 
 bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words) {
-  if (holds_one(cursor.line().text, words)) return true;
+  if (contains_any(cursor.line().text, words)) return true;
   bool found = false;
   const auto look = [&](const Line& line) {
-    found = holds_one(line.text, words);
+    found = contains_any(line.text, words);
     return !found;
   };
   if (back > 0) cursor.backward(back, look);
@@ -91,7 +92,7 @@ bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<st
   return found;
 }
 
-std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view word) {
+std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word) {
   std::optional<Line> out;
   cursor.forward(most, [&](const Line& line) {
     if (line.text.find(word) == line.text.npos) return true;
@@ -101,7 +102,7 @@ std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view 
   return out;
 }
 
-std::optional<Line> find_behind(const Cursor& cursor, int most, std::string_view word) {
+std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view word) {
   std::optional<Line> out;
   cursor.backward(most, [&](const Line& line) {
     if (line.text.find(word) == line.text.npos) return true;

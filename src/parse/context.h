@@ -1,6 +1,5 @@
-// What stands around a hit: small questions that parsers of messages without numbers ask before they believe one. A log
-// may hold program text, comments and people's sentences with the same words; what no program printed must not become a
-// failure.
+// Checks of the text around a match. A log may contain program code, comments and people's sentences with the words of
+// a failure. Parsers of messages without numbers ask here whether a program printed the line.
 #pragma once
 
 #include <initializer_list>
@@ -11,27 +10,27 @@
 
 namespace oomdoctor {
 
-/// The whole number at the front of `text`; 0 when there is none.
+/// The integer at the start of `text`; 0 if there is none.
 i64 leading_integer(std::string_view text);
 
-/// What stands between the first `open` and the next `close`; empty where either is missing.
+/// The text between the first `open` and the next `close`; empty if either is missing.
 std::string_view between(std::string_view text, std::string_view open, std::string_view close);
 
-/// `number`, which was read from joined lines, as far as it stands on `line` behind `label`: where lines are joined,
-/// the next one's digits would go on with it. As it is where the label is not whole on the line.
+/// Cuts `number`, read from joined lines, to its digits on `line` after `label`. The next line may start with digits,
+/// which the join has appended. Returns `number` unchanged if `line` does not contain the whole label.
 std::string_view number_on_line(std::string_view line, std::string_view label, std::string_view number);
 
-/// True when `body` reads as program text or a comment: "raise …", "except …", "# …", "if (…) {", a call of a logger.
+/// True if `body` looks like program code or a comment: "raise …", "except …", "# …", "if (…) {", a call of a logger.
 bool is_program_text(std::string_view body);
 
-/// True when one of `words` stands on the line of the hit or on one of its neighbours.
+/// True if the current line, or one of `back` lines before and `ahead` lines after it, contains one of `words`.
 bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words);
 
-/// The nearest line in the given direction that holds `word`; nullopt when none of `most` lines does.
-std::optional<Line> find_ahead(const Cursor& cursor, int most, std::string_view word);
-std::optional<Line> find_behind(const Cursor& cursor, int most, std::string_view word);
+/// The nearest of up to `most` lines after (before) the current one that contains `word`; nullopt if there is none.
+std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word);
+std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view word);
 
-/// The text without blanks at both ends.
+/// The text without blanks and tabs at both ends.
 std::string_view trimmed(std::string_view text);
 
 }  // namespace oomdoctor

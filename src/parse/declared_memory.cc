@@ -3,7 +3,7 @@
 namespace oomdoctor {
 namespace {
 
-bool of_host(Metric m) { return m == Metric::host_rss || m == Metric::host_used || m == Metric::host_available; }
+bool is_host_metric(Metric m) { return m == Metric::host_rss || m == Metric::host_used || m == Metric::host_available; }
 
 }  // namespace
 
@@ -15,7 +15,7 @@ void DeclaredMemory::begin_block(const BlockMatches& found) {
     for (const GaugeValue& value : found.values_of(f)) {
       const GaugeNumber& number = f.by->form->numbers()[value.number];
       if (number.kind == GaugeNumber::Kind::memory)
-        (of_host(number.reading.metric) ? memory.host : memory.device) = true;
+        (is_host_metric(number.reading.metric) ? memory.host : memory.device) = true;
     }
   }
 }
@@ -29,7 +29,8 @@ EventSink& DeclaredMemory::beside(i64 line, EventSink& to) {
 }
 
 void DeclaredMemory::reading(const Reading& reading, std::optional<double> step, std::optional<double> time) {
-  const bool declared = reading.metric != Metric::input_length && (of_host(reading.metric) ? here_.host : here_.device);
+  const bool declared =
+      reading.metric != Metric::input_length && (is_host_metric(reading.metric) ? here_.host : here_.device);
   if (!declared) to_->reading(reading, step, time);
 }
 

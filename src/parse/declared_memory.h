@@ -1,5 +1,5 @@
-// What a user's format says about a line's memory counts alone: a shipped reader that takes the same line, too, is
-// heard in all but that. "The same memory" is the device's or the host's, however a reader calls it.
+// A user's format overrides the shipped parsers for the memory of its lines. Every other event of a shipped parser on
+// the same line passes. Two metrics are the same memory if both are device memory or both host memory.
 #pragma once
 
 #include <map>
@@ -8,11 +8,12 @@
 
 namespace oomdoctor {
 
+/// A filter in front of another sink. Call order: begin_block() for each block, then beside() for each line.
 class DeclaredMemory final : public EventSink {
  public:
-  /// The lines that users' formats took, before any reader of the same block tells what it found.
+  /// Collects the lines that users' formats matched. Call it before any match of the block is emitted.
   void begin_block(const BlockMatches& found);
-  /// What a shipped reader of this line tells: `to`, or this in front of it.
+  /// The sink for a shipped parser on this line: `to`, or this filter in front of it.
   EventSink& beside(i64 line, EventSink& to);
 
   void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override;

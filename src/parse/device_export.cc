@@ -16,36 +16,36 @@ constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "M
                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> weekdays{"Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "};
 
-constexpr std::size_t max_cells = 256;  ///< nvidia-smi knows some 200 fields
+constexpr std::size_t max_cells = 256;  ///< nvidia-smi has about 200 fields
 
-/// The word at `at`, which moves behind it and the blanks that follow.
-std::string_view word(std::string_view text, std::size_t& at) {
+/// The word at `at`. Moves `at` to the next word.
+std::string_view next_word(std::string_view text, std::size_t& at) {
   const std::size_t end = std::min(text.find(' ', at), text.size());
   const std::string_view out = text.substr(at, end - at);
   at = std::min(text.find_first_not_of(' ', end), text.size());
   return out;
 }
 
-std::optional<int> number(std::string_view text) {
+std::optional<int> parse_integer(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
   return value;
 }
 
-/// What follows the weekday: "Oct 29 19:00:23 2024", "29 Oct 19:00:23 CET 2024", "Oct 29 07:00:23 PM CET 2024",
-/// "29 Oct 2024 07:00:23 PM CET".
-std::optional<double> behind_weekday(std::string_view text) {
-  constexpr int most_words = 6;
+/// Reads the date after the weekday: "Oct 29 19:00:23 2024", "29 Oct 19:00:23 CET 2024", "Oct 29 07:00:23 PM CET
+/// 2024", "29 Oct 2024 07:00:23 PM CET".
+std::optional<double> read_date_words(std::string_view text) {
+  constexpr int max_words = 6;
   std::optional<int> month, day, year;
   std::optional<double> clock;
   std::string_view half;
   std::size_t at = std::min(text.find_first_not_of(' '), text.size());
-  for (int i = 0; i < most_words && at < text.size(); ++i) {
-    std::string_view w = word(text, at);
+  for (int i = 0; i < max_words && at < text.size(); ++i) {
+    std::string_view w = next_word(text, at);
     while (!w.empty() && (w.back() == ',' || w.back() == '\r' || w.back() == '\t')) w.remove_suffix(1);
     const auto name = std::find(months.begin(), months.end(), w);
-    const auto n = number(w);
+    const auto n = parse_integer(w);
     if (name != months.end())
       month = static_cast<int>(name - months.begin()) + 1;
     else if (const auto stamp = read_time(w); stamp && !clock)
@@ -54,10 +54,10 @@ std::optional<double> behind_weekday(std::string_view text) {
       half = w;
     else if (n && w.size() <= 2 && !day)
       day = n;
-    else if (const auto four = number(w.substr(0, 4)); four && w.size() >= 4 && *four >= 1970 && !year)
+    else if (const auto four = parse_integer(w.substr(0, 4)); four && w.size() >= 4 && *four >= 1970 && !year)
       year = four;
     else if (i < 2)
-      return std::nullopt;  // prose
+      return std::nullopt;  // prose, not a date
   }
   if (!month || !day || !year || !clock) return std::nullopt;
   if (!half.empty()) *clock += (half == "PM" ? 43200 : 0) - (*clock >= 43200 ? 43200 : 0);
@@ -69,20 +69,20 @@ std::optional<double> behind_weekday(std::string_view text) {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '"' || c == '\0' || c == '\r'; }
 
-std::string name_of(const Card& card) { return card.device ? std::to_string(*card.device) : std::string(card.label); }
+std::string card_name(const Card& card) { return card.device ? std::to_string(*card.device) : std::string(card.label); }
 
-/// What a column of rows without a header holds.
+/// What all cells of a column without a header have in common, and the range of its numbers.
 struct Column {
   bool times = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true, counts = true;
-  double least = 1e300, greatest = -1, first = -1;
+  double min_value = 1e300, max_value = -1, first = -1;
 };
 
-/// True when these are the numbers of cards, row by row: all 0, or 0, 1, 2 … again and again.
-bool counts_on(double value, std::optional<double> before) {
+/// True if the column goes on like GPU numbers: all 0, or 0, 1, 2 … again and again.
+bool continues_index(double value, std::optional<double> before) {
   return before ? value == *before + 1 || value == 0 : value == 0;
 }
 
-std::vector<Column> columns_of(const std::vector<std::vector<std::string_view>>& rows) {
+std::vector<Column> summarise_columns(const std::vector<std::vector<std::string_view>>& rows) {
   std::vector<Column> out(rows[0].size());
   for (std::size_t c = 0; c < out.size(); ++c) {
     std::optional<double> before;
@@ -94,7 +94,7 @@ std::vector<Column> columns_of(const std::vector<std::vector<std::string_view>>&
       out[c].times &= cell.size() > 10 && read_time(cell) && read_time(cell)->has_date;
       out[c].mebibytes &= number && cell.ends_with(" MiB");
       out[c].whole &= bare;
-      out[c].counts &= bare && counts_on(number->value, before);
+      out[c].counts &= bare && continues_index(number->value, before);
       out[c].uuids &= cell.starts_with("GPU-");
       out[c].buses &= cell.starts_with("0000") && cell.find(":") != cell.npos && cell.ends_with(".0");
       out[c].names &= cell.find("NVIDIA") != cell.npos || cell.starts_with("Tesla ") || cell.starts_with("GeForce") ||
@@ -102,85 +102,89 @@ std::vector<Column> columns_of(const std::vector<std::vector<std::string_view>>&
       if (!number) continue;
       before = number->value;
       if (out[c].first < 0) out[c].first = number->value;
-      out[c].least = std::min(out[c].least, number->value);
-      out[c].greatest = std::max(out[c].greatest, number->value);
+      out[c].min_value = std::min(out[c].min_value, number->value);
+      out[c].max_value = std::max(out[c].max_value, number->value);
     }
   }
   return out;
 }
 
-constexpr double nearly_empty = 0.1;  ///< share of the memory in use where no job runs
+constexpr double nearly_empty = 0.1;  ///< max share of memory in use on a GPU without a job
 
-/// Finds total, free and used among `amounts`: the greatest is the total; of two others that add up to it the one
-/// beside it is free (the order of the query in the manual); one other is used, unless it moves the other way.
-bool assign(const std::vector<Column>& columns, const std::vector<std::size_t>& amounts, InferredColumns& out) {
+/// Finds total, free and used among `amounts`. The largest column is the total. If two others add up to it, the one
+/// next to it is free (the order of the query in nvidia-smi's manual). A single other column is used, unless it moves
+/// against the largest.
+bool assign_roles(const std::vector<Column>& columns, const std::vector<std::size_t>& amounts, InferredColumns& out) {
   if (amounts.empty() || amounts.size() > 3) return false;
   if (amounts.size() == 1) return out.used = amounts[0], true;
-  const auto great = *std::max_element(amounts.begin(), amounts.end(),
-                                       [&](auto a, auto b) { return columns[a].greatest < columns[b].greatest; });
+  const auto largest_column = *std::max_element(
+      amounts.begin(), amounts.end(), [&](auto a, auto b) { return columns[a].max_value < columns[b].max_value; });
   std::vector<std::size_t> rest;
   for (const std::size_t a : amounts)
-    if (a != great) rest.push_back(a);
-  out.total = great;
+    if (a != largest_column) rest.push_back(a);
+  out.total = largest_column;
   if (rest.size() == 1) {
-    // Two that move against each other by as much are used and free: nothing says which is which unless one is nearly
-    // empty.
-    const Column &one = columns[great], &two = columns[rest[0]];
-    const double move = one.greatest - one.least;
-    if (move > 0 && std::abs(move - (two.greatest - two.least)) <= 0.02 * move) {
-      const std::size_t less = one.first < two.first ? great : rest[0];
+    // Two columns that move against each other by the same amount are used and free. They are ambiguous unless one is
+    // nearly empty.
+    const Column &one = columns[largest_column], &two = columns[rest[0]];
+    const double move = one.max_value - one.min_value;
+    if (move > 0 && std::abs(move - (two.max_value - two.min_value)) <= 0.02 * move) {
+      const std::size_t less = one.first < two.first ? largest_column : rest[0];
       if (columns[less].first > nearly_empty * (one.first + two.first)) return false;
       out.total.reset();
-      return out.used = less, out.free = less == great ? rest[0] : great, true;  // an export begins before the job
+      return out.used = less, out.free = less == largest_column ? rest[0] : largest_column,
+             true;  // an export begins before the job
     }
     return out.used = rest[0], true;
   }
-  const double sum = columns[rest[0]].least + columns[rest[1]].greatest;
-  if (sum > columns[great].greatest * 1.02 || sum < columns[great].greatest * 0.9) return false;
-  out.free = great < rest[0] ? rest[0] : rest[1];  // the one beside the total
+  const double sum = columns[rest[0]].min_value + columns[rest[1]].max_value;
+  if (sum > columns[largest_column].max_value * 1.02 || sum < columns[largest_column].max_value * 0.9) return false;
+  out.free = largest_column < rest[0] ? rest[0] : rest[1];  // the one next to the total
   out.used = *out.free == rest[0] ? rest[1] : rest[0];
   return true;
 }
 
-/// Cells without units: total, free and used show themselves by their sum.
-std::vector<std::size_t> best_three(const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
+/// Cells without units: finds three adjacent columns that are total, free and used by their sum.
+std::vector<std::size_t> find_three_sizes(const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
   std::vector<std::size_t> best;
   double best_share = 0;
   for (std::size_t i = 0; i + 2 < plain.size(); ++i) {
     const std::vector<std::size_t> three{plain[i], plain[i + 1], plain[i + 2]};
-    const double a = columns[three[0]].greatest, b = columns[three[1]].greatest, c = columns[three[2]].greatest,
-                 most = std::max({a, b, c});
+    const double a = columns[three[0]].max_value, b = columns[three[1]].max_value, c = columns[three[2]].max_value,
+                 total = std::max({a, b, c});
     InferredColumns roles;
-    const double share = (a + b + c - most) / most;
-    if (most < 1000 || share < best_share || !assign(columns, three, roles)) continue;
+    const double share = (a + b + c - total) / total;
+    if (total < 1000 || share < best_share || !assign_roles(columns, three, roles)) continue;
     best = three;
     best_share = share;
   }
   return best;
 }
 
-/// Is this what nvidia-smi calls the memory of some GPU? Its totals are up to a few per cent above those that programs
-/// see.
+/// True if nvidia-smi prints this total for some GPU model. Its totals are up to a few per cent above those that
+/// programs see.
 bool is_total_of_gpu(double mebibytes) {
-  constexpr double smallest = 1900, most_reserved = 1.065;
+  constexpr double min_total = 1900, max_reserved_ratio = 1.065;
   constexpr std::array<double, 21> gibibytes{2,  4,  6,     8,  10, 10.75, 11,   12, 14.5, 15.7, 16,
                                              22, 24, 31.35, 32, 40, 44.3,  47.5, 64, 79.1, 80};
   constexpr std::array<double, 6> large{93, 94.5, 139.7, 178.3, 191.6, 287.9};
-  if (mebibytes < smallest) return false;
+  if (mebibytes < min_total) return false;
   const auto near = [&](double size) {
-    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * most_reserved;
+    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * max_reserved_ratio;
   };
   return std::any_of(gibibytes.begin(), gibibytes.end(), near) || std::any_of(large.begin(), large.end(), near);
 }
 
-/// Amounts without units among whole numbers: total, used and free by their sum; used beside a constant total that is
-/// one of a GPU; used and free whose constant sum is one, where the device is nearly empty (an export begins before the
-/// job).
-std::optional<InferredColumns> sizes_of_gpu(const std::vector<std::vector<std::string_view>>& rows,
-                                            const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
-  constexpr double moved = 0.02, rounding = 2, percent = 100;
+/// Finds memory columns without units among whole numbers: (1) total, used and free by their sum; (2) used and free
+/// whose constant sum is a GPU's total, where the first row is nearly empty, because an export begins before the job;
+/// (3) used, with a constant total of a GPU.
+std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std::string_view>>& rows,
+                                              const std::vector<Column>& columns,
+                                              const std::vector<std::size_t>& plain) {
+  constexpr double min_move = 0.02, rounding = 2, percent = 100;
   InferredColumns out;
-  if (const auto three = best_three(columns, plain); !three.empty() && assign(columns, three, out)) return out;
+  if (const auto three = find_three_sizes(columns, plain); !three.empty() && assign_roles(columns, three, out))
+    return out;
   const auto value = [&](std::size_t row, std::size_t column) {
     std::size_t at = 0;
     return read_number(rows[row][column], at)->value;
@@ -194,7 +198,7 @@ std::optional<InferredColumns> sizes_of_gpu(const std::vector<std::vector<std::s
         for (std::size_t row = 1; row < rows.size(); ++row)
           constant = constant && std::abs(value(row, a) + value(row, b) - sum) <= rounding;
         const std::size_t less = value(0, a) <= value(0, b) ? a : b;
-        const bool moves = columns[a].greatest - columns[a].least > moved * sum;
+        const bool moves = columns[a].max_value - columns[a].min_value > min_move * sum;
         if (constant && moves == moving && value(0, less) <= nearly_empty * sum)
           return out.used = less, out.free = less == a ? b : a, true;
       }
@@ -202,26 +206,26 @@ std::optional<InferredColumns> sizes_of_gpu(const std::vector<std::vector<std::s
   };
   if (used_and_free(true)) return out;
   for (const std::size_t t : plain) {
-    if (columns[t].least != columns[t].greatest || !is_total_of_gpu(columns[t].greatest)) continue;
+    if (columns[t].min_value != columns[t].max_value || !is_total_of_gpu(columns[t].max_value)) continue;
     std::vector<std::size_t> rest;
     for (const std::size_t u : plain)
-      if (u != t && columns[u].greatest <= columns[t].greatest && columns[u].greatest > percent) rest.push_back(u);
+      if (u != t && columns[u].max_value <= columns[t].max_value && columns[u].max_value > percent) rest.push_back(u);
     if (rest.size() == 1) return out.total = t, out.used = rest[0], out;
   }
   if (used_and_free(false)) return out;
   return std::nullopt;
 }
 
-/// The first lines as rows of equal length, and whether a date stands before them.
+/// The first lines as rows of equal length. `dated`: a date is on a line before them.
 std::vector<std::vector<std::string_view>> first_rows(std::span<const std::string> lines, bool& dated) {
   std::vector<std::vector<std::string_view>> rows;
   std::size_t dates = 0;
   for (const std::string& line : lines) {
-    if (date_line(line)) {
+    if (parse_date_line(line)) {
       ++dates;
       continue;
     }
-    auto cells = comma_cells(line);
+    auto cells = split_at_commas(line);
     if (cells.size() < 2 || cells.size() > 40 || (!rows.empty() && cells.size() != rows[0].size())) break;
     rows.push_back(std::move(cells));
   }
@@ -232,7 +236,7 @@ std::vector<std::vector<std::string_view>> first_rows(std::span<const std::strin
 
 }  // namespace
 
-std::optional<double> date_line(std::string_view line) {
+std::optional<double> parse_date_line(std::string_view line) {
   return line.size() < 48 && line.find(',') == line.npos ? read_calendar_time(line) : std::nullopt;
 }
 
@@ -240,7 +244,7 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
   bool times = false;
   const auto rows = first_rows(first_lines, times);
   if (rows.empty()) return std::nullopt;
-  const auto columns = columns_of(rows);
+  const auto columns = summarise_columns(rows);
   InferredColumns out;
   out.count = columns.size();
   std::vector<std::size_t> amounts, plain;
@@ -259,37 +263,38 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
       plain.push_back(c);
   }
   const bool units = !amounts.empty();
-  // The number of the card stands first.
+  // The number of the GPU is the first column, or the one after the time.
   if (units && !plain.empty() && columns[plain[0]].counts && (plain[0] == 0 || out.time == plain[0] - 1))
     out.index = plain[0];
   times = times || out.time;
   const bool of_gpus = out.time || out.name || out.uuid || out.bus;
   if (!units && of_gpus && !plain.empty() && columns[plain[0]].counts) out.index = plain[0], plain.erase(plain.begin());
   if (!units && of_gpus)
-    if (const auto found = sizes_of_gpu(rows, columns, plain)) {
+    if (const auto found = find_gpu_sizes(rows, columns, plain)) {
       out.used = found->used, out.total = found->total, out.free = found->free;
       return out;
     }
   if (!times && !(units && (out.name || out.index || amounts.size() > 1))) return std::nullopt;
-  if (!units && out.name) amounts = best_three(columns, plain);
-  return assign(columns, amounts, out) ? std::optional(out) : std::nullopt;
+  if (!units && out.name) amounts = find_three_sizes(columns, plain);
+  return assign_roles(columns, amounts, out) ? std::optional(out) : std::nullopt;
 }
 
-bool are_rows_of_numbers(std::span<const std::string> first_lines) {
+bool are_numeric_rows(std::span<const std::string> first_lines) {
   bool dated = false;
   const auto rows = first_rows(first_lines, dated);
   if (rows.size() < 3) return false;
-  const auto columns = columns_of(rows);
+  const auto columns = summarise_columns(rows);
   const auto known = [](const Column& c) { return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses; };
   return std::all_of(columns.begin(), columns.end(), known) &&
-         std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.mebibytes || c.greatest >= 1000; });
+         std::any_of(columns.begin(), columns.end(),
+                     [](const Column& c) { return c.mebibytes || c.max_value >= 1000; });
 }
 
 std::optional<double> read_calendar_time(std::string_view text) {
   for (const std::string_view weekday : weekdays) {
     const std::size_t at = text.find(weekday);
     if (at == text.npos) continue;
-    if (const auto time = behind_weekday(text.substr(at + weekday.size()))) return time;
+    if (const auto time = read_date_words(text.substr(at + weekday.size()))) return time;
   }
   return std::nullopt;
 }
@@ -300,7 +305,7 @@ std::string_view trimmed_cell(std::string_view cell) {
   return cell;
 }
 
-std::vector<std::string_view> comma_cells(std::string_view line) {
+std::vector<std::string_view> split_at_commas(std::string_view line) {
   std::vector<std::string_view> out;
   for (std::size_t at = 0; out.size() < max_cells;) {
     const std::size_t comma = line.find(',', at);
@@ -311,7 +316,7 @@ std::vector<std::string_view> comma_cells(std::string_view line) {
   return out;
 }
 
-std::vector<std::string_view> blank_cells(std::string_view line) {
+std::vector<std::string_view> split_at_blanks(std::string_view line) {
   std::vector<std::string_view> out;
   for (std::size_t at = line.find_first_not_of(" \t"); at < line.size() && out.size() < max_cells;) {
     const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
@@ -340,7 +345,7 @@ std::string instance_name(std::string_view card, std::string_view gpu_instance, 
   return compute_instance.empty() ? out : out + '/' + std::string(compute_instance);
 }
 
-void emit_amount(EventSink& sink, const Card& card, const CardAmount& amount, std::optional<double> time) {
+void emit_gpu_reading(EventSink& sink, const Card& card, const GpuAmount& amount, std::optional<double> time) {
   Origin where;
   where.device = card.device;
   sink.at(where);
@@ -374,7 +379,7 @@ void emit_capacity(EventSink& sink, const Card& card, i64 number, std::string_vi
   if (number <= 0) return;
   const std::string text = std::to_string(number) + ' ' + std::string(unit);
   if (card.alone) sink.setting("capacity", text);
-  if (const std::string name = name_of(card); !name.empty()) sink.setting("capacity/" + name, text);
+  if (const std::string name = card_name(card); !name.empty()) sink.setting("capacity/" + name, text);
 }
 
 }  // namespace oomdoctor

@@ -102,7 +102,7 @@ void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) 
 void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const BlockMatches& findings) {
   std::size_t row = run.first;
   for (std::size_t i = run.places_begin; i < run.places_end; ++i) {
-    const RowPlace& place = findings.places[i];
+    const RowLocation& place = findings.places[i];
     LineRef& mention = rows_[i];
     mention.line.begin = place.begin;
     mention.line.end = place.end;
@@ -171,7 +171,7 @@ bool EventDispatcher::is_duplicate(const LineMatch& f) {
 /// The same line again and again, with nothing else told in between, says nothing more: whoever prints a failure a
 /// million times does not get a million looks at what stands around it.
 bool EventDispatcher::is_repeated(const LineMatch& f) {
-  constexpr std::size_t often = 4 * CaseLimits::occurrences;  // by then no more of them are kept
+  constexpr std::size_t often = 4 * ScanLimits::occurrences;  // by then no more of them are kept
   if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
     repeats_.clear();
     return false;

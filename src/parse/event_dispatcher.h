@@ -1,4 +1,5 @@
-// Passes what the blocks of a source contain to the ResultBuilder, in the order of the input.
+// Passes the matches in the blocks of a source to the ResultBuilder, in the order of the input. Removes duplicates,
+// and counts the lines that each parser read.
 #pragma once
 
 #include <any>
@@ -16,53 +17,62 @@
 
 namespace oomdoctor {
 
+/// One dispatcher serves one source, on one thread at a time.
 class EventDispatcher {
  public:
   explicit EventDispatcher(ScanResult& out) : builder_(out), result_(out) {}
 
-  /// From here on lines may be rows of this table.
+  /// The next lines may be rows of this table.
   void open_table(const std::shared_ptr<const OpenTable>& table);
-  /// The table that is open behind all that was added; null when there is none.
+  /// The open table after everything added so far; null if there is none.
   const std::shared_ptr<const OpenTable>& open() const { return open_; }
-  /// What was found in a block, from the finding number `from` on. Findings come in the order of their lines, each
-  /// mapped with the table that is open in front of it.
+  /// Emits the matches of a block, starting with match number `from`. They are in the order of their lines, and the
+  /// block was mapped with the right open table. Changes line numbers in `findings` from the block's to the file's.
   void add(const Window& window, BlockMatches& findings, std::size_t from = 0);
-  /// All of the block was added.
+  /// Call it when all matches of the block are added.
   void end_block(const Block& block);
-  /// Concludes what needs the end of the input. Returns how many lines there were.
+  /// Concludes what needs the end of the input and adds the notes. Returns the number of lines.
   i64 finish();
 
  private:
   void emit_rows(const Window& window, const RowRun& run, const BlockMatches& findings);
   void emit(const Window& window, const LineMatch& found, const BlockMatches& findings);
+  /// True if the same message was emitted before.
   bool is_duplicate(const LineMatch& found);
+  /// True if the same line came so often in a row that reading it again adds nothing.
   bool is_repeated(const LineMatch& found);
+  /// Counts a match of `parser`, and its lines as read.
   void claim(std::string_view parser, i64 first, i64 last);
 
   ResultBuilder builder_;
   ScanResult& result_;
-  i64 lines_ = 0;  ///< that ended so far
+  i64 lines_ = 0;  ///< number of line ends in the blocks so far
+  /// The last block ended with a line end.
   bool ended_ = true;
   std::shared_ptr<const OpenTable> open_;
-  std::any row_memory_;  ///< of the rows emitted since it was opened
+  std::any row_memory_;  ///< state of the table's rows, since the table was opened
+  /// Last line counted as read by any parser.
   i64 claimed_ = 0;
-  std::string_view counted_;  ///< the parser claimed for last
-  i64* count_ = nullptr;      ///< its lines
+  std::string_view counted_;  ///< the parser of the last claim()
+  i64* count_ = nullptr;      ///< its counter in the coverage
   DeclaredMemory declared_;
-  std::set<std::tuple<i64, std::size_t, std::size_t>> emitted_;  ///< messages: line, format, text
+  std::set<std::tuple<i64, std::size_t, std::size_t>>
+      emitted_;  ///< emitted messages near the current line: line, format, hash of the text
   struct Repeats {
     std::string text;
     std::size_t times = 0;
   };
-  std::map<const CompiledFormat*, Repeats> repeats_;  ///< of the patterns that emitted something since any other did
+  /// By pattern: texts repeated since anything new was emitted.
+  std::map<const CompiledFormat*, Repeats> repeats_;
+  /// Lines skipped by is_repeated().
   i64 not_read_again_ = 0;
   WalkBudget walks_;
   struct GivenUp {
     i64 lines = 0;
     i64 first = 0;
   };
-  std::map<std::string_view, GivenUp> given_up_;  ///< by name: users' formats whose regex was too costly
-  std::vector<LineRef> rows_;                     ///< of what is being added; kept for what comes next
+  std::map<std::string_view, GivenUp> given_up_;  ///< by name: users' formats whose regex took too many steps
+  std::vector<LineRef> rows_;                     ///< buffer of the current add(); reused to save allocations
 };
 
 }  // namespace oomdoctor

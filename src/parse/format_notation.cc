@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t npos = std::string_view::npos;
 /// Each part that may be absent doubles the ways to read a line.
-constexpr std::ptrdiff_t most_optional_parts = 6;
+constexpr std::ptrdiff_t max_optional_parts = 6;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -42,7 +42,7 @@ void check_form(const TomlTable& table, std::string_view form) {
       inside = false;
     }
   }
-  if (std::count(form.begin(), form.end(), '<') > most_optional_parts)
+  if (std::count(form.begin(), form.end(), '<') > max_optional_parts)
     table.fail("form", "at most six parts may be absent", "declare two formats", form, form.rfind('<'));
 }
 
@@ -56,7 +56,7 @@ std::size_t unbounded_at(std::string_view regex) {
     if (c == '\\') {
       ++i;
     } else if (c == '[') {
-      i = end_of_class(regex, i);
+      i = find_class_end(regex, i);
     } else if (c == '{') {
       std::size_t end = i + 1;
       while (end < regex.size() && is_digit(regex[end])) ++end;
@@ -76,7 +76,7 @@ std::size_t foreign_at(std::string_view regex) {
     if (regex[i] == '\\')
       ++i;
     else if (regex[i] == '[')
-      i = end_of_class(regex, i);
+      i = find_class_end(regex, i);
     else if (regex.substr(i).starts_with("(?") && std::string_view(":=!<>i").find(regex[i + 2]) == npos)
       return i;
   }
@@ -136,7 +136,7 @@ Cost cost_of(std::string_view regex) {
     } else if (regex[i] == '\\') {
       i = std::min(i + 2, regex.size());
     } else if (regex[i] == '[') {
-      i = std::min(end_of_class(regex, i) + 1, regex.size());
+      i = std::min(find_class_end(regex, i) + 1, regex.size());
     } else {
       ++i;
     }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< lines that one message may be wrapped over
 constexpr std::size_t max_gauges = 64;              ///< step lines glued to one line
-constexpr std::size_t few_hits = 2;                 ///< on one line: as dear to ask about as its shape
+constexpr std::size_t min_hits = 2;                 ///< on one line: as dear to ask about as its shape
 constexpr std::size_t told_bytes = 80;              ///< enough to tell two messages that begin on one line
 constexpr std::size_t sniffed_lines = 64;           ///< of an export: enough to see memory move
 
@@ -85,7 +85,7 @@ bool read_values(const KnownTemplate& known, const TemplateMatch& take, std::str
   return true;
 }
 
-bool is_step(const LineMatch& found) { return found.by->tells_step && found.printed->step; }
+bool is_step(const LineMatch& found) { return found.by->is_step_only && found.printed->step; }
 
 bool speaks_for_same(const Line& a, const Line& b) {
   return a.prefix.rank == b.prefix.rank && a.prefix.pid == b.prefix.pid;
@@ -129,13 +129,13 @@ void join_steps(BlockMatches& out) {
 bool extend_again(const KnownTemplate& known, const Line& line, BlockMatches& out) {
   if (known.shape->accepts.size() != 1) return false;
   const TemplateMatch& take = known.shape->accepts[0];
-  if (!take.reader->tells_step || !take.printed->step) return false;
+  if (!take.reader->is_step_only || !take.printed->step) return false;
   StepRun* run = open_run(*take.reader, line, out);
   if (run == nullptr) return false;
   const std::size_t first = out.values.size();
   const bool read = read_values(known, take, line.text, out.values);
   if (read) {
-    const PrintedPlace place = read_place(std::span(out.values).subspan(first), *take.printed);
+    const PrintedPosition place = read_position(std::span(out.values).subspan(first), *take.printed);
     extend(*run, {line, take.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
   }
   out.values.resize(first);
@@ -178,7 +178,7 @@ LineTemplate shape_of(const Line& line, std::span<const LineMatch> found, const 
     for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
     if (f.printed != nullptr) {
       take.printed = std::make_unique<FreeformLine>(*f.printed);
-      for (const std::size_t at : places_of_numbers(*f.printed)) add_number(0, at);
+      for (const std::size_t at : number_offsets(*f.printed)) add_number(0, at);
     }
     if (f.parts != nullptr) take.parts = *f.parts;
   }
@@ -202,7 +202,7 @@ void BlockMatches::clear() {
 }
 
 const FreeformLine& BlockMatches::printed_of(const LineMatch& found) const {
-  if (found.values_begin < found.values_end) take_numbers(values_of(found), *found.printed);
+  if (found.values_begin < found.values_end) substitute_numbers(values_of(found), *found.printed);
   return *found.printed;
 }
 
@@ -242,7 +242,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->name = p.name;
       reader->fallback = p.fallback;
       reader->message = p.reach == Reach::message;
-      reader->tells_step = p.emit == emit_step;
+      reader->is_step_only = p.emit == emit_step;
       reader->digits = digits_of(p);
       const bool key = p.setting != nullptr && p.setting->spelling == SettingSpelling::key;
       const Target target{reader.get(), nullptr, p.quick_reject, key ? p.anchor.size() : 0};
@@ -388,7 +388,7 @@ bool find_match(const CompiledFormat& reader, std::string_view text, Captures& c
 
 }  // namespace
 
-bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                                 BlockMatches& out) {
   if (reader.form) return try_gauge(reader, line, out);
   if (reader.message) return try_message(reader, window, line, views, out);
@@ -402,7 +402,7 @@ bool FormatRegistry::try_reader(const CompiledFormat& reader, const Window& wind
   }
   if (pattern.accepts != nullptr && !pattern.accepts(line.text)) return false;
   if (pattern.accepts_parsed != nullptr) {
-    if (!views.printed) views.printed = read_printed(line.text);
+    if (!views.printed) views.printed = read_freeform(line.text);
     if (!pattern.accepts_parsed(*views.printed)) return false;
     found.printed = &out.printed.emplace_back(*views.printed);
   }
@@ -430,7 +430,7 @@ void FormatRegistry::read_line(const Window& window, const Line& line, std::span
   for (const bool fallback : {false, true})
     for (const CompiledFormat* r : wanted)
       if (r->fallback == fallback && !(fallback && taken))
-        taken |= try_reader(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
+        taken |= try_format(*r, window, line, views, out) && !(r->pattern != nullptr && r->pattern->non_exclusive);
   const auto found = std::span(out.all).subspan(first);
   const bool given_up = std::any_of(found.begin(), found.end(), [](const LineMatch& f) { return f.given_up; });
   const bool alike = memo != nullptr && memo->wanted() && !given_up && !line.prefix.strange &&
@@ -471,11 +471,11 @@ i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end
     for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
     const auto here = std::span(hits).subspan(from, i - from);
     // To ask whether anything may be there is cheaper than to ask for the shape, where there is little to ask about.
-    const bool few = here.size() <= few_hits;
+    const bool few = here.size() <= min_hits;
     if (few && !find_wanted(window, here, wanted)) continue;
     number += window.line_ends(counted, first);
     counted = first;
-    Line line = window.unpeeled(bounds, first, number);
+    Line line = window.line_without_prefix(bounds, first, number);
     const KnownTemplate known = plain ? memo.find(line.text) : KnownTemplate{};
     if (known.shape != nullptr && read_again(known, line, out)) continue;
     if (!rows.is_open() && find_header(window, line, here, out)) {  // a header's words are column names

@@ -25,8 +25,8 @@ struct CompiledFormat {
   const Pattern* pattern = nullptr;
   std::unique_ptr<CompiledLineFormat> form;
   bool fallback = false;
-  bool message = false;     ///< looks at several lines
-  bool tells_step = false;  ///< how far the run is, and nothing else
+  bool message = false;       ///< looks at several lines
+  bool is_step_only = false;  ///< how far the run is, and nothing else
   /// What the digits of a line are to it.
   enum class Digits {
     text,     ///< others make something else of the line
@@ -73,7 +73,7 @@ struct OpenTable {
 };
 
 /// The line of a row, in which nothing is peeled off.
-struct RowPlace {
+struct RowLocation {
   std::size_t begin = 0, end = 0;
   i64 number = 0, last = 0;
   std::string_view text;
@@ -114,7 +114,7 @@ struct BlockMatches {
   std::deque<std::shared_ptr<const OpenTable>> headers;
   std::vector<std::unique_ptr<Rows>> rows;
   std::deque<RowRun> row_runs;
-  std::vector<RowPlace> places;  ///< of the rows
+  std::vector<RowLocation> places;  ///< of the rows
 
   void clear();
   std::span<const GaugeValue> values_of(const LineMatch& found) const {
@@ -162,7 +162,7 @@ class FormatRegistry {
                    std::vector<const CompiledFormat*>& wanted) const;
   /// Whether the line is the header of a table: then the last finding, and the last of the headers.
   bool find_header(const Window& window, Line& line, std::span<const AnchorHit> hits, BlockMatches& out) const;
-  static bool try_reader(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
+  static bool try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                          BlockMatches& out);
   static bool try_gauge(const CompiledFormat& reader, const Line& line, BlockMatches& out);
   static bool try_message(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,

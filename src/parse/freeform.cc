@@ -14,46 +14,49 @@ namespace {
 
 constexpr std::size_t max_label_words = 9;
 constexpr std::size_t max_values = 16;
-constexpr std::size_t longest_line = 512;  ///< bytes; a longer one is a list of many records
-constexpr double granule = 512;            ///< bytes: every size of PyTorch's allocator is a multiple of it
-constexpr double page = 4096;              ///< bytes: what psutil and the kernel count a process in
+constexpr std::size_t max_line_bytes = 512;  ///< bytes; a longer line is a list of many records
+constexpr double granule = 512;              ///< bytes: PyTorch's allocator rounds every size to a multiple of it
+constexpr double page = 4096;                ///< bytes: psutil and the kernel count a process in pages
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 using Words = std::vector<std::string_view>;
-constexpr std::size_t usual_words = 8, usual_tokens = 64;  ///< of a label and of a line: seldom more
+/// Words in a label and tokens in a line, to reserve memory.
+constexpr std::size_t typical_words = 8, typical_tokens = 64;
 
-/// Bytes of the last printed digit.
-double quantum_of(double factor, int decimals) {
+/// Bytes of one step of the last printed digit.
+double compute_quantum(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
   return std::max(1.0, factor);
 }
 
-/// The words before a number, up to what separates it from the rest of the line.
+/// The words before a number, back to whatever separates them from the rest of the line.
 struct Phrase {
-  Words words;  ///< all, lower case, without units
+  Words words;  ///< all words in lower case, without units
   Words identifiers;
   std::string_view unit;
   std::optional<int> device;
-  std::size_t device_at = PrintedValue::none;
-  std::size_t begin = 0, end = 0;  ///< what of the line is the label
+  std::size_t device_at = FreeformValue::none;
+  std::size_t begin = 0, end = 0;  ///< the label's range in the line
   std::size_t first_token = 0;
-  std::string_view moment;  ///< "after compiled optim step", in the programmer's own words
-  bool firm = true;         ///< nothing strange stands directly before the label
-  bool spoilt = false;
+  std::string_view moment;  ///< "after compiled optim step", as the programmer named it
+  bool firm = true;         ///< no unknown word is before the label
+  /// One of the words makes the label no measurement.
+  bool rejected = false;
 };
 
+/// Parses one line, without the head that a logger prints.
 class FreeformReader {
  public:
   FreeformReader(std::string_view line, bool fairseq) : line_(line), lowered_(lower(line)), fairseq_(fairseq) {
-    tokens_.reserve(usual_tokens);
+    tokens_.reserve(typical_tokens);
     TokenReader tokens(line_, lowered_);
     while (const auto token = tokens.next()) tokens_.push_back(*token);
   }
 
   FreeformLine read() {
     read_bar();
-    read_places();
+    read_progress();
     if (out_.over_epochs) *out_.step += std::max(0.0, *out_.epoch - out_.first_epoch) * *out_.total;
     if (!is_no_measurement(line_) && !is_prose() && !out_.other_work) read_values();
     out_.repeatable = !digits_matter_;
@@ -67,19 +70,19 @@ class FreeformReader {
   bool is_number(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Kind::number; }
   bool is_word(std::size_t i) const { return i < tokens_.size() && tokens_[i].kind == Kind::word; }
   bool glued(std::size_t i) const { return i > 0 && i < tokens_.size() && tokens_[i].begin == tokens_[i - 1].end; }
-  /// The device in "torch.cuda.memory_allocated(0)".
+  /// True for the device in "torch.cuda.memory_allocated(0)".
   bool is_argument(std::size_t i) const {
-    return i > 1 && whole(i) && is(i - 1, '(') && is(i + 1, ')') && is_word(i - 2) && glued(i - 1) &&
+    return i > 1 && is_integer(i) && is(i - 1, '(') && is(i + 1, ')') && is_word(i - 2) && glued(i - 1) &&
            one_of(tokens_[i - 2].name, {"memory_allocated", "memory_reserved", "memory_cached", "max_memory_allocated",
                                         "max_memory_reserved", "max_memory_cached"});
   }
-  /// The place in "memory after epoch 3: 5.6 GB".
+  /// True for the step in "memory after epoch 3: 5.6 GB".
   bool ends_moment(std::size_t i) const {
-    return i > 1 && whole(i) && (is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2) && is_word(i - 1) &&
+    return i > 1 && is_integer(i) && (is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2) && is_word(i - 1) &&
            (tokens_[i - 1].name == "epoch" || step_rank(tokens_[i - 1].name) > 0) && is_word(i - 2) &&
            names_moment(tokens_[i - 2].name);
   }
-  bool whole(std::size_t i) const { return is_number(i) && tokens_[i].number.decimals == 0; }
+  bool is_integer(std::size_t i) const { return is_number(i) && tokens_[i].number.decimals == 0; }
 
   bool is_prose() {
     if (!prose_) prose_ = has_prose();
@@ -91,7 +94,7 @@ class FreeformReader {
                        [](const Token& t) { return t.kind == Kind::word && belongs_to_prose(t.name); });
   }
 
-  /// Something that is measured along a training.
+  /// True if a word names a metric of a training.
   bool names_metrics() const {
     return std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
       if (t.kind != Kind::word) return false;
@@ -101,13 +104,13 @@ class FreeformReader {
     });
   }
 
-  std::optional<Unit> unit_behind(std::size_t n) const {
+  std::optional<Unit> unit_after(std::size_t n) const {
     if (!is_word(n + 1)) return std::nullopt;
     if (is(n + 2, '/') && is_word(n + 3)) return std::nullopt;  // a rate
     return unit_of(tokens_[n + 1].text, glued(n + 1));
   }
 
-  std::optional<std::size_t> free_moment(std::size_t end) const;
+  std::optional<std::size_t> find_moment_start(std::size_t end) const;
   Phrase find_phrase(std::size_t n) const;
   const Phrase& phrase_before(std::size_t n) {
     const auto found = std::find_if(phrases_.begin(), phrases_.end(), [n](const auto& p) { return p.first == n; });
@@ -115,41 +118,41 @@ class FreeformReader {
   }
   bool counts_free(std::size_t n) const;
   void read_bar();
-  void read_places();
+  void read_progress();
   bool is_parameter() const;
   bool counts_work_done(std::size_t n) const;
-  std::optional<std::size_t> place_in_epoch(std::size_t n) const;
-  void read_front_place();
+  std::optional<std::size_t> find_step_in_epoch(std::size_t n) const;
+  void read_leading_step();
   void judge_line();
   bool read_length(const Phrase& p, std::size_t n);
-  bool is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
-  std::optional<Label> label_of(const Phrase& p, std::size_t n);
+  bool is_plausible(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
+  std::optional<Label> find_label(const Phrase& p, std::size_t n);
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   void read_values();
   void resolve_unitless();
-  void drop_twins();
-  void keep(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
-  void place(std::size_t step, std::optional<std::size_t> total);
-  std::optional<Unit> unit_of_digits() const;
+  void drop_ambiguous();
+  void add_value(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
+  void set_step(std::size_t step, std::optional<std::size_t> total);
+  std::optional<Unit> infer_unit() const;
   bool counts_bytes(const Phrase& p, const Label& label, std::size_t n) const;
   bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
 
   std::string_view line_;
   std::string lowered_;
-  bool fairseq_;  ///< its bar begins "| epoch 001:", counted from 1
+  bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
-  std::deque<std::pair<std::size_t, Phrase>> phrases_;  ///< before each number, found once
+  std::deque<std::pair<std::size_t, Phrase>> phrases_;  ///< the phrase before each number, computed once
   FreeformLine out_;
   bool about_device_ = false;
-  bool digits_matter_ = false;  ///< what was read depends on digits beyond their being a number
+  bool digits_matter_ = false;  ///< the result depends on digits beyond the value of their number
   std::optional<bool> prose_;
   std::vector<std::pair<std::size_t, std::size_t>>
-      bare_;  ///< (value in out_, token): allocator counters without a unit
+      unitless_;  ///< (index in out_.values, token): allocator values without a unit
 };
 
-/// "memory after compiled optim step: 12": where the words that end in front of token `end` begin, when they name a
-/// moment that the label does not know.
-std::optional<std::size_t> FreeformReader::free_moment(std::size_t end) const {
+/// "memory after compiled optim step: 12": the first token of the words before token `end`, if they name a moment with
+/// words that a label does not know.
+std::optional<std::size_t> FreeformReader::find_moment_start(std::size_t end) const {
   if (!is(end, ':') && !is(end, '=')) return std::nullopt;
   if (end > 2 && ends_moment(end - 1)) return end - 3;
   if (is(end - 1, ')')) --end;  // "memory (before request): 5.6 GB"
@@ -161,6 +164,8 @@ std::optional<std::size_t> FreeformReader::free_moment(std::size_t end) const {
   return std::nullopt;
 }
 
+/// Walks back from the number: separators, the unit of the label, a moment, then words, until something ends the
+/// label. Words before the first unknown one are identifiers only, not part of the label.
 Phrase FreeformReader::find_phrase(std::size_t n) const {
   Phrase p;
   std::size_t i = n;
@@ -177,7 +182,7 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
     i -= tokens_[i - 3].kind == Kind::mark ? std::size_t{3} : std::size_t{2};
   }
   if (i > 0 && tokens_[i - 1].is('-') && i < n && tokens_[i].begin > tokens_[i - 1].end) --i;  // "Memory - 18.2GB"
-  if (const auto moment = free_moment(i)) {
+  if (const auto moment = find_moment_start(i)) {
     const std::size_t last = is_word(i - 1) ? i - 1 : i - 2;
     p.moment = line_.substr(tokens_[*moment].begin, tokens_[last].end - tokens_[*moment].begin);
     p.words.emplace_back(tokens_[*moment].name);
@@ -185,9 +190,9 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
     i = *moment;
   }
   p.first_token = i;
-  p.words.reserve(usual_words), p.identifiers.reserve(usual_words);
+  p.words.reserve(typical_words), p.identifiers.reserve(typical_words);
   Words words, kept;  // of one identifier
-  words.reserve(usual_words), kept.reserve(usual_words);
+  words.reserve(typical_words), kept.reserve(typical_words);
   bool outside = false;
   while (i > 0 && p.identifiers.size() < max_label_words) {
     const Token& t = tokens_[i - 1];
@@ -199,7 +204,8 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
     }
     if (t.kind == Kind::number) {  // "GPU 0 memory", "cuda:0 memory"
       const std::size_t back = i >= 3 && (tokens_[i - 2].is(':') || tokens_[i - 2].is('-')) ? i - 3 : i - 2;
-      if (i < 2 || !whole(i - 1) || !is_word(back) || !one_of(tokens_[back].name, {"gpu", "cuda", "device"})) break;
+      if (i < 2 || !is_integer(i - 1) || !is_word(back) || !one_of(tokens_[back].name, {"gpu", "cuda", "device"}))
+        break;
       p.device = index_number(t.number.value);
       p.device_at = t.begin;
       i = back + 1;
@@ -210,7 +216,7 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
       --i;
       continue;
     }
-    if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // the unit of the number before
+    if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // unit of the number before
     words.clear(), kept.clear();
     IdentifierWords identifier(t.text, t.name);
     while (const auto word = identifier.next()) words.push_back(*word);
@@ -220,7 +226,7 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
       else
         kept.push_back(w);
     }
-    p.spoilt |= std::any_of(kept.begin(), kept.end(), spoils_label);
+    p.rejected |= std::any_of(kept.begin(), kept.end(), rejects_label);
     const bool known = std::all_of(kept.begin(), kept.end(), [](std::string_view w) {
       return belongs_to_label(w) || (w.size() <= 2 && is_digit(w[0]));
     });
@@ -237,16 +243,16 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
   return p;
 }
 
-/// "desc:  5%|▌ | 12/240 [00:10<03:20". What the description says decides whether its count is a step.
+/// "desc:  5%|▌ | 12/240 [00:10<03:20". The description decides whether the bar counts steps, epochs or other work.
 void FreeformReader::read_bar() {
   for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
-    if (!whole(i) || !is(i + 1, '/') || !whole(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
+    if (!is_integer(i) || !is(i + 1, '/') || !is_integer(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
     if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
     Words words;
     std::optional<std::size_t> epoch;
     for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
       if (is_word(k)) words.push_back(tokens_[k].name);
-      if (!words.empty() && words.back() == "epoch" && whole(k) && !epoch) {
+      if (!words.empty() && words.back() == "epoch" && is_integer(k) && !epoch) {
         epoch = k;
         if (is(k + 1, '/') || fairseq_) out_.first_epoch = 1;
       }
@@ -256,14 +262,14 @@ void FreeformReader::read_bar() {
     };
     if (std::any_of(words.begin(), words.end(), names_evaluation)) {
       out_.evaluation = true;
-      place(i, i + 2);
+      set_step(i, i + 2);
     } else if (words.empty() || epoch ||
                mentions({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
       if (mentions({"epoch", "epochs"}) && !epoch) {  // the bar counts epochs
         epoch = i;
         out_.total = tokens_[i + 2].number.value;
       } else {
-        place(i, i + 2);
+        set_step(i, i + 2);
         out_.over_epochs = epoch.has_value();
       }
       if (epoch) {
@@ -278,8 +284,8 @@ void FreeformReader::read_bar() {
   }
 }
 
-/// The step is the number at token `step`, of as many as the one at `total` says.
-void FreeformReader::place(std::size_t step, std::optional<std::size_t> total) {
+/// Sets the step to the number at token `step`, out of the number at token `total`.
+void FreeformReader::set_step(std::size_t step, std::optional<std::size_t> total) {
   out_.step = tokens_[step].number.value;
   out_.step_at = tokens_[step].begin;
   out_.total.reset();
@@ -288,75 +294,76 @@ void FreeformReader::place(std::size_t step, std::optional<std::size_t> total) {
   out_.total_at = tokens_[*total].begin;
 }
 
-/// "Epoch [1][50/225]", "Epoch: 1 [640/60000": where the place inside an epoch stands behind its number.
-std::optional<std::size_t> FreeformReader::place_in_epoch(std::size_t n) const {
+/// "Epoch [1][50/225]", "Epoch: 1 [640/60000": the token of the step within the epoch, after the number of the epoch
+/// at `n`.
+std::optional<std::size_t> FreeformReader::find_step_in_epoch(std::size_t n) const {
   const std::size_t at = is(n + 1, ']') && is(n + 2, '[') ? n + 3 : is(n + 1, '[') ? n + 2 : 0;
-  return at > 0 && whole(at) && is(at + 1, '/') && whole(at + 2) ? std::optional(at) : std::nullopt;
+  return at > 0 && is_integer(at) && is(at + 1, '/') && is_integer(at + 2) ? std::optional(at) : std::nullopt;
 }
 
-/// "# epoch: 50": of a list of what the run was given; Chainer's examples begin with one.
+/// "# epoch: 50": a line in a list of parameters. Chainer's examples print such a list first.
 bool FreeformReader::is_parameter() const {
   const std::size_t n = tokens_.size();
   return n >= 4 && tokens_[0].is('#') && is_word(1) && tokens_[n - 2].is(':') && is_number(n - 1);
 }
 
-/// "after 50 iterations": the number stands in front of its word.
+/// "after 50 iterations": the number is before its word.
 bool FreeformReader::counts_work_done(std::size_t n) const {
-  return is_word(n - 1) && tokens_[n - 1].name == "after" && is_word(n + 1) && whole(n) &&
+  return is_word(n - 1) && tokens_[n - 1].name == "after" && is_word(n + 1) && is_integer(n) &&
          (tokens_[n + 1].name == "iterations" || tokens_[n + 1].name == "steps");
 }
 
-/// step, iteration, batch and epoch by their words.
-void FreeformReader::read_places() {
-  // A tracker's summary repeats, after the end, what was logged before it.
+/// Finds step, iteration, batch and epoch by their words. The most reliable name wins (see step_rank()).
+void FreeformReader::read_progress() {
+  // The summary of wandb repeats, after the end, the last logged values.
   if (out_.step || out_.other_work || is_parameter() || line_.find("wandb: ") != line_.npos) return;
   int best = 0;
-  if (out_.epoch) out_.total.reset();  // of a bar that counts epochs
+  if (out_.epoch) out_.total.reset();  // set by a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {
     if (!is_number(n)) continue;
     if (best == 0 && counts_work_done(n)) {
       best = 1;
-      place(n, std::nullopt);
+      set_step(n, std::nullopt);
       continue;
     }
     const Phrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     const std::string_view name = p.identifiers.back();
-    if (p.identifiers.size() > 1 && is_no_place(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
+    if (p.identifiers.size() > 1 && is_no_step(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
     if (name == "epoch") {
       if (!out_.epoch) {
         out_.epoch = tokens_[n].number.value;
         out_.epoch_at = tokens_[n].begin;
       }
-      if (const auto at = place_in_epoch(n); at && best == 0) {
-        place(*at, *at + 2);
+      if (const auto at = find_step_in_epoch(n); at && best == 0) {
+        set_step(*at, *at + 2);
         best = 1;
       }
       continue;
     }
     const int rank = step_rank(name);
-    if (rank <= best || !whole(n) || unit_behind(n) || is(n + 1, '%')) continue;
-    if (is_word(n + 1) && tokens_[n + 1].name == "per") continue;  // "batch 4 per rank" is a size
+    if (rank <= best || !is_integer(n) || unit_after(n) || is(n + 1, '%')) continue;
+    if (is_word(n + 1) && tokens_[n + 1].name == "per") continue;  // "batch 4 per rank" is a batch size
     best = rank;
     const bool of = rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of"));
-    place(n, of && whole(n + 2) ? std::optional(n + 2) : std::nullopt);
+    set_step(n, of && is_integer(n + 2) ? std::optional(n + 2) : std::nullopt);
   }
-  if (best == 0) read_front_place();
+  if (best == 0) read_leading_step();
   judge_line();
   out_.over_epochs = out_.step && out_.epoch && out_.total && !out_.evaluation;
   if (out_.over_epochs) out_.first_epoch = 1;
 }
 
-/// "[40/2000] loss 2.81": at the front of a line of metrics, and of more than a job has ranks.
-void FreeformReader::read_front_place() {
-  constexpr double least_total = 16;
-  if (!is(0, '[') || !whole(1) || !is(2, '/') || !whole(3) || !is(4, ']') || !names_metrics()) return;
-  if (tokens_[3].number.value < least_total || tokens_[1].number.value > tokens_[3].number.value) return;
-  place(1, 3);
+/// "[40/2000] loss 2.81": only at the start of a line of metrics, and with a total above the number of ranks in a job.
+void FreeformReader::read_leading_step() {
+  constexpr double min_total = 16;
+  if (!is(0, '[') || !is_integer(1) || !is(2, '/') || !is_integer(3) || !is(4, ']') || !names_metrics()) return;
+  if (tokens_[3].number.value < min_total || tokens_[1].number.value > tokens_[3].number.value) return;
+  set_step(1, 3);
   out_.leads = true;
 }
 
-/// What the words before the first number say of the whole line.
+/// Uses the words before the first number to judge the whole line.
 void FreeformReader::judge_line() {
   std::size_t first = 0;
   while (first < tokens_.size() && !is_number(first)) ++first;
@@ -369,13 +376,13 @@ void FreeformReader::judge_line() {
   out_.leads = place && (out_.total || first + 1 >= tokens_.size() || names_metrics());
 }
 
-void FreeformReader::keep(const Phrase& phrase, const Label& label, const GaugeValue& number,
-                          const std::optional<Unit>& unit) {
+void FreeformReader::add_value(const Phrase& phrase, const Label& label, const GaugeValue& number,
+                               const std::optional<Unit>& unit) {
   Reading r;
   r.metric = label.metric;
   r.kind = label.kind;
   r.value = number.value * (unit ? unit->bytes : 1);
-  r.quantum = quantum_of(unit ? unit->bytes : 1, number.decimals);
+  r.quantum = compute_quantum(unit ? unit->bytes : 1, number.decimals);
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
   if (phrase.begin < phrase.end)
     r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
@@ -383,15 +390,15 @@ void FreeformReader::keep(const Phrase& phrase, const Label& label, const GaugeV
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
   const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
-  PrintedValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
+  FreeformValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
   if (!host) value.device = phrase.device, value.device_at = phrase.device_at;
   out_.values.push_back(std::move(value));
 }
 
-/// The length of the step's sequences; no memory, but what memory depends on.
+/// The sequence length of the step. It is no memory, but memory depends on it.
 bool FreeformReader::read_length(const Phrase& p, std::size_t n) {
   const std::string_view name = p.identifiers.back();
-  if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !whole(n) || unit_behind(n))
+  if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !is_integer(n) || unit_after(n))
     return false;
   if (tokens_[n].number.value < 1) return digits_matter_ = true, false;
   Reading r;
@@ -405,33 +412,33 @@ bool FreeformReader::read_length(const Phrase& p, std::size_t n) {
   return true;
 }
 
-/// A line without a step is believed less: its label must say that something was measured.
-bool FreeformReader::is_believed(const Phrase& p, const Label& label, std::size_t n, bool of_total) const {
+/// A line without a step needs more evidence: its label itself must show a measurement.
+bool FreeformReader::is_plausible(const Phrase& p, const Label& label, std::size_t n, bool of_total) const {
   const std::string_view name = p.identifiers.back();
   const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
                        (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
   if (setting && (!out_.step || is(n - 1, '='))) return false;
   if (label.metric == Metric::free && !about_device_) return false;
   if (out_.step || out_.epoch) return true;
-  if (p.words.size() == 1 && whole(n) && one_of(p.words[0], {"mem", "vram", "gmem"}) && !of_total)
-    return false;  // "mem: 64G" is what a job asked for
+  if (p.words.size() == 1 && is_integer(n) && one_of(p.words[0], {"mem", "vram", "gmem"}) && !of_total)
+    return false;  // "mem: 64G" is the memory that a job requested
   const std::string_view printed = line_.substr(p.begin, p.end - p.begin);
-  const std::size_t behind = line_.find_first_not_of(' ', p.end);
-  const bool aligned =
-      behind != line_.npos && behind > p.end && line_[behind] == ':';  // "Reserved   : 210 MiB", a list of facts
+  const std::size_t after_label = line_.find_first_not_of(' ', p.end);
+  // "Reserved   : 210 MiB": an aligned list of facts.
+  const bool aligned = after_label != line_.npos && after_label > p.end && line_[after_label] == ':';
   return p.firm && (label.usage || of_total) && !aligned && printed.find('/') == printed.npos;
 }
 
-/// The unit of the number at `n`, also in "3.1/24.0 GB", "121.0MB / 6144.0MB", "18,2 GB".
+/// The unit of the number at token `n`. Also reads "3.1/24.0 GB", "121.0MB / 6144.0MB" and a decimal comma, "18,2 GB".
 std::optional<Unit> FreeformReader::unit_at(std::size_t n, GaugeValue& number, bool& of_total) {
-  std::optional<Unit> unit = unit_behind(n);
+  std::optional<Unit> unit = unit_after(n);
   if (!unit && is(n + 1, '/') && is_number(n + 2))
-    unit = unit_behind(n + 2), of_total = true;
+    unit = unit_after(n + 2), of_total = true;
   else if (unit && is(n + 2, '/') && is_number(n + 3))
     of_total = true;
-  if (!unit && is(n + 1, ',') && glued(n + 1) && whole(n) && is_number(n + 2) && glued(n + 2) &&
+  if (!unit && is(n + 1, ',') && glued(n + 1) && is_integer(n) && is_number(n + 2) && glued(n + 2) &&
       tokens_[n + 2].text.size() <= 2) {
-    unit = unit_behind(n + 2);
+    unit = unit_after(n + 2);
     number.decimals = static_cast<int>(tokens_[n + 2].text.size());
     number.value += tokens_[n + 2].number.value / std::pow(10, number.decimals);
     digits_matter_ = true;
@@ -439,10 +446,11 @@ std::optional<Unit> FreeformReader::unit_at(std::size_t n, GaugeValue& number, b
   return unit;
 }
 
-/// "GPU: 2.8/11.0 GB": a size of a size of the device is its memory, though no word says so.
-std::optional<Label> FreeformReader::label_of(const Phrase& p, std::size_t n) {
+/// "GPU: 2.8/11.0 GB": two sizes after a device are its memory, although no word names memory.
+std::optional<Label> FreeformReader::find_label(const Phrase& p, std::size_t n) {
   auto label = read_label(p.words);
-  // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": beside counters of the device, the process's own.
+  // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": next to values of the GPU, this is the memory of the
+  // process itself.
   GaugeValue size = tokens_[n].number;
   bool whole_too = false;
   if (!label && p.words.size() == 1 && p.words[0] == "cpu" && !out_.values.empty() && unit_at(n, size, whole_too))
@@ -454,18 +462,20 @@ std::optional<Label> FreeformReader::label_of(const Phrase& p, std::size_t n) {
   return label;
 }
 
-/// "Memory usage: 15364980736 bytes free": the word behind the size says what it counts.
+/// "Memory usage: 15364980736 bytes free": the word after the size names the metric.
 bool FreeformReader::counts_free(std::size_t n) const {
-  const auto says_free = [&](std::size_t at) {
+  const auto is_free_word = [&](std::size_t at) {
     const bool labels_next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');
     return is_word(at) && !labels_next && one_of(tokens_[at].name, {"free", "available", "remaining", "left"});
   };
-  return says_free(n + 1) || (is_word(n + 1) && says_free(n + 2));
+  return is_free_word(n + 1) || (is_word(n + 1) && is_free_word(n + 2));
 }
 
+/// For each number: a device, a share, a length, or a value. A value needs a known label, a plausible line, and a unit
+/// from the line or from its digits.
 void FreeformReader::read_values() {
   std::optional<int> device;
-  std::size_t device_at = PrintedValue::none;
+  std::size_t device_at = FreeformValue::none;
   about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
     return t.kind == Kind::word &&
            one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
@@ -478,81 +488,82 @@ void FreeformReader::read_values() {
       if (read_share(p, n, device)) n += 3, digits_matter_ = true;
       continue;
     }
-    if (whole(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
+    if (is_integer(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
       device = index_number(tokens_[n].number.value);
       device_at = tokens_[n].begin;
       continue;
     }
     if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))
       continue;  // a negative value is a difference
-    if (p.words.empty() || p.spoilt || (!p.firm && !out_.step)) continue;
-    const auto label = label_of(p, n);
+    if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
+    const auto label = find_label(p, n);
     if (!label || (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available))
       continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);
     if (!unit && !p.unit.empty()) unit = unit_of(p.unit, true);
-    if (!is_believed(p, *label, n, of_total)) continue;
-    Phrase said = p;
-    if (!said.device) said.device = device, said.device_at = device_at;
-    digits_matter_ |= !unit;  // they tell what it is
+    if (!is_plausible(p, *label, n, of_total)) continue;
+    Phrase phrase = p;
+    if (!phrase.device) phrase.device = device, phrase.device_at = device_at;
+    digits_matter_ |= !unit;  // the digits decide the unit
     const std::size_t kept = out_.values.size() + 1;
     if (unit) {
-      keep(said, *label, number, unit);
-    } else if (counts_bytes(said, *label, n)) {
-      keep(said, *label, number, Unit{1, "bytes", false});
+      add_value(phrase, *label, number, unit);
+    } else if (counts_bytes(phrase, *label, n)) {
+      add_value(phrase, *label, number, Unit{1, "bytes", false});
     } else if (one_of(to_string(label->metric), {"allocated", "reserved", "max_allocated", "max_reserved"}) &&
                !is_word(n + 1)) {
-      bare_.emplace_back(out_.values.size(), n);
-      keep(said, *label, number, std::nullopt);
+      unitless_.emplace_back(out_.values.size(), n);
+      add_value(phrase, *label, number, std::nullopt);
     }
     if (of_total) {
       const std::size_t total = is_number(n + 2) ? n + 2 : n + 3;
       if (unit && kept > 0 && out_.values.size() == kept)
         out_.values.back().reading.capacity = tokens_[total].number.value * unit->bytes;
-      digits_matter_ = true;  // the total is not read again where only digits differ
+      digits_matter_ = true;  // the total is not read again for other lines of the same template
     }
     if (of_total) n += is_number(n + 2) ? std::size_t{2} : std::size_t{3};
   }
   resolve_unitless();
-  drop_twins();
+  drop_ambiguous();
 }
 
-/// One label twice on a line is of two things, and nothing says which is which: "Mem:2.1G (Peak 3.0G) | … | Mem:1.2G".
-void FreeformReader::drop_twins() {
-  const auto same = [](const PrintedValue& a, const PrintedValue& b) {
-    return a.device_at == PrintedValue::none && b.device_at == PrintedValue::none &&
+/// If a label occurs twice on a line, the values belong to two things, and nothing shows which is which: "Mem:2.1G
+/// (Peak 3.0G) | … | Mem:1.2G". Drops both.
+void FreeformReader::drop_ambiguous() {
+  const auto same = [](const FreeformValue& a, const FreeformValue& b) {
+    return a.device_at == FreeformValue::none && b.device_at == FreeformValue::none &&
            a.reading.metric == b.reading.metric && a.reading.label == b.reading.label;
   };
-  if (out_.values.size() < 2 || line_.size() > longest_line) return;
-  const std::vector<PrintedValue> all = out_.values;
-  std::erase_if(out_.values, [&](const PrintedValue& value) {
-    return std::count_if(all.begin(), all.end(), [&](const PrintedValue& other) { return same(value, other); }) > 1;
+  if (out_.values.size() < 2 || line_.size() > max_line_bytes) return;
+  const std::vector<FreeformValue> all = out_.values;
+  std::erase_if(out_.values, [&](const FreeformValue& value) {
+    return std::count_if(all.begin(), all.end(), [&](const FreeformValue& other) { return same(value, other); }) > 1;
   });
 }
 
-/// "xpu memory at 45.2% of 11.93GB": a share of a total that stands behind it.
+/// "xpu memory at 45.2% of 11.93GB": a share, then its total.
 bool FreeformReader::read_share(const Phrase& p, std::size_t n, std::optional<int> device) {
   if (!is_word(n + 2) || tokens_[n + 2].text != "of" || !is_number(n + 3)) return false;
-  const auto unit = unit_behind(n + 3);
-  if (!unit || p.words.empty() || p.spoilt || !p.firm) return false;
+  const auto unit = unit_after(n + 3);
+  if (!unit || p.words.empty() || p.rejected || !p.firm) return false;
   const auto label = read_label(p.words);
-  if (!label || !is_believed(p, *label, n, true)) return false;
+  if (!label || !is_plausible(p, *label, n, true)) return false;
   GaugeValue number = tokens_[n].number;
   const double total = tokens_[n + 3].number.value * unit->bytes;
   if (!(number.value <= 100)) return false;
   Phrase here = p;
   if (!here.device) here.device = device;
-  keep(here, *label, number, Unit{total / 100, unit->text, unit->ambiguous});
+  add_value(here, *label, number, Unit{total / 100, unit->text, unit->ambiguous});
   return true;
 }
 
-/// A large whole number without a unit is bytes where it is a whole number of the pieces that this memory comes in. So
-/// are most limits: the label must name the device or the process.
+/// A large integer without a unit is in bytes if it is a multiple of the allocation size: 512 bytes for a GPU, a page
+/// for a process. Most limits are such multiples, too, so the label must name the GPU or the process.
 bool FreeformReader::counts_bytes(const Phrase& p, const Label& label, std::size_t n) const {
   const double value = tokens_[n].number.value;
-  if (!whole(n) || value < 16 * static_cast<double>(MiB) || is_word(n + 1)) return false;
+  if (!is_integer(n) || value < 16 * static_cast<double>(MiB) || is_word(n + 1)) return false;
   const bool device = std::any_of(p.words.begin(), p.words.end(), [](std::string_view w) {
     return one_of(w, {"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "torch"});
   });
@@ -560,26 +571,26 @@ bool FreeformReader::counts_bytes(const Phrase& p, const Label& label, std::size
   return piece > 0 && value / piece == std::floor(value / piece);
 }
 
-/// Gives the values without a unit the one that their digits tell, or drops them.
+/// Gives the values without a unit the unit that follows from their digits, or drops them.
 void FreeformReader::resolve_unitless() {
-  if (bare_.empty()) return;
-  const auto unit = unit_of_digits();
-  for (auto it = bare_.rbegin(); it != bare_.rend(); ++it) {
+  if (unitless_.empty()) return;
+  const auto unit = infer_unit();
+  for (auto it = unitless_.rbegin(); it != unitless_.rend(); ++it) {
     if (!unit) {
       out_.values.erase(out_.values.begin() + static_cast<std::ptrdiff_t>(it->first));
       continue;
     }
     Reading& r = out_.values[it->first].reading;
     r.value *= unit->bytes;
-    r.quantum = quantum_of(unit->bytes, tokens_[it->second].number.decimals);
+    r.quantum = compute_quantum(unit->bytes, tokens_[it->second].number.decimals);
     r.ambiguous_unit = unit->ambiguous;
   }
 }
 
-/// Allocator counters without a unit: every size is a multiple of 512 bytes, which tells 2^20 from 10^6 where enough
-/// digits are printed. A large whole number counts bytes. Otherwise nobody knows.
-std::optional<Unit> FreeformReader::unit_of_digits() const {
-  for (const auto& [value, token] : bare_) {
+/// The unit of allocator values without a printed one. Every size is a multiple of 512 bytes, which separates 2^20
+/// from 10^6 if enough digits are printed. A large integer is in bytes. nullopt in all other cases.
+std::optional<Unit> FreeformReader::infer_unit() const {
+  for (const auto& [value, token] : unitless_) {
     const GaugeValue& n = tokens_[token].number;
     if (n.decimals == 0 && n.value >= static_cast<double>(MiB)) return Unit{1, "", false};
     if (n.decimals >= 3 && n.value > 0) {
@@ -587,21 +598,21 @@ std::optional<Unit> FreeformReader::unit_of_digits() const {
       if (std::abs(binary - std::round(binary)) < 1e-6) return Unit{static_cast<double>(MiB), "", false};
       if (n.decimals <= 6 && std::abs(decimal - std::round(decimal)) < 1e-6) return Unit{1e6, "", false};
     }
-    if (n.decimals > 0 && n.value >= 1000) return Unit{static_cast<double>(MiB), "", true};  // no card has 1000 GB
+    if (n.decimals > 0 && n.value >= 1000) return Unit{static_cast<double>(MiB), "", true};  // no GPU has 1000 GB
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-FreeformLine read_printed(std::string_view line) {
+FreeformLine read_freeform(std::string_view line) {
   const LogHead head = log_head(line);
   FreeformLine out = FreeformReader(line.substr(head.length), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
-  for (PrintedValue& value : out.values) {
+  for (FreeformValue& value : out.values) {
     value.number_at += head.length;
-    if (value.reading.phase.empty()) value.reading.phase = moment_of(head.tag);
-    if (value.device_at != PrintedValue::none) value.device_at += head.length;
+    if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
+    if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }
   out.repeatable &= !head.by_time;
   out.bytes_examined = head.bytes_examined;
@@ -615,11 +626,12 @@ void emit_step(const Match& m, EventSink& sink) {
 
 namespace {
 
-constexpr std::size_t near_ahead = 120, near_behind = 16;  ///< bytes; labels of up to nine words are shorter
+constexpr std::size_t bytes_ahead = 120, bytes_back = 16;  ///< bytes; labels of up to nine words are shorter
 
 bool is_word_char(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/// One part of an identifier, "mem" of "gpu_mem", in any case: of a label, of a unit, or between label and number.
+/// True for a part of an identifier, "mem" of "gpu_mem", in any case: part of a label, a unit, or a word between label
+/// and number.
 bool joins_label(std::string_view part) {
   std::array<char, 16> lowered{};
   if (part.size() > lowered.size()) return false;
@@ -639,12 +651,12 @@ constexpr auto joins_phrase = [] {
   return out;
 }();
 
-/// Whether a number follows the word at `at`, behind marks and `joins` words.
+/// True if a number follows the word at `at`, with only marks and words that satisfy `joins` in between.
 template <typename Joins>
 bool number_follows(std::string_view block, std::size_t at, Joins joins) {
-  const std::string_view text = block.substr(at, near_ahead);
+  const std::string_view text = block.substr(at, bytes_ahead);
   std::size_t i = 0;
-  while (i < text.size() && text[i] == ' ') ++i;  // of an anchor such as " seq "
+  while (i < text.size() && text[i] == ' ') ++i;  // an anchor may begin with a blank: " seq "
   while (i < text.size() && is_word_char(text[i])) ++i;
   if (i > 0 && is_digit(text[i - 1])) return true;  // "step12", "mem_0"
   while (i < text.size()) {
@@ -664,16 +676,16 @@ bool number_follows(std::string_view block, std::size_t at, Joins joins) {
       ++i;
     }
   }
-  return true;  // too long to tell
+  return true;  // too long to decide
 }
 
 }  // namespace
 
-bool may_name_place(std::string_view block, std::size_t at) {
+bool may_name_step(std::string_view block, std::size_t at) {
   std::size_t begin = at, end = at;
-  while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < near_behind) --begin;
-  while (end < block.size() && is_word_char(block[end]) && end - at < near_behind) ++end;
-  std::array<char, 2 * near_behind> lowered{};
+  while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < bytes_back) --begin;
+  while (end < block.size() && is_word_char(block[end]) && end - at < bytes_back) ++end;
+  std::array<char, 2 * bytes_back> lowered{};
   for (std::size_t i = begin; i < end; ++i)
     lowered[i - begin] = block[i] >= 'A' && block[i] <= 'Z' ? static_cast<char>(block[i] - 'A' + 'a') : block[i];
   const std::string_view name(lowered.data(), end - begin);
@@ -684,7 +696,7 @@ bool may_name_place(std::string_view block, std::size_t at) {
 }
 
 bool may_name_memory(std::string_view block, std::size_t at) {
-  bool moment = false;  // behind which any words may stand
+  bool moment = false;  // after such a word, any words may follow
   return number_follows(block, at, [&moment](std::string_view word) {
     moment |= one_of(word, {"after", "before", "After", "Before"});
     return moment || joins_label(word);
@@ -692,10 +704,10 @@ bool may_name_memory(std::string_view block, std::size_t at) {
 }
 
 bool may_name_pair(std::string_view block, std::size_t at) {
-  constexpr std::size_t label = 4, longest = 24;  // "gpu:"
-  const std::string_view text = block.substr(std::min(at + label, block.size()), longest);
-  const std::size_t stroke = text.find('/'), number = text.find_first_of("0123456789");
-  return stroke != text.npos && number < stroke && text.find_first_not_of("0123456789. gGmMiIbB") == stroke;
+  constexpr std::size_t label = 4, max_bytes = 24;  // "gpu:"
+  const std::string_view text = block.substr(std::min(at + label, block.size()), max_bytes);
+  const std::size_t slash = text.find('/'), number = text.find_first_of("0123456789");
+  return slash != text.npos && number < slash && text.find_first_not_of("0123456789. gGmMiIbB") == slash;
 }
 
 bool may_end_bar(std::string_view block, std::size_t at) {
@@ -703,20 +715,20 @@ bool may_end_bar(std::string_view block, std::size_t at) {
   return is_digit(before) || before == '?' || before == ' ';
 }
 
-std::vector<std::size_t> places_of_numbers(const FreeformLine& form) {
+std::vector<std::size_t> number_offsets(const FreeformLine& form) {
   std::vector<std::size_t> places;
   if (form.step) places.push_back(form.step_at);
   if (form.total) places.push_back(form.total_at);
   if (form.epoch) places.push_back(form.epoch_at);
-  for (const PrintedValue& v : form.values) {
+  for (const FreeformValue& v : form.values) {
     places.push_back(v.number_at);
-    if (v.device_at != PrintedValue::none) places.push_back(v.device_at);
+    if (v.device_at != FreeformValue::none) places.push_back(v.device_at);
   }
   return places;
 }
 
-PrintedPlace read_place(std::span<const GaugeValue> numbers, const FreeformLine& form) {
-  PrintedPlace out;
+PrintedPosition read_position(std::span<const GaugeValue> numbers, const FreeformLine& form) {
+  PrintedPosition out;
   auto next = numbers.begin();
   if (form.step) out.step = (next++)->value;
   if (form.total) out.total = (next++)->value;
@@ -725,16 +737,16 @@ PrintedPlace read_place(std::span<const GaugeValue> numbers, const FreeformLine&
   return out;
 }
 
-void take_numbers(std::span<const GaugeValue> numbers, FreeformLine& form) {
-  const PrintedPlace place = read_place(numbers, form);
+void substitute_numbers(std::span<const GaugeValue> numbers, FreeformLine& form) {
+  const PrintedPosition place = read_position(numbers, form);
   auto next = numbers.begin() + form.step.has_value() + form.total.has_value() + form.epoch.has_value();
   form.step = place.step;
   form.total = place.total;
   form.epoch = place.epoch;
-  for (PrintedValue& v : form.values) {
+  for (FreeformValue& v : form.values) {
     v.reading.value = next->value * v.factor;
-    v.reading.quantum = quantum_of(v.factor, (next++)->decimals);
-    if (v.device_at != PrintedValue::none) v.device = index_number((next++)->value);
+    v.reading.quantum = compute_quantum(v.factor, (next++)->decimals);
+    if (v.device_at != FreeformValue::none) v.device = index_number((next++)->value);
   }
 }
 

@@ -1,8 +1,8 @@
-// Reads lines that people print themselves, and progress bars: "Step 100: Loss=2.34, Memory=18.2GB", "step 5 | loss 2.1
-// | allocated 3.214 GiB", "Epoch 0:  5%|▌ | 12/240 [00:10<03:20, 1.1it/s, mem=18.2GB]".
+// Reads step lines that users print themselves, and progress bars: "Step 100: Loss=2.34, Memory=18.2GB", "step 5 |
+// loss 2.1 | allocated 3.214 GiB", "Epoch 0:  5%|▌ | 12/240 [00:10<03:20, 1.1it/s, mem=18.2GB]".
 //
-// A value counts only where a label from a closed vocabulary stands before it and a unit is printed or can be told from
-// its digits; a line of program text, of a failure or of prose yields nothing. When in doubt, nothing is said.
+// A value counts only if a label of a closed vocabulary is before it, and its unit is printed or follows from its
+// digits. Lines of program code, of failures and of prose give no values. In doubt, a value is dropped.
 #pragma once
 
 #include <optional>
@@ -19,61 +19,66 @@ class EventSink;
 struct GaugeValue;
 struct Match;
 
-struct PrintedValue {
+/// One memory value of a free-form line.
+struct FreeformValue {
   Reading reading;
   std::optional<int> device;
-  std::size_t number_at = 0;     ///< where in the line the value is printed
-  double factor = 1;             ///< bytes of one
-  std::size_t device_at = none;  ///< where the device is printed
+  std::size_t number_at = 0;     ///< position of the value in the line
+  double factor = 1;             ///< bytes per printed unit
+  std::size_t device_at = none;  ///< position of the device in the line, or `none`
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };
 
+/// A parsed free-form line.
 struct FreeformLine {
-  std::optional<double> step;  ///< made to go on over epochs where the line prints epoch, place and total
+  std::optional<double> step;  ///< step of the run if the line prints epoch, step and total; else as printed
+  /// Steps per epoch, or of the run.
   std::optional<double> total;
   std::optional<double> epoch;
-  bool evaluation = false;  ///< a batch of a validation or test pass, no step of the training
-  bool other_work = false;  ///< a bar of something else: downloads, tokenizing, loading
+  bool evaluation = false;  ///< a batch of a validation or test pass, not a training step
+  bool other_work = false;  ///< a progress bar of something else: downloads, tokenizing, loading
   bool leads = false;       ///< the line begins with its step or epoch
-  std::vector<PrintedValue> values;
+  std::vector<FreeformValue> values;
 
-  // How the numbers came from the line.
+  // Positions of the numbers in the line.
   std::size_t step_at = 0, total_at = 0, epoch_at = 0;
-  bool over_epochs = false;  ///< `step` is the place in the epoch and `total` for each epoch before
-  double first_epoch = 0;
-  /// Another line that differs in digits only is read in the same way: the digits are numbers here and nothing else.
-  /// What makes a line program text is not told here but by numbers_may_be_program().
+  bool over_epochs = false;  ///< the printed step counts within the epoch of `total` steps
+  double first_epoch = 0;    ///< number of the first epoch: 0 or 1
+  /// True if lines that differ only in digits parse in the same way. Whether digits turn the line into program code is
+  /// a separate question: see numbers_may_be_program().
   bool repeatable = true;
-  std::size_t bytes_examined = 0;  ///< bytes at the front in which something was told by its column
+  std::size_t bytes_examined = 0;  ///< bytes at the front whose columns affected the result
 };
 
-FreeformLine read_printed(std::string_view line);
+/// Parses a line. Never fails: a line without step or values gives an empty result.
+FreeformLine read_freeform(std::string_view line);
 
-/// For patterns whose lines say how far the run is and nothing else: tells the step and the epoch of Match::printed.
+/// Reports step and epoch of Match::printed. For patterns whose lines contain only the progress of the run.
 void emit_step(const Match& m, EventSink& sink);
 
-// Cheap tests of the bytes of a block around one word, at `at`: false where the line says nothing with this word.
+// Cheap tests of the bytes around an anchor at `at` of a block. They return false only if the anchor cannot belong to
+// a step or value.
 
-/// "step", "iter", "epoch": a number must follow, with nothing in between that names another thing.
-bool may_name_place(std::string_view block, std::size_t at);
-/// "memory", "alloc", "peak": the same, with words of a label in between.
+/// For "step", "iter", "epoch": a number must follow, with only words of a label in between.
+bool may_name_step(std::string_view block, std::size_t at);
+/// For "memory", "alloc", "peak": the same.
 bool may_name_memory(std::string_view block, std::size_t at);
-/// "gpu:", "gpu=": a number, a unit or none, and a stroke must follow.
+/// For "gpu:", "gpu=": a number, an optional unit and a slash must follow.
 bool may_name_pair(std::string_view block, std::size_t at);
-/// "it/s", "s/it": a number must stand before it.
+/// For "it/s", "s/it": a digit, "?" or a blank must be before it.
 bool may_end_bar(std::string_view block, std::size_t at);
 
-/// Where the run is, as the numbers of a line say.
-struct PrintedPlace {
+/// The position of the run, from the numbers of a line.
+struct PrintedPosition {
   std::optional<double> step, total, epoch;
 };
 
-/// Where the numbers of a line are printed, in the order in which the functions below take them.
-std::vector<std::size_t> places_of_numbers(const FreeformLine& form);
-/// Where a line says that the run is, which differs in its digits only from the line that `form` was read from.
-PrintedPlace read_place(std::span<const GaugeValue> numbers, const FreeformLine& form);
-/// Makes of `form` what such a line says.
-void take_numbers(std::span<const GaugeValue> numbers, FreeformLine& form);
+/// The positions of the numbers of a line, in the order that the functions below expect.
+std::vector<std::size_t> number_offsets(const FreeformLine& form);
+/// The position of the run, from the numbers of another line that differs from `form`'s line only in digits.
+PrintedPosition read_position(std::span<const GaugeValue> numbers, const FreeformLine& form);
+/// Replaces the numbers in `form` by those of such a line.
+void substitute_numbers(std::span<const GaugeValue> numbers, FreeformLine& form);
 
 }  // namespace oomdoctor

@@ -11,6 +11,7 @@ constexpr std::array<Number, 9> numbers{&Oom::request,     &Oom::capacity,      
                                         &Oom::process,     &Oom::allocated,     &Oom::reserved,
                                         &Oom::unallocated, &Oom::private_pools, &Oom::limit};
 
+/// True if the rounding intervals of both sizes overlap, or one is unknown.
 bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
   if (!a || !b) return true;
   const i64 difference = a->count > b->count ? a->count - b->count : b->count - a->count;
@@ -26,7 +27,7 @@ int kill_report_rank(const Oom& report) {
   switch (report.agent) {
     case Agent::kernel:
     case Agent::cgroup:
-      return report.process ? 5 : 4;  // the line with the victim's sizes stands for its block
+      return report.process ? 5 : 4;  // the line with the victim's sizes represents its block
     case Agent::slurm:
     case Agent::kubernetes:
     case Agent::scheduler:
@@ -43,15 +44,16 @@ int kill_report_rank(const Oom& report) {
   }
 }
 
-bool may_be_one_death(const Incident& old, const Oom& now, const Origin& where) {
+bool may_be_same_kill(const Incident& old, const Oom& now, const Origin& where) {
   const int a = kill_report_rank(old.oom), b = kill_report_rank(now);
   if (a == 0 || b == 0 || old.oom.kind != now.kind) return false;
-  // A call of the kernel's killer speaks where its own victim is missing: none that is named is its.
-  const auto called = [](const Oom& report) { return report.message_format == "oom-killer-invoked"; };
-  if (a >= 4 && b >= 4 && (called(old.oom) || called(now))) return false;
-  // A kernel up to 4.x announces a thread and then kills the process that it belongs to.
+  // An invocation of the kernel's OOM killer is reported only if its own victim is missing. So a named victim is
+  // another death.
+  const auto is_invocation = [](const Oom& report) { return report.message_format == "oom-killer-invoked"; };
+  if (a >= 4 && b >= 4 && (is_invocation(old.oom) || is_invocation(now))) return false;
+  // Kernels up to 4.x announce a thread and then kill the process that it belongs to.
   if (a == 4 && b == 5 && !old.oom.process && old.oom.process_name == now.process_name) return true;
-  // Shell and kernel may name different processes of one tree; two kernel lines with two processes are two deaths.
+  // Shell and kernel may name different processes of one tree. Two kernel lines with two processes are two deaths.
   const bool same_reporter = a == b || (a >= 4 && b >= 4);
   return !same_reporter || !old.origin.pid || !where.pid || old.origin.pid == where.pid;
 }
@@ -70,15 +72,15 @@ bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.mes
 
 bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
 
-bool in_any_words(const Oom& o) { return o.message_format == "general"; }
+bool is_general_form(const Oom& o) { return o.message_format == "general"; }
 
 bool may_be_same_memory(const Oom& a, const Oom& b) {
   const auto on_device = [](const Oom& o) {
     return o.kind == OomKind::device || o.kind == OomKind::masked || o.kind == OomKind::pool;
   };
-  // Without a number, only the words around tell which memory was meant.
-  const auto open = [](const Oom& o) { return in_any_words(o) && !has_numbers(o); };
-  return open(a) || open(b) || on_device(a) == on_device(b);
+  // Without a number, only the surrounding words suggest which memory is meant.
+  const auto unspecific = [](const Oom& o) { return is_general_form(o) && !has_numbers(o); };
+  return unspecific(a) || unspecific(b) || on_device(a) == on_device(b);
 }
 
 bool complement(const Oom& a, const Oom& b) {

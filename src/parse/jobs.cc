@@ -1,5 +1,5 @@
-// One sign that two logs cannot be of one job outweighs that nothing else is known; a name that makes them one
-// program's outweighs the signs. So the ranks of a job stay together whatever they print.
+// One sign that two logs belong to different jobs outweighs missing knowledge. A name that makes them logs of one
+// program outweighs all signs. So the ranks of a job stay together, whatever they print.
 #include "parse/jobs.h"
 
 #include <algorithm>
@@ -14,23 +14,24 @@
 namespace oomdoctor {
 namespace {
 
-/// Two programs of one job may be far apart in what they print, but not in time.
-constexpr double longest_pause = 600;  // seconds
-/// Devices of one kind report sizes that differ by what the driver keeps.
-constexpr double same_device = 0.05;
+/// Max pause. Two programs of one job may print different things, but not long after each other.
+constexpr double max_pause = 600;  // seconds
+/// Relative difference. GPUs of one model report totals that differ by the driver's own share.
+constexpr double capacity_tolerance = 0.05;
 
-/// What a job is set to, on all of its ranks alike.
+/// Settings that are equal on all ranks of a job.
 constexpr std::array<std::string_view, 16> settings_of_a_job{
     "batch_size",      "accumulation",     "sequence_length", "precision",  "optimizer", "world_size", "zero_stage",
     "layers",          "hidden",           "heads",           "vocabulary", "torch",     "image_size", "frames",
     "tensor_parallel", "pipeline_parallel"};
 
-/// Frameworks that a program is built on, and a job on one of them.
+/// Base frameworks. A job uses one of them.
 constexpr std::array<std::string_view, 12> foundations{"pytorch",   "tensorflow", "jax",      "paddle",
                                                        "mindspore", "julia",      "mlx",      "mxnet",
                                                        "xgboost",   "kaldi",      "lightgbm", "catboost"};
 
-bool is_program_s(Agent agent) {
+/// True if the program itself reported the failure, not its machine.
+bool is_own_report(Agent agent) {
   switch (agent) {
     case Agent::kernel:
     case Agent::cgroup:
@@ -44,7 +45,7 @@ bool is_program_s(Agent agent) {
   }
 }
 
-/// Programs on one machine have the same one, as long as its memory is asked for in one way.
+/// True for an allocator of a GPU. All programs of a job use the same one, so different ones separate jobs.
 bool is_allocator(Agent agent) {
   switch (agent) {
     case Agent::cuda_allocator:
@@ -60,8 +61,8 @@ bool is_allocator(Agent agent) {
   }
 }
 
-/// "torch-2.4", of which PyTorch has one at a time.
-bool tells_version(std::string_view message_format) {
+/// True for a form like "torch-2.4": it shows the PyTorch version, of which a job uses one.
+bool names_version(std::string_view message_format) {
   constexpr std::string_view torch = "torch-";
   return message_format.starts_with(torch) && message_format.size() > torch.size() &&
          message_format[torch.size()] >= '0' && message_format[torch.size()] <= '9';
@@ -74,19 +75,20 @@ std::string outermost_script(const Oom& oom) {
 
 bool differ(const std::string& a, const std::string& b) { return !a.empty() && !b.empty() && a != b; }
 
-/// `later` begins when `earlier` is long over, or anew. The next part of a log that was cut in parts goes on instead.
+/// True if `later` begins long after `earlier` ended, or starts its steps anew. The next part of a split log continues
+/// the steps instead.
 bool is_another_time(const LogIdentity& earlier, const LogIdentity& later) {
   if (!earlier.period.last || !later.period.first || *later.period.first < *earlier.period.last) return false;
   if (earlier.last_step && later.first_step) return *later.first_step < *earlier.last_step;
-  return *later.period.first - *earlier.period.last > longest_pause;
+  return *later.period.first - *earlier.period.last > max_pause;
 }
 
-/// How many of the settings that both logs print are alike, or not.
+/// The numbers of equal and different values among the settings that both logs print.
 struct Settings {
   int alike = 0, different = 0;
 };
 
-Settings compared(const LogIdentity& a, const LogIdentity& b) {
+Settings compare_settings(const LogIdentity& a, const LogIdentity& b) {
   Settings settings;
   for (const auto& [name, value] : a.settings)
     if (const auto other = b.settings.find(name); other != b.settings.end())
@@ -94,32 +96,33 @@ Settings compared(const LogIdentity& a, const LogIdentity& b) {
   return settings;
 }
 
-/// Names of logs that have nothing in common, where nothing in the logs has either.
-bool are_strangers(const LogIdentity& a, const LogIdentity& b) {
+/// True if neither names nor contents of the logs have anything in common.
+bool have_nothing_in_common(const LogIdentity& a, const LogIdentity& b) {
   const auto known = [&](const std::string& word) { return b.words.contains(word); };
   if (a.words.empty() || b.words.empty() || std::any_of(a.words.begin(), a.words.end(), known)) return false;
   const bool same_script = !a.script.empty() && a.script == b.script;
-  return !same_script && !(a.capacity && a.capacity == b.capacity) && compared(a, b).alike == 0 &&
+  return !same_script && !(a.capacity && a.capacity == b.capacity) && compare_settings(a, b).alike == 0 &&
          !a.period.overlaps(b.period);
 }
 
-bool are_apart(const LogIdentity& a, const LogIdentity& b) {
+/// True if one sign shows that the logs belong to different jobs.
+bool belong_to_different_jobs(const LogIdentity& a, const LogIdentity& b) {
   if (differ(a.job, b.job) || is_another_time(a, b) || is_another_time(b, a)) return true;
   if (differ(a.framework, b.framework) || differ(a.allocator, b.allocator) || differ(a.wording, b.wording) ||
       differ(a.script, b.script))
     return true;
   if (a.capacity && b.capacity &&
-      static_cast<double>(std::abs(*a.capacity - *b.capacity)) > same_device * static_cast<double>(*a.capacity))
+      static_cast<double>(std::abs(*a.capacity - *b.capacity)) > capacity_tolerance * static_cast<double>(*a.capacity))
     return true;
-  return compared(a, b).different > 0 || are_strangers(a, b);
+  return compare_settings(a, b).different > 0 || have_nothing_in_common(a, b);
 }
 
-/// Logs of one job by their names alone.
+/// The key of logs that belong to one job by name.
 std::string name_of_job(const LogIdentity& log) {
   return log.job.empty() ? "program " + log.program : "job " + log.job;
 }
 
-/// What several logs say together; of two values the first counts.
+/// Merges the properties of several logs. The first known value wins.
 void merge(LogIdentity& all, const LogIdentity& more) {
   const auto keep_first = [](auto& known, const auto& next) {
     if (known == std::decay_t<decltype(known)>{}) known = next;
@@ -142,13 +145,13 @@ struct Job {
   LogIdentity identity;
   std::vector<std::size_t> logs;
 
-  void add(std::size_t log, const LogIdentity& said) {
+  void add(std::size_t log, const LogIdentity& properties) {
     logs.push_back(log);
-    merge(identity, said);
+    merge(identity, properties);
   }
 };
 
-/// Those that names tell.
+/// Groups the logs by their names only.
 std::vector<Job> named_jobs(const std::vector<LogIdentity>& logs) {
   std::vector<Job> jobs;
   std::map<std::string, std::size_t> by_name;
@@ -160,13 +163,13 @@ std::vector<Job> named_jobs(const std::vector<LogIdentity>& logs) {
   return jobs;
 }
 
-/// One disagrees with those before it. What a machine records beside a program has its own clock and its own devices:
-/// of a record only the job's number counts.
+/// True if one group contradicts those before it. A machine's record has its own clock and its own devices, so only
+/// its job number counts.
 bool are_several(const std::vector<Job>& jobs) {
   LogIdentity so_far;
   for (const Job& job : jobs) {
     if (differ(so_far.job, job.identity.job)) return true;
-    if (job.identity.ran && so_far.ran && are_apart(so_far, job.identity)) return true;
+    if (job.identity.ran && so_far.ran && belong_to_different_jobs(so_far, job.identity)) return true;
     if (job.identity.ran)
       merge(so_far, job.identity);
     else if (so_far.job.empty())
@@ -175,8 +178,8 @@ bool are_several(const std::vector<Job>& jobs) {
   return false;
 }
 
-/// Gives a record without a program to the one job that it can be of, where its time tells it.
-void deal_records(std::vector<Job>& jobs, const std::vector<LogIdentity>& logs) {
+/// Adds each record without a program to the only job that overlaps it in time, if there is exactly one.
+void assign_records(std::vector<Job>& jobs, const std::vector<LogIdentity>& logs) {
   for (Job& record : jobs) {
     if (record.identity.ran) continue;
     Job* only = nullptr;
@@ -190,8 +193,8 @@ void deal_records(std::vector<Job>& jobs, const std::vector<LogIdentity>& logs) 
   std::erase_if(jobs, [](const Job& job) { return job.logs.empty(); });
 }
 
-/// In the order of their ends where all are known, else of their logs.
-void order(std::vector<Job>& jobs) {
+/// Sorts by the end of the jobs if all are known, else by their first log.
+void sort_jobs(std::vector<Job>& jobs) {
   const bool dated =
       std::all_of(jobs.begin(), jobs.end(), [](const Job& job) { return job.identity.period.last.has_value(); });
   std::stable_sort(jobs.begin(), jobs.end(), [&](const Job& a, const Job& b) {
@@ -201,7 +204,7 @@ void order(std::vector<Job>& jobs) {
 
 }  // namespace
 
-LogIdentity identity_of(const ScanResult& file) {
+LogIdentity read_identity(const ScanResult& file) {
   LogIdentity log;
   const Input input = file.inputs.empty() ? Input{} : file.inputs.front();
   log.program = program_in_path(input.path);
@@ -210,9 +213,9 @@ LogIdentity identity_of(const ScanResult& file) {
   log.ran = file.progress_lines > 0 || file.remark_counts.contains("end/exception");
   for (const Incident& incident : file.incidents) {
     const Oom& oom = incident.oom;
-    log.ran |= is_program_s(oom.agent);
+    log.ran |= is_own_report(oom.agent);
     if (log.allocator.empty() && is_allocator(oom.agent)) log.allocator = to_string(oom.agent);
-    if (log.wording.empty() && tells_version(oom.message_format)) log.wording = oom.message_format;
+    if (log.wording.empty() && names_version(oom.message_format)) log.wording = oom.message_format;
     if (log.framework.empty() && std::find(foundations.begin(), foundations.end(), oom.framework) != foundations.end())
       log.framework = oom.framework;
     if (log.script.empty()) log.script = outermost_script(oom);
@@ -226,7 +229,7 @@ LogIdentity identity_of(const ScanResult& file) {
   return log;
 }
 
-std::vector<std::vector<std::size_t>> jobs_of(const std::vector<LogIdentity>& logs) {
+std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity>& logs) {
   std::vector<Job> jobs = named_jobs(logs);
   std::vector<std::vector<std::size_t>> out;
   if (!are_several(jobs)) {
@@ -234,8 +237,8 @@ std::vector<std::vector<std::size_t>> jobs_of(const std::vector<LogIdentity>& lo
     std::iota(all.begin(), all.end(), std::size_t{0});
     return out;
   }
-  deal_records(jobs, logs);
-  order(jobs);
+  assign_records(jobs, logs);
+  sort_jobs(jobs);
   for (Job& job : jobs) {
     std::sort(job.logs.begin(), job.logs.end());
     out.push_back(std::move(job.logs));

@@ -1,5 +1,5 @@
-// Which inputs are the logs of one job. Ranks, both outputs of a program and the records of its machine are one case;
-// logs of different jobs are not: nothing that one of them says may serve another.
+// Groups inputs by job. The logs of all ranks, both outputs of a program and the records of its machine are one case.
+// Facts of one job must never be used for another.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,27 @@
 
 namespace oomdoctor {
 
-/// By what the logs of one job are known to belong together, or not to. Absent is unknown.
+/// Properties that show whether two logs belong to one job. Empty or absent means unknown.
 struct LogIdentity {
-  std::string program;                        ///< its path without rank and output
-  std::string job;                            ///< the scheduler's number
-  bool ran = false;                           ///< a program's own log: it worked, failed or ended in it
-  std::set<std::string> words;                ///< of its name
-  std::string framework, allocator, wording;  ///< of its failures on a device; the wording tells PyTorch's version
-  std::string script;                         ///< the outermost file of its tracebacks that is no library's
-  std::optional<i64> capacity;                ///< of the device
+  std::string program;                        ///< path without rank and output stream
+  std::string job;                            ///< the scheduler's job number
+  bool ran = false;                           ///< a program's own log: it shows progress, a failure or an end
+  std::set<std::string> words;                ///< words of the file name
+  std::string framework, allocator, wording;  ///< from its GPU failures; the wording shows PyTorch's version
+  std::string script;                         ///< the outermost file of its tracebacks that is not in a library
+  std::optional<i64> capacity;                ///< of the GPU, in bytes
+  /// First and last time of the log.
   Period period;
   std::optional<i64> first_step, last_step;
-  std::map<std::string, std::string> settings;  ///< those that are the same on all ranks
+  std::map<std::string, std::string> settings;  ///< those that all ranks share
 };
 
-/// `file`: one log, as Scanner::scan(Source&) made it.
-LogIdentity identity_of(const ScanResult& file);
+/// `file` is the result of one log, from Scanner::scan(Source&).
+LogIdentity read_identity(const ScanResult& file);
 
-/// The inputs of each job: one job with all of them, unless something tells two apart. Of several jobs, a log that
-/// nothing joins to another one is by itself. They stand in the order of their ends, or of their first inputs where
-/// not all are dated.
-std::vector<std::vector<std::size_t>> jobs_of(const std::vector<LogIdentity>& logs);
+/// The indices of the inputs of each job. All inputs are one job unless something separates two of them. With several
+/// jobs, a log that nothing connects to another is a job by itself. The jobs are in the order of their ends, or of
+/// their first inputs if some have no times.
+std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity>& logs);
 
 }  // namespace oomdoctor

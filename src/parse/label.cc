@@ -10,8 +10,8 @@
 namespace oomdoctor {
 namespace {
 
-/// Words that every word of every candidate line is looked up among: mostly its first letter and its length tell that
-/// it is none of them.
+/// A set for the hot path: each word of each candidate line is looked up. First letter and length reject nearly all
+/// words.
 template <std::size_t N>
 class WordSet {
  public:
@@ -34,8 +34,8 @@ class WordSet {
   static constexpr std::uint32_t bit(std::size_t length) { return length < 32 ? std::uint32_t{1} << length : 0; }
 
   std::array<std::string_view, N> words_;     ///< sorted
-  std::array<std::uint8_t, 257> begins_{};    ///< by first letter: where its words begin
-  std::array<std::uint32_t, 256> lengths_{};  ///< by first letter: bit n is set where a word has n letters
+  std::array<std::uint8_t, 257> begins_{};    ///< by first letter: index of its first word
+  std::array<std::uint32_t, 256> lengths_{};  ///< by first letter: bit n is set if some word has n letters
 };
 
 constexpr auto label_words = WordSet(std::to_array<std::string_view>(
@@ -79,8 +79,8 @@ constexpr auto prose_words = WordSet(std::to_array<std::string_view>(
 constexpr auto label_units =
     WordSet(std::to_array<std::string_view>({"gb", "gib", "mb", "mib", "kb", "kib", "bytes", "byte"}));
 
-/// Pieces of program text, of commands and of failure messages.
-constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
+/// Parts of program code, command lines and failure messages.
+constexpr auto code_fragments = std::to_array<std::string_view>({"print(",
                                                                  "(f\"",
                                                                  "(\"",
                                                                  "('",
@@ -115,12 +115,12 @@ constexpr auto foreign_pieces = std::to_array<std::string_view>({"print(",
                                                                  " -> None",
                                                                  "Error:"});
 
-/// The same with digits. "12/1024" is a place and no division: its digits stand before the stroke.
-constexpr auto computed_pieces =
+/// The same for parts with digits. "12/1024" is a position, not a division: digits are before the slash.
+constexpr auto computation_fragments =
     std::to_array<std::string_view>({":.1f", ":.2f", ":.3f", "%.1f", "%.2f", "%.3f", "/1024", "/ 1024", "/ (1024",
                                      "/(1024", "1e9", "1e6", "1024**", "2**", "2 ** "});
 
-constexpr auto foreign_starts = std::to_array<std::string_view>(
+constexpr auto code_starts = std::to_array<std::string_view>(
     {"def ", "class ", "import ", "from ",  "return ", "if ", "elif ", "for ",   "while ",  "with ",
      "#",    "@",      "assert ", "raise ", ">",       "$ ",  "try:",  "except", "File \"", "wandb: "});
 
@@ -130,7 +130,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-/// Up to what separates it from the next, which is passed.
+/// The text up to the next separator, which is skipped.
 std::string_view IdentifierWords::cut() {
   const std::size_t begin = at_;
   for (; at_ < identifier_.size(); ++at_) {
@@ -156,17 +156,17 @@ std::optional<std::string_view> IdentifierWords::next() {
 
 bool names_moment(std::string_view word) { return one_of(word, {"after", "before"}); }
 
-std::string_view moment_of(std::string_view tag) {
-  constexpr std::size_t longest = 48;
+std::string_view parse_phase(std::string_view tag) {
+  constexpr std::size_t max_bytes = 48;
   tag = tag.substr(std::min(tag.find_first_not_of(" \t"), tag.size()));
   while (!tag.empty() && (tag.back() == ' ' || tag.back() == '\t')) tag.remove_suffix(1);
   const std::string first = lower(tag.substr(0, tag.find(' ')));
   const bool moment = names_moment(first) || one_of(first, {"start", "end", "begin", "pre", "post"});
-  return moment && tag.size() <= longest && std::none_of(tag.begin(), tag.end(), is_digit) ? tag : std::string_view{};
+  return moment && tag.size() <= max_bytes && std::none_of(tag.begin(), tag.end(), is_digit) ? tag : std::string_view{};
 }
 
 bool belongs_to_label(std::string_view word) { return label_words.contains(word); }
-bool spoils_label(std::string_view word) { return spoiling_words.contains(word); }
+bool rejects_label(std::string_view word) { return spoiling_words.contains(word); }
 bool belongs_to_prose(std::string_view word) { return prose_words.contains(word); }
 bool is_label_unit(std::string_view word) { return label_units.contains(word); }
 
@@ -183,7 +183,7 @@ int step_rank(std::string_view name) {
   return name == "batch" ? 2 : 0;
 }
 
-bool is_no_place(std::string_view before) {
+bool is_no_step(std::string_view before) {
   return one_of(before,
                 {"total", "max",       "num",     "per",          "each",         "every",    "last",   "warmup",
                  "eval",  "save",      "logging", "accumulation", "optimization", "number",   "this",   "first",
@@ -193,15 +193,15 @@ bool is_no_place(std::string_view before) {
 
 namespace {
 
-/// A piece of a computation stands at `at`, and not a place such as "12/1024".
-bool computes(std::string_view text, std::size_t at) {
+/// True if the part at `at` is a computation, not a position such as "12/1024".
+bool is_computation(std::string_view text, std::size_t at) {
   const std::string_view before = text.substr(0, at);
   const std::size_t last = before.find_last_not_of(' ');
   return text[at] != '/' || last == before.npos || !is_digit(before[last]);
 }
 
-/// Every number made one digit.
-std::string numbers_alike(std::string_view text) {
+/// The text with each number replaced by "0".
+std::string mask_numbers(std::string_view text) {
   std::string out;
   for (const char c : text)
     if (!is_digit(c))
@@ -215,14 +215,14 @@ std::string numbers_alike(std::string_view text) {
 
 bool numbers_may_be_program(std::string_view line) {
   static const auto pieces = [] {
-    std::array<std::string, computed_pieces.size()> out;
-    std::transform(computed_pieces.begin(), computed_pieces.end(), out.begin(), numbers_alike);
+    std::array<std::string, computation_fragments.size()> out;
+    std::transform(computation_fragments.begin(), computation_fragments.end(), out.begin(), mask_numbers);
     return out;
   }();
-  const std::string text = numbers_alike(line);
+  const std::string text = mask_numbers(line);
   return std::any_of(pieces.begin(), pieces.end(), [&](std::string_view piece) {
     for (std::size_t at = text.find(piece); at != text.npos; at = text.find(piece, at + 1))
-      if (computes(text, at)) return true;
+      if (is_computation(text, at)) return true;
     return false;
   });
 }
@@ -233,37 +233,37 @@ std::size_t pair_at(std::string_view text, std::size_t at) {
   return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8 | static_cast<unsigned char>(text[at + 1]);
 }
 
-constexpr std::string_view option = " --";  ///< with a letter behind it: a command line
+constexpr std::string_view option = " --";  ///< followed by a letter: a command line
 
-/// By the first two characters of a text: whether a foreign piece may begin with them.
-const std::bitset<1 << 16> begins_piece = [] {
+/// Indexed by the first two bytes of a text: true if one of the parts above may begin with them.
+const std::bitset<1 << 16> may_begin_fragment = [] {
   std::bitset<1 << 16> out;
-  for (const std::string_view piece : foreign_pieces) out.set(pair_at(piece, 0));
-  for (const std::string_view piece : computed_pieces) out.set(pair_at(piece, 0));
+  for (const std::string_view piece : code_fragments) out.set(pair_at(piece, 0));
+  for (const std::string_view piece : computation_fragments) out.set(pair_at(piece, 0));
   return out.set(pair_at(option, 0));
 }();
 
-bool is_foreign_from(std::string_view line, std::size_t at) {
+bool has_fragment_at(std::string_view line, std::size_t at) {
   const std::string_view rest = line.substr(at);
-  const auto begins = [&](std::string_view piece) {  // the second byte tells nearly always
+  const auto begins = [&](std::string_view piece) {  // the second byte decides in nearly all cases
     return piece[1] == rest[1] && rest.starts_with(piece);
   };
-  return std::any_of(foreign_pieces.begin(), foreign_pieces.end(), begins) ||
-         std::any_of(computed_pieces.begin(), computed_pieces.end(),
-                     [&](std::string_view piece) { return begins(piece) && computes(line, at); }) ||
+  return std::any_of(code_fragments.begin(), code_fragments.end(), begins) ||
+         std::any_of(computation_fragments.begin(), computation_fragments.end(),
+                     [&](std::string_view piece) { return begins(piece) && is_computation(line, at); }) ||
          (begins(option) && rest.size() > option.size() && is_lower(rest[option.size()]));
 }
 
-/// "Cached:          7107356 kB": the kernel's accounts of the machine and of mappings, in /proc/meminfo and
-/// /proc/PID/smaps. Its cache is of files, no allocator's.
-bool is_kernel_account(std::string_view said) {
+/// "Cached:          7107356 kB": a line of /proc/meminfo or /proc/PID/smaps. The kernel's cache is of files, not of
+/// an allocator.
+bool is_kernel_account(std::string_view text) {
   static constexpr auto keys = std::to_array<std::string_view>({"Cached:", "Active:", "Rss:", "Pss:"});
-  const auto key = std::find_if(keys.begin(), keys.end(), [said](std::string_view k) { return said.starts_with(k); });
+  const auto key = std::find_if(keys.begin(), keys.end(), [text](std::string_view k) { return text.starts_with(k); });
   if (key == keys.end()) return false;
-  const std::size_t number = said.find_first_not_of(" \t", key->size());
-  const std::size_t behind = said.find_first_not_of("0123456789", std::min(number, said.size()));
-  return behind != said.npos && behind > number && said.substr(behind).starts_with(" kB") &&
-         said.find_first_not_of(" \t\r", behind + 3) == said.npos;
+  const std::size_t number = text.find_first_not_of(" \t", key->size());
+  const std::size_t after = text.find_first_not_of("0123456789", std::min(number, text.size()));
+  return after != text.npos && after > number && text.substr(after).starts_with(" kB") &&
+         text.find_first_not_of(" \t\r", after + 3) == text.npos;
 }
 
 }  // namespace
@@ -271,21 +271,21 @@ bool is_kernel_account(std::string_view said) {
 bool is_no_measurement(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
   if (start == line.npos) return true;
-  const std::string_view said = line.substr(start);
-  if (std::any_of(foreign_starts.begin(), foreign_starts.end(),
-                  [&](std::string_view s) { return said.starts_with(s); }))
+  const std::string_view text = line.substr(start);
+  if (std::any_of(code_starts.begin(), code_starts.end(), [&](std::string_view s) { return text.starts_with(s); }))
     return true;
-  if (is_kernel_account(said)) return true;
+  if (is_kernel_account(text)) return true;
   for (std::size_t at = 0; at + 1 < line.size(); ++at)
-    if (begins_piece[pair_at(line, at)] && is_foreign_from(line, at)) return true;
-  return said.starts_with("--") && said.size() > 2 && is_lower(said[2]);
+    if (may_begin_fragment[pair_at(line, at)] && has_fragment_at(line, at)) return true;
+  return text.starts_with("--") && text.size() > 2 && is_lower(text[2]);
 }
 
+/// The order of the tests matters: the more specific word decides. A word of the GPU wins over one of the host.
 std::optional<Label> read_label(std::span<const std::string_view> words) {
   const auto has = [&](std::initializer_list<std::string_view> any) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
   };
-  if (std::any_of(words.begin(), words.end(), spoils_label)) return std::nullopt;
+  if (std::any_of(words.begin(), words.end(), rejects_label)) return std::nullopt;
   const bool device = has({"gpu", "cuda", "device", "vram", "hbm", "xpu", "npu", "mps", "hip", "gmem"});
   const bool host = !device && has({"cpu", "ram", "host", "system", "node"});
   const bool process = !device && has({"process", "proc"});
@@ -309,7 +309,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   if (has({"reserved", "cached"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
   if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
   if (has({"cache"})) return std::nullopt;
-  if (memory && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole device, whoever holds it
+  if (memory && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole GPU, used by any process
   if (memory)
     return Label{host ? Metric::host_used : Metric::memory, host ? sampled : kind,
                  usage || has({"vram", "mem", "gmem"})};

@@ -7,7 +7,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t short_gap = 4, long_gap = 40;  ///< words between two parts of one phrase
+constexpr std::size_t short_gap = 4, long_gap = 40;  ///< max words between two parts of a phrase
 
 constexpr std::array<std::string_view, role_count> role_names{
     "trigger",    "weak",   "memory",  "victim", "device",    "host",     "shared",      "pool",  "asked",
@@ -31,7 +31,7 @@ void split(std::string_view text, char separator, Part part) {
   }
 }
 
-/// Marks that end what a phrase may bridge.
+/// Marks that end a clause. A short gap never crosses them.
 bool ends_clause(const Token& token) {
   return token.kind == Token::Kind::mark && std::string_view(".;:?!,{}").find(token.text[0]) != std::string_view::npos;
 }
@@ -58,7 +58,7 @@ Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
     const std::size_t name_end = std::min(line.find(' '), line.size());
     const std::string_view name = line.substr(0, name_end), rest = line.substr(std::min(name_end + 1, line.size()));
     if (name == "anchor") {
-      // Between quotes, because of blanks.
+      // Anchors are in quotes because they may contain blanks.
       int part = 0;
       split(rest, '"', [&](std::string_view text_of) {
         if (part++ % 2 == 1) anchors_.emplace_back(text_of);
@@ -95,6 +95,7 @@ void Lexicon::add(Role role, std::string_view text) {
   phrases_[static_cast<std::size_t>(role)].push_back(std::move(phrase));
 }
 
+/// The first phrase that fits wins. After a gap, the nearest word that fits is taken, without backtracking.
 std::optional<PhraseAt> Lexicon::match(Role role, std::span<const Token> tokens, std::size_t at) const {
   const auto fits = [&](const Place& place, std::size_t i) {
     return i < tokens.size() && tokens[i].kind == Token::Kind::word &&

@@ -1,4 +1,4 @@
-// The words of lexicon.txt: in which programs say that memory ran out, and what the words around a size make of it.
+// The words of lexicon.txt: phrases that report an out-of-memory failure, and words that give a size its role.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace oomdoctor {
 
-/// What a phrase means; the names in the file are these.
+/// The role of a phrase. The names are those in the file, in the same order.
 enum class Role {
   trigger,
   weak,
@@ -23,7 +23,7 @@ enum class Role {
   shared,
   pool,
   asked,
-  sized,  ///< the size of what other words may tell
+  sized,  ///< a size whose role other words decide
   free,
   largest,
   used,
@@ -42,33 +42,34 @@ enum class Role {
 };
 inline constexpr std::size_t role_count = 25;
 
-/// A phrase found among tokens [begin, end).
+/// A phrase in tokens [begin, end).
 struct PhraseAt {
   std::size_t begin = 0, end = 0;
 };
 
+/// A parsed lexicon. Immutable.
 class Lexicon {
  public:
-  /// Throws std::invalid_argument, with the line, where the text is none.
+  /// Throws std::invalid_argument if the text is invalid; for an unknown role with the line number.
   explicit Lexicon(std::string_view text);
 
-  /// Literal texts that lead to a statement, at least four bytes each, in any letter case.
+  /// Literals that select candidate lines, in any letter case; each has at least four bytes.
   const std::vector<std::string>& anchors() const { return anchors_; }
-  /// A phrase of this role that begins at token `at`.
+  /// A phrase of this role that begins at token `at`; nullopt if there is none.
   std::optional<PhraseAt> match(Role role, std::span<const Token> tokens, std::size_t at) const;
-  /// The first one that begins in [from, to).
+  /// The first phrase of this role that begins and ends in [from, to).
   std::optional<PhraseAt> find(Role role, std::span<const Token> tokens, std::size_t from, std::size_t to) const;
 
  private:
   struct Word {
-    std::vector<std::string> parts;              ///< between the "*"
-    bool open_front = false, open_back = false;  ///< a "*" there
+    std::vector<std::string> parts;              ///< the literals between the "*"
+    bool open_front = false, open_back = false;  ///< begins or ends with "*"
     bool fits(std::string_view word) const;
   };
-  /// One place of a phrase: any of the words, or a gap.
+  /// One element of a phrase: alternative words, or a gap.
   struct Place {
-    std::vector<Word> words;  ///< empty: a gap
-    std::size_t gap = 0;      ///< words that it may bridge
+    std::vector<Word> words;  ///< empty for a gap
+    std::size_t gap = 0;      ///< max words in the gap
   };
   using Phrase = std::vector<Place>;
 
@@ -78,10 +79,10 @@ class Lexicon {
   std::vector<std::vector<Phrase>> phrases_;  ///< by role
 };
 
-/// The shipped one.
+/// The lexicon of the program. Never freed.
 const Lexicon& failure_lexicon();
 
-/// Written by the build from lexicon.txt.
+/// The text of lexicon.txt, embedded by the build.
 std::string_view shipped_lexicon();
 
 }  // namespace oomdoctor

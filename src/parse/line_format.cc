@@ -9,14 +9,14 @@
 namespace oomdoctor {
 namespace {
 
-/// Places at which a `~` may be tried on one line: real lines need a handful, and a hostile line must not cost more.
+/// Max positions at which `~` is tried on one line. Real lines need a handful, and a hostile line must not cost more.
 constexpr int max_tries = 256;
 
-/// A whole number of fewer digits than there are of these, and each of them, is a double without a rest: their quotient
-/// is rounded once, as the library would.
+/// Whole numbers with fewer digits than this table, and its powers, are exact doubles. So their quotient is rounded
+/// once, as in std::from_chars.
 constexpr std::array<double, 16> powers_of_ten{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-constexpr std::size_t longest_number = 40, longest_exponent = 3;  ///< bytes, and digits
+constexpr std::size_t max_number_bytes = 40, max_exponent_digits = 3;  ///< in bytes, and in digits
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -26,7 +26,7 @@ std::size_t skip_blanks(std::string_view line, std::size_t at) {
   return at;
 }
 
-/// Matches `text` at `at` where a blank of the form stands for any run of blanks; npos when it is not there.
+/// Matches `text` at `at`; a blank matches any run of blanks. Returns the end, or npos.
 std::size_t match_text(std::string_view line, std::size_t at, std::string_view text) {
   for (const char c : text) {
     if (c == ' ') {
@@ -39,9 +39,9 @@ std::size_t match_text(std::string_view line, std::size_t at, std::string_view t
   return at;
 }
 
-/// A printed number whose commas stand between thousands, as the library reads it.
-std::optional<double> library_number(std::string_view printed) {
-  std::array<char, longest_number + longest_exponent + 2> bytes;
+/// The number as std::from_chars reads it, without its thousands commas.
+std::optional<double> parse_with_library(std::string_view printed) {
+  std::array<char, max_number_bytes + max_exponent_digits + 2> bytes;
   const auto end =
       std::copy_if(printed.begin(), printed.end(), bytes.begin(), [](char c) { return c != ',' && c != '+'; });
   double value = 0;
@@ -51,15 +51,16 @@ std::optional<double> library_number(std::string_view printed) {
 
 }  // namespace
 
+/// The hot path of step lines: short numbers are computed from their digits, without std::from_chars.
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   GaugeValue out;
-  const char* const bytes = text.data();  // each place is checked once: this is the hot path of step lines
+  const char* const bytes = text.data();  // each position is checked once
   std::size_t i = at, digits = 0;
-  std::uint64_t whole = 0;  // without the point
+  std::uint64_t whole = 0;  // all digits, without the point
   bool point = false, exponent = false;
   const bool negative = i < text.size() && bytes[i] == '-';
   if (negative || (i < text.size() && bytes[i] == '+')) ++i;
-  std::size_t room = longest_number - negative;  // for digits and the point
+  std::size_t room = max_number_bytes - negative;  // for digits and the point
   for (; i < text.size() && room > 0; ++i) {
     const char c = bytes[i];
     if (is_digit(c)) {
@@ -70,7 +71,7 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
       point = true, --room;
     } else if (c == ',' && digits > 0 && !point && i + 3 < text.size() && is_digit(bytes[i + 1]) &&
                is_digit(bytes[i + 2]) && is_digit(bytes[i + 3]) && (i + 4 >= text.size() || !is_digit(bytes[i + 4]))) {
-      continue;  // thousands
+      continue;  // thousands separator
     } else {
       break;
     }
@@ -82,23 +83,23 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
     exponent = true;
     ++i;
     if (!is_digit(bytes[i])) ++i;
-    for (std::size_t k = 0; i < text.size() && is_digit(bytes[i]) && k < longest_exponent; ++i, ++k) continue;
+    for (std::size_t k = 0; i < text.size() && is_digit(bytes[i]) && k < max_exponent_digits; ++i, ++k) continue;
   }
   if (!exponent && digits < powers_of_ten.size()) {
     out.value = static_cast<double>(whole) / powers_of_ten[static_cast<std::size_t>(out.decimals)];
     if (negative) out.value = -out.value;
-  } else if (const auto value = library_number(text.substr(at, i - at))) {
+  } else if (const auto value = parse_with_library(text.substr(at, i - at))) {
     out.value = *value;
   } else {
     return std::nullopt;
   }
-  if (bytes[i - 1] == '.' && point && out.decimals == 0) --i;  // a full stop behind a number ends a sentence
+  if (bytes[i - 1] == '.' && point && out.decimals == 0) --i;  // a point after a number ends a sentence
   out.at = at;
   out.end = at = i;
   return out;
 }
 
-std::optional<Metric> metric_of(std::string_view name) {
+std::optional<Metric> find_metric(std::string_view name) {
   struct Entry {
     std::string_view name;
     Metric metric;
@@ -136,8 +137,8 @@ std::vector<std::string_view> names_of(const LineFormat& gauge) {
   return names;
 }
 
-std::size_t end_of_class(std::string_view regex, std::size_t at) {
-  std::size_t i = at + 1;  // a bracket right behind the beginning is one of the characters
+std::size_t find_class_end(std::string_view regex, std::size_t at) {
+  std::size_t i = at + 1;  // a "]" right after the "[" or "[^" is a member of the class
   if (i < regex.size() && regex[i] == '^') ++i;
   if (i < regex.size() && regex[i] == ']') ++i;
   for (; i < regex.size() && regex[i] != ']'; ++i) {
@@ -154,7 +155,7 @@ std::vector<NamedGroup> named_groups(std::string_view regex) {
     if (regex[i] == '\\') {
       ++i;
     } else if (regex[i] == '[') {
-      i = end_of_class(regex, i);
+      i = find_class_end(regex, i);
     } else if (regex[i] == '(') {
       const std::string_view rest = regex.substr(i + 1);
       const bool named = rest.size() > 2 && rest.starts_with("?<") && rest[2] != '=' && rest[2] != '!';
@@ -177,20 +178,20 @@ CompiledLineFormat::CompiledLineFormat(const LineFormat& gauge) : gauge_(&gauge)
 
 std::uint32_t CompiledLineFormat::add_number(std::string_view name) {
   using Kind = GaugeNumber::Kind;
-  static constexpr std::array<std::pair<std::string_view, Kind>, 7> places{{{"step", Kind::step},
-                                                                            {"epoch", Kind::epoch},
-                                                                            {"epoch0", Kind::epoch0},
-                                                                            {"total", Kind::total},
-                                                                            {"rank", Kind::rank},
-                                                                            {"device", Kind::device},
-                                                                            {"percent", Kind::percent}}};
+  static constexpr std::array<std::pair<std::string_view, Kind>, 7> kind_names{{{"step", Kind::step},
+                                                                                {"epoch", Kind::epoch},
+                                                                                {"epoch0", Kind::epoch0},
+                                                                                {"total", Kind::total},
+                                                                                {"rank", Kind::rank},
+                                                                                {"device", Kind::device},
+                                                                                {"percent", Kind::percent}}};
   for (std::uint32_t i = 0; i < numbers_.size(); ++i)
-    if (numbers_[i].name == name) return i;  // in several of the choices
+    if (numbers_[i].name == name) return i;  // used by several choices
   GaugeNumber number;
   number.name = name;
-  for (const auto& [known, kind] : places)
+  for (const auto& [known, kind] : kind_names)
     if (known == name) number.kind = kind;
-  if (const auto metric = metric_of(name)) {
+  if (const auto metric = find_metric(name)) {
     number.kind = Kind::memory;
     number.reading.metric = *metric;
     const bool maximum = metric == Metric::max_allocated || metric == Metric::max_reserved;
@@ -213,9 +214,9 @@ void CompiledLineFormat::add_piece(std::string_view& form, Pieces& pieces) {
     form.remove_prefix(close + 1);
   } else {
     const std::string_view text = form.substr(0, form.find_first_of("{~<"));
-    const bool said = !pieces.empty() && pieces.back().kind == Piece::Kind::anything &&
-                      text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks, too
-    if (!said) pieces.push_back({Piece::Kind::text, text, 0});
+    const bool redundant = !pieces.empty() && pieces.back().kind == Piece::Kind::anything &&
+                           text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks, too
+    if (!redundant) pieces.push_back({Piece::Kind::text, text, 0});
     form.remove_prefix(text.size());
   }
 }
@@ -229,9 +230,9 @@ void CompiledLineFormat::add_choices(std::string_view form, Pieces pieces) {
     const std::size_t close = form.find('>');
     std::string_view part = form.substr(1, close - 1);
     const std::string_view rest = form.substr(close + 1);
-    Pieces with = pieces;
-    while (!part.empty()) add_piece(part, with);
-    add_choices(rest, std::move(with));
+    Pieces with_part = pieces;
+    while (!part.empty()) add_piece(part, with_part);
+    add_choices(rest, std::move(with_part));
     return add_choices(rest, std::move(pieces));
   }
   if (!pieces.empty()) choices_.push_back(std::move(pieces));
@@ -280,7 +281,7 @@ bool CompiledLineFormat::read_pieces(const Pieces& pieces, std::string_view line
       if (at == std::string_view::npos) return false;
     } else if (piece + 1 == pieces.size()) {
       break;
-    } else {  // anything up to the next piece, first place first; bounded by the line's length
+    } else {  // any text up to the next piece, shortest first; limited by the line's length
       const std::size_t kept = values.size();
       const std::string_view next = pieces[piece + 1].text;
       for (; at <= line.size() && --budget > 0; ++at) {

@@ -1,5 +1,6 @@
-// Reads a step line by its form (see Gauge in parser.h) with constant texts and std::from_chars: no regex on lines that
-// may be every line of a file. A user's format may be a regex all the same, whose named groups are the numbers.
+// Matches a step line against its form (see LineFormat in parser.h), with constant texts and std::from_chars. Every
+// line of a file may be a step line, so shipped forms need no regex. A user's format may be a regex with its numbers
+// as named groups.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +14,33 @@
 
 namespace oomdoctor {
 
-/// One number of a form that was found.
+/// One number read from a line.
 struct GaugeValue {
   double value = 0;
-  int decimals = 0;             ///< printed behind the point
-  std::uint32_t number = 0;     ///< which number of the form: index into CompiledLineFormat::numbers()
-  std::size_t at = 0, end = 0;  ///< where in the line it is printed
+  int decimals = 0;             ///< printed digits after the point
+  std::uint32_t number = 0;     ///< index into CompiledLineFormat::numbers()
+  std::size_t at = 0, end = 0;  ///< position in the line
 };
 
-/// What a number of a form is.
+/// The meaning of a number in a form.
 struct GaugeNumber {
   enum class Kind { step, epoch, epoch0, total, rank, device, skip, percent, memory } kind = Kind::skip;
-  std::string_view name;  ///< as in the form
-  Reading reading;        ///< of memory: all but the value and its print step
+  std::string_view name;  ///< as written in the form
+  Reading reading;        ///< for memory: everything but value and quantum
 };
 
-/// One (?<name>…) of a regex.
+/// A (?<name>…) of a regex.
 struct NamedGroup {
   std::string_view name;
-  std::size_t number = 0;  ///< of the group
-  std::size_t at = 0;      ///< where the name stands
+  std::size_t number = 0;  ///< number of the group
+  std::size_t at = 0;      ///< position of the name in the regex
 };
+/// All named groups, in order. The regex must be valid.
 std::vector<NamedGroup> named_groups(std::string_view regex);
-/// Where the class "[…]" that begins at `at` ends.
-std::size_t end_of_class(std::string_view regex, std::size_t at);
+/// The position of the "]" that ends the class starting at `at`.
+std::size_t find_class_end(std::string_view regex, std::size_t at);
 
-/// Where reading a form ended, where it was read.
+/// The result of reading a form: where it ended, if it matched.
 struct FormEnd {
   Search search = Search::absent;
   std::size_t at = 0;
@@ -47,25 +49,25 @@ struct FormEnd {
   std::size_t operator*() const { return at; }
 };
 
-/// A form taken apart once; one row of pieces for each choice of the parts that may be absent, the fullest first. Or a
-/// regex with its named groups.
+/// A compiled form: one sequence of pieces for each choice of its optional parts, the longest first. Or a regex with
+/// its named groups. Immutable. `gauge` must outlive it.
 class CompiledLineFormat {
  public:
   explicit CompiledLineFormat(const LineFormat& gauge);
 
-  /// Reads the form from `line` at or behind `from`, where it is there whole. Of several places the first counts, of
-  /// several choices at one place the fullest. A user's regex may be given up as too costly.
+  /// Finds the first complete match at or after `from` and fills `values`. Of several choices at one position, the
+  /// longest wins. A user's regex may end with Search::too_costly.
   FormEnd read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   const LineFormat& gauge() const { return *gauge_; }
   const std::vector<GaugeNumber>& numbers() const { return numbers_; }
-  /// True where the digits of a line are nothing but numbers to this form: lines that differ in them alone are all read
-  /// in the same way.
+  /// True if the digits of a line are only numbers to this form. Then lines that differ only in digits match in the
+  /// same way.
   bool digits_are_numbers() const;
 
  private:
   struct Piece {
     enum class Kind { text, number, anything } kind;
-    std::string_view text;     ///< the literal, or the number's name
+    std::string_view text;     ///< the literal, or the name of the number
     std::uint32_t number = 0;  ///< index into numbers()
   };
   using Pieces = std::vector<Piece>;
@@ -85,19 +87,19 @@ class CompiledLineFormat {
   std::vector<Pieces> choices_;
   std::vector<GaugeNumber> numbers_;
   std::unique_ptr<Regex> regex_;
-  std::vector<NamedGroup> groups_;  ///< as many as numbers_
+  std::vector<NamedGroup> groups_;  ///< parallel to numbers_
 };
 
-/// A number with thousands commas and an exponent where they are; moves `at` behind it. nullopt for none, NaN and
-/// infinities.
+/// Reads a number with optional thousands commas and exponent. Moves `at` to its end. nullopt for anything else, NaN
+/// and infinities included.
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at);
 
-/// The metric that a name in a form means; nullopt for step, epoch, total, rank, device, skip.
-std::optional<Metric> metric_of(std::string_view name);
+/// The metric of a name in a form; nullopt for step, epoch, total, rank, device, skip.
+std::optional<Metric> find_metric(std::string_view name);
 
-/// All names that a number of a user's format may have: those of sizes have its unit.
+/// All names that a number in a user's format may have. Names of sizes are in the format's unit.
 std::span<const std::string_view> number_names();
-/// Those that a gauge has, in the order of its form or regex.
+/// The names in a gauge, in the order of its form or regex.
 std::vector<std::string_view> names_of(const LineFormat& gauge);
 
 }  // namespace oomdoctor

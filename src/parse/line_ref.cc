@@ -5,7 +5,7 @@
 namespace oomdoctor {
 
 Evidence LineRef::evidence() const {
-  constexpr std::size_t before = 200;  ///< bytes of a long line that stay readable in front of the marked part
+  constexpr std::size_t before = 200;  ///< bytes of a long line kept before the marked part
   Evidence e;
   e.reader = std::string(reader);
   e.span.first_line = first_line;

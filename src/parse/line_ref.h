@@ -1,5 +1,5 @@
-// A line that a reader took, as long as the block that holds it is there. What is kept of it beyond that is Evidence,
-// which costs a copy of the line: it is made of the few mentions that somebody will look at.
+// A line that a parser matched. It is valid as long as its block. Evidence outlives the block but copies the line, so
+// it is made only for the few lines that a report may cite.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,12 @@
 namespace oomdoctor {
 
 struct LineRef {
-  Line line;                ///< where it begins
+  Line line;                ///< the first line
   std::string_view reader;  ///< "torch_oom/request"
   i64 first_line = 0, last_line = 0;
-  std::string_view marked = {};  ///< the part of the line that counts; may be empty
+  std::string_view marked = {};  ///< the decisive part of the line; may be empty
 
+  /// A copy for the report. Long lines are cut to Evidence::max_excerpt bytes around the marked part.
   Evidence evidence() const;
 };
 

@@ -1,4 +1,4 @@
-// A string that a template can take: the key of a setting, in the name of the function that tells it.
+// A string as a template argument: the key of a setting, for the function that emits it.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Parsers put into words: what `list formats` and `explain` show.
+// Describes parsers in words, for `list formats` and `explain`.
 #include "parse/parser.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string power_text(double bytes) {
   return "";
 }
 
-/// The letters of a unit do not tell its size: what stands in the text, and what is meant.
+/// The letters of a unit do not define its size, so the text names both: the printed unit and its meaning.
 std::string unit_text(std::string_view name, double bytes) {
   const std::string power = power_text(bytes);
   if (bytes == 1) return "bytes";
@@ -36,26 +36,26 @@ std::string kind_words(SeriesKind kind) {
   return words;
 }
 
-/// "gauge", "running maximum", or both where a form has current values and maxima; "step" without memory.
+/// "gauge", "running maximum", or both if a form has current values and maxima; "step" without memory values.
 std::string kind_text(const LineFormat& gauge) {
   bool maxima = false, current = false;
   for (const std::string_view name : names_of(gauge))
-    if (metric_of(name)) (name.starts_with("max_") ? maxima : current) = true;
+    if (find_metric(name)) (name.starts_with("max_") ? maxima : current) = true;
   if (!maxima && !current) return "step";
   if (!maxima) return kind_words(gauge.current);
   if (!current || gauge.current == gauge.maxima) return kind_words(gauge.maxima);
   return kind_words(gauge.current) + ", " + kind_words(gauge.maxima);
 }
 
-/// The bytes of one that a series was read with: its quantum is that, less the printed decimals. nullopt when the
-/// unit's letters do not lead to it.
-std::optional<double> unit_of(const Series& series) {
+/// The bytes of the unit that a series was read with. The quantum is the unit divided by a power of ten for the
+/// printed decimals. nullopt if no unit with these letters fits.
+std::optional<double> find_unit(const Series& series) {
   if (series.unit == "B" || series.unit == "bytes") return 1;
   constexpr std::string_view letters = "KMGT";
   const std::size_t i = series.unit.empty() ? letters.npos : letters.find(static_cast<char>(series.unit[0] & ~0x20));
   if (i != letters.npos && series.unit.size() > 1 && series.unit[1] == 'i')
     return std::exp2(10.0 * static_cast<double>(i + 1));
-  if (series.quantum <= 1) return std::nullopt;  // printed finer than bytes: nothing is left of the unit
+  if (series.quantum <= 1) return std::nullopt;  // finer than bytes: the quantum no longer shows the unit
   for (int decimals = 0; decimals <= 9; ++decimals) {
     const double bytes = series.quantum * std::pow(10, decimals);
     for (std::size_t k = 0; k < letters.size(); ++k) {
@@ -68,36 +68,36 @@ std::optional<double> unit_of(const Series& series) {
   return std::nullopt;
 }
 
-struct Said {
+struct MemorySummary {
   std::string kind, unit;
 };
 
-/// What a message or a table says of memory over time, by its own example; empty when nothing.
-Said said_by(const Scanner& scanner, const std::string& example) {
+/// Kind and unit of the series that a pattern's or table's example gives; empty without series.
+MemorySummary summarise_memory(const Scanner& scanner, const std::string& example) {
   std::vector<Source> sources;
   sources.push_back(Source::of_text("example", example));
-  Said said;
+  MemorySummary summary;
   std::vector<std::string> kinds;
   for (const Series& series : scanner.scan(sources).series) {
     if (series.metric == Metric::input_length) continue;
     const std::string kind = kind_words(series.kind);
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
-    if (!said.unit.empty()) continue;
-    const auto bytes = unit_of(series);
+    if (!summary.unit.empty()) continue;
+    const auto bytes = find_unit(series);
     if (series.metric == Metric::utilization)
-      said.unit = "% of the device's memory";
+      summary.unit = "% of the device's memory";
     else if (series.ambiguous_unit)
-      said.unit = series.unit + " printed, binary or decimal by what else the log says";
+      summary.unit = series.unit + " printed, binary or decimal by what else the log says";
     else
-      said.unit = bytes ? unit_text(series.unit, *bytes) : series.unit;
+      summary.unit = bytes ? unit_text(series.unit, *bytes) : series.unit;
   }
-  for (const std::string& kind : kinds) said.kind += (said.kind.empty() ? "" : ", ") + kind;
-  return said;
+  for (const std::string& kind : kinds) summary.kind += (summary.kind.empty() ? "" : ", ") + kind;
+  return summary;
 }
 
 bool reads_memory(const LineFormat& gauge) {
   const auto names = names_of(gauge);
-  return std::any_of(names.begin(), names.end(), [](std::string_view name) { return metric_of(name).has_value(); });
+  return std::any_of(names.begin(), names.end(), [](std::string_view name) { return find_metric(name).has_value(); });
 }
 
 }  // namespace
@@ -116,13 +116,13 @@ std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers) {
           g.source);
     for (const Pattern& p : parser->patterns) {
       const std::string example(p.example);
-      const Said said = said_by(scanner, example);
-      add(p.name, said.kind.empty() ? "message" : said.kind, said.unit, example, p.source);
+      const MemorySummary summary = summarise_memory(scanner, example);
+      add(p.name, summary.kind.empty() ? "message" : summary.kind, summary.unit, example, p.source);
     }
     for (const Table& t : parser->tables) {
       const std::string example = std::string(t.example_header) + "\n" + std::string(t.example_row);
-      const Said said = said_by(scanner, example);
-      add(t.name, said.kind.empty() ? "table" : "table, " + said.kind, said.unit, example, t.source);
+      const MemorySummary summary = summarise_memory(scanner, example);
+      add(t.name, summary.kind.empty() ? "table" : "table, " + summary.kind, summary.unit, example, t.source);
     }
   }
   return out;

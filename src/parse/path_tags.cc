@@ -9,18 +9,18 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t most_digits = 6;  ///< more is a date or a job's number
+constexpr std::size_t max_digits = 6;  ///< longer numbers are dates or job numbers
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// A run of letters (in lower case) or digits of one component of a path, and what stands between it and the next one.
+/// A run of letters (in lower case) or digits in a path component, and the characters between it and the next run.
 struct Token {
   std::string text, gap;
   bool number = false;
 };
 
-std::vector<Token> tokens_in(std::string_view component) {
+std::vector<Token> tokenize(std::string_view component) {
   std::vector<Token> tokens;
   for (std::size_t at = 0; at < component.size();) {
     const auto same = is_digit(component[at]) ? is_digit : is_letter;
@@ -38,15 +38,15 @@ std::vector<Token> tokens_in(std::string_view component) {
   return tokens;
 }
 
-std::optional<int> number_in(std::string_view digits) {
+std::optional<int> parse_number(std::string_view digits) {
   int value = 0;
-  if (digits.size() > most_digits) return std::nullopt;
+  if (digits.size() > max_digits) return std::nullopt;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
 }
 
-/// A word and its numbers in one component. Two different ones are as good as none.
-struct Said {
+/// The number after a word in a path component. Two different numbers count as none.
+struct TagNumber {
   bool any = false;
   std::optional<int> number;
 };
@@ -56,21 +56,21 @@ bool counts_something_else(const Token& before) {
          before.text == "host";
 }
 
-Said said_by(const std::vector<Token>& tokens, std::string_view word) {
-  Said said;
+TagNumber find_number(const std::vector<Token>& tokens, std::string_view word) {
+  TagNumber tag;
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
     const Token& number = tokens[i + 1];
     if (tokens[i].text != word || !number.number || tokens[i].gap.size() > 1) continue;
     if (i > 0 && !tokens[i - 1].number && counts_something_else(tokens[i - 1])) continue;
     const bool range = number.gap == "-" && i + 2 < tokens.size() && tokens[i + 2].number;
-    const auto value = range ? std::nullopt : number_in(number.text);
-    if (said.any && said.number != value) return {true, std::nullopt};
-    said = {true, value};
+    const auto value = range ? std::nullopt : parse_number(number.text);
+    if (tag.any && tag.number != value) return {true, std::nullopt};
+    tag = {true, value};
   }
-  return said;
+  return tag;
 }
 
-std::vector<std::string_view> components_of(std::string_view path) {
+std::vector<std::string_view> split_path(std::string_view path) {
   std::vector<std::string_view> out;
   while (true) {
     const auto slash = path.find('/');
@@ -80,26 +80,26 @@ std::vector<std::string_view> components_of(std::string_view path) {
   }
 }
 
-/// The agent of torchrun writes attempt_N/RANK/stdout.log.
+/// torchrun's agent writes attempt_N/RANK/stdout.log.
 std::optional<int> elastic_rank(const std::vector<std::string_view>& components) {
   if (components.size() < 3) return std::nullopt;
   const std::string_view file = components.back(), attempt = components[components.size() - 3];
   if (!file.starts_with("stdout") && !file.starts_with("stderr") && !file.starts_with("error")) return std::nullopt;
-  return attempt.starts_with("attempt_") ? number_in(components[components.size() - 2]) : std::nullopt;
+  return attempt.starts_with("attempt_") ? parse_number(components[components.size() - 2]) : std::nullopt;
 }
 
-/// "slurm-4711_3", "job.4711", "train.o4711", "4711": the number is the scheduler's by the word before it, or because
-/// it stands alone. A date has as many digits, and a word of its own or none.
-std::string job_in(const std::vector<Token>& tokens) {
-  constexpr std::size_t fewest_digits = 3, most = 12, fewest_alone = 5;
+/// "slurm-4711_3", "job.4711", "train.o4711", "4711": a number is a job number by the word before it, or if it is
+/// alone. Otherwise it may be a date, which has as many digits.
+std::string find_job(const std::vector<Token>& tokens) {
+  constexpr std::size_t min_digits = 3, max_job_digits = 12, min_digits_alone = 5;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string& number = tokens[i].text;
-    if (!tokens[i].number || number.size() < fewest_digits || number.size() > most) continue;
+    if (!tokens[i].number || number.size() < min_digits || number.size() > max_job_digits) continue;
     const std::string_view before = i > 0 ? std::string_view(tokens[i - 1].text) : "";
     const bool named = before == "slurm" || before == "job" || before == "jobid" || before == "pbs" ||
                        before == "lsf" || before == "condor" || before == "sge";
     const bool of_stream = (before == "o" || before == "e") && tokens[i - 1].gap.empty() && i + 1 == tokens.size();
-    const bool alone = i == 0 && number.size() >= fewest_alone &&
+    const bool alone = i == 0 && number.size() >= min_digits_alone &&
                        (tokens.size() == 1 || (tokens.size() == 2 && !tokens[1].number && tokens[1].text.size() <= 3));
     if (!named && !of_stream && !alone) continue;
     const bool task = i + 1 < tokens.size() && tokens[i + 1].number && tokens[i].gap == "_";
@@ -108,7 +108,7 @@ std::string job_in(const std::vector<Token>& tokens) {
   return "";
 }
 
-/// Words by which the logs of one job are told apart: whose output, which of its parts, what kind of a record.
+/// Words that distinguish the logs of one job: the output, the part of the job, the kind of record.
 constexpr std::array<std::string_view, 56> parts_of_a_job{
     "stdout",  "stderr",  "output",   "out",     "error",   "errors",   "err",     "log",      "logs",  "txt",
     "csv",     "json",    "jsonl",    "train",   "trainer", "training", "eval",    "valid",    "test",  "run",
@@ -122,34 +122,34 @@ bool is_letter_at(std::string_view text, std::size_t at) { return at < text.size
 }  // namespace
 
 std::optional<int> rank_in_path(std::string_view path) {
-  const auto components = components_of(path);
+  const auto components = split_path(path);
   for (const std::string_view word : {"rank", "globalrank"})
     for (auto component = components.rbegin(); component != components.rend(); ++component)
-      if (const Said said = said_by(tokens_in(*component), word); said.any) return said.number;
+      if (const TagNumber tag = find_number(tokenize(*component), word); tag.any) return tag.number;
   if (const auto rank = elastic_rank(components)) return rank;
   for (auto component = components.rbegin(); component != components.rend(); ++component)
-    if (const Said said = said_by(tokens_in(*component), "worker"); said.any) return said.number;
+    if (const TagNumber tag = find_number(tokenize(*component), "worker"); tag.any) return tag.number;
   return std::nullopt;
 }
 
 std::string job_in_path(std::string_view path) {
-  const auto components = components_of(path);
+  const auto components = split_path(path);
   for (auto component = components.rbegin(); component != components.rend(); ++component)
-    if (std::string job = job_in(tokens_in(*component)); !job.empty()) return job;
+    if (std::string job = find_job(tokenize(*component)); !job.empty()) return job;
   return "";
 }
 
 std::string program_in_path(std::string_view path) {
   std::string name(path);
   if (const auto rank = rank_in_path(path)) {
-    for (std::size_t end = name.size(); end > 0;) {  // the last number of this value
+    for (std::size_t end = name.size(); end > 0;) {  // replace the last number with this value
       std::size_t first = end;
       while (first > 0 && is_digit(name[first - 1])) --first;
       if (first == end) {
         --end;
         continue;
       }
-      if (number_in(std::string_view(name).substr(first, end - first)) == rank) {
+      if (parse_number(std::string_view(name).substr(first, end - first)) == rank) {
         name.replace(first, end - first, "#");
         break;
       }
@@ -164,10 +164,10 @@ std::string program_in_path(std::string_view path) {
 }
 
 std::set<std::string> words_in_name(std::string_view path) {
-  constexpr std::size_t shortest = 2;
+  constexpr std::size_t min_letters = 2;
   std::set<std::string> words;
-  for (Token& token : tokens_in(components_of(path).back()))
-    if (!token.number && token.text.size() >= shortest &&
+  for (Token& token : tokenize(split_path(path).back()))
+    if (!token.number && token.text.size() >= min_letters &&
         std::find(parts_of_a_job.begin(), parts_of_a_job.end(), token.text) == parts_of_a_job.end())
       words.insert(std::move(token.text));
   return words;

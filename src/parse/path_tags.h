@@ -1,4 +1,4 @@
-// What the name and the folder of a log tell, for logs whose lines carry no tag.
+// Reads rank, job and program from the path of a log, for logs whose lines have no tags.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,21 @@
 
 namespace oomdoctor {
 
-/// "rank_3.log", "log-rank03.txt", "node2_rank17.err", "rank.7/stdout", "attempt_0/3/stderr.log" of torchelastic,
-/// "worker-7.log". A number that may count something else is no rank: that of a node, a job, an array task, a device,
-/// of a rank within its node, or a range of ranks.
+/// The rank in a path: "rank_3.log", "log-rank03.txt", "node2_rank17.err", "rank.7/stdout", torchelastic's
+/// "attempt_0/3/stderr.log", "worker-7.log". nullopt if the number may count something else: a node, a job, an array
+/// task, a device, a rank within its node, or a range of ranks.
 std::optional<int> rank_in_path(std::string_view path);
 
-/// A scheduler's number of the job, with the array task where there is one: "4711" of slurm-4711.out, train.o4711 and
-/// 4711.err, "4711_3" of slurm-4711_3.out; "" where the file's name or its folder tells none.
+/// The scheduler's job number, with the array task if there is one: "4711" of slurm-4711.out, train.o4711 and
+/// 4711.err, "4711_3" of slurm-4711_3.out. "" if neither file nor folder names contain one.
 std::string job_in_path(std::string_view path);
 
-/// The same for the logs of one program: its path without the rank and without what tells its outputs apart (.out,
-/// .err, stdout, stderr).
+/// A key that is equal for all logs of one program: the path without the rank and without the name of the output
+/// (.out, .err, stdout, stderr).
 std::string program_in_path(std::string_view path);
 
-/// The words of a log's name, in lower case, without those that tell a part of a job ("train", "stderr", "node",
-/// "dmesg"): "llama", "sft" of runs/3/llama-sft.log. None where the name is made of such words, or of single letters.
+/// The words of a file name in lower case, without those that name a part of a job ("train", "stderr", "node",
+/// "dmesg"): "llama", "sft" of runs/3/llama-sft.log. Empty if only such words or single letters are left.
 std::set<std::string> words_in_name(std::string_view path);
 
 }  // namespace oomdoctor

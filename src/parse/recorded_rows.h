@@ -1,4 +1,5 @@
-// Rows that mean the same whatever stands before them: what a function says of each is kept until it is told.
+// Rows whose meaning does not depend on the rows before them. A function reads each row, and its events are recorded
+// until emit().
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@ namespace oomdoctor {
 
 class RecordedRows final : public Rows, private EventSink {
  public:
-  /// Reads a row and says at once what it holds; false when the line is none.
+  /// Reads one row and reports its events to `sink`; returns false if the line is no row.
   using Row = bool (*)(std::string_view line, const Layout& layout, EventSink& sink);
 
   RecordedRows(Row row, const Layout& layout) : row_(row), layout_(layout) {}
@@ -36,7 +37,7 @@ class RecordedRows final : public Rows, private EventSink {
   void setting(std::string_view name, std::string_view value) override {
     said_.emplace_back(Setting{std::string(name), std::string(value)});
   }
-  // No row of a table says such things.
+  // Rows of tables have no such events.
   void oom(Oom) override {}
   void exit(const Exit&) override {}
   void remark(std::string_view, std::optional<double>) override {}
@@ -45,10 +46,10 @@ class RecordedRows final : public Rows, private EventSink {
   Row row_;
   const Layout& layout_;
   std::vector<Said> said_;
-  std::vector<std::size_t> ends_;  ///< in `said_`, of each row
+  std::vector<std::size_t> ends_;  ///< for each row, the end of its events in `said_`
 };
 
-/// For Table::rows.
+/// Makes such rows; for Table::rows.
 template <RecordedRows::Row row>
 std::unique_ptr<Rows> recorded_rows(const Layout& layout) {
   return std::make_unique<RecordedRows>(row, layout);

@@ -12,23 +12,24 @@
 namespace oomdoctor {
 namespace {
 
-// Bounds beside those of the Case: no log comes near them.
-constexpr double max_value = 64.0 * static_cast<double>(TiB);  ///< no machine has it: mmcv prints such after an epoch
-constexpr double max_step = 1e15;                              ///< the same for steps
-constexpr double max_x = 1e18;  ///< of values without a step, which are counted on by the interval of those before
+/// Bounds beyond ScanLimits. No real log comes near them.
+/// Bytes; no machine has this much, but mmcv prints such values after an epoch.
+constexpr double max_value = 64.0 * static_cast<double>(TiB);
+constexpr double max_step = 1e15;  ///< the same for steps
+constexpr double max_x = 1e18;     ///< for values without a step: x grows by the interval of the values before
 constexpr std::size_t max_signs = 4096;
 constexpr std::size_t max_streams = 65536;
-constexpr std::size_t max_buckets = CaseLimits::buckets / 2;  ///< of all series, while they grow: 16 long ones
+constexpr std::size_t max_buckets = ScanLimits::buckets / 2;  ///< of all series while they grow: 16 long ones
 
-/// A report without numbers can only be told from the next failure by its distance: loggers, launchers and chained
-/// exceptions print the same failure again within about this many lines.
+/// Only the distance separates a report without numbers from the next failure. Loggers, launchers and chained
+/// exceptions repeat the same failure within about this many lines.
 constexpr i64 repeat_distance = 60;
-/// Between the first line of a dump of an allocator and the exception that follows stand thousands of lines.
+/// Thousands of lines separate the first line of an allocator dump from the exception after it.
 constexpr i64 dump_distance = 20000;
-/// A line that says "skipped", "retrying with a smaller batch" belongs to a failure within this many lines.
+/// Remarks like "skipped" or "retrying with a smaller batch" belong to a failure within this many lines.
 constexpr i64 handled_distance = 15;
 
-/// "[22410.118204]" of the kernel's log, at the front or behind the name of the host.
+/// "[22410.118204]": the kernel's time stamp, in seconds, at the front or after the host name. It has six decimals.
 std::optional<double> kernel_seconds(std::string_view text) {
   for (std::size_t open = text.find('['); open != text.npos && open < 80; open = text.find('[', open + 1)) {
     std::size_t at = text.find_first_not_of(' ', open + 1);
@@ -46,7 +47,7 @@ bool equal_numbers(const Oom& a, const Oom& b) {
          a.process == b.process && a.unallocated == b.unallocated && a.reserved == b.reserved && a.limit == b.limit;
 }
 
-/// "/site-packages/torch/….py:2224: UserWarning: … CUDA out of memory": who warns of a failure has caught it.
+/// "/site-packages/torch/….py:2224: UserWarning: … CUDA out of memory": code that warns of a failure has caught it.
 bool is_python_warning(std::string_view line) {
   const std::size_t at = line.find("Warning: ");
   if (at == line.npos) return false;
@@ -134,12 +135,14 @@ Event ResultBuilder::event_here() {
   return e;
 }
 
-bool ResultBuilder::incident_dedup(const Incident& old, const IncidentContext& trail, const Oom& now) const {
-  // TensorFlow's shape of a tensor alone names no place: it is of the pool that was refused.
+/// The order of the tests matters: same memory, same place, no progress in between, same test, then the numbers. Parts
+/// of one report may be thousands of lines apart. Reports without numbers must be close.
+bool ResultBuilder::is_same_failure(const Incident& old, const IncidentContext& trail, const Oom& now) const {
+  // TensorFlow's shape of a tensor alone names no place: it belongs to the pool that refused the request.
   const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !where_.device;
-  const bool one_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) ||
-                          ((in_any_words(old.oom) || in_any_words(now)) && may_be_same_memory(old.oom, now));
-  if (!one_memory) return false;
+  const bool same_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) ||
+                           ((is_general_form(old.oom) || is_general_form(now)) && may_be_same_memory(old.oom, now));
+  if (!same_memory) return false;
   if (!agrees(old.origin.rank, where_.rank) || !agrees(old.origin.device, where_.device)) return false;
   const auto found = streams_.find(trail.stream);
   if (found != streams_.end() && found->second.advances > trail.advances) return false;
@@ -151,12 +154,13 @@ bool ResultBuilder::incident_dedup(const Incident& old, const IncidentContext& t
   if (of_tensorflow_pool(old.oom) && of_tensorflow_pool(now))
     return complement(old.oom, now) && distance <= dump_distance;
   if (has_numbers(old.oom) && has_numbers(now)) {
-    if (in_any_words(old.oom) || in_any_words(now)) return distance <= repeat_distance && complement(old.oom, now);
+    if (is_general_form(old.oom) || is_general_form(now))
+      return distance <= repeat_distance && complement(old.oom, now);
     return equal_numbers(old.oom, now);
   }
-  // Requests that wait for cache again and again are one condition of the server.
+  // Requests that wait for cache again and again are one state of the server.
   if (old.oom.caught && now.caught && now.kind == OomKind::pool) return old.oom.message_format == now.message_format;
-  if (in_any_words(old.oom) || in_any_words(now))
+  if (is_general_form(old.oom) || is_general_form(now))
     return distance <= repeat_distance && complement(old.oom, now) && may_be_same_memory(old.oom, now);
   if (old.oom.agent != now.agent || old.oom.message_format != now.message_format) return false;
   return distance <= repeat_distance && has_numbers(old.oom) == has_numbers(now);
@@ -164,27 +168,28 @@ bool ResultBuilder::incident_dedup(const Incident& old, const IncidentContext& t
 
 void ResultBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
   Incident& incident = result_.incidents[index];
-  if (incident.occurrences.size() < CaseLimits::occurrences)
+  if (incident.occurrences.size() < ScanLimits::occurrences)
     incident.occurrences.push_back(evidence);
   else
     ++incident.more_occurrences;
 }
 
-/// Victims that the kernel took at once, line by line: a group at its limit, or a process with its children.
+/// The kernel prints such victims within a second, two lines apart at most: a cgroup at its limit, or a process with
+/// its children.
 bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& trail, const Oom& now) const {
-  constexpr i64 next_lines = 2;
-  constexpr double at_once = 1;  // seconds
+  constexpr i64 max_lines = 2;
+  constexpr double max_seconds = 1;
   const auto kills = [](const Oom& oom) {
     return oom.message_format == "oom-killer" && (oom.agent == Agent::kernel || oom.agent == Agent::cgroup);
   };
-  if (!kills(old.oom) || !kills(now) || old.oom.agent != now.agent || line() - trail.line > next_lines) return false;
+  if (!kills(old.oom) || !kills(now) || old.oom.agent != now.agent || line() - trail.line > max_lines) return false;
   const auto then = kernel_seconds(old.occurrences.empty() ? old.evidence.excerpt : old.occurrences.back().excerpt);
   const auto here = kernel_seconds(mention_->line.text);
-  return then && here && *here - *then >= 0 && *here - *then <= at_once;
+  return then && here && *here - *then >= 0 && *here - *then <= max_seconds;
 }
 
-/// The more trusted report places the incident; what was known before fills its gaps.
-void ResultBuilder::take_place(std::size_t index, const Oom& now) {
+/// The more trusted report becomes the main one. The old report fills its gaps.
+void ResultBuilder::replace_main_report(std::size_t index, const Oom& now) {
   add_occurrence(index, result_.incidents[index].evidence);
   Incident& old = result_.incidents[index];
   Oom better = now;
@@ -195,26 +200,28 @@ void ResultBuilder::take_place(std::size_t index, const Oom& now) {
   old.evidence = evidence();
 }
 
-bool ResultBuilder::join_death(const Oom& now) {
+/// Kernel, scheduler, launcher and shell all report the same kill. This finds the latest incident nearby that may be
+/// the same death; a report of the same victim wins at any distance.
+bool ResultBuilder::merge_kill_report(const Oom& now) {
   if (kill_report_rank(now) == 0) return false;
   std::optional<std::size_t> found;
   for (std::size_t i = result_.incidents.size(); i-- > 0;) {
     const Incident& old = result_.incidents[i];
-    if (is_one_sweep(old, trails_[i], now)) {
+    if (is_one_sweep(old, incident_contexts_[i], now)) {
       found = i;
       break;
     }
-    const bool near = line() - trails_[i].line <= repeat_distance;
+    const bool near = line() - incident_contexts_[i].line <= repeat_distance;
     const bool victim = same_victim(old, where_);
-    if (!(near || victim) || !may_be_one_death(old, now, where_)) continue;
+    if (!(near || victim) || !may_be_same_kill(old, now, where_)) continue;
     if (!found || victim) found = i;
     if (victim) break;
   }
   if (!found) return false;
   Incident& old = result_.incidents[*found];
-  trails_[*found].line = std::max(line(), claimed_through_);
+  incident_contexts_[*found].line = std::max(line(), claimed_through_);
   if (kill_report_rank(now) > kill_report_rank(old.oom)) {
-    take_place(*found, now);
+    replace_main_report(*found, now);
     if (where_.pid) old.origin.pid = where_.pid;
   } else if (old.evidence.span.first_line != line()) {
     fill_gaps(old.oom, now);
@@ -227,38 +234,38 @@ bool ResultBuilder::join_death(const Oom& now) {
 }
 
 void ResultBuilder::oom(Oom oom) {
-  // A whole report of an allocator is no quotation: nobody writes its sizes by hand.
-  const bool whole = oom.request && (oom.capacity || oom.free || oom.allocated);
-  if (!whole && stands_in_text(*cursor_)) return remark("text/quoted", {});
+  // Nobody writes an allocator's sizes by hand: a full report is never a quotation.
+  const bool full_report = oom.request && (oom.capacity || oom.free || oom.allocated);
+  if (!full_report && is_quoted_in_text(*cursor_)) return remark("text/quoted", {});
   oom.caught |= is_python_warning(cursor_->line().body());
-  if (join_death(oom)) return;
+  if (merge_kill_report(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
   for (std::size_t i = result_.incidents.size(); i-- > 0 && !death;) {
     Incident& old = result_.incidents[i];
     if (!agrees(old.origin.rank, where_.rank) || !agrees(old.origin.device, where_.device)) continue;
-    if (incident_dedup(old, trails_[i], oom)) {
+    if (is_same_failure(old, incident_contexts_[i], oom)) {
       if (old.evidence.span.first_line == line()) return;
-      if (in_any_words(old.oom) && !in_any_words(oom))
-        take_place(i, oom);
+      if (is_general_form(old.oom) && !is_general_form(oom))
+        replace_main_report(i, oom);
       else
         add_occurrence(i, evidence());
-      if (comes_in_parts(oom) || in_any_words(old.oom)) fill_gaps(old.oom, oom);
+      if (comes_in_parts(oom) || is_general_form(old.oom)) fill_gaps(old.oom, oom);
       if (old.oom.frames.empty()) old.oom.frames = read_traceback(*cursor_);
       if (!old.origin.rank) old.origin.rank = where_.rank;
       if (!old.origin.device) old.origin.device = where_.device;
-      if (!oom.caught && old.oom.caught) {  // a warning at first, then nobody caught it
+      if (!oom.caught && old.oom.caught) {  // a warning first, then nobody caught the exception
         old.oom.caught = old.handled = false;
         old.handled_by.reset();
       }
       old.handled |= oom.caught;
-      if (trails_[i].test.empty()) trails_[i].test = failed_test(mention_->line.body());
-      trails_[i].line = std::max(line(), claimed_through_);
+      if (incident_contexts_[i].test.empty()) incident_contexts_[i].test = failed_test(mention_->line.body());
+      incident_contexts_[i].line = std::max(line(), claimed_through_);
       return;
     }
-    if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: what comes now is new
+    if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: this one is new
   }
-  if (result_.incidents.size() >= CaseLimits::incidents) drop_incident();
-  if (end_ && end_->line == line()) restated_ = restated_before_end_;  // this line's own end
+  if (result_.incidents.size() >= ScanLimits::incidents) drop_incident();
+  if (end_ && end_->line == line()) restated_ = restated_before_end_;  // this line has set the end itself
   const bool by_settings = (!end_ || end_->line == line()) && starts_anew() && restated_.changed;
   if (oom.kind == OomKind::device && (by_settings || (end_ && end_->of_job))) begin_run();
   const Event here = event_here();
@@ -275,16 +282,16 @@ void ResultBuilder::oom(Oom oom) {
   incident.when = here.when;
   incident.run = place();
   result_.incidents.push_back(std::move(incident));
-  trails_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
-                     std::string(failed_test(mention_->line.body()))});
+  incident_contexts_.push_back({stream_id(), stream().advances, run_, std::max(line(), claimed_through_),
+                                std::string(failed_test(mention_->line.body()))});
 }
 
-/// Makes room for one more: one from the middle goes. The first ones are kept, and the next, which may be the one that
-/// ended the run, is always taken.
+/// Drops one from the middle. The first ones stay. The latest may be the one that ended the run, so there is always
+/// room for it.
 void ResultBuilder::drop_incident() {
   const std::size_t victim = result_.incidents.size() / 2;
   result_.incidents.erase(result_.incidents.begin() + static_cast<std::ptrdiff_t>(victim));
-  trails_.erase(trails_.begin() + static_cast<std::ptrdiff_t>(victim));
+  incident_contexts_.erase(incident_contexts_.begin() + static_cast<std::ptrdiff_t>(victim));
   ++result_.more_incidents;
 }
 
@@ -298,6 +305,7 @@ std::size_t ResultBuilder::hash_of(const SeriesId& id) {
   return all;
 }
 
+/// The index only has to spread well. The caller compares the id.
 ResultBuilder::SeriesState*& ResultBuilder::cached_series(const SeriesId& id) {
   const auto reader = reinterpret_cast<std::uintptr_t>(mention_->reader.data());
   const std::size_t place = (reader * 31 + emitted_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
@@ -338,33 +346,36 @@ ResultBuilder::SeriesState& ResultBuilder::add_series(const SeriesId& id, const 
   return state;
 }
 
-/// Counts series, not values; of very many, those that have a hash of their own.
-void ResultBuilder::leave_out(const SeriesId& id) {
-  if (left_out_.size() < CaseLimits::series) left_out_.insert(hash_of(id));
+/// Counts series, not values. Stops at the limit, so that hostile input cannot grow the set.
+void ResultBuilder::count_excess_series(const SeriesId& id) {
+  if (left_out_.size() < ScanLimits::series) left_out_.insert(hash_of(id));
   result_.more_series = static_cast<i64>(left_out_.size());
 }
 
+/// Chooses x for the value: the step if the series has steps, else the seconds since the first value, else the index. A
+/// value without its own step goes one interval beyond the one before it. A clock without a date that falls back has
+/// passed midnight.
 void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(r.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) {
     if (result_.impossible_values++ == 0) result_.first_impossible = evidence();
     return;
   }
   const Stream& here = stream();
-  // Two frameworks' counters of one name are two; a device's memory is one, whoever reads it.
+  // Counters of the same name from two frameworks are two series. A device has one memory, whichever tool reads it.
   const std::string_view reader = mention_->reader;
   const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
   const SeriesId id{r.metric, stream_id(), where_.device, counter, r.label, r.phase};
-  SeriesState*& way = cached_series(id);
+  SeriesState*& cached = cached_series(id);
   ++emitted_;
-  if (way == nullptr || way->id != id) {
+  if (cached == nullptr || cached->id != id) {
     SeriesState* state = find_series(id);
     if (state == nullptr) {
-      if (series_.size() >= CaseLimits::series) return leave_out(id);
+      if (series_.size() >= ScanLimits::series) return count_excess_series(id);
       state = &add_series(id, r, step || here.step, time.has_value());
     }
-    way = state;
+    cached = state;
   }
-  SeriesState* const state = way;
+  SeriesState* const state = cached;
   Series& series = result_.series[state->index];
   const double t = time.value_or(mention_->line.prefix.time.value_or(0));
   if (time) cover(*time);
@@ -396,12 +407,12 @@ void ResultBuilder::reading(const Reading& r, std::optional<double> step, std::o
   state->last.mention = mention_;
 }
 
-/// Makes the longest series coarser until half of the room is free again.
+/// Halves the resolution of the longest series until half of the space is free.
 void ResultBuilder::thin_series() {
-  for (std::size_t most = Series::max_buckets; buckets_ > max_buckets / 2; most /= 2) {
+  for (std::size_t bucket_limit = Series::max_buckets; buckets_ > max_buckets / 2; bucket_limit /= 2) {
     buckets_ = 0;
     for (Series& series : result_.series) {
-      series.thin(most);
+      series.thin(bucket_limit);
       buckets_ += series.buckets().size();
     }
   }
@@ -412,7 +423,7 @@ void ResultBuilder::end_at(bool exited, bool of_job) {
   restated_before_end_ = std::exchange(restated_, {});
 }
 
-/// Every rank prints the same steps: each counts once, with the rank that comes to it first.
+/// All ranks print the same steps. Each step counts once, for the rank that reaches it first.
 bool ResultBuilder::advances_ranks(const Stream& here, i64 step) {
   if (!where_.rank) return true;
   const bool fell = here.step && step < *here.step;
@@ -422,12 +433,14 @@ bool ResultBuilder::advances_ranks(const Stream& here, i64 step) {
   return true;
 }
 
-/// Its settings are printed once more behind many steps. One setting alone may be told again by an evaluation.
+/// True if the settings were printed again after many steps. An evaluation may repeat a single setting.
 bool ResultBuilder::starts_anew() const {
-  constexpr i64 many = 10;
-  return restated_.count >= 2 && result_.progress_lines - progress_before_ >= many;
+  constexpr i64 min_lines = 10;
+  return restated_.count >= 2 && result_.progress_lines - progress_before_ >= min_lines;
 }
 
+/// A step that falls back to the start, after new settings or after an end, starts a new run. A step that goes on after
+/// an end shows that the program survived.
 void ResultBuilder::step(const Step& s) {
   if (s.step && !(std::abs(static_cast<double>(*s.step)) <= max_step)) {
     if (result_.impossible_values++ == 0) result_.first_impossible = evidence();
@@ -439,11 +452,11 @@ void ResultBuilder::step(const Step& s) {
       starts_anew())
     begin_run();
   if (end_ && s.step) {
-    // A batch may be tried again in its own step.
+    // A program may retry a batch within the same step.
     if (end_->of_job || (counted ? *s.step < *known->second.step + (end_->exited ? 1 : 0) : end_->exited))
       begin_run();
     else if (counted && stream_id() == end_->stream)
-      end_.reset();  // the program went on
+      end_.reset();  // the program continued
   }
   Stream& here = stream();
   if (s.epoch) here.epoch = s.epoch;
@@ -469,10 +482,10 @@ void ResultBuilder::advance(Stream& stream, i64 times, const LineRef& mention) {
   stream.progress->line.mention = &mention;
 }
 
-/// What comes now is another run of the job. Nobody will ask how far the streams came that did not fail in this one.
+/// The next lines belong to another run of the job. Only the progress of the failed streams is still needed.
 void ResultBuilder::end_run() {
   const auto failed = [&](const StreamId& stream) {
-    return std::any_of(trails_.rbegin(), trails_.rend(),
+    return std::any_of(incident_contexts_.rbegin(), incident_contexts_.rend(),
                        [&](const IncidentContext& trail) { return trail.run == run_ && trail.stream == stream; });
   };
   for (auto it = progress_.lower_bound({run_, {}}); it != progress_.end();)
@@ -486,27 +499,28 @@ RunPlace ResultBuilder::place() const {
   return place;
 }
 
-/// A bar at 0 %, or no bar: one that is drawn last, behind the exception that ended it, shows how far it came.
+/// A bar at 0 %, or no bar. An exception redraws the bar of the loop that it ended, so a bar beyond 0 % shows how far
+/// that loop came.
 bool ResultBuilder::begins_to_load() const {
   const std::string_view text = mention_->line.text;
   const std::size_t share = text.find('%');
   return share == text.npos || (share > 0 && text[share - 1] == '0' && (share < 2 || text[share - 2] == ' '));
 }
 
-/// The job was started again.
+/// The job was started again: step counters restart, and the settings printed before belong to the new run.
 void ResultBuilder::begin_run() {
   const Evidence first = restated_.first ? *restated_.first : evidence();
   restated_ = {};
   end_.reset();
   end_run();
-  // What was counted so far was the run before.
+  // All steps so far belong to the run before.
   for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
   progress_before_ = result_.progress_lines;
   furthest_.reset();
   ++place_.number;
   place_.first_line = first.span.first_line;
   place_.first_step.reset();
-  if (result_.later_runs.size() < CaseLimits::runs) result_.later_runs.push_back(first);
+  if (result_.later_runs.size() < ScanLimits::runs) result_.later_runs.push_back(first);
 }
 
 void ResultBuilder::go_on(const StepRun& run) {
@@ -522,15 +536,15 @@ void ResultBuilder::go_on(const StepRun& run) {
 }
 
 void ResultBuilder::setting(std::string_view name, std::string_view value) {
-  if (value.size() > CaseLimits::setting_bytes) return;
+  if (value.size() > ScanLimits::setting_bytes) return;
   const auto found = result_.settings.find(name);
   if (end_ || result_.progress_lines > progress_before_) {
     if (!restated_.first) restated_.first = evidence();
     ++restated_.count;
     restated_.changed |= found != result_.settings.end() && found->second.value != value;
   }
-  if (found == result_.settings.end() && result_.settings.size() >= CaseLimits::settings) return;
-  if (found != result_.settings.end() && found->second.value == value) return;  // where it was said first
+  if (found == result_.settings.end() && result_.settings.size() >= ScanLimits::settings) return;
+  if (found != result_.settings.end() && found->second.value == value) return;  // keep the line that printed it first
   KnownSetting setting{std::string(value), evidence(), "", 0};
   if (found != result_.settings.end())
     setting.before = found->second.value, setting.before_line = found->second.evidence.span.first_line;
@@ -543,7 +557,7 @@ void ResultBuilder::exit(const Exit& exit) {
     end_at(true, false);
   }
   i64& count = result_.remark_counts["exit"];
-  if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) return;
+  if (static_cast<std::size_t>(++count) > ScanLimits::remarks_per_id) return;
   Event e = event_here();
   e.what = exit;
   result_.remarks.push_back(std::move(e));
@@ -558,9 +572,9 @@ void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run();
     last_attempt_ = std::max(attempt, last_attempt_);
   }
-  // A program loads its model once: behind its end, somebody starts it anew.
-  const bool anew = name == "run/resumed" || (name == "phase/load" && !where_.rank && begins_to_load());
-  if (anew && end_ && line() > end_->line && (end_->exited || end_->stream == stream_id()))
+  // A program loads its model once. If it loads after an end, somebody started it again.
+  const bool restarted = name == "run/resumed" || (name == "phase/load" && !where_.rank && begins_to_load());
+  if (restarted && end_ && line() > end_->line && (end_->exited || end_->stream == stream_id()))
     begin_run();
   else if (name == "run/resumed")
     end_run();
@@ -568,8 +582,8 @@ void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   if ((name.starts_with("handled/") || name == "run/completed" || name == "run/went_on") && signs_.size() < max_signs)
     signs_.push_back({line(), claimed_through_, stream_id(), run_, name, evidence()});
   i64& count = result_.remark_counts[name];
-  if (static_cast<std::size_t>(++count) > CaseLimits::remarks_per_id) {
-    // The latest matters most (the phase at the end): it takes the place of the one before it.
+  if (static_cast<std::size_t>(++count) > ScanLimits::remarks_per_id) {
+    // The latest one matters most (the phase at the end): it replaces the latest one kept so far.
     for (auto it = result_.remarks.rbegin(); it != result_.remarks.rend(); ++it)
       if (const auto* r = std::get_if<Remark>(&it->what); r && r->id == name) {
         result_.remarks.erase(std::next(it).base());
@@ -581,30 +595,30 @@ void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   result_.remarks.push_back(std::move(e));
 }
 
-/// A launcher ends its processes where nothing was printed about why, and the host's memory was nearly full: one of
-/// them was probably killed for it.
+/// The launcher killed its processes, nothing printed a reason, and host RAM was nearly full. The kernel probably
+/// killed one of them for it.
 void ResultBuilder::emit_silent_death() {
-  constexpr double nearly_full = 0.85;  // what is printed is seconds old, and a step's own peak stands above it
-  const bool told = !result_.incidents.empty() || result_.remark_counts.contains("end/exception") ||
-                    result_.remark_counts.contains("run/completed");
-  if (!killed_ || told) return;
+  constexpr double nearly_full = 0.85;  // printed values are seconds old, and the peak inside a step is higher
+  const bool explained = !result_.incidents.empty() || result_.remark_counts.contains("end/exception") ||
+                         result_.remark_counts.contains("run/completed");
+  if (!killed_ || explained) return;
   const auto full = std::find_if(result_.series.begin(), result_.series.end(), [&](const Series& s) {
     return s.metric == Metric::host_used && s.capacity > 0 && s.last_value >= nearly_full * s.capacity;
   });
   if (full == result_.series.end()) return;
   Incident incident;
-  incident.oom = host_failure(Agent::signal, "launcher-kill");
+  incident.oom = host_oom(Agent::signal, "launcher-kill");
   incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
   incident.evidence = *killed_;
   incident.when.order = killed_->span.first_line;
   incident.run = place();
   result_.incidents.push_back(std::move(incident));
-  trails_.push_back({{}, 0, run_, killed_->span.first_line, ""});
+  incident_contexts_.push_back({{}, 0, run_, killed_->span.first_line, ""});
 }
 
-/// PyTorch's own table counts a refused request whose message is not in the log, and shows why: most of the cache lies
-/// idle. Who prints the table went on.
+/// PyTorch's memory table counts a refused request whose message is not in the log. The cause is visible: most of the
+/// cache is unused. The program that prints the table survived.
 void ResultBuilder::emit_counted_refusal() {
   constexpr i64 half = 2;
   const auto counted = std::find_if(result_.remarks.rbegin(), result_.remarks.rend(), [](const Event& event) {
@@ -632,9 +646,10 @@ void ResultBuilder::emit_counted_refusal() {
   incident.handled = true;
   incident.run = place();
   result_.incidents.push_back(std::move(incident));
-  trails_.push_back({{}, 0, run_, counted->evidence.span.first_line, ""});
+  incident_contexts_.push_back({{}, 0, run_, counted->evidence.span.first_line, ""});
 }
 
+/// Matches remarks and later steps with the incidents, to find those that the program survived.
 void ResultBuilder::finish() {
   end_block();
   emit_silent_death();
@@ -644,24 +659,24 @@ void ResultBuilder::finish() {
     if (series_[i].last.evidence) result_.series[i].last_evidence = *series_[i].last.evidence;
   for (std::size_t i = 0; i < result_.incidents.size(); ++i) {
     Incident& incident = result_.incidents[i];
-    const IncidentContext& trail = trails_[i];
+    const IncidentContext& trail = incident_contexts_[i];
     const i64 last_line = trail.line;
     for (const Sign& sign : signs_) {
       if (incident.handled) continue;
       const i64 distance = sign.line - last_line;
-      // It speaks of what stands above it, or of what it was printed with: never of the next failure.
-      const bool behind = sign.through >= incident.evidence.span.first_line && distance <= handled_distance;
-      const bool near = sign.id.starts_with("handled/") && behind;
-      // A launcher may call anything completed: an exception that nobody caught is not undone by it.
+      // The remark is about a failure above it, or printed with it. It is never about the next failure.
+      const bool in_range = sign.through >= incident.evidence.span.first_line && distance <= handled_distance;
+      const bool near = sign.id.starts_with("handled/") && in_range;
+      // A launcher may call any job completed. That does not undo an uncaught exception.
       const bool ended_well = sign.id == "run/completed" && distance > 0 && incident.oom.frames.empty() &&
                               (sign.stream == trail.stream || sign.stream == StreamId{});
       const bool went_on = sign.id == "run/went_on" && distance > 0 && sign.run == trail.run;
       if (near || ended_well || went_on) incident.handled = true, incident.handled_by = sign.evidence;
     }
-    if (!incident.handled && stepped_on(incident, trail))
+    if (!incident.handled && stepped_after(incident, trail))
       incident.handled = true, incident.handled_by = progress_.at({trail.run, trail.stream}).line.evidence;
   }
-  handle_alike();
+  mark_similar_handled();
 }
 
 }  // namespace oomdoctor

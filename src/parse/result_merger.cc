@@ -13,99 +13,101 @@
 namespace oomdoctor {
 namespace {
 
-constexpr int order_bits = 40;  ///< of the line in When::order; the file stands above it
+constexpr int order_bits = 40;  ///< bits of the line in When::order; the number of the file is above them
 
 void add_to(i64& sum, i64 more) { sum = saturated_sum(sum, more); }
 
-/// Files of several ranks are read one after the other: their clocks tell which of them failed first.
+/// Files of several ranks are read one after the other, so only their clocks show which rank failed first.
 bool was_earlier(const Incident& a, const Incident& b) {
   return a.evidence.span.source != b.evidence.span.source && a.when.time.value_or(0) > first_dated_time &&
          b.when.time.value_or(0) > first_dated_time && *a.when.time < *b.when.time;
 }
 
-/// Gives every place of a file's case the number of the file.
-void number(ScanResult& file, int source) {
-  const auto place = [source](Evidence& e) { e.span.source = source; };
-  const auto known = [&](std::optional<Evidence>& e) {
-    if (e) place(*e);
+/// Sets the number of the file in all evidence and orders of its result.
+void set_source(ScanResult& file, int source) {
+  const auto set_number = [source](Evidence& e) { e.span.source = source; };
+  const auto set_if_known = [&](std::optional<Evidence>& e) {
+    if (e) set_number(*e);
   };
-  const auto order = [source](When& when) { when.order |= static_cast<i64>(source) << order_bits; };
+  const auto set_order = [source](When& when) { when.order |= static_cast<i64>(source) << order_bits; };
   for (Incident& incident : file.incidents) {
-    place(incident.evidence);
-    order(incident.when);
-    for (Evidence& e : incident.occurrences) place(e);
-    known(incident.handled_by);
+    set_number(incident.evidence);
+    set_order(incident.when);
+    for (Evidence& e : incident.occurrences) set_number(e);
+    set_if_known(incident.handled_by);
   }
-  for (Series& series : file.series) place(series.first_evidence), place(series.last_evidence);
-  for (auto& [name, setting] : file.settings) place(setting.evidence);
-  for (Event& event : file.remarks) place(event.evidence), order(event.when);
-  for (Note& note : file.notes) known(note.at);
-  for (Evidence& run : file.later_runs) place(run);
-  known(file.last_progress);
-  known(file.first_impossible);
+  for (Series& series : file.series) set_number(series.first_evidence), set_number(series.last_evidence);
+  for (auto& [name, setting] : file.settings) set_number(setting.evidence);
+  for (Event& event : file.remarks) set_number(event.evidence), set_order(event.when);
+  for (Note& note : file.notes) set_if_known(note.at);
+  for (Evidence& run : file.later_runs) set_number(run);
+  set_if_known(file.last_progress);
+  set_if_known(file.first_impossible);
 }
 
-/// Lines of other ranks stand in files that are named after one, too: what a launcher prints for all of them.
+/// The rank in a file's name applies to its lines only if none of them names another rank. A launcher prints the lines
+/// of all ranks into one file.
 bool is_only_rank(const ScanResult& file, int rank) {
-  const auto other = [rank](const auto& said) { return said.origin.rank && said.origin.rank != rank; };
+  const auto other = [rank](const auto& entry) { return entry.origin.rank && entry.origin.rank != rank; };
   return std::none_of(file.incidents.begin(), file.incidents.end(), other) &&
          std::none_of(file.series.begin(), file.series.end(), other) &&
          std::none_of(file.remarks.begin(), file.remarks.end(), other);
 }
 
-void give_rank(ScanResult& file, int rank) {
+void set_rank(ScanResult& file, int rank) {
   for (Incident& incident : file.incidents) incident.origin.rank = rank;
   for (Series& series : file.series) series.origin.rank = rank;
   for (Event& event : file.remarks) event.origin.rank = rank;
 }
 
-/// Of one input, the latest run that failed is what the diagnosis is about; else the failure that came first.
-bool counts_before(const Incident& a, const Incident& b) {
+/// True if the diagnosis should be about `a` rather than `b`: the latest failed run of one input, else the earlier
+/// failure.
+bool takes_precedence(const Incident& a, const Incident& b) {
   const bool one_input = a.evidence.span.source == b.evidence.span.source;
   return one_input && a.run.number != b.run.number ? a.run.number > b.run.number : was_earlier(a, b);
 }
 
-/// The id under which a remark or an exit is counted.
-std::string_view counted_as(const Event& event) {
+/// The id under which the limits count a remark or an exit.
+std::string_view remark_key(const Event& event) {
   const auto* remark = std::get_if<Remark>(&event.what);
   return remark != nullptr ? std::string_view(remark->id) : std::string_view("exit");
 }
 
 }  // namespace
 
-void JoinedCase::add_incidents(ScanResult& file) {
+void ResultMerger::add_incidents(ScanResult& file) {
   add_to(result_.more_incidents, file.more_incidents);
   for (Incident& incident : file.incidents) {
     if (!incident.handled && incident.origin.rank &&
-        (result_.ranks.size() < CaseLimits::ranks || result_.ranks.contains(*incident.origin.rank)))
+        (result_.ranks.size() < ScanLimits::ranks || result_.ranks.contains(*incident.origin.rank)))
       result_.ranks[*incident.origin.rank].failed = true;
-    const bool first = !incident.handled && (!first_ || counts_before(incident, result_.incidents[*first_]));
-    if (result_.incidents.size() >= CaseLimits::incidents) {
+    const bool first = !incident.handled && (!first_ || takes_precedence(incident, result_.incidents[*first_]));
+    if (result_.incidents.size() >= ScanLimits::incidents) {
       ++result_.more_incidents;
       if (!first) continue;
-      result_.incidents.pop_back();  // what the diagnosis is about is kept in any case
+      result_.incidents.pop_back();  // the failure that the diagnosis is about always stays
     }
     if (first) first_ = result_.incidents.size();
     result_.incidents.push_back(std::move(incident));
   }
 }
 
-void JoinedCase::add_series(ScanResult& file) {
+void ResultMerger::add_series(ScanResult& file) {
   add_to(result_.more_series, file.more_series);
   for (Series& series : file.series) {
-    if (result_.series.size() >= CaseLimits::joined_series) {
+    if (result_.series.size() >= ScanLimits::joined_series) {
       ++result_.more_series;
       continue;
     }
-    const Followed more = followed_in(series);
+    const RetainedCount more = count_retained(series);
     followed_.series += more.series, followed_.buckets += more.buckets;
     result_.series.push_back(std::move(series));
   }
-  // Twice as many may be followed on the way as in the end, so that they are not sorted again for every file.
-  if (followed_.series > 2 * CaseLimits::retained_series || followed_.buckets > CaseLimits::buckets) limit();
+  // The limit is twice the final one meanwhile. So the series are not sorted again for every file.
+  if (followed_.series > 2 * ScanLimits::retained_series || followed_.buckets > ScanLimits::buckets) limit();
 }
 
-void JoinedCase::limit() {
+void ResultMerger::limit() {
   RetentionPriority spotlight;
   if (first_) {
     const Incident& failure = result_.incidents[*first_];
@@ -114,12 +116,12 @@ void JoinedCase::limit() {
   limit_series(result_.series, spotlight);
   followed_ = {};
   for (const Series& series : result_.series) {
-    const Followed some = followed_in(series);
+    const RetainedCount some = count_retained(series);
     followed_.series += some.series, followed_.buckets += some.buckets;
   }
 }
 
-void JoinedCase::add_progress(ScanResult& file) {
+void ResultMerger::add_progress(ScanResult& file) {
   if (!result_.first_step) result_.first_step = file.first_step;
   if (file.last_step) result_.last_step = file.last_step;
   add_to(result_.progress_lines, file.progress_lines);
@@ -127,7 +129,7 @@ void JoinedCase::add_progress(ScanResult& file) {
   result_.period.add(file.period);
 }
 
-void JoinedCase::emit_first_failure() {
+void ResultMerger::emit_first_failure() {
   if (!course_) return;
   if (course_->progress_lines > 0) {
     result_.first_step = course_->first_step;
@@ -135,7 +137,7 @@ void JoinedCase::emit_first_failure() {
     result_.progress_lines = course_->progress_lines;
     result_.last_progress = std::move(course_->last_progress);
   }
-  const auto key = [](const Event& e) { return std::pair(e.when.order, counted_as(e)); };
+  const auto key = [](const Event& e) { return std::pair(e.when.order, remark_key(e)); };
   std::set<std::pair<i64, std::string_view>> kept;
   for (const Event& event : result_.remarks) kept.insert(key(event));
   std::vector<Event> lost;
@@ -145,15 +147,15 @@ void JoinedCase::emit_first_failure() {
   course_.reset();
 }
 
-void JoinedCase::add_remarks(ScanResult& file) {
+void ResultMerger::add_remarks(ScanResult& file) {
   for (Event& event : file.remarks) {
-    const std::string_view id = counted_as(event);
-    if (std::size_t& kept = kept_remarks_[std::string(id)]; kept < CaseLimits::remarks_per_id) {
+    const std::string_view id = remark_key(event);
+    if (std::size_t& kept = kept_remarks_[std::string(id)]; kept < ScanLimits::remarks_per_id) {
       ++kept;
     } else {
       if (id == "exit") continue;
-      // The latest matters most (the phase at the end): it takes the place of the one before it.
-      const auto same = [&](const Event& e) { return counted_as(e) == id; };
+      // The latest one matters most (the phase at the end): it replaces the latest one kept so far.
+      const auto same = [&](const Event& e) { return remark_key(e) == id; };
       result_.remarks.erase(std::next(std::find_if(result_.remarks.rbegin(), result_.remarks.rend(), same)).base());
     }
     result_.remarks.push_back(std::move(event));
@@ -161,39 +163,39 @@ void JoinedCase::add_remarks(ScanResult& file) {
   for (const auto& [id, n] : file.remark_counts) add_to(result_.remark_counts[id], n);
 }
 
-void JoinedCase::add_settings(ScanResult& file) {
+void ResultMerger::add_settings(ScanResult& file) {
   for (auto& [name, setting] : file.settings)
-    if (result_.settings.size() < CaseLimits::settings || result_.settings.contains(name))
+    if (result_.settings.size() < ScanLimits::settings || result_.settings.contains(name))
       result_.settings.insert_or_assign(name, std::move(setting));
 }
 
-void JoinedCase::add_notes(ScanResult& file) {
+void ResultMerger::add_notes(ScanResult& file) {
   add_to(result_.more_notes, file.more_notes);
   for (Note& note : file.notes) {
-    // A layout that a hundred files have in common is explained once.
-    const bool told = !note.at && std::any_of(result_.notes.begin(), result_.notes.end(),
-                                              [&](const Note& n) { return !n.at && n.text == note.text; });
-    if (told) continue;
-    if (result_.notes.size() < CaseLimits::notes)
+    // Explain a layout that a hundred files share only once.
+    const bool duplicate = !note.at && std::any_of(result_.notes.begin(), result_.notes.end(),
+                                                   [&](const Note& n) { return !n.at && n.text == note.text; });
+    if (duplicate) continue;
+    if (result_.notes.size() < ScanLimits::notes)
       result_.notes.push_back(std::move(note));
     else
       ++result_.more_notes;
   }
 }
 
-void JoinedCase::add(ScanResult file) {
+void ResultMerger::add(ScanResult file) {
   const int source = static_cast<int>(result_.inputs.size());
-  number(file, source);
+  set_source(file, source);
   if (const auto rank = file.inputs.empty() ? std::nullopt : rank_in_path(file.inputs.front().path);
       rank && is_only_rank(file, *rank)) {
-    give_rank(file, *rank);
-    if (result_.ranks.size() < CaseLimits::ranks || result_.ranks.contains(*rank)) {
+    set_rank(file, *rank);
+    if (result_.ranks.size() < ScanLimits::ranks || result_.ranks.contains(*rank)) {
       auto& last = result_.ranks[*rank].last_step;  // std::nullopt is less than any step
       last = std::max(last, file.last_step);
     }
   }
   std::move(file.inputs.begin(), file.inputs.end(), std::back_inserter(result_.inputs));
-  // Runs are those of one log; of many logs, each is one.
+  // Runs are a property of one log. Of many logs, each is one run.
   if (result_.inputs.size() > 1)
     result_.later_runs.clear();
   else
@@ -213,7 +215,7 @@ void JoinedCase::add(ScanResult file) {
   add_notes(file);
 }
 
-ScanResult JoinedCase::take() {
+ScanResult ResultMerger::take() {
   limit();
   emit_first_failure();
   if (result_.more_series > 0)
@@ -230,7 +232,7 @@ ScanResult JoinedCase::take() {
                                  (result_.impossible_values == 1 ? " value was" : " values were") +
                                  " left out: beyond the memory of any machine or the steps of any run",
                              result_.first_impossible});
-  // Later failures of other ranks, and library errors behind the first one, follow from it.
+  // Later failures of other ranks or devices follow from the first one, and so do library errors after it.
   for (std::size_t i = 0; i < result_.incidents.size() && first_; ++i) {
     Incident& incident = result_.incidents[i];
     if (incident.handled || i == *first_) continue;
@@ -249,7 +251,7 @@ ScanResult JoinedCase::take() {
 }
 
 ScanResult join(std::vector<ScanResult> files) {
-  JoinedCase joined;
+  ResultMerger joined;
   for (ScanResult& file : files) joined.add(std::move(file));
   return joined.take();
 }

@@ -1,6 +1,6 @@
-// Many files as one case: which failure of all files came first, what follows from it, and what is kept where all
-// together are more than a Case holds. Files are added in their order, one after the other, so that no more than one
-// of them need be in memory beside the result.
+// Combines the results of many files into one: which failure came first, which failures follow from it, and what to
+// keep within ScanLimits. Files are added one by one, in order. So only one file's result is in memory beside the
+// combined one.
 #pragma once
 
 #include <map>
@@ -13,13 +13,14 @@
 
 namespace oomdoctor {
 
-class JoinedCase {
+/// Not thread-safe.
+class ResultMerger {
  public:
-  /// Takes the case of the next file, as Scanner::scan(Source&) made it; its line numbers and order are kept, its
-  /// places get the number of the file.
+  /// Takes the result of the next file, as Scanner::scan(Source&) returns it. Line numbers and order stay. The
+  /// evidence gets the number of the file.
   void add(ScanResult file);
 
-  /// The case of all files. What Incident::follows says is settled here, also for one file.
+  /// The combined result; leaves the object empty. Sets Incident::follows, also for a single file.
   ScanResult take();
 
  private:
@@ -28,14 +29,16 @@ class JoinedCase {
   void add_remarks(ScanResult& file);
   void add_settings(ScanResult& file);
   void add_notes(ScanResult& file);
+  /// Brings the series with values under their limits.
   void limit();
   void add_progress(ScanResult& file);
+  /// Restores progress and remarks of the file with the first failure.
   void emit_first_failure();
 
   ScanResult result_;
-  std::optional<std::size_t> first_;  ///< the first failure that ended the work, of all files so far
-  /// What the file of the first failure says of its own course. Many ranks print the same steps: added up they would
-  /// make a long run of a short one, and a marker of another rank is none of this failure.
+  std::optional<std::size_t> first_;  ///< index of the first failure that ended the work, over all files so far
+  /// Progress and remarks of the file with the first failure. Many ranks print the same steps: their sum would turn a
+  /// short run into a long one. A remark of another rank does not belong to this failure.
   struct FailureContext {
     std::vector<Event> remarks;
     std::optional<i64> first_step, last_step;
@@ -43,11 +46,12 @@ class JoinedCase {
     std::optional<Evidence> last_progress;
   };
   std::optional<FailureContext> course_;
-  Followed followed_;
+  /// Over all series added.
+  RetainedCount followed_;                           ///< the retained series of result_
   std::map<std::string, std::size_t> kept_remarks_;  ///< by id
 };
 
-/// The same for cases that are all there. No cases make an empty one.
+/// The same for results that are all in memory. An empty vector makes an empty result.
 ScanResult join(std::vector<ScanResult> files);
 
 }  // namespace oomdoctor

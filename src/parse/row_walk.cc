@@ -20,7 +20,7 @@ void RowWalk::stand_at(std::size_t at, i64 number) {
   at_ = at;
   if (at >= end_) return;
   const auto bounds = window_.bounds_around(at, Window::max_row);
-  line_ = window_.unpeeled(bounds, at, number);
+  line_ = window_.line_without_prefix(bounds, at, number);
   stop_ = std::min(window_.end_of_line(bounds.second), end_);
 }
 
@@ -41,8 +41,8 @@ bool RowWalk::read() {
 }
 
 void RowWalk::pass() {
-  const std::size_t next = window_.begin_behind(stop_);
-  stand_at(next, next > stop_ ? window_.number_behind(next, line_.last) : line_.last);  // a long line may go on
+  const std::size_t next = window_.begin_after(stop_);
+  stand_at(next, next > stop_ ? window_.number_after(next, line_.last) : line_.last);  // a long line may continue
 }
 
 void RowWalk::begin_run() {

@@ -1,4 +1,4 @@
-// The lines of a block one after the other, each read as a row of the table that is open.
+// Walks over the lines of a block and reads each as a row of the open table.
 #pragma once
 
 #include <utility>
@@ -7,25 +7,26 @@
 
 namespace oomdoctor {
 
-/// It stands at a line, or at the end of the block.
+/// The walk is at a line, or at the end of the block. It is valid as long as window and `out`.
 class RowWalk {
  public:
-  /// Over the lines that begin in [begin, end); the rows go to `out`.
+  /// Walks over the lines that begin in [begin, end). Appends the rows to `out`.
   RowWalk(const Window& window, std::size_t begin, std::size_t end, BlockMatches& out);
 
-  /// The lines from here on may be rows of this table.
+  /// From here on, lines may be rows of this table.
   void open(const OpenTable& table);
   bool is_open() const { return rows_ != nullptr; }
 
-  /// Goes to this line, without reading those in between.
+  /// Goes to this line, without reading the lines before it.
   void go_to(const Line& line) { stand_at(line.begin, line.number); }
-  /// Reads the lines that end at `place` or before it.
+  /// Reads all lines that end at or before `place`.
   void read_to(std::size_t place);
+  /// The current line, cut to Window::max_row bytes.
   const Line& line() const { return line_; }
-  /// Where the line begins and ends, however long it is.
+  /// Begin and end of the line in the buffer, uncut.
   std::size_t begin() const { return at_; }
   std::size_t end() const { return stop_; }
-  /// Reads the line; false when it is no row.
+  /// Reads the current line as a row; false if it is none.
   bool read();
   /// Goes to the next line.
   void pass();
@@ -40,7 +41,7 @@ class RowWalk {
   const Table* table_ = nullptr;
   Rows* rows_ = nullptr;
   RowRun* run_ = nullptr;
-  std::size_t read_ = 0;  ///< rows of the table so far
+  std::size_t read_ = 0;  ///< rows of the open table so far
   Line line_;
   std::size_t at_ = 0, stop_ = 0;
 };

@@ -15,20 +15,22 @@
 namespace oomdoctor {
 namespace {
 
-/// What a thread works with. It is kept for the next source: a short one takes less time than the room for it.
+/// The buffers of one thread. They are reused for the next source: allocating them takes longer than reading a short
+/// source.
 struct WorkerScratch {
-  TemplateCache memo;
+  TemplateCache cache;
   Block block;
-  BlockMatches front;  ///< of the block's lines up to its first header, where they had to be mapped again
+  BlockMatches front;  ///< the block's lines up to its first header, if they were mapped again
 };
 
+/// Lends each WorkerScratch to one thread at a time. Thread-safe.
 class ScratchPool {
  public:
-  /// A desk that nobody sits at; given back when the pointer goes.
+  /// An unused WorkerScratch. The pointer's deleter returns it to the pool.
   auto take() {
-    const auto give = [this](WorkerScratch* desk) {
+    const auto release = [this](WorkerScratch* scratch) {
       const std::lock_guard lock(mutex_);
-      free_.push_back(desk);  // there is room
+      free_.push_back(scratch);  // cannot throw: take() has reserved the space
     };
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
@@ -36,9 +38,9 @@ class ScratchPool {
       free_.reserve(all_.size());
       free_.push_back(all_.back().get());
     }
-    std::unique_ptr<WorkerScratch, decltype(give)> desk(free_.back(), give);
+    std::unique_ptr<WorkerScratch, decltype(release)> scratch(free_.back(), release);
     free_.pop_back();
-    return desk;
+    return scratch;
   }
 
  private:
@@ -47,107 +49,113 @@ class ScratchPool {
   std::vector<WorkerScratch*> free_;
 };
 
+/// True if both are the same table, or both are none.
 bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<const OpenTable>& b) {
   return a == b || (a && b && *a == *b);
 }
 
-/// Workers that take turns: each reads the next block, maps it while others do the same with theirs, and folds it when
-/// all before it are folded. Which table is open where a block begins is known for sure only then: where another was
-/// taken to be, its lines up to the first header are mapped once more. One of them is the thread that waits for the
-/// result.
+/// Workers that each read the next block, map it in parallel, and fold it in the order of the blocks. The calling
+/// thread is one of them.
+///
+/// Which table is open at the start of a block is certain only after all blocks before it are folded. If the guess was
+/// wrong, the worker maps the block's lines up to its first header again.
 class ScanPipeline {
  public:
-  ScanPipeline(const FormatRegistry& readers, ScratchPool& desks, BlockReader& blocks, EventDispatcher& fold)
-      : readers_(readers), desks_(desks), blocks_(blocks), fold_(fold) {}
+  ScanPipeline(const FormatRegistry& registry, ScratchPool& scratch_pool, BlockReader& blocks,
+               EventDispatcher& dispatcher)
+      : registry_(registry), scratch_pool_(scratch_pool), blocks_(blocks), dispatcher_(dispatcher) {}
 
-  /// Throws what reading throws.
+  /// Rethrows the first exception of any worker.
   void run(std::size_t jobs) {
     {
-      const auto desk = desks_.take();
+      const auto scratch = scratch_pool_.take();
       std::vector<std::jthread> helpers;
-      bool more = step(*desk);
+      bool more = step(*scratch);
       if (more && jobs > 1 && !blocks_.at_end())  // a short source is not worth a thread
         helpers = start_threads(jobs - 1, [this] { help(); });
-      while (more) more = step(*desk);
+      while (more) more = step(*scratch);
     }
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
   void help() {
-    const auto desk = desks_.take();
-    while (step(*desk)) continue;
+    const auto scratch = scratch_pool_.take();
+    while (step(*scratch)) continue;
   }
 
-  bool step(WorkerScratch& desk) {
-    Block& block = desk.block;
+  /// Reads, maps and folds one block. False at the end of the source or after a failure. Lock order:
+  /// dispatch_mutex_ before read_mutex_.
+  bool step(WorkerScratch& scratch) {
+    Block& block = scratch.block;
     try {
       std::shared_ptr<const OpenTable> open;
       {
-        const std::lock_guard lock(reading_);
+        const std::lock_guard lock(read_mutex_);
         if (ended_ || !blocks_.read(block)) return !(ended_ = true);
         open = open_;
       }
-      if (block.number == 0) open = readers_.sniff(*block.window);
-      block.line_ends = map(desk, std::move(open), block.end, block.found);
-      std::unique_lock lock(folding_);
-      folded_.wait(lock, [&] { return next_ == block.number || failure_; });
+      if (block.number == 0) open = registry_.sniff(*block.window);
+      block.line_ends = map(scratch, std::move(open), block.end, block.found);
+      std::unique_lock lock(dispatch_mutex_);
+      dispatched_.wait(lock, [&] { return next_block_ == block.number || failure_; });
       if (failure_) return false;
-      fold(desk);
-      if (open_ != fold_.open()) {
-        const std::lock_guard told(reading_);
-        open_ = fold_.open();
+      dispatch(scratch);
+      if (open_ != dispatcher_.open()) {
+        const std::lock_guard read_lock(read_mutex_);
+        open_ = dispatcher_.open();
       }
-      ++next_;
+      ++next_block_;
       lock.unlock();
-      folded_.notify_all();
+      dispatched_.notify_all();
       return true;
     } catch (...) {
-      const std::scoped_lock lock(reading_, folding_);
+      const std::scoped_lock lock(read_mutex_, dispatch_mutex_);
       if (!failure_) failure_ = std::current_exception();
       ended_ = true;
-      folded_.notify_all();
+      dispatched_.notify_all();
       return false;
     }
   }
 
-  i64 map(WorkerScratch& desk, std::shared_ptr<const OpenTable> open, std::size_t end, BlockMatches& out) {
-    return readers_.map(*desk.block.window, desk.block.begin, end, std::move(open), desk.memo, out);
+  i64 map(WorkerScratch& scratch, std::shared_ptr<const OpenTable> open, std::size_t end, BlockMatches& out) {
+    return registry_.map(*scratch.block.window, scratch.block.begin, end, std::move(open), scratch.cache, out);
   }
 
-  void fold(WorkerScratch& desk) {
-    Block& block = desk.block;
-    if (block.number == 0 && block.found.open) fold_.open_table(block.found.open);
+  /// Only the lines up to the first header depend on the table that was open before the block.
+  void dispatch(WorkerScratch& scratch) {
+    Block& block = scratch.block;
+    if (block.number == 0 && block.found.open) dispatcher_.open_table(block.found.open);
     std::size_t first = 0;
-    if (!alike(block.found.open, fold_.open())) {
+    if (!alike(block.found.open, dispatcher_.open())) {
       const std::vector<LineMatch>& all = block.found.all;
       while (first < all.size() && all[first].header == nullptr) ++first;
-      map(desk, fold_.open(), first < all.size() ? all[first].line.begin : block.end, desk.front);
-      fold_.add(*block.window, desk.front);
+      map(scratch, dispatcher_.open(), first < all.size() ? all[first].line.begin : block.end, scratch.front);
+      dispatcher_.add(*block.window, scratch.front);
     }
-    fold_.add(*block.window, block.found, first);
-    fold_.end_block(block);
+    dispatcher_.add(*block.window, block.found, first);
+    dispatcher_.end_block(block);
   }
 
-  const FormatRegistry& readers_;
-  ScratchPool& desks_;
+  const FormatRegistry& registry_;
+  ScratchPool& scratch_pool_;
   BlockReader& blocks_;
-  EventDispatcher& fold_;
-  std::mutex reading_, folding_;
-  std::condition_variable folded_;
-  i64 next_ = 0;  ///< number of the block to be folded next
+  EventDispatcher& dispatcher_;
+  std::mutex read_mutex_, dispatch_mutex_;
+  std::condition_variable dispatched_;
+  i64 next_block_ = 0;  ///< the block to fold next
   bool ended_ = false;
-  std::shared_ptr<const OpenTable> open_;  ///< behind the last block folded: most likely behind the next ones, too
+  std::shared_ptr<const OpenTable> open_;  ///< after the last folded block; the best guess for the next ones
   std::exception_ptr failure_;
 };
 
 }  // namespace
 
 struct Scanner::Impl {
-  Impl(std::span<const Parser* const> parsers, PrefilterPlan plan) : readers(parsers, plan) {}
+  Impl(std::span<const Parser* const> parsers, PrefilterPlan plan) : registry(parsers, plan) {}
 
-  FormatRegistry readers;
-  ScratchPool desks;
+  FormatRegistry registry;
+  ScratchPool scratch_pool;
 };
 
 Scanner::Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan)
@@ -158,10 +166,10 @@ ScanResult Scanner::scan(Source& source, const ScanOptions& options) const {
   ScanResult out;
   Input& input = out.inputs.emplace_back();
   input.path = source.name();
-  EventDispatcher fold(out);
+  EventDispatcher dispatcher(out);
   BlockReader blocks(source, options.block_bytes);
-  ScanPipeline(impl_->readers, impl_->desks, blocks, fold).run(options.jobs);
-  input.lines = out.coverage.lines = fold.finish();
+  ScanPipeline(impl_->registry, impl_->scratch_pool, blocks, dispatcher).run(options.jobs);
+  input.lines = out.coverage.lines = dispatcher.finish();
   input.bytes = source.bytes();
   input.compression = source.compression();
   input.truncated = source.truncated();
@@ -185,17 +193,17 @@ ScanResult Scanner::scan(Source& source, const ScanOptions& options) const {
 }
 
 ScanResult Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) const {
-  JoinedCase joined;
+  ResultMerger joined;
   for (Source& source : sources) joined.add(scan(source, options));
   return joined.take();
 }
 
-std::vector<std::string> Scanner::takers(std::string_view text) const {
+std::vector<std::string> Scanner::matching_formats(std::string_view text) const {
   const Window window(text);
   std::set<std::string> names;
-  TemplateCache memo;
+  TemplateCache cache;
   BlockMatches findings;
-  impl_->readers.map(window, 0, text.size(), nullptr, memo, findings);
+  impl_->registry.map(window, 0, text.size(), nullptr, cache, findings);
   for (const LineMatch& f : findings.all)
     names.insert(std::string(f.header != nullptr ? (*f.header)->table->name : f.reader));
   return {names.begin(), names.end()};

@@ -1,6 +1,6 @@
-// Reads sources and makes the Case. Map: the anchors of all parsers are looked up in a block of bytes, and the patterns
-// and gauges behind them are tried on that line; a pure function of the block. Fold: what was found is told to the
-// ResultBuilder in the order of the input.
+// Reads sources and builds their ScanResult, in two steps. Map: find the anchors of all parsers in a block, and try
+// their patterns and gauges on these lines. This is a pure function of the block, so blocks run in parallel. Fold:
+// pass the matches to the ResultBuilder in the order of the input.
 #pragma once
 
 #include <vector>
@@ -13,25 +13,27 @@
 namespace oomdoctor {
 
 struct ScanOptions {
-  std::size_t jobs = 1;               ///< threads for one source
-  std::size_t block_bytes = 1 << 20;  ///< about what a thread takes at a time; nothing that is found depends on it
+  std::size_t jobs = 1;  ///< threads for one source; the result does not depend on it
+  /// Bytes that a thread takes at a time, roughly; the result does not depend on it.
+  std::size_t block_bytes = 1 << 20;
 };
 
-/// Anchors, compiled regexes and forms of a set of parsers. Made once, then const.
+/// A set of parsers, with their anchors and compiled patterns. Immutable after construction: several threads may call
+/// scan().
 class Scanner {
  public:
-  /// `plan`: where to look for their anchors; it is about speed alone.
+  /// `plan` chooses the prefilter's bytes for the anchors. It affects speed only.
   explicit Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
   ~Scanner();
 
-  /// Reads one source to its end: a case to be joined, alone or with others (result_merger.h). Input is never an error:
-  /// damage becomes notes. Throws Error when reading itself fails.
+  /// Reads one source to its end. The result still has to go through ResultMerger (result_merger.h), also a single one.
+  /// A damaged input never throws, it gives notes. Throws Error if reading itself fails.
   ScanResult scan(Source& source, const ScanOptions& options = {}) const;
-  /// The same for each source in turn, joined.
+  /// Scans each source in turn and merges the results.
   ScanResult scan(std::vector<Source>& sources, const ScanOptions& options = {}) const;
 
-  /// Names of all patterns and gauges that take `line` (a law: each example is taken by exactly one).
-  std::vector<std::string> takers(std::string_view text) const;
+  /// Names of all patterns, gauges and tables that match `text`. For the tests: exactly one matches each example.
+  std::vector<std::string> matching_formats(std::string_view text) const;
 
  private:
   struct Impl;

@@ -9,26 +9,25 @@
 namespace oomdoctor {
 namespace {
 
-using Kind = std::tuple<Metric, SeriesKind, std::string, std::string>;
+using SeriesKindKey = std::tuple<Metric, SeriesKind, std::string, std::string>;
 using Numbers = std::vector<std::size_t>;
 
-Kind kind_of(const Series& s) { return {s.metric, s.kind, s.label, s.phase}; }
+SeriesKindKey kind_of(const Series& s) { return {s.metric, s.kind, s.label, s.phase}; }
 
-/// Lowers the place of each member to where it stands when the members are sorted by `worth`, the greatest first.
+/// Lowers the rank of each member to its position in the order of descending `worth`.
 template <class Worth>
-void place_by(const std::vector<Series>& all, Numbers members, Worth worth, std::vector<int>& places) {
+void rank_by(const std::vector<Series>& all, Numbers members, Worth worth, std::vector<int>& ranks) {
   std::stable_sort(members.begin(), members.end(),
                    [&](std::size_t a, std::size_t b) { return worth(all[a]) > worth(all[b]); });
-  for (std::size_t i = 0; i < members.size(); ++i)
-    places[members[i]] = std::min(places[members[i]], static_cast<int>(i));
+  for (std::size_t i = 0; i < members.size(); ++i) ranks[members[i]] = std::min(ranks[members[i]], static_cast<int>(i));
 }
 
-bool is_in(const RetentionPriority& spotlight, const Series& s) {
-  return (spotlight.source && s.first_evidence.span.source == *spotlight.source) ||
-         (spotlight.rank && s.origin.rank == spotlight.rank);
+bool is_in(const RetentionPriority& priority, const Series& s) {
+  return (priority.source && s.first_evidence.span.source == *priority.source) ||
+         (priority.rank && s.origin.rank == priority.rank);
 }
 
-/// Lines are quoted for what is followed alone.
+/// Only a series with values quotes its lines.
 void summarise(Series& s) {
   s.summarise();
   s.first_evidence.excerpt = s.last_evidence.excerpt = std::string();
@@ -36,43 +35,45 @@ void summarise(Series& s) {
 
 }  // namespace
 
-Followed followed_in(const Series& series) {
+RetainedCount count_retained(const Series& series) {
   if (series.buckets().empty()) return {};
   return {1, series.buckets().size()};
 }
 
-void limit_series(std::vector<Series>& all, const RetentionPriority& spotlight) {
+/// Within each kind, a series competes by size, by growth and by order. Its best rank of the three counts, so every
+/// kind keeps some series of each sort.
+void limit_series(std::vector<Series>& all, const RetentionPriority& priority) {
   Numbers followed;
   std::size_t buckets = 0;
-  std::map<Kind, Numbers> kinds;
+  std::map<SeriesKindKey, Numbers> kinds;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].buckets().empty()) continue;
     followed.push_back(i);
     buckets += all[i].buckets().size();
     kinds[kind_of(all[i])].push_back(i);
   }
-  if (followed.size() > CaseLimits::retained_series) {
-    std::vector<int> places(all.size(), std::numeric_limits<int>::max());
+  if (followed.size() > ScanLimits::retained_series) {
+    std::vector<int> ranks(all.size(), std::numeric_limits<int>::max());
     for (const auto& [kind, members] : kinds) {
-      place_by(
-          all, members, [](const Series& s) { return s.max_value; }, places);
-      place_by(
-          all, members, [](const Series& s) { return s.last_value - s.first_value; }, places);
-      place_by(
-          all, members, [](const Series&) { return 0; }, places);
+      rank_by(
+          all, members, [](const Series& s) { return s.max_value; }, ranks);
+      rank_by(
+          all, members, [](const Series& s) { return s.last_value - s.first_value; }, ranks);
+      rank_by(
+          all, members, [](const Series&) { return 0; }, ranks);
     }
     for (const std::size_t i : followed)
-      if (is_in(spotlight, all[i])) places[i] = -1;
+      if (is_in(priority, all[i])) ranks[i] = -1;
     std::stable_sort(followed.begin(), followed.end(),
-                     [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
-    for (std::size_t k = CaseLimits::retained_series; k < followed.size(); ++k) {
+                     [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+    for (std::size_t k = ScanLimits::retained_series; k < followed.size(); ++k) {
       buckets -= all[followed[k]].buckets().size();
       summarise(all[followed[k]]);
     }
-    followed.resize(CaseLimits::retained_series);
+    followed.resize(ScanLimits::retained_series);
   }
-  if (buckets > CaseLimits::buckets)
-    for (const std::size_t i : followed) all[i].thin(CaseLimits::buckets / CaseLimits::retained_series);
+  if (buckets > ScanLimits::buckets)
+    for (const std::size_t i : followed) all[i].thin(ScanLimits::buckets / ScanLimits::retained_series);
 }
 
 }  // namespace oomdoctor

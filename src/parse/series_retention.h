@@ -1,6 +1,6 @@
-// Which of very many series are followed value by value: a job of five thousand ranks prints more of them than anybody
-// reads, and fitting growth to each takes longer than reading the logs. Counts, first, last and extremes are kept of
-// all, so that ranks can be compared.
+// Chooses which series keep their values if there are very many. A job of five thousand ranks prints more series than
+// anybody reads, and fitting growth to each takes longer than reading the logs. All series keep count, first, last and
+// extremes, so ranks can still be compared.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,20 @@
 
 namespace oomdoctor {
 
-/// Where the failure lies whose series are kept before all others.
+/// Source and rank of the failure. Their series keep their values first.
 struct RetentionPriority {
   std::optional<int> source, rank;
 };
 
-/// Series with values beside their summary, and the buckets that those take.
-struct Followed {
+/// Number of series that keep their values, and of their buckets.
+struct RetainedCount {
   std::size_t series = 0, buckets = 0;
 };
-Followed followed_in(const Series& series);
+RetainedCount count_retained(const Series& series);
 
-/// Brings both under their limits (CaseLimits): of each kind of series the fullest, those that grew most and the first
-/// stay; then neighbouring values are joined. Does nothing where there are few.
+/// Enforces the limits of ScanLimits on both. Of each kind of series, the largest, those that grew most and the first
+/// ones keep their values. If there are still too many buckets, neighbouring values are merged. No effect below the
+/// limits.
 void limit_series(std::vector<Series>& all, const RetentionPriority& spotlight = {});
 
 }  // namespace oomdoctor

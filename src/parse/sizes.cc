@@ -7,7 +7,7 @@ namespace {
 
 bool is_number_char(char c) { return (c >= '0' && c <= '9') || c == '.' || c == ','; }
 
-/// Longest first: "GiB" must not be read as "G".
+/// Longest first, so that "GiB" is not read as "G".
 constexpr std::array<std::string_view, 28> units{
     "bytes", "Bytes", "byte", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "kiB", "KB", "MB", "GB", "TB",
     "PB",    "EB",    "kB",   "Ki",  "Mi",  "Gi",  "Ti",  "kb",  "K",   "M",   "G",  "T",  "k",  "B"};
@@ -29,7 +29,7 @@ std::optional<Bytes> read_size(std::string_view text, std::size_t* length, Radix
   while (n > 0 && (text[n - 1] == '.' || text[n - 1] == ',')) --n;
   if (n == 0) return std::nullopt;
   std::size_t u = n;
-  if (u < text.size() && text[u] == '.') ++u;  // "273. GiB": numpy prints three digits and the point
+  if (u < text.size() && text[u] == '.') ++u;  // "273. GiB": numpy prints three digits and a point
   for (const std::string_view unit : units)
     if (text.substr(u, unit.size()) == unit) {
       if (length != nullptr) *length = u + unit.size();

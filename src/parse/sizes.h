@@ -1,4 +1,4 @@
-// Sizes beside their labels in blank-free text: "12.84GiBisallocatedbyPyTorch", "Triedtoallocate346.00MiB".
+// Reads sizes next to their labels in text without blanks: "12.84GiBisallocatedbyPyTorch", "Triedtoallocate346.00MiB".
 #pragma once
 
 #include <optional>
@@ -10,17 +10,18 @@
 
 namespace oomdoctor {
 
-/// The text without its blanks.
+/// The text without blanks and tabs.
 std::string dense(std::string_view text);
 
-/// "346.00MiB" at the front of `text`; a number without a unit counts bytes. `length`: bytes read.
+/// The size at the start of `text`, "346.00MiB". A number without a unit is in bytes. `length` gets the number of
+/// bytes read. `radix` decides about units like "GB".
 std::optional<Bytes> read_size(std::string_view text, std::size_t* length = nullptr, Radix radix = Radix::binary);
 
-/// The size at the front of `text` as what was asked for. A count that 63 bits do not hold is never cut: of it is said
-/// that it is beyond every machine, as of one that they do hold.
+/// Reads the size at the start of `text` as the request. Sets `beyond_exabyte` for a request above 1 EiB, and for a
+/// number that does not fit into 63 bits.
 void read_request(std::string_view text, Oom& oom);
 
-/// The size right behind (right before) the first `label`.
+/// The size directly after (before) the first `label`.
 std::optional<Bytes> size_after(std::string_view text, std::string_view label);
 std::optional<Bytes> size_before(std::string_view text, std::string_view label);
 

@@ -11,35 +11,37 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t short_front = 12;  ///< words in which a line says how loud it is
-constexpr int goes_on = 3;               ///< lines behind the first that a statement may take
+constexpr std::size_t level_words = 12;  ///< words at the front that may contain the level
+constexpr int max_further_lines = 3;     ///< max further lines of a statement
 
+/// Assigns the sizes to their fields. If a role occurs twice, the smaller free size or the more exact one stays.
 void set_sizes(Statement& statement, const Sentence& sentence) {
-  using Place = std::pair<Role, std::optional<Bytes> Statement::*>;
-  static constexpr auto places = std::to_array<Place>({{Role::asked, &Statement::asked},
-                                                       {Role::free, &Statement::free},
-                                                       {Role::used, &Statement::used},
-                                                       {Role::allocated, &Statement::allocated},
-                                                       {Role::reserved, &Statement::reserved},
-                                                       {Role::unallocated, &Statement::unallocated},
-                                                       {Role::total, &Statement::total},
-                                                       {Role::limit, &Statement::limit}});
-  std::optional<Bytes> resident;  // the kernel prints its parts
-  for (const Amount& amount : amounts_of(sentence)) {
+  using RoleField = std::pair<Role, std::optional<Bytes> Statement::*>;
+  static constexpr auto fields = std::to_array<RoleField>({{Role::asked, &Statement::asked},
+                                                           {Role::free, &Statement::free},
+                                                           {Role::used, &Statement::used},
+                                                           {Role::allocated, &Statement::allocated},
+                                                           {Role::reserved, &Statement::reserved},
+                                                           {Role::unallocated, &Statement::unallocated},
+                                                           {Role::total, &Statement::total},
+                                                           {Role::limit, &Statement::limit}});
+  std::optional<Bytes> resident;  // the kernel prints its parts separately
+  for (const Amount& amount : parse_amounts(sentence)) {
     if (!amount.role) continue;
     const auto word_before = [&](std::size_t back) {
       return amount.begin >= back ? sentence[amount.begin - back].name : std::string_view();
     };
     if (amount.role == Role::used && word_before(2) == "rss") {
-      // Pages of files are given back before anybody is killed.
+      // The kernel frees file pages before it kills a process.
       if (word_before(3) != "file") resident = resident ? *resident + amount.size : amount.size;
       continue;
     }
-    const auto place =
-        std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.first == amount.role; });
-    if (place == places.end()) continue;
-    std::optional<Bytes>& known = statement.*place->second;
-    // "available" may be all that there is: what is left of it is the smaller one. Else the more exact form counts.
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const auto& p) { return p.first == amount.role; });
+    if (field == fields.end()) continue;
+    std::optional<Bytes>& known = statement.*field->second;
+    // "available" may mean the total: then the smaller size is what is left. For other roles, the more exact form
+    // wins.
     const bool better =
         known && (amount.role == Role::free ? amount.size.count < known->count
                                             : amount.size.slack < known->slack &&
@@ -49,28 +51,29 @@ void set_sizes(Statement& statement, const Sentence& sentence) {
   if (resident) statement.used = resident;
   if (statement.allocated && statement.unallocated && !statement.reserved)
     statement.reserved = *statement.allocated + *statement.unallocated;
-  // What was to be used of more than there is was asked for.
+  // A used size above the total is what the program wanted to use: the request.
   if (!statement.killed && !statement.asked && statement.used && statement.total &&
       statement.used->count > statement.total->count)
     statement.asked = std::exchange(statement.used, std::nullopt);
 }
 
-std::optional<OomKind> kind_of(const Sentence& sentence, bool killed) {
+std::optional<OomKind> find_memory_kind(const Sentence& sentence, bool killed) {
   const Lexicon& words = failure_lexicon();
-  const auto holds = [&](Role role) { return words.find(role, sentence.all(), 0, sentence.size()).has_value(); };
-  if (holds(Role::shared)) return OomKind::shared_memory;
+  const auto contains = [&](Role role) { return words.find(role, sentence.all(), 0, sentence.size()).has_value(); };
+  if (contains(Role::shared)) return OomKind::shared_memory;
   if (killed) return OomKind::host;
-  // "host memory", "system RAM": more exact than a device somewhere on the line.
+  // "host memory" and "system RAM" are more specific than a device somewhere on the line.
   for (std::size_t i = 0; i + 1 < sentence.size(); ++i)
     if ((sentence[i].name == "host" || sentence[i].name == "system" || sentence[i].name == "cpu") &&
         (sentence[i + 1].name == "memory" || sentence[i + 1].name == "ram"))
       return OomKind::host;
-  if (holds(Role::device)) return OomKind::device;
-  if (holds(Role::host)) return OomKind::host;
-  if (holds(Role::pool)) return OomKind::pool;
+  if (contains(Role::device)) return OomKind::device;
+  if (contains(Role::host)) return OomKind::host;
+  if (contains(Role::pool)) return OomKind::pool;
   return std::nullopt;
 }
 
+/// "GPU 0", "device: 1", "cuda:0". A number of more than two digits or with a unit is no index.
 std::optional<int> device_in(const Sentence& sentence) {
   for (std::size_t i = 0; i + 1 < sentence.size(); ++i) {
     const std::string_view name = sentence[i].name;
@@ -95,12 +98,12 @@ std::optional<i64> pid_in(const Sentence& sentence) {
     std::size_t k = i + 1;
     while (k < sentence.size() && k < i + 3 && sentence.is_mark(k, ":=(")) ++k;
     if (k >= sentence.size() || sentence[k].kind != Token::Kind::number || sentence[k].number.decimals > 0) continue;
-    if (!amount_at(sentence, k) && sentence[k].number.value >= 2) return whole_number(sentence[k].number.value);
+    if (!parse_amount(sentence, k) && sentence[k].number.value >= 2) return whole_number(sentence[k].number.value);
   }
   return std::nullopt;
 }
 
-/// "kernel.cc:304", "memory.rs:88".
+/// True for a position in a source file: "kernel.cc:304", "memory.rs:88".
 bool names_source(std::string_view text) {
   static constexpr std::array<std::string_view, 14> ends{".cc:", ".cpp:", ".cu:", ".c:",  ".h:",  ".hpp:", ".cuh:",
                                                          ".py:", ".rs:",  ".go:", ".jl:", ".mm:", ".cxx:", ".java:"};
@@ -111,30 +114,30 @@ bool names_source(std::string_view text) {
   });
 }
 
-/// glog's "E0322 10:12:20.522087".
+/// True for the level of glog: "E0322 10:12:20.522087".
 bool is_glog(const Sentence& sentence, char level) {
   const std::string_view name = sentence.size() > 0 ? sentence[0].name : std::string_view();
   return name.size() == 5 && name[0] == level &&
          std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// The trigger is a part of a name: of an option, a path, a function, a setting.
+/// True if the trigger is part of a name: an option, a path, a function, a setting.
 bool is_name(const Sentence& sentence, PhraseAt trigger) {
   const std::string_view text = sentence.text();
   const Token &first = sentence[trigger.begin], &last = sentence[trigger.end - 1];
   const char before = first.begin > 0 ? text[first.begin - 1] : ' ',
-             behind = last.end < text.size() ? text[last.end] : ' ';
+             after = last.end < text.size() ? text[last.end] : ' ';
   const bool single = trigger.end == trigger.begin + 1;
-  // Statuses are written in capitals, classes in mixed case; words joined by "_" in small letters are a name.
+  // Statuses are in capitals, classes in mixed case. A lower-case word with "_" is a name.
   const bool small = first.text.find('_') != first.text.npos &&
                      first.text.find_first_of("abcdefghijklmnopqrstuvwxyz") != first.text.npos;
   if (single && small && first.name != "bad_alloc" && first.name != "out_of_memory") return true;
-  if (single && before == '`' && behind == '`') return true;
+  if (single && before == '`' && after == '`') return true;
   const bool error = first.text[0] >= 'A' && first.text[0] <= 'Z';
   if (single && (before == '/' || before == '\\' || (before == '-' && !error))) return true;
-  if (behind == '+' || before == '_' || (before == '.' && !error)) return true;
-  if (single && (behind == '(' || behind == '=' || behind == '/') && !error) return true;
-  if (single && (behind == '=' || (behind == '/' && before != ' '))) return true;
+  if (after == '+' || before == '_' || (before == '.' && !error)) return true;
+  if (single && (after == '(' || after == '=' || after == '/') && !error) return true;
+  if (single && (after == '=' || (after == '/' && before != ' '))) return true;
   if (single && sentence.is_mark(trigger.end, "=")) return true;
   // "oom: 0", "OOM: false": a counter or a switch.
   if (single && sentence.is_mark(trigger.end, ":") && trigger.end + 1 < sentence.size()) {
@@ -145,7 +148,7 @@ bool is_name(const Sentence& sentence, PhraseAt trigger) {
   return false;
 }
 
-/// The part of the text that the trigger stands in, as sentence.
+/// The sentence that contains the trigger, as a token range.
 std::pair<std::size_t, std::size_t> sentence_around(const Sentence& sentence, PhraseAt trigger) {
   std::size_t begin = trigger.begin, end = trigger.end;
   while (begin > 0 && !sentence.ends_at(begin - 1)) --begin;
@@ -158,7 +161,7 @@ struct Triggered {
   bool weak = false;
 };
 
-/// Memory that the trigger itself names is enough where it is more than the act of allocating.
+/// True if the trigger itself names memory, beyond the word "allocate".
 bool names_memory(std::span<const Token> trigger) {
   return std::any_of(trigger.begin(), trigger.end(), [](const Token& t) {
     const bool call = t.name.find("alloc") != t.name.npos && !t.name.starts_with("alloc");  // cudaMalloc
@@ -166,7 +169,8 @@ bool names_memory(std::span<const Token> trigger) {
   });
 }
 
-std::optional<Triggered> trigger_of(const Sentence& sentence) {
+/// The first trigger of the text. A weak one needs memory or a size in its sentence.
+std::optional<Triggered> find_trigger(const Sentence& sentence) {
   const Lexicon& words = failure_lexicon();
   for (std::size_t i = 0; i < sentence.size(); ++i) {
     if (sentence[i].kind != Token::Kind::word) continue;
@@ -180,24 +184,25 @@ std::optional<Triggered> trigger_of(const Sentence& sentence) {
                           names_memory(sentence.all().subspan(found->begin, found->end - found->begin));
       bool size = false;
       for (std::size_t k = begin; k < end && !size; ++k)
-        if (const auto amount = amount_at(sentence, k)) size = !amount->bare || amount->size.count >= MiB;
+        if (const auto amount = parse_amount(sentence, k)) size = !amount->bare || amount->size.count >= MiB;
       if (memory || size) return Triggered{*found, true};
     }
   }
   return std::nullopt;
 }
 
-bool shows_a_program(const Sentence& sentence, const Triggered& trigger, const Statement& statement) {
+/// True if something shows that a program printed the line (see the header).
+bool is_program_report(const Sentence& sentence, const Triggered& trigger, const Statement& statement) {
   const Lexicon& words = failure_lexicon();
-  const std::size_t front = std::min(sentence.size(), std::max(short_front, trigger.at.end));
+  const std::size_t front = std::min(sentence.size(), std::max(level_words, trigger.at.end));
   if (statement.status || statement.asked || (statement.free && !trigger.weak) || names_source(sentence.text()))
     return true;
   if (is_glog(sentence, 'e') || is_glog(sentence, 'f') || words.find(Role::loud, sentence.all(), 0, front)) return true;
   const auto [begin, end] = sentence_around(sentence, trigger.at);
   if (words.find(Role::loud, sentence.all(), begin, end)) return true;
-  // "Job 12 exceeded its memory limit": somebody speaks of a process.
+  // "Job 12 exceeded its memory limit": the line is about a process.
   if ((statement.killed || trigger.weak) && words.find(Role::victim, sentence.all(), begin, end)) return true;
-  // It says nothing else: the trigger begins the line or what a colon announces, and the sentence ends with it.
+  // Nothing else is on the line: the trigger starts it, or follows a colon, and ends the sentence.
   const std::size_t announced =
       trigger.at.begin >= 2 && sentence.is_mark(trigger.at.begin - 2, ":])>") ? trigger.at.begin - 1 : trigger.at.begin;
   const bool opens = announced <= begin + 1 || sentence.is_mark(announced - 1, ":])>");
@@ -210,7 +215,7 @@ Statement read_statement(std::string_view text) {
   Statement statement;
   const Sentence sentence(text);
   const Lexicon& words = failure_lexicon();
-  const auto trigger = trigger_of(sentence);
+  const auto trigger = find_trigger(sentence);
   if (!trigger || is_program_text(text)) return statement;
   const auto [begin, end] = sentence_around(sentence, trigger->at);
   for (std::size_t i = begin; i < trigger->at.begin; ++i)
@@ -228,24 +233,24 @@ Statement read_statement(std::string_view text) {
                        sentence[i].name.find("oomkill") != std::string_view::npos ||
                        sentence[i].name.find("oom_kill") != std::string_view::npos || sentence[i].name == "evicted";
   set_sizes(statement, sentence);
-  statement.kind = kind_of(sentence, statement.killed);
+  statement.kind = find_memory_kind(sentence, statement.killed);
   statement.device = statement.kind == OomKind::host ? std::nullopt : device_in(sentence);
   if (statement.killed) statement.pid = pid_in(sentence);
-  // What a killed process may hold is its limit, not the size of the machine.
+  // A size that a killed process may use is its limit, not the machine's total.
   if (statement.killed && statement.used && statement.total && !statement.limit &&
       statement.total->count <= statement.used->count)
     statement.limit = std::exchange(statement.total, std::nullopt);
   statement.handled = words.find(Role::handled, sentence.all(), trigger->at.end, sentence.size()).has_value();
-  const bool calm = words.find(Role::calm, sentence.all(), 0, std::min(sentence.size(), short_front)).has_value() &&
+  const bool calm = words.find(Role::calm, sentence.all(), 0, std::min(sentence.size(), level_words)).has_value() &&
                     !words.find(Role::loud, sentence.all(), begin, end);
-  // A warning of something large is none of a failure.
-  const std::span<const Token> front = sentence.front(short_front);
+  // A warning about something large is no failure.
+  const std::span<const Token> front = sentence.front(level_words);
   const bool warns = is_glog(sentence, 'w') || std::any_of(front.begin(), front.end(), [](const Token& t) {
                        return t.name == "w" || t.name.starts_with("warn");
                      });
   if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, sentence.all(), begin, end))
     return statement;
-  const bool shown = shows_a_program(sentence, *trigger, statement);
+  const bool shown = is_program_report(sentence, *trigger, statement);
   statement.voice = shown && (!calm || statement.asked || statement.status) ? Voice::statement : Voice::unclear;
   statement.bare = sentence.size() <= 2 && one_word && !statement.killed && statement.status && !statement.asked;
   return statement;
@@ -253,17 +258,17 @@ Statement read_statement(std::string_view text) {
 
 namespace {
 
-/// Does this line go on with the statement of the line before it?
+/// True if this line continues the statement before it.
 bool continues(std::string_view so_far, const Line& line) {
   const std::string_view text = trimmed(line.body());
   if (text.empty() || text.starts_with("Traceback") || text.starts_with("File \"") || text.starts_with("at "))
     return false;
   const Sentence sentence(text);
-  if (trigger_of(sentence)) return false;
+  if (find_trigger(sentence)) return false;
   const char last = so_far.back();
   if ((last >= '0' && last <= '9') || last == ',' || last == '(' || last == ':' || last == '=')
     return !line.prefix.time;
-  const auto amounts = amounts_of(sentence);
+  const auto amounts = parse_amounts(sentence);
   return std::any_of(amounts.begin(), amounts.end(), [](const Amount& a) { return a.role && !a.bare; });
 }
 
@@ -275,7 +280,7 @@ Statement read_statement(const Cursor& cursor) {
   if (alone.voice == Voice::other) return alone;
   const std::size_t own = text.size();
   const bool timed = cursor.line().prefix.time.has_value();
-  cursor.forward(goes_on, [&](const Line& line) {
+  cursor.forward(max_further_lines, [&](const Line& line) {
     if (!continues(text, line) || (timed && !line.prefix.time && alone.asked)) return false;
     text += " ";
     text += trimmed(line.body());
@@ -288,17 +293,17 @@ Statement read_statement(const Cursor& cursor) {
 
 namespace {
 
-/// How a line of a text looks that is no log.
+/// What a line looks like: code, prose, a log line, or none of them.
 enum class TextKind { other, program, prose, log };
 
 bool is_sentence(std::string_view text) {
   static constexpr std::array<std::string_view, 28> small{
       "the",   "a",   "an",   "of",   "to", "that", "is", "are", "it",  "in",  "and",  "or", "for", "with",
       "which", "you", "your", "this", "so", "as",   "by", "if",  "not", "may", "from", "be", "was", "has"};
-  // An item of a list may be short.
+  // Items of a list may be short.
   const std::size_t item = text.find_first_not_of("-*#0123456789. \t");
   if (item == text.npos || text[0] == '.') return false;
-  const int least_words = item > 0 ? 5 : 8, least_small = item > 0 ? 1 : 2;
+  const int min_words = item > 0 ? 5 : 8, min_small_words = item > 0 ? 1 : 2;
   text.remove_prefix(item);
   if (text.find("  ") != text.npos || text.find('=') != text.npos || text[0] == '[') return false;
   int words = 0, known = 0;
@@ -308,10 +313,10 @@ bool is_sentence(std::string_view text) {
     known += std::find(small.begin(), small.end(), text.substr(at, end - at)) != small.end() ? 1 : 0;
     at = end + 1;
   }
-  return words >= least_words && known >= least_small;
+  return words >= min_words && known >= min_small_words;
 }
 
-TextKind kind_of(const Line& line) {
+TextKind classify_line(const Line& line) {
   static constexpr std::array<std::string_view, 21> code{
       "def ",    "class ", "import ",    "return ", "@",        "try:",  "#include",
       "static ", "const ", "constexpr ", "public ", "private ", "func ", "fn ",
@@ -331,18 +336,19 @@ TextKind kind_of(const Line& line) {
 
 }  // namespace
 
-bool stands_in_text(const Cursor& cursor) {
-  constexpr int around = 8, enough = 4;
+/// Counts code, prose and log lines around the current one. One log line or a tag decides against text.
+bool is_quoted_in_text(const Cursor& cursor) {
+  constexpr int radius = 8, min_lines = 4;
   std::array<int, 4> lines{};
   const auto count = [&](const Line& line) {
-    if (!trimmed(line.body()).empty()) ++lines[static_cast<std::size_t>(kind_of(line))];
+    if (!trimmed(line.body()).empty()) ++lines[static_cast<std::size_t>(classify_line(line))];
     return true;
   };
-  cursor.backward(around, count);
-  cursor.forward(around, count);
+  cursor.backward(radius, count);
+  cursor.forward(radius, count);
   const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
   const bool timed = cursor.line().prefix.time || cursor.line().prefix.rank;
-  return !timed && of(TextKind::log) == 0 && (of(TextKind::program) >= enough || of(TextKind::prose) >= enough);
+  return !timed && of(TextKind::log) == 0 && (of(TextKind::program) >= min_lines || of(TextKind::prose) >= min_lines);
 }
 
 }  // namespace oomdoctor

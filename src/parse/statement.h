@@ -1,10 +1,10 @@
-// What a line says about a failure for want of memory, whoever wrote it: is it a program that speaks of itself, how
-// much was asked for, how much was there, of which memory. The words are those of lexicon.txt.
+// Reads a report of an out-of-memory failure in any wording: whether a program reports its own failure, which sizes it
+// names, and which memory it means. lexicon.txt defines the words.
 //
-// A line states a failure where a trigger stands in it and nothing in front of the trigger makes it a condition, a
-// negation, advice or a name, and where something shows that it is the statement of a program: a level, the class of an
-// exception, a place in a source, a status, a size that was asked for or was free, or that it says nothing else. Where
-// neither is the case, the line is unclear, and is said to be.
+// A line is a statement if it contains a trigger, and nothing before the trigger makes it a condition, a negation,
+// advice or a name. In addition, something must show that a program printed it: a level, an exception class, a
+// position in a source file, a status, a requested or free size, or that the line contains nothing else. A line with a
+// trigger but without such a sign is unclear. The report then names it as unclear.
 #pragma once
 
 #include <optional>
@@ -15,27 +15,30 @@
 
 namespace oomdoctor {
 
+/// other: no failure; unclear: nothing shows that a program printed it; statement: a program reports a failure.
 enum class Voice { other, unclear, statement };
 
+/// The result of reading one message. Sizes that the text does not name are absent.
 struct Statement {
   Voice voice = Voice::other;
-  bool handled = false;         ///< the words say that the program goes on
-  bool killed = false;          ///< a process was ended
-  bool status = false;          ///< the trigger is a status or the class of an exception
-  bool bare = false;            ///< nothing but the name of an exception or a status
-  std::optional<OomKind> kind;  ///< nothing where the words leave it open
+  bool handled = false;         ///< the text shows that the program goes on
+  bool killed = false;          ///< a process was killed
+  bool status = false;          ///< the trigger is a status or an exception class
+  bool bare = false;            ///< only the name of an exception or a status
+  std::optional<OomKind> kind;  ///< absent if the words do not decide it
   std::optional<int> device;
   std::optional<i64> pid;
   std::optional<Bytes> asked, free, used, allocated, reserved, unallocated, total, limit;
 };
 
-/// `text`: a cleaned line, or a few lines of one message, parted by blanks.
+/// Reads `text`: a cleaned line, or several lines of one message joined by blanks.
 Statement read_statement(std::string_view text);
 
-/// The statement that begins on the line of the cursor, with the lines behind it that go on with it.
+/// Reads the statement that begins on the current line, with up to three lines that continue it.
 Statement read_statement(const Cursor& cursor);
 
-/// The line is the text of a program or of a manual and quotes a message: its neighbours are no lines of a log.
-bool stands_in_text(const Cursor& cursor);
+/// True if the line is part of program code or of a manual that quotes a message: its neighbours are not lines of a
+/// log.
+bool is_quoted_in_text(const Cursor& cursor);
 
 }  // namespace oomdoctor

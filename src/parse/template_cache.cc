@@ -3,16 +3,17 @@
 namespace oomdoctor {
 namespace {
 
-/// Some shapes for each way of printing a line, because the numbers at its front have several lengths. At about half a
-/// kilobyte each, a thread's memo stays under 3 MiB.
+/// Each format needs several templates, because the numbers at its front have several lengths. At about half a
+/// kilobyte each, a cache stays under 3 MiB.
 constexpr std::size_t max_shapes = 2048, remembered = 1 << 16;
-/// A form is found sooner where a line of just these lengths was met before. Half of the slots stay free, so that the
-/// first one asked is mostly it.
+/// A line with the same lengths as before is found directly, without computing its form. Half of the slots stay free,
+/// so the first probe usually hits.
 constexpr std::size_t slots = 1 << 14, max_used = slots / 2;
-constexpr std::size_t max_text = 2 << 20;  ///< bytes of lines that are kept to be compared, of a thread
+constexpr std::size_t max_text = 2 << 20;  ///< bytes of stored lines per thread
 
 }  // namespace
 
+/// Linear probing; always ends, because half of the slots stay free.
 TemplateCache::Slot& TemplateCache::slot(const Key& key) {
   for (std::size_t i = key.hash.first % slots;; i = (i + 1) % slots) {
     const Slot& slot = slots_[i];
@@ -34,12 +35,13 @@ bool TemplateCache::has_slots() const { return used_ < max_used && text_bytes_ <
 
 bool TemplateCache::has_room() const { return shapes_.size() < max_shapes && has_slots(); }
 
+/// Remembers the hash. A collision replaces the older one, which only delays its template.
 bool TemplateCache::met_before(const LineHash& hash) {
   std::uint64_t& met = met_[hash.first % remembered];
   return met == hash.second || (met = hash.second, false);
 }
 
-/// Nothing where no line of another length has the same, or none was met.
+/// nullopt if no line of another length shares the form, or none has come yet.
 std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) {
   if (line.size() <= line_front) return std::nullopt;
   const LineHash front = template_hash(line.substr(0, line_front));
@@ -48,13 +50,14 @@ std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) 
   if (!runs_.find(line) || runs_.first_free() == line.size()) return std::nullopt;
   const std::string_view form = runs_.form();
   Key key{template_hash(form), form};
-  key.hash.first = ~key.hash.first;  // no line is looked for there, whose own text its form's may be
+  key.hash.first = ~key.hash.first;  // keeps forms apart from lines with the same text
   return key;
 }
 
+/// Looks up the exact lengths first, then the form.
 KnownTemplate TemplateCache::find(std::string_view line) {
   wanted_ = false;
-  if (line.size() > NumberSpans::longest_line) return {};
+  if (line.size() > NumberSpans::max_line_length) return {};
   if (slots_.empty()) slots_.resize(slots), met_.resize(remembered), fronts_.resize(remembered);
   line_ = {template_hash(line), line};
   const Slot& known = slot(line_);

@@ -1,6 +1,6 @@
-// Lines of a log repeat each other but for their numbers. What readers that take all numbers alike found on the first
-// line of a shape holds for every other: only the numbers are read anew. This is what makes a log whose every line is a
-// step cheap, whatever it costs to understand the first of them.
+// Most lines of a log differ only in their numbers. If all formats treat numbers alike, the match on the first such
+// line applies to all others, and only the numbers are read again. So a log of step lines is cheap, however much its
+// first line costs.
 #pragma once
 
 #include <cstdint>
@@ -20,62 +20,66 @@ namespace oomdoctor {
 
 struct CompiledFormat;
 
-/// Where in a line a group of a regex matched.
+/// Position of a regex group in a line.
 struct Part {
   std::uint32_t at = 0, size = 0;
   bool matched = false;
 };
-using Parts = std::vector<Part>;  ///< the whole match first
+using Parts = std::vector<Part>;  ///< index 0 is the whole match
 
-/// One number that a reader takes.
+/// The position of one number that a format reads.
 struct NumberField {
-  std::uint32_t number = 0;  ///< which of the reader's
-  std::uint32_t at = 0;      ///< where it is printed, in lines whose numbers are as long as those of the first
-  FormPlace place;           ///< the same in all lines of its form
+  std::uint32_t number = 0;  ///< the format's index of it
+  std::uint32_t at = 0;      ///< position in lines whose numbers have the same lengths as in the first line
+  FormPlace place;           ///< position valid for all lines of the same form
 };
 
-/// What one reader took from a line.
+/// The match of one format.
 struct TemplateMatch {
   const CompiledFormat* reader = nullptr;
-  bool again = false;                ///< the same reader took something of this line before
-  Parts parts;                       ///< of a regex
-  std::vector<NumberField> numbers;  ///< of a gauge, or of a pattern that reads the line as people print it
+  bool again = false;                ///< the same format has an earlier match on this line
+  Parts parts;                       ///< groups of a regex
+  std::vector<NumberField> numbers;  ///< for a gauge, or for a pattern on free-form lines
+  /// Null for other formats.
   std::unique_ptr<FreeformLine> printed;
 };
 
-/// What the lines hold that differ in their numbers alone.
+/// The common matches of all lines that differ only in their numbers.
 struct LineTemplate {
   LinePrefix prefix;
   std::vector<TemplateMatch> accepts;
 };
 
-/// Whether the lengths of the free numbers of a line (see NumberSpans) mean something to what was found on it.
+/// Whether the lengths of the free numbers of a line (see NumberSpans) affect its matches.
 enum class Lengths { alike, differ };
 
-/// A shape that is known, for one line.
+/// The template of one line.
 struct KnownTemplate {
+  /// Null if unknown.
   const LineTemplate* shape = nullptr;
-  const NumberSpans* runs = nullptr;  ///< of the line; null where its numbers are as long as those of the first
+  /// Positions in this line; null if its numbers are as long as those of the first line.
+  const NumberSpans* runs = nullptr;
 
+  /// The position of a number in this line.
   std::size_t at(const NumberField& number) const { return runs != nullptr ? runs->at(number.place) : number.at; }
 };
 
-/// Bounded: where it is full, lines of new shapes are read as if there was no memo. A shape is kept when it is met
-/// again, and forms are looked at where a line's front is, because a log of prose is made of lines that come once. One
-/// thread uses it.
+/// Bounded: once full, new shapes are matched without a template. A template is kept only when its shape comes a
+/// second time, because lines of prose come once. Forms are computed only for lines with a known front. Not
+/// thread-safe: one cache per thread.
 class TemplateCache {
  public:
-  /// The shape of `line`, where it is known. Remembers which line was asked for: it must stay.
+  /// The template of `line`, if known. `line` must stay valid until keep().
   KnownTemplate find(std::string_view line);
-  /// Whether keep() would keep it.
+  /// True if keep() would store a template for the last line.
   bool wanted() const { return wanted_; }
-  /// Of the line asked for; null where lines with numbers of other lengths are not of its shape.
+  /// Number positions in the last line; null if lines with numbers of other lengths do not share its form.
   const NumberSpans* runs() const { return form_ ? &runs_ : nullptr; }
-  /// Makes known what the line holds that was last asked for.
+  /// Stores the template of the last line.
   void keep(LineTemplate shape, Lengths lengths);
 
  private:
-  /// A line or a form, and where it is looked for. Its bytes are compared: a log may be made so that hashes agree.
+  /// A line or a form with its hash. The bytes are compared, too: a hostile log may cause equal hashes.
   struct Key {
     LineHash hash;
     std::string_view text;
@@ -83,7 +87,7 @@ class TemplateCache {
   struct Slot {
     Key key;
     const LineTemplate* shape = nullptr;
-    bool by_form = false;  ///< of another line of this one's form
+    bool by_form = false;  ///< stored for another line of the same form
   };
   Slot& slot(const Key& key);
   void fill(const Key& key, const LineTemplate* shape, bool by_form);
@@ -93,16 +97,16 @@ class TemplateCache {
   std::optional<Key> form_of(std::string_view line);
 
   NumberSpans runs_;
-  Key line_;                 ///< asked for
-  std::optional<Key> form_;  ///< of it, where lines of other lengths have the same; its text is in runs_
+  Key line_;                 ///< the last line
+  std::optional<Key> form_;  ///< its form, if it has one; the text is in runs_
   bool wanted_ = false;
-  std::vector<std::uint64_t> met_;  ///< by hash: the rest of the hash of the last one met
-  std::size_t front_ = 0;           ///< of the line asked for: a number for its first bytes
-  std::vector<bool> fronts_;        ///< by that number: a form is known of a line with such a front
-  std::vector<Slot> slots_;         ///< made when the first line is asked for
-  std::size_t used_ = 0;            ///< of them
+  std::vector<std::uint64_t> met_;  ///< a hash table of hashes seen once: detects the second time
+  std::size_t front_ = 0;           ///< index of the last line's first bytes
+  std::vector<bool> fronts_;        ///< by that index: true if a form is known for a line with this front
+  std::vector<Slot> slots_;         ///< open addressing; allocated by the first find()
+  std::size_t used_ = 0;            ///< occupied slots
   std::deque<LineTemplate> shapes_;
-  std::deque<std::string> texts_;  ///< of the keys in slots
+  std::deque<std::string> texts_;  ///< the texts of the keys
   std::size_t text_bytes_ = 0;
 };
 

@@ -60,8 +60,8 @@ std::optional<Unit> unit_of(std::string_view word, bool glued) {
 
 namespace {
 
-/// "[it 50", "[epoch 3, batch 40", "[40/2000": where in the run the program is, and no name of a logger.
-bool tells_place(std::string_view inside) {
+/// "[it 50", "[epoch 3, batch 40", "[40/2000": a position in the run, not the name of a logger.
+bool names_position(std::string_view inside) {
   for (const std::string_view word : {"step", "epoch", "iter"})
     if (inside.find(word) != inside.npos) return true;
   if (inside.find('/') != inside.npos && inside.find(':') == inside.npos) return true;
@@ -80,32 +80,36 @@ bool tells_place(std::string_view inside) {
 
 }  // namespace
 
+/// Skips up to six brackets and time stamps, then a "… INFO … - ". Records how many bytes it examined, because a
+/// template applies only to lines that agree in them.
 LogHead log_head(std::string_view line) {
-  constexpr std::size_t window = 80, longest_time = 40;
+  constexpr std::size_t window = 80, max_time_bytes = 40;
   const LinePrefix prefix = peel_prefix(line);
   LogHead head{.length = std::min(prefix.length, line.size()), .bytes_examined = prefix.bytes_examined};
   std::string_view rest = line.substr(head.length);
-  const auto pass = [&](std::size_t size) {
+  const auto advance = [&](std::size_t size) {
     rest.remove_prefix(std::min(size, rest.size()));
     head.length = line.size() - rest.size();
   };
-  const auto look = [&](std::size_t most) { head.bytes_examined = std::max(head.bytes_examined, head.length + most); };
-  const auto skip = [&] { pass(rest.find_first_not_of(" \t-:|,")); };
+  const auto examine = [&](std::size_t most) {
+    head.bytes_examined = std::max(head.bytes_examined, head.length + most);
+  };
+  const auto skip = [&] { advance(rest.find_first_not_of(" \t-:|,")); };
   for (int i = 0; i < 6; ++i) {
     skip();
-    look(!rest.empty() && is_digit(rest[0]) ? longest_time : 1);
+    examine(!rest.empty() && is_digit(rest[0]) ? max_time_bytes : 1);
     if (rest.starts_with('[')) {
       const std::size_t close = rest.substr(0, window).find(']');
-      look(close == rest.npos ? window : close + 1);
+      examine(close == rest.npos ? window : close + 1);
       const std::string inside = lower(rest.substr(0, close));
-      if (close == rest.npos || tells_place(inside)) break;
+      if (close == rest.npos || names_position(inside)) break;
       head.tag = rest.substr(1, close - 1);
-      pass(close + 1);
-    } else if (has_form_of_time(rest)) {
+      advance(close + 1);
+    } else if (looks_like_time(rest)) {
       head.by_time = true;
       const auto time = read_time(rest);
       if (!time) break;
-      pass(time->length);
+      advance(time->length);
     } else {
       break;
     }
@@ -114,7 +118,7 @@ LogHead log_head(std::string_view line) {
   const std::size_t level = front.find("INFO", head.length);
   if (level == front.npos) return head;
   const std::size_t dash = front.find(" - ", level);
-  pass((dash == front.npos ? level + 4 : dash + 3) - head.length);
+  advance((dash == front.npos ? level + 4 : dash + 3) - head.length);
   skip();
   return head;
 }

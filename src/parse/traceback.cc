@@ -11,8 +11,8 @@ namespace {
 
 constexpr int max_lines = 200;
 constexpr std::size_t max_frames = 64;
-constexpr std::size_t few_frames = 2;  ///< fewer tell no place
-constexpr int max_gap = 14;            ///< lines between two frames: a statement over several lines with its markers
+constexpr std::size_t min_frames = 2;  ///< fewer frames do not show the place of the failure
+constexpr int max_gap = 14;  ///< max lines between two frames: one statement over several lines, with its markers
 
 std::string_view trim(std::string_view s) {
   while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -20,20 +20,20 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-i64 number_at(std::string_view s) {
+i64 parse_number(std::string_view s) {
   i64 n = 0;
   std::from_chars(s.data(), s.data() + s.size(), n);
   return n;
 }
 
-/// `File "train.py", line 97, in train_step`
+/// `File "train.py", line 97, in train_step`.
 std::optional<Frame> python_frame(std::string_view s) {
   const std::size_t file = s.find("File \"");
   const std::size_t close = file == s.npos ? s.npos : s.find("\", line ", file + 6);
   if (close == s.npos) return std::nullopt;
   Frame frame;
   frame.file = std::string(s.substr(file + 6, close - file - 6));
-  frame.line = number_at(s.substr(close + 8));
+  frame.line = parse_number(s.substr(close + 8));
   const std::size_t in = s.find(", in ", close);
   if (in != s.npos) frame.function = std::string(trim(s.substr(in + 5)));
   return frame;
@@ -50,13 +50,13 @@ std::optional<Frame> ipython_frame(std::string_view s) {
     return std::nullopt;
   Frame frame;
   frame.file = std::string(place.substr(0, py + 3));
-  if (py + 3 < place.size() && place[py + 3] == ':') frame.line = number_at(place.substr(py + 4));
+  if (py + 3 < place.size() && place[py + 3] == ':') frame.line = parse_number(place.substr(py + 4));
   const std::string_view rest = s.substr(in + 4);
   frame.function = std::string(rest.substr(0, std::min(rest.find('('), rest.size())));
   return frame;
 }
 
-/// `---> 136         x = F.batch_norm(`
+/// `---> 136         x = F.batch_norm(`: the current line in IPython's listing.
 bool arrow_line(std::string_view s, Frame& frame) {
   const std::size_t arrow = s.find("-> ");
   if (arrow == s.npos || s.substr(0, arrow).find_first_not_of('-') != s.npos) return false;
@@ -71,7 +71,8 @@ bool arrow_line(std::string_view s, Frame& frame) {
 
 bool is_marker(std::string_view s) { return s.find_first_not_of("~^ ") == s.npos; }
 
-/// Walks away from the message towards the outermost frame; `code` lines stand behind their frame.
+/// Walks up from the message to the outermost frame. The code of a frame is on the line after it, so the walk meets it
+/// first.
 std::vector<Frame> frames_above(const Cursor& cursor) {
   std::vector<Frame> found;  // innermost first
   Frame arrow;
@@ -101,10 +102,11 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
   return found;
 }
 
+/// Walks down from the message. A traceback below must start within four lines.
 std::vector<Frame> frames_below(const Cursor& cursor) {
   std::vector<Frame> found;
   int gap = 0;
-  std::optional<std::size_t> margin;  // a logger's words stand in front of every line of the traceback
+  std::optional<std::size_t> margin;  // width of the logger's prefix, which is on every line of the traceback
   cursor.forward(max_lines, [&](const Line& line) {
     if (!margin) {
       const std::size_t begin = line.body().find("Traceback (most recent call last)");
@@ -127,7 +129,7 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
   return found;
 }
 
-/// "torch.OutOfMemoryError: …" is how the interpreter ends a traceback; what follows is another's.
+/// True for the last line of a traceback, "torch.OutOfMemoryError: …". Later lines belong to another one.
 bool ends_traceback(std::string_view body) {
   const std::size_t colon = body.find(": ");
   if (colon == body.npos) return false;
@@ -138,29 +140,29 @@ bool ends_traceback(std::string_view body) {
   return word && (name.ends_with("Error") || name.ends_with("Exception"));
 }
 
-/// Processes of one job fail in one place and write over each other: what stands behind the message, without a header
-/// of its own or under another rank's tag, is where this one failed, too.
+/// The processes of a job fail at the same place and write over each other's output. So frames after the message,
+/// without their own header or with another rank's tag, show the place of this failure, too.
 std::vector<Frame> frames_of_siblings(const Cursor& cursor) {
-  constexpr int most_lines = 60, widest_gap = 4;
-  const std::optional<int> own = cursor.line().prefix.rank;
+  constexpr int max_sibling_lines = 60, max_sibling_gap = 4;
+  const std::optional<int> own_rank = cursor.line().prefix.rank;
   std::vector<Frame> found;
   int gap = 0;
-  cursor.forward(most_lines, [&](const Line& line) {
+  cursor.forward(max_sibling_lines, [&](const Line& line) {
     const std::string_view s = trim(line.body());
     if (s.find("Traceback (most recent call last)") != s.npos)
-      return own && line.prefix.rank && *own != *line.prefix.rank;
+      return own_rank && line.prefix.rank && *own_rank != *line.prefix.rank;
     if (auto frame = python_frame(s)) {
       frame->library = is_library_file(frame->file);
       found.push_back(std::move(*frame));
       gap = 0;
       return found.size() < max_frames;
     }
-    return !ends_traceback(s) && ++gap <= widest_gap;
+    return !ends_traceback(s) && ++gap <= max_sibling_gap;
   });
   return found;
 }
 
-/// What pip puts into the folder of programs: torchrun, accelerate, deepspeed and the like.
+/// True for an installed command, which pip writes into a bin folder: torchrun, accelerate, deepspeed and the like.
 bool is_installed_script(std::string_view file) {
   const std::size_t slash = file.rfind('/');
   if (slash == file.npos) return file.find("\\Scripts\\") != file.npos;
@@ -180,7 +182,7 @@ bool is_library_file(std::string_view file) {
 std::vector<Frame> read_traceback(const Cursor& cursor) {
   std::vector<Frame> frames = frames_above(cursor);
   if (frames.empty() && !ends_traceback(cursor.line().body())) frames = frames_below(cursor);
-  if (frames.size() < few_frames) {
+  if (frames.size() < min_frames) {
     std::vector<Frame> siblings = frames_of_siblings(cursor);
     std::move(siblings.begin(), siblings.end(), std::back_inserter(frames));
   }

@@ -1,5 +1,5 @@
-// The Python traceback that belongs to a message: above it (the interpreter), around it (IPython) or below it (loggers
-// that print the message first).
+// Finds the Python traceback of a message: above it (the interpreter), around it (IPython), or below it (loggers that
+// print the message first).
 #pragma once
 
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace oomdoctor {
 
-/// Frames, outermost first; empty when there is none near. Bounded: 64 frames, 200 lines.
+/// The frames, outermost first; empty if there is no traceback nearby. Returns at most 64 frames and reads at most 200
+/// lines.
 std::vector<Frame> read_traceback(const Cursor& cursor);
 
-/// Inside an installed package or the interpreter, not the user's own code.
+/// True for a file of an installed package or of the interpreter, as opposed to the user's code.
 bool is_library_file(std::string_view file);
 
 }  // namespace oomdoctor

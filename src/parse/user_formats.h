@@ -1,15 +1,14 @@
-// Line formats that a user declares in TOML: each becomes a gauge of an ordinary Parser, made while the program runs. A
-// format is checked as strictly as a shipped one, by its own example; what is wrong with it is an Error that shows the
-// place.
+// Line formats that a user declares in TOML. Each becomes a gauge of an ordinary Parser, built at run time. Its
+// example checks it as strictly as a shipped format. An invalid format throws an Error that shows the position.
 //
 //   [[format]]
 //   name    = "trainer/step"
-//   anchor  = "gpu_resident="            # on every such line, as it stands; at least four bytes
-//   form    = "it={step} ~gpu_resident={allocated}"        # see Gauge; or
+//   anchor  = "gpu_resident="            # a literal on every such line; at least four bytes
+//   form    = "it={step} ~gpu_resident={allocated}"        # see LineFormat; or
 //   regex   = 'it=(?<step>\d{1,9}) .{0,80}gpu_resident=(?<allocated>[\d.]{1,12})'
 //   unit    = "MiB"
-//   kind    = "gauge"                    # of a SeriesKind; may be left out
-//   label   = ""                         # may be left out
+//   kind    = "gauge"                    # a SeriesKind; optional
+//   label   = ""                         # optional
 //   example = "it=40 loss=2.8 gpu_resident=5120.5"
 #pragma once
 
@@ -22,22 +21,24 @@
 
 namespace oomdoctor {
 
-/// The file that is read in the working directory where no other is named. Whoever made the directory made it, so that
-/// it is never followed to another place.
+/// The file that oomdoctor reads in the working directory if the user names none. Links are refused, because somebody
+/// else may have made the directory.
 inline constexpr const char* own_formats = ".oomdoctor.toml";
 
+/// Owns the parsers made from users' files.
 class UserFormats {
  public:
-  /// The user's formats stand beside these; see DeclaredMemory for a line that both take.
+  /// Keeps the shipped parsers next to the user's; DeclaredMemory resolves lines that both match.
   explicit UserFormats(std::span<const Parser* const> shipped);
   ~UserFormats();
   UserFormats(UserFormats&&) noexcept;
 
-  /// Throw Error.
+  /// Throw Error if the file cannot be read or a format is invalid. add() takes the file's content; `path` is for
+  /// messages.
   void add_file(const std::string& path);
   void add(std::string_view path, std::string_view text);
 
-  /// The shipped ones, then the user's, one for each file; these look into this object.
+  /// The shipped parsers, then one for each user file. The latter are valid as long as this object.
   const std::vector<const Parser*>& parsers() const { return parsers_; }
 
  private:

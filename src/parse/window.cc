@@ -41,6 +41,7 @@ bool Window::ends_long_line(std::size_t at) const {
   return buffer_.substr(from, at + nearby - from).find_first_of("\r\n") == buffer_.npos;
 }
 
+/// Cuts the bounds at the ends of the line, at half of `most` on each side, and at the cuts of a long line.
 std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::size_t most) const {
   at = std::min(at, buffer_.size());
   const std::size_t reach = most / 2, end_of_text = buffer_.size();
@@ -60,15 +61,16 @@ std::size_t Window::end_of_line(std::size_t at) const {
   return end;
 }
 
-std::size_t Window::begin_behind(std::size_t end) const {
+std::size_t Window::begin_after(std::size_t end) const {
   if (end >= buffer_.size() || !ends_line(buffer_[end])) return end;
   return end + (buffer_.substr(end, 2) == "\r\n" ? 2 : 1);
 }
 
-i64 Window::number_behind(std::size_t begin, i64 number) const {
+i64 Window::number_after(std::size_t begin, i64 number) const {
   return begin > 0 && buffer_[begin - 1] == '\n' ? number + 1 : number;
 }
 
+/// Prefers the last line end. Only a block without any falls back to the cut of a long line.
 std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const {
   for (std::size_t i = end; i > begin; --i) {
     const char c = buffer_[i - 1];
@@ -81,14 +83,14 @@ std::optional<std::size_t> Window::cut(std::size_t begin, std::size_t end) const
 }
 
 bool Window::clean_around(std::size_t at) const {
-  constexpr std::size_t behind = 16, ahead = 120;  // bytes; labels of up to nine words are shorter
+  constexpr std::size_t bytes_before = 16, bytes_after = 120;  // bytes; labels of up to nine words are shorter
   if (lines().clean()) return true;
-  const auto [begin, end] = bounds_around(at);  // what the next line holds changes nothing in this one
-  const std::size_t from = std::max(begin, at - std::min(at, behind));
-  return is_clean(buffer_.substr(from, std::min(end, at + ahead) - from));
+  const auto [begin, end] = bounds_around(at);  // bytes of the next line do not affect this one
+  const std::size_t from = std::max(begin, at - std::min(at, bytes_before));
+  return is_clean(buffer_.substr(from, std::min(end, at + bytes_after) - from));
 }
 
-Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
+Line Window::line_without_prefix(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const {
   Line line;
   std::tie(line.begin, line.end) = bounds;
   line.number = number - removed_breaks(line.begin, at);
@@ -99,15 +101,15 @@ Line Window::unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at
 }
 
 Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const {
-  Line line = unpeeled(bounds_around(offset, most), offset, number);
+  Line line = line_without_prefix(bounds_around(offset, most), offset, number);
   line.prefix = peel_prefix(line.text);
   return line;
 }
 
 std::optional<Line> Window::next(const Line& line) const {
-  const std::size_t at = begin_behind(line.end);
+  const std::size_t at = begin_after(line.end);
   if (at == line.end || at >= buffer_.size()) return std::nullopt;
-  return line_around(at, number_behind(at, line.last));
+  return line_around(at, number_after(at, line.last));
 }
 
 std::optional<Line> Window::previous(const Line& line) const {

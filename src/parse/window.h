@@ -1,5 +1,5 @@
-// The bounded piece of a stream that a parser may look at: the cleaned line of a hit, its neighbours of the same rank,
-// and the message around it with all blanks removed, which makes a console's wrapping invisible.
+// The part of a stream that a parser may read: the cleaned line, its neighbours of the same rank, and the message
+// around it without blanks. Without blanks, a console's line wrapping is invisible.
 #pragma once
 
 #include <deque>
@@ -16,10 +16,10 @@
 
 namespace oomdoctor {
 
-/// A cleaned line. `body()` is what was said, without the tags in front. A view: it lives as long as its window.
+/// A cleaned line. `body()` is the message without the tags in front. A view, valid as long as its window.
 struct Line {
-  i64 number = 0;                  ///< of the file, counted from 1
-  i64 last = 0;                    ///< greater than `number` where a console broke it
+  i64 number = 0;                  ///< in the file, counted from 1
+  i64 last = 0;                    ///< number of its last line; greater than `number` if a console broke it
   std::size_t begin = 0, end = 0;  ///< raw bytes in the window's buffer, without the line end
   std::string_view text;
   LinePrefix prefix;
@@ -27,69 +27,72 @@ struct Line {
   std::string_view body() const { return text.substr(prefix.length); }
 };
 
-/// Several lines joined without blanks; `line_at` finds the way back.
+/// Several lines joined without blanks. line_at() maps an offset back to its line.
 struct Joined {
   std::string text;
   struct Start {
-    std::size_t at = 0;     ///< in `text`
-    std::size_t begin = 0;  ///< of the line, in the window's buffer
-    i64 number = 0;         ///< of the line
+    std::size_t at = 0;     ///< offset in `text`
+    std::size_t begin = 0;  ///< offset of the line in the window's buffer
+    i64 number = 0;         ///< number of the line
   };
   std::vector<Start> starts;
 
-  /// The line that holds place `offset` of `text`; there is one.
+  /// The line that contains `offset` of `text`. `starts` must not be empty.
   const Start& line_at(std::size_t offset) const;
 };
 
-/// A view of the buffer around the region that is being scanned. Lines longer than max_line are seen as the piece
-/// around the place asked for. One thread at a time may use it: it keeps the lines that had to be cleaned.
+/// A view of the buffer of a block and its margins. Of a line longer than max_line, it shows the part around the
+/// requested offset. Not thread-safe: it stores cleaned lines.
 class Window {
  public:
+  /// Bytes.
   static constexpr std::size_t max_line = 4096;
-  /// Headers and rows of tables are cut at commas, not searched, and may be longer: nvidia-smi has 200 columns.
+  /// Rows of tables may be longer, because they are split at commas, not searched: nvidia-smi has 200 columns.
   static constexpr std::size_t max_row = 32768;
-  /// A line much longer than these ends at every multiple of them in the text, so that a file without line ends can be
-  /// read in blocks: at which places does not depend on where blocks begin.
+  /// A line much longer than this is cut at every multiple of it in the text, so that a file without line ends can be
+  /// read in blocks. The cuts do not depend on the blocks.
   static constexpr std::size_t long_line = 64 << 10;
 
-  /// `removed_breaks`: offsets in the buffer where a line end of the file was taken out, ascending. `offset`: of the buffer in
-  /// the text of its source.
+  /// `removed_breaks`: ascending offsets in the buffer at which a line end of the file was removed. `offset`: position
+  /// of the buffer in the text of its source.
   explicit Window(std::string_view buffer, std::span<const std::size_t> removed_breaks = {}, std::size_t offset = 0)
       : buffer_(buffer), removed_breaks_(removed_breaks), offset_(offset) {}
   Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
-  /// Nothing near `at` in its line belongs to a colour or a hole, of which a line is cleaned before it is read.
+  /// True if no escape sequence and no NUL is near `at` in its line.
   bool clean_around(std::size_t at) const;
-  /// How many lines of the file end in these bytes: '\n', and those that were taken out.
+  /// The number of line ends of the file in this range: '\n', and removed ones.
   i64 line_ends(std::size_t begin, std::size_t end) const;
-  /// The raw line that holds `at`, without its end.
+  /// The raw line that contains `at`, without its end, cut to `most` bytes around `at`.
   std::pair<std::size_t, std::size_t> bounds_around(std::size_t at, std::size_t most = max_line) const;
-  /// Where the line that holds `at` ends: in front of its end, or where it is taken to end.
+  /// The end of the line that contains `at`, before its line end, or the cut of a long line.
   std::size_t end_of_line(std::size_t at) const;
-  /// The number of what begins at `begin`, behind a line of this number: one more where '\n' parts them.
-  i64 number_behind(std::size_t begin, i64 number) const;
-  /// Where the line behind the one that ends at `end` begins; `end` where a long line goes on.
-  std::size_t begin_behind(std::size_t end) const;
-  /// The same as a line whose prefix nobody has peeled yet; `number` is that of the file's line at `at`.
-  Line unpeeled(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const;
-  /// The line that holds `offset`; `number` is that of the file's line at `offset`, as the caller counted.
+  /// The line number at `begin`, if the text before it has this number: one more after a '\n'.
+  i64 number_after(std::size_t begin, i64 number) const;
+  /// The start of the line after the one that ends at `end`; `end` itself if a long line continues there.
+  std::size_t begin_after(std::size_t end) const;
+  /// A line without its prefix peeled off. `number` is the line number of the file at `at`.
+  Line line_without_prefix(std::pair<std::size_t, std::size_t> bounds, std::size_t at, i64 number) const;
+  /// The line that contains `offset`. `number` is the line number of the file at `offset`.
   Line line_around(std::size_t offset, i64 number, std::size_t most = max_line) const;
+  /// The neighbouring line; nullopt at the ends of the buffer and at the cut of a long line.
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
 
-  /// Where the block that begins at `begin` may end, `end` at most: behind a line end, else where a long line is taken
-  /// to end. "\r\n" is never cut. The margin behind `end` must be there, except at the end of the text. nullopt where
-  /// the block is too short to tell: twice long_line is always enough.
+  /// The largest end in (begin, end] at which the block from `begin` may end: after a line end, else at the cut of a
+  /// long line. Never within "\r\n". The margin after `end` must be in the buffer, except at the end of the text.
+  /// nullopt if the block is too short to decide; twice long_line is always enough.
   std::optional<std::size_t> cut(std::size_t begin, std::size_t end) const;
-  /// Bytes that must be readable on either side of a block for its lines to be seen whole.
+  /// Bytes needed on both sides of a block to see its lines whole.
   static constexpr std::size_t margin = 64 << 10;
 
  private:
   i64 removed_breaks(std::size_t begin, std::size_t end) const;
-  /// True where the line around `at` is so long that it ends there. No line end is near, whatever block is read.
+  /// True if the line around `at` is so long that it is cut there. Does not depend on the block: it looks at nearby
+  /// bytes only.
   bool ends_long_line(std::size_t at) const;
-  /// The first multiple of long_line in the text at or behind `at`, as an offset in the buffer.
+  /// The first multiple of long_line in the text at or after `at`, as an offset in the buffer.
   std::size_t next_long_end(std::size_t at) const { return at + (long_line - (offset_ + at) % long_line) % long_line; }
 
   const LineIndex& lines() const;
@@ -97,20 +100,20 @@ class Window {
   std::string_view buffer_;
   std::span<const std::size_t> removed_breaks_;
   std::size_t offset_;
-  mutable std::optional<LineIndex> lines_;  ///< made by the first question
+  mutable std::optional<LineIndex> lines_;  ///< made on first use
   mutable std::deque<std::string> cleaned_;
 };
 
-/// How many neighbours the messages of an input may look at, all together. A few lines around each are always seen; who
-/// prints one message a million times does not get a million looks at hundreds of lines.
+/// Limits the number of neighbours that all messages of an input may read together. A few lines around each message
+/// are always readable. So a message printed a million times does not cost a million walks over hundreds of lines.
 class WalkBudget {
  public:
   static constexpr int always = 16;                             ///< lines around any message
-  static constexpr i64 at_first = 200'000, for_each_line = 40;  ///< more than logs need, a second or two of work
+  static constexpr i64 at_first = 200'000, for_each_line = 40;  ///< more than real logs need, a second or two of work
 
-  /// The next walks are those of a message at this line of the input.
+  /// Raises the limit to that of this line of the input.
   void reach(i64 line) { allowed_ = at_first + for_each_line * line; }
-  /// How many of these lines may be walked over.
+  /// How many of these lines may be read now.
   int granted(int most) {
     if (most <= always || walked_ < allowed_) return most;
     ++cut_short_;
@@ -118,24 +121,26 @@ class WalkBudget {
   }
   void spend(int lines) { walked_ += lines; }
   i64 cut_short() const { return cut_short_; }
+  /// Walks that the limit shortened.
 
  private:
   i64 walked_ = 0, allowed_ = at_first, cut_short_ = 0;
 };
 
-/// Walks from a line over its neighbours in the same stream: lines with another rank's tag are passed over.
+/// Walks from a line over its neighbours in the same stream. Skips lines with the tag of another rank or process.
 class Cursor {
  public:
-  /// `budget`: of the input, shared by its messages; null for no limit but that of each walk.
+  /// `budget` is shared by all messages of the input; null for no limit beyond that of each walk.
   Cursor(const Window& window, const Line& line, WalkBudget* budget = nullptr)
       : window_(&window), line_(&line), budget_(budget) {}
 
   const Line& line() const { return *line_; }
-  /// Up to `most` lines behind (forward) or before the hit, nearest first, until `visit` returns false.
+  /// Visits up to `most` lines after (before) the current line, nearest first, until `visit` returns false. Reads
+  /// at most 8 times `most` lines in all.
   void forward(int most, const std::function<bool(const Line&)>& visit) const;
   void backward(int most, const std::function<bool(const Line&)>& visit) const;
-  /// The lines from `back` before to `ahead` behind the hit, joined without blanks; an empty line ends it on either
-  /// side.
+  /// The current line with up to `back` lines before and `ahead` lines after it, joined without blanks. An empty line
+  /// ends it on either side.
   Joined joined(int back, int ahead) const;
 
  private:

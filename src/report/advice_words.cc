@@ -20,7 +20,8 @@ std::string nothing_to_fix_words(const Report& report) {
   for (const ReportIncident& incident : report.incidents)
     if (incident.handled && !incident.follows) caught.push_back(incident.location);
   const auto count = static_cast<std::int64_t>(caught.size()) + report.more_incidents;
-  return fmt::format("{} caught ({}). Nothing to fix.", plural(count, "OOM", "OOMs"), short_places(report, caught, 3));
+  return fmt::format("{} caught ({}). Nothing to fix.", plural(count, "OOM", "OOMs"),
+                     short_locations(report, caught, 3));
 }
 
 std::vector<std::string> cost_parts(const ReportFix& fix) {
@@ -75,7 +76,7 @@ std::string why_words(const Report& report) {
   return text;
 }
 
-const ReportSeries* still_growing(const Report& report) {
+const ReportSeries* find_growing_series(const Report& report) {
   const auto leaks = [](const ReportSeries& of) {
     return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
   };
@@ -93,8 +94,8 @@ std::string capacity_hint(const ReportSeries& growing) {
   return has_end ? "" : "add --capacity 80GiB to see when it is full";
 }
 
-std::string still_growing_words(const Report& report) {
-  const ReportSeries* found = still_growing(report);
+std::string growing_series_words(const Report& report) {
+  const ReportSeries* found = find_growing_series(report);
   if (found == nullptr) return "";
   if (!found->trend.leak) return series_title(report, *found) + " " + found->trend.why;
   std::string text = fmt::format("{}: {}", series_title(report, *found), growth_words(*found));
@@ -106,7 +107,7 @@ std::string still_growing_words(const Report& report) {
   return text;
 }
 
-std::string looked_for_words(const Report& report) {
+std::string performed_checks_words(const Report& report) {
   std::string looked = "OOM messages, kills, full shared memory";
   const auto followed = static_cast<std::int64_t>(
       std::count_if(report.series.begin(), report.series.end(),

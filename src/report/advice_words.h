@@ -23,15 +23,15 @@ std::string conclusion_words(const Report& report);
 std::string why_words(const Report& report);
 /// A series that grows although nothing failed: a leak with enough confidence, else a short series that rises. Null if
 /// there is none. Points into the report.
-const ReportSeries* still_growing(const Report& report);
+const ReportSeries* find_growing_series(const Report& report);
 /// How to learn when a growing series is full. "" if the report has a forecast, or if the series has no capacity that
 /// --capacity could give.
 std::string capacity_hint(const ReportSeries& growing);
-/// The series of still_growing() in words, with its forecast or with capacity_hint(). "" if there is none.
-std::string still_growing_words(const Report& report);
+/// The series of find_growing_series() in words, with its forecast or with capacity_hint(). "" if there is none.
+std::string growing_series_words(const Report& report);
 /// The failures that oomdoctor searched for, for a log without one: "OOM messages, kills, full shared memory, growth in
 /// 3 memory series".
-std::string looked_for_words(const Report& report);
+std::string performed_checks_words(const Report& report);
 
 inline constexpr std::string_view enough_words = "enough on its own", free_words = "costs nothing";
 /// For example "costs nothing" or "up to 5% slower, numerics differ slightly"; "" if unknown.

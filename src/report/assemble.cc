@@ -87,7 +87,7 @@ class Assembler {
     out.explain = c.explain;
     out.guide = c.guide;
     out.probability = c.probability;
-    for (const FiredSign& s : c.because) out.because.push_back(because(s));
+    for (const FiredSign& s : c.supporting) out.because.push_back(because(s));
     for (const FiredSign& s : c.against) out.against.push_back(because(s));
     return out;
   }
@@ -99,8 +99,8 @@ class Assembler {
       const Fact* fact = analysis_.facts.find(spec.name);
       if (fact == nullptr || !known(fact->value)) continue;
       std::string line = fmt::format("{} = {}", spec.name, fact_text(spec, fact->value));
-      for (std::size_t i = 0; i < fact->because.size() && i < 2; ++i) {
-        const Location at = location(fact->because[i]);
+      for (std::size_t i = 0; i < fact->evidence.size() && i < 2; ++i) {
+        const Location at = location(fact->evidence[i]);
         line += fmt::format("{}{}:{}", i == 0 ? "   from " : ", ", at.path, at.line);
       }
       out.push_back(std::move(line));
@@ -122,15 +122,15 @@ class Assembler {
   }
 
   /// The report's form of a sign. It cites the lines of all facts that the sign read, without duplicates.
-  Because because(const FiredSign& sign) const {
-    Because out;
+  Reason because(const FiredSign& sign) const {
+    Reason out;
     out.text = sign.text;
     out.weight = sign.weight;
     for (const std::string& name : sign.facts) {
       if (out.fact.empty()) out.fact = name;
       const Fact* fact = analysis_.facts.find(name);
       if (fact == nullptr) continue;
-      for (const Evidence& e : fact->because) {
+      for (const Evidence& e : fact->evidence) {
         const Location at = location(e);
         if (out.locations.size() < max_locations &&
             std::none_of(out.locations.begin(), out.locations.end(),
@@ -383,8 +383,8 @@ class Assembler {
 
   /// Whether the strongest reason of the first cause is a memory series instead of the message.
   bool growth_is_first_reason() const {
-    if (diagnosis_.causes.empty() || diagnosis_.causes.front().because.empty()) return false;
-    const auto& facts = diagnosis_.causes.front().because.front().facts;
+    if (diagnosis_.causes.empty() || diagnosis_.causes.front().supporting.empty()) return false;
+    const auto& facts = diagnosis_.causes.front().supporting.front().facts;
     return std::any_of(facts.begin(), facts.end(),
                        [](const std::string& f) { return f == "trend.leak" || f == "trend.accelerating"; });
   }
@@ -421,7 +421,7 @@ class Assembler {
     if (v.outcome == "no_oom") {
       const bool cut =
           std::any_of(scan_.inputs.begin(), scan_.inputs.end(), [](const Input& i) { return i.truncated; });
-      const std::string growing = still_growing_words(r);
+      const std::string growing = growing_series_words(r);
       return fmt::format("no memory failure in {} lines{}{}", scan_.coverage.lines,
                          cut ? "; the rest of the log is missing" : "", growing.empty() ? "" : "; " + growing);
     }
@@ -492,7 +492,7 @@ class Assembler {
   /// For example "`NotImplementedError` (train.log:293)".
   std::string end_words(const RunEnd& end) const {
     const std::string_view line = std::string_view(end.location.excerpt);
-    const std::string_view message = behind_place(line.substr(std::min(peel_prefix(line).length, line.size())));
+    const std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
     const std::string name(message.substr(0, message.find(':')));
     const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
     return fmt::format("{} ({})", what, short_location(end.location));

@@ -87,7 +87,7 @@ void unify_units(ReportSeries& good, ReportSeries& bad) {
 SeriesComparison compare_series(ReportSeries good, ReportSeries bad) {
   unify_units(good, bad);
   SeriesComparison out{{}, good, bad, {}, steady_figure(good, bad), slope_figure(good, bad)};
-  if (measures_rest(good)) return out;
+  if (measures_free_memory(good)) return out;
   out.peak = {good.max_value, bad.max_value, Change::unknown};
   out.peak.change =
       classify_change(out.peak.difference(), print_slack(good, bad) + std::max(level_width(good), level_width(bad)));
@@ -169,7 +169,7 @@ std::optional<i64> capacity_of(const Report& report) {
 
 void compare_settings(Comparison& all) {
   auto a = all.good.settings.begin(), b = all.bad.settings.begin();
-  const MemoryPlace place = all.grew && is_host(all.series.front().good) ? MemoryPlace::host : MemoryPlace::device;
+  const MemoryKind place = all.grew && is_host(all.series.front().good) ? MemoryKind::host : MemoryKind::device;
   while (a != all.good.settings.end() || b != all.bad.settings.end()) {
     const bool left = b == all.bad.settings.end() || (a != all.good.settings.end() && a->name <= b->name);
     const bool right = a == all.good.settings.end() || (b != all.bad.settings.end() && b->name <= a->name);
@@ -181,7 +181,7 @@ void compare_settings(Comparison& all) {
       continue;
     }
     const auto value = [](const std::optional<ReportSetting>& side) { return side ? side->value : std::string(); };
-    if (const auto effect = effect_of(row.name, value(row.good), value(row.bad), place)) {
+    if (const auto effect = find_setting_effect(row.name, value(row.good), value(row.bad), place)) {
       row.need = effect->direction > 0 ? Change::more : effect->direction < 0 ? Change::less : Change::same;
       row.factor = effect->factor;
     }
@@ -208,7 +208,7 @@ std::string change_text(const SettingComparison& of) {
 
 double growth_of(const SeriesComparison& of) {
   if (of.peak.change == Change::more) return of.peak.difference();
-  if (of.steady.change == (measures_rest(of.good) ? Change::less : Change::more))
+  if (of.steady.change == (measures_free_memory(of.good) ? Change::less : Change::more))
     return std::fabs(of.steady.difference());
   // Growth that has just begun is not visible in the peak.
   return of.slope.change == Change::more && of.bad.trend.leak ? of.bad.last_value - of.bad.first_value : 0;
@@ -266,7 +266,7 @@ void check_limit(Comparison& comparison, const GrowthLimit& limit) {
     const Figure& figure = limit.of == GrowthLimit::Of::peak     ? series.peak
                            : limit.of == GrowthLimit::Of::steady ? series.steady
                                                                  : series.slope;
-    if (measures_rest(series.good) || figure.change == Change::unknown) continue;
+    if (measures_free_memory(series.good) || figure.change == Change::unknown) continue;
     if (limit.bytes > 0 && series.good.unit == "%") continue;
     checked.told = true;
     const double allowed = limit.share * std::fabs(*figure.good) + limit.bytes;

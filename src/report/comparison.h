@@ -49,13 +49,13 @@ struct SettingComparison {
 /// The explanation for the growth of the first series.
 enum class Explanation {
   nothing_grew,
-  growth,        ///< the bad run grows at every step, the good one does not, or more slowly
-  longer_run,    ///< both grow equally fast, but the bad run is longer
-  cache,         ///< the allocator reserves more, the tensors do not grow
-  setting,       ///< one setting differs that can explain the size of the growth, and none of unknown effect
-  settings,      ///< several such settings together
-  inputs,        ///< the inputs of the batches are longer
-  smaller_card,  ///< nothing grew, but the bad run's GPU is smaller
+  growth,       ///< the bad run grows at every step, the good one does not, or more slowly
+  longer_run,   ///< both grow equally fast, but the bad run is longer
+  cache,        ///< the allocator reserves more, the tensors do not grow
+  setting,      ///< one setting differs that can explain the size of the growth, and none of unknown effect
+  settings,     ///< several such settings together
+  inputs,       ///< the inputs of the batches are longer
+  smaller_gpu,  ///< nothing grew, but the bad run's GPU is smaller
   undetermined,
 };
 std::string_view to_string(Explanation explanation);
@@ -109,9 +109,6 @@ std::string change_text(const SettingComparison& of);  ///< for example "batch_s
 std::string comparison_screen(const Comparison& comparison, const RenderOptions& view);
 /// The comparison as GitHub-flavoured Markdown, verdict first.
 std::string comparison_markdown(const Comparison& comparison);
-std::string comparison_json(const Comparison& comparison);
-/// The JSON Schema (draft 2020-12) of comparison_json(), as `oomdoctor schema comparison` prints it.
-std::string_view comparison_schema();
 
 /// Parses "peak+5%", "steady+500MiB" or "slope+…"; nullopt for anything else.
 std::optional<GrowthLimit> read_growth_limit(std::string_view text);

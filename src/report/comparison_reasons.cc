@@ -120,7 +120,7 @@ Explanation find_explanation(Comparison& all) {
     if (only_bad_failed(all) && all.good_capacity && all.bad_capacity && *all.bad_capacity < *all.good_capacity) {
       all.because.push_back(fmt::format("the bad run had {} to live in, the good one {}", bytes_text(*all.bad_capacity),
                                         bytes_text(*all.good_capacity)));
-      return Explanation::smaller_card;
+      return Explanation::smaller_gpu;
     }
     return only_bad_failed(all) ? Explanation::undetermined : Explanation::nothing_grew;
   }
@@ -148,7 +148,7 @@ std::string explanation_words(const Comparison& all) {
       return "the one printed difference that needs more is " + names_of(find_raises(all));
     case Explanation::settings:
       return "the printed differences that need more are " + names_of(find_raises(all));
-    case Explanation::smaller_card:
+    case Explanation::smaller_gpu:
       return "the bad run had a smaller device";
     case Explanation::undetermined:
       return "why is undetermined";

@@ -131,8 +131,8 @@ void add_need(Page& page, const MemoryEstimate& estimate) {
   const bool complete = estimate.budget.missing.empty();
   page.text("", fmt::format("{}  {} {}", page.paint.bold(complete ? "NEEDS" : "NEEDS AT LEAST"),
                             size_words(estimate.budget.total), moment_words(estimate.budget)));
-  if (complete && !estimate.cards_that_hold.empty())
-    page.text("  fits  ", fmt::format("{}", fmt::join(estimate.cards_that_hold, ", ")));
+  if (complete && !estimate.fitting_gpus.empty())
+    page.text("  fits  ", fmt::format("{}", fmt::join(estimate.fitting_gpus, ", ")));
 }
 
 /// The last lines, as in a report: the outcome in capitals, then the numbers that decide it.

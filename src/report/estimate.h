@@ -1,4 +1,4 @@
-// The result of oomdoctor estimate: the memory budget of a run that has not started, for a terminal or as JSON.
+// The result of oomdoctor estimate: the memory budget of a run that has not started. See json.h for its JSON.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,9 @@ struct MemoryEstimate {
   std::string model, run;            ///< in words
   std::vector<std::string> assumed;  ///< defaults for missing options, in words
   std::vector<std::string> notes;
-  std::string card;             ///< for example "A100-80GB", or "a card" if the user gave a size
-  std::optional<i64> capacity;  ///< bytes; absent if the user named no GPU
-  std::vector<std::string>
-      cards_that_hold;  ///< names of common GPUs that the budget fits; filled if there is no capacity
+  std::string card;                       ///< for example "A100-80GB", or "a card" if the user gave a size
+  std::optional<i64> capacity;            ///< bytes; absent if the user named no GPU
+  std::vector<std::string> fitting_gpus;  ///< names of common GPUs that the budget fits; filled if there is no capacity
   Budget budget;
   std::optional<i64> largest_batch;     ///< the largest one that fits; 0: none
   std::optional<i64> longest_sequence;  ///< in tokens, with the given batch; 0: none
@@ -33,7 +32,5 @@ std::string_view outcome_of(const MemoryEstimate& estimate);
 
 /// The estimate for a terminal, verdict last.
 std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);
-/// One indented object with a final line end. Sizes are integers in bytes; unknown values are absent.
-std::string estimate_json(const MemoryEstimate& estimate);
 
 }  // namespace oomdoctor

@@ -40,7 +40,7 @@ Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
 
 /// The caret goes under the requested size. If the line does not print it, under the size in the part that the reader
 /// marked.
-Cited whole_line(const ReportIncident& of) {
+MarkedLine whole_line(const ReportIncident& of) {
   constexpr std::size_t max_mark = 60;  // a longer mark contains no single decisive size
   const std::string_view text = of.location.excerpt;
   Mark mark;
@@ -56,7 +56,7 @@ Cited whole_line(const ReportIncident& of) {
 }
 
 /// Cuts a line to `width` so that the mark stays visible with some text on both sides.
-void fit(Cited& line, int width) {
+void fit(MarkedLine& line, int width) {
   line.mark = clip_end(line.mark, width - 2);
   const int mark = columns_of(line.mark);
   const int rest = width - mark;
@@ -68,13 +68,13 @@ void fit(Cited& line, int width) {
 
 }  // namespace
 
-Cited cite(const ReportIncident& of, int width) {
-  Cited line = whole_line(of);
+MarkedLine mark_line(const ReportIncident& of, int width) {
+  MarkedLine line = whole_line(of);
   fit(line, width);
   return line;
 }
 
-std::string_view mark_label(const Cited& line, const ReportIncident& of) {
+std::string_view mark_label(const MarkedLine& line, const ReportIncident& of) {
   const auto gap = line.mark.find(' ');
   if (!of.requested_bytes || gap == std::string::npos) return "";
   const auto size = read_bytes(line.mark.substr(0, gap), line.mark.substr(gap + 1));

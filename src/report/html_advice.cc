@@ -35,9 +35,9 @@ void add_all_clear(Document& page, const Report& report) {
     if (input.truncated)
       page.add("<p>The rest of <code>{}</code> is missing, and failures are at the end of a log.</p>\n",
                html_inline(input.path));
-  if (const std::string growing = still_growing_words(report); !growing.empty())
+  if (const std::string growing = growing_series_words(report); !growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));
-  page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(looked_for_words(report)));
+  page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(performed_checks_words(report)));
 }
 
 bool is_determined(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
@@ -61,7 +61,7 @@ std::string rest_of_headline(const Verdict& verdict, const std::string& title) {
 void add_why(Document& page, const Content& content) {
   const Report& report = content.report;
   if (!is_determined(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
-  const Because& reason = report.causes.front().because.front();
+  const Reason& reason = report.causes.front().because.front();
   page.add("<p>{}</p>\n", cited(as_title(reason.text), content.citations.links(reason.locations, 4)));
 }
 
@@ -141,7 +141,7 @@ std::string_view tone(const Report& report) {
   if (report.verdict.outcome == "oom") return "bad";
   const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const bool clear = is_all_clear(report) && report.coverage.claimed > 0;
-  return clear && !cut && still_growing_words(report).empty() ? "good" : "warn";
+  return clear && !cut && growing_series_words(report).empty() ? "good" : "warn";
 }
 
 void add_verdict(Document& page, const Content& content) {

@@ -24,7 +24,7 @@ Citations::Citations(const Report& report) : report_(report) {
     if (!incident.follows) add(incident.location, failures_);
   const auto add_reasons = [&](const ReportCause& cause) {
     for (const auto* reasons : {&cause.because, &cause.against})
-      for (const Because& reason : *reasons)
+      for (const Reason& reason : *reasons)
         for (const Location& at : reason.locations) add(at, lines_);
   };
   for (const auto& cause : report.causes) add_reasons(cause);
@@ -63,7 +63,7 @@ std::string Citations::links(std::vector<Location> all, std::size_t most) const 
   std::string text = !one_input ? "" : all.size() == 1 ? "line " : "lines ";
   for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) text += i + 1 == all.size() ? " and " : ", ";
-    text += link(all[i], one_input ? std::to_string(all[i].line) : short_place(report_, all[i]));
+    text += link(all[i], one_input ? std::to_string(all[i].line) : short_location(report_, all[i]));
   }
   if (all.size() > named) text += fmt::format(" and {} more", all.size() - named);
   return text;

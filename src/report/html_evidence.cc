@@ -21,7 +21,7 @@ void add_excerpt(Document& page, const Content& content, const ReportIncident& o
   constexpr int max_width = 112;
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("{} │ ", of.location.line);
-  const Cited line = cite(of, max_width);
+  const MarkedLine line = mark_line(of, max_width);
   page.add("<pre class=\"excerpt\"{}><span class=\"place\">{}</span>{}{}{}\n", content.citations.anchor(of.location),
            gutter, html_inline(line.before), line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>",
            html_inline(line.after));
@@ -60,7 +60,7 @@ void add_failure(Document& page, const Content& content, const ReportIncident& o
   page.add("</article>\n");
 }
 
-void add_list(Document& page, const Content& content, const std::vector<Because>& reasons, std::size_t first,
+void add_list(Document& page, const Content& content, const std::vector<Reason>& reasons, std::size_t first,
               std::string_view sign) {
   for (std::size_t i = first; i < reasons.size(); ++i)
     page.add("<li class=\"{}\">{}</li>\n", sign,
@@ -94,7 +94,7 @@ void add_cited_lines(Document& page, const Content& content) {
   page.add("<h3>Cited lines</h3>\n<div class=\"lines\">\n");
   for (const Location* at : content.citations.lines())
     page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
-             html_inline(short_places(content.report, {*at}, 1)),
+             html_inline(short_locations(content.report, {*at}, 1)),
              html_inline(clip_end(plain_line(at->excerpt), max_width)));
   page.add("</div>\n");
 }

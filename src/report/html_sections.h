@@ -14,7 +14,7 @@ namespace oomdoctor::html {
 
 /// The input of every part. Keeps a reference to the report, which must outlive it.
 struct Content {
-  explicit Content(const Report& of) : report(of), plots(plots_of(of)), citations(of) {}
+  explicit Content(const Report& of) : report(of), plots(make_plots(of)), citations(of) {}
 
   const Report& report;
   std::vector<Plot> plots;  ///< the first one is next to the verdict

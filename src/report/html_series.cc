@@ -54,15 +54,15 @@ void add_series_row(Document& page, const Content& content, const ReportSeries& 
   add_cell(page, "last", value_text(of, of.last_value));
   add_cell(page, "max", value_text(of, of.max_value));
   add_cell(page, "values", count_text(of.n));
-  std::string trend = html_inline(is_single(of) ? "printed once" : words.course);
-  if (!words.because.empty()) trend += "<br><span class=\"muted\">" + html_inline(words.because) + "</span>";
+  std::string trend = html_inline(is_single(of) ? "printed once" : words.trend);
+  if (!words.detail.empty()) trend += "<br><span class=\"muted\">" + html_inline(words.detail) + "</span>";
   add_cell(page, "trend", trend, "words");
   add_cell(page, "from", content.citations.links(from, 2), "place");
   page.add("</tr>\n");
 }
 
 void add_series_table(Document& page, const Content& content) {
-  const auto order = by_weight(content.report);
+  const auto order = sort_series(content.report);
   add_folded(page, order.size(), rows_shown, [&](std::size_t from, std::size_t to) {
     page.add("<table class=\"stacked\">\n<thead><tr><th>series</th><td></td>");
     for (const std::string_view title : {"first", "last", "max", "values"}) page.add("<th class=\"n\">{}</th>", title);
@@ -92,8 +92,8 @@ const ReportSeries* find_series(const Report& report, const ReportRank& rank) {
 
 std::vector<Tile> rank_tiles(const Report& report) {
   std::vector<Tile> tiles;
-  if (report.ranks.size() < few_ranks) return tiles;
-  for (const ReportRank* rank : ranks_by_weight(report)) {
+  if (report.ranks.size() < min_ranks_for_summary) return tiles;
+  for (const ReportRank* rank : sort_ranks(report)) {
     if (!rank->max_value && !rank->last_step && !rank->failed) continue;
     std::string words = rank->failed ? "out of memory" : rank->leak ? "keeps growing" : "";
     if (rank->last_step) words += fmt::format("{}last step {}", words.empty() ? "" : ", ", *rank->last_step);
@@ -105,7 +105,7 @@ std::vector<Tile> rank_tiles(const Report& report) {
 /// The GPUs with a series of the first metric; the GPU of the failure first.
 std::vector<Tile> gpu_tiles(const Report& report) {
   std::vector<Tile> tiles;
-  const auto order = by_weight(report);
+  const auto order = sort_series(report);
   const ReportIncident* incident = main_incident(report);
   for (const ReportSeries* series : order) {
     if (!series->device || series->rank || series->metric != order.front()->metric || is_single(*series)) continue;
@@ -115,7 +115,7 @@ std::vector<Tile> gpu_tiles(const Report& report) {
                      : series->trend.leak ? "keeps growing"
                                           : ""});
   }
-  if (tiles.size() < few_ranks) return {};
+  if (tiles.size() < min_ranks_for_summary) return {};
   std::stable_partition(tiles.begin(), tiles.end(), [](const Tile& tile) { return tile.failed; });
   return tiles;
 }
@@ -145,7 +145,7 @@ void add_tile(Document& page, const Content& content, const Tile& tile, const Ti
 
 void add_tiles(Document& page, const Content& content) {
   const Report& report = content.report;
-  const bool ranks = report.ranks.size() >= few_ranks;
+  const bool ranks = report.ranks.size() >= min_ranks_for_summary;
   const std::vector<Tile> tiles = ranks ? rank_tiles(report) : gpu_tiles(report);
   if (tiles.empty()) return;
   const TileScale scale = shared_scale(tiles);
@@ -174,7 +174,7 @@ void add_series(Document& page, const Content& content) {
   const Report& report = content.report;
   if (report.series.empty()) return;
   for (std::size_t i = 1; i < content.plots.size(); ++i) add_chart(page, content.plots[i]);
-  const auto order = by_weight(report);
+  const auto order = sort_series(report);
   for (const auto* series : order)
     if (const std::string forecast = forecast_words(report, *series); !forecast.empty() && order.size() < rows_shown)
       page.add("<p><strong>{}</strong>: {}.</p>\n", short_title(report, *series), html_inline(forecast));

@@ -120,7 +120,7 @@ void Identities::learn_name(std::string_view kind, std::string_view name) {
 }
 
 /// Learns hosts from the line formats of Slurm, NCCL and the kernel's log.
-void Identities::learn_placed_hosts(std::string_view text) {
+void Identities::learn_hosts_by_format(std::string_view text) {
   if (const std::size_t at = text.find(" ON "), end = text.find(" CANCELLED AT "); at < end && end != text.npos)
     learn_host(name_at(text, at + 4));
   if (const std::size_t at = text.find("slurmstepd-"); at != text.npos) learn_host(name_at(text, at + 11));
@@ -135,7 +135,7 @@ void Identities::learn_placed_hosts(std::string_view text) {
 void Identities::learn_host(std::string_view name) { learn_name("host", name); }
 
 void Identities::learn(std::string_view text) {
-  learn_placed_hosts(text);
+  learn_hosts_by_format(text);
   for (const std::string_view homes : {"/home/", "/Users/", "\\Users\\"})
     for (std::size_t at = text.find(homes); at != std::string_view::npos; at = text.find(homes, at + 1))
       learn_name("user", name_at(text, at + homes.size()));

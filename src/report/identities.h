@@ -32,7 +32,7 @@ class Identities {
   const std::map<std::string, std::size_t>& counts() const { return counts_; }
 
  private:
-  void learn_placed_hosts(std::string_view text);
+  void learn_hosts_by_format(std::string_view text);
   void learn_name(std::string_view kind, std::string_view name);
   std::string substitute(const std::string& kind, std::string_view name);
   bool find_path(std::string_view text, std::size_t at, std::vector<Replacement>& found);

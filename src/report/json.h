@@ -1,5 +1,5 @@
-// The report as JSON, contract version 1.0: one object, or JSON Lines. A value that the log does not print is absent,
-// never 0. Sizes are integers.
+// JSON for programs: one object, or JSON Lines. A value that the log does not print is absent, never 0. Sizes are
+// integers in bytes. U+FFFD replaces each invalid byte of UTF-8, so that no content of a log is an error.
 #pragma once
 
 #include <string>
@@ -8,9 +8,13 @@
 
 namespace oomdoctor {
 
-/// One indented object with a final line end. U+FFFD replaces each invalid byte of UTF-8. Never throws for the content
-/// of a report.
+struct Comparison;
+struct MemoryEstimate;
+
+/// The report, contract version 1.1: one indented object with a final line end, as the next functions' too.
 std::string json_text(const Report& report);
+std::string comparison_json(const Comparison& comparison);
+std::string estimate_json(const MemoryEstimate& estimate);
 
 /// The version in each line of jsonl_text().
 inline constexpr int jsonl_version = 1;

@@ -52,7 +52,7 @@ std::size_t piece_end(std::string_view text, std::size_t from) {
 
 }  // namespace
 
-std::string Paint::wear(std::string_view code, std::string_view text) const {
+std::string Paint::colourize(std::string_view code, std::string_view text) const {
   if (!on || text.empty()) return std::string(text);
   return "\x1b[" + std::string(code) + 'm' + std::string(text) + "\x1b[0m";
 }

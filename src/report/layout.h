@@ -12,14 +12,14 @@ namespace oomdoctor {
 struct Paint {
   bool on = false;
   bool ascii = false;  ///< the page replaces all other characters
-  std::string bold(std::string_view text) const { return wear("1", text); }
-  std::string dim(std::string_view text) const { return wear("2", text); }
-  std::string error(std::string_view text) const { return wear("1;31", text); }
-  std::string warning(std::string_view text) const { return wear("1;33", text); }
-  std::string good(std::string_view text) const { return wear("1;32", text); }
+  std::string bold(std::string_view text) const { return colourize("1", text); }
+  std::string dim(std::string_view text) const { return colourize("2", text); }
+  std::string error(std::string_view text) const { return colourize("1;31", text); }
+  std::string warning(std::string_view text) const { return colourize("1;33", text); }
+  std::string good(std::string_view text) const { return colourize("1;32", text); }
 
  private:
-  std::string wear(std::string_view code, std::string_view text) const;
+  std::string colourize(std::string_view code, std::string_view text) const;
 };
 
 /// Lines of at most `width` columns. The first begins with `first`, the others with `hang` blanks (-1: the columns of

@@ -26,7 +26,7 @@ void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
   if (verdict.outcome == "no_oom" && report.incidents.empty()) {
-    const std::string growing = still_growing_words(report);
+    const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
     for (const ReportInput& input : report.inputs)
@@ -90,7 +90,7 @@ void add_series(Document& out, const Report& report) {
     const auto value = [&](double v) {
       return series.unit == "%" ? fmt::format("{:.1f}%", v) : bytes_text(whole_number(v));
     };
-    std::string shape = trend_text(series).course;
+    std::string shape = trend_text(series).trend;
     if (const std::string full = full_words(report, series); !full.empty()) shape += "; " + full;
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
             sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),
@@ -130,7 +130,7 @@ void add_ranks(Document& out, const Report& report) {
 }
 
 /// Reasons as a nested list under their cause, each with its lines.
-void add_reasons(Document& out, const std::vector<Because>& reasons, std::string_view mark) {
+void add_reasons(Document& out, const std::vector<Reason>& reasons, std::string_view mark) {
   for (const auto& reason : reasons) {
     out.add("  - {}{}", mark, markdown_inline(reason.text));
     if (!reason.locations.empty()) out.add(" ({})", markdown_code(places(reason.locations, 3)));

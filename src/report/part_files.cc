@@ -114,7 +114,7 @@ std::string PartFiles::text_of(const Part& part) const {
 std::string PartFiles::line(std::size_t log) const { return text_of(parts_[log]); }
 
 // The file may have changed since find_in(): the part must still have the same id.
-ScanResult PartFiles::good_case(std::size_t log) const {
+ScanResult PartFiles::read_checked(std::size_t log) const {
   const std::string line = text_of(parts_[log]);
   ScanResult file = read_part(line, where(parts_[log]));
   if (!(read_part_id(line, where(parts_[log])) == parts_[log].id))
@@ -122,9 +122,9 @@ ScanResult PartFiles::good_case(std::size_t log) const {
   return file;
 }
 
-std::optional<Error> PartFiles::why_lost(std::size_t log) const {
+std::optional<Error> PartFiles::find_problem(std::size_t log) const {
   try {
-    good_case(log);
+    read_checked(log);
     return std::nullopt;
   } catch (const Error& error) {
     return error;
@@ -133,7 +133,7 @@ std::optional<Error> PartFiles::why_lost(std::size_t log) const {
 
 ScanResult PartFiles::read(std::size_t log) const {
   try {
-    return good_case(log);
+    return read_checked(log);
   } catch (const Error& error) {
     ScanResult nothing;
     nothing.inputs.emplace_back();

@@ -32,7 +32,7 @@ class PartFiles {
   /// The case of the log. A part that cannot be read gives a case with an unreadable input and a note.
   ScanResult read(std::size_t log) const;
   /// The reason why read() fails for this log; nullopt if it does not.
-  std::optional<Error> why_lost(std::size_t log) const;
+  std::optional<Error> find_problem(std::size_t log) const;
 
  private:
   struct Part {
@@ -43,7 +43,7 @@ class PartFiles {
   };
   void find_in(std::size_t file);
   void left_out(const Error& error);
-  ScanResult good_case(std::size_t log) const;
+  ScanResult read_checked(std::size_t log) const;
   std::string text_of(const Part& part) const;
   std::string where(const Part& part) const;
 

@@ -36,7 +36,4 @@ PartId read_part_id(std::string_view line, const std::string& where);
 /// Reads the whole case. Throws Error if this version cannot have written the line.
 ScanResult read_part(std::string_view line, const std::string& where);
 
-/// The JSON Schema (draft 2020-12) of one line.
-std::string_view partial_schema();
-
 }  // namespace oomdoctor

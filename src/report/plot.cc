@@ -212,7 +212,7 @@ class Drawing {
 
   /// For example "line 32", or with the file if there are several.
   std::string location_text(const Location& at) const {
-    return at.line > 0 ? plain_line(short_places(report_, {at}, 1)) : std::string();
+    return at.line > 0 ? plain_line(short_locations(report_, {at}, 1)) : std::string();
   }
 
   /// One mark of each kind has a text: that of the verdict's failure, else the first one.
@@ -269,7 +269,7 @@ class Drawing {
   void add_request() {
     const ReportIncident* incident = named_incident(report_);
     if (incident == nullptr || by_order_ || !incident->requested_bytes || !same_memory(*incident)) return;
-    if (measures_rest(main_) || !may_belong(main_, incident) || (incident->handled && !incident->step)) return;
+    if (measures_free_memory(main_) || !may_belong(main_, incident) || (incident->handled && !incident->step)) return;
     const auto& points = plot_.lines.back().points;
     double x = points.back().x;
     if (main_.x_unit == "step" && incident->step) x = static_cast<double>(*incident->step);
@@ -385,9 +385,9 @@ int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
 }
 
 // One plot per kind of memory and unit of x. Series that may belong to the failure come first.
-std::vector<Plot> plots_of(const Report& report) {
+std::vector<Plot> make_plots(const Report& report) {
   const ReportIncident* incident = named_incident(report);
-  std::vector<const ReportSeries*> order = by_weight(report);
+  std::vector<const ReportSeries*> order = sort_series(report);
   std::stable_partition(order.begin(), order.end(), [&](const auto* s) { return may_belong(*s, incident); });
   std::vector<Chosen> groups;
   for (const auto* series : order) {

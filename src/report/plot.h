@@ -66,7 +66,7 @@ struct Plot {
 
 /// One plot per kind of memory (GPU, host, share of the GPU) with at least three values at different x. The plot of the
 /// series that the diagnosis is about comes first.
-std::vector<Plot> plots_of(const Report& report);
+std::vector<Plot> make_plots(const Report& report);
 
 /// The colour index of a series in these plots. Tensors and cache have the same colour in every plot.
 int colour_of(const std::vector<Plot>& plots, const ReportSeries& of);

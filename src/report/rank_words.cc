@@ -9,7 +9,7 @@
 
 namespace oomdoctor {
 
-std::vector<const ReportRank*> ranks_by_weight(const Report& report) {
+std::vector<const ReportRank*> sort_ranks(const Report& report) {
   std::vector<const ReportRank*> rows;
   for (const ReportRank& rank : report.ranks) rows.push_back(&rank);
   const ReportIncident* named = nullptr;

@@ -9,11 +9,11 @@
 
 namespace oomdoctor {
 
-inline constexpr std::size_t few_ranks = 3;  ///< reports with fewer ranks show their series instead
+inline constexpr std::size_t min_ranks_for_summary = 3;  ///< reports with fewer ranks show their series instead
 
 /// All ranks: that of the verdict first, then the failed ones, then the growing ones, then by maximum. Points into the
 /// report.
-std::vector<const ReportRank*> ranks_by_weight(const Report& report);
+std::vector<const ReportRank*> sort_ranks(const Report& report);
 /// For example "5,000 ranks, 126 of them out of memory; at most 29.32 GiB in the usual one".
 std::string ranks_summary(const Report& report);
 

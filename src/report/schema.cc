@@ -1,534 +1,257 @@
-// The schema as text. A test in tests/cli/ checks with a validator that reports match it, and that it lists each of
-// their fields.
+// The schemas follow the lists of fields. A test in tests/cli/ checks with a validator that the output matches them.
 #include "report/schema.h"
 
-namespace oomdoctor {
+#include <map>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#include <nlohmann/json.hpp>
 
-std::string_view report_schema() {
-  static constexpr std::string_view text = R"json({
-  "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "$id": "urn:oomdoctor:report:1.1",
-  "title": "oomdoctor report 1.1",
-  "description": "Sizes are integers in bytes. What the log does not give is absent or null, never 0. Minor versions add fields; readers ignore those that they do not know.",
-  "type": "object",
-  "properties": {
-    "schema_version": {"type": "string", "pattern": "^1\\.[0-9]+$"},
-    "tool": {
-      "type": "object",
-      "properties": {"name": {"const": "oomdoctor"}, "version": {"type": "string"}},
-      "required": ["name", "version"]
-    },
-    "inputs": {"type": "array", "items": {"$ref": "#/$defs/input"}},
-    "runs": {
-      "type": "array",
-      "description": "where the log holds several runs of the job; the verdict is about the last one, or about the last that ran out of memory where the last is unfinished",
-      "items": {"$ref": "#/$defs/run"}
-    },
-    "settings": {
-      "type": "array",
-      "description": "what the run was set to, as the log printed it last; by name",
-      "items": {
-        "type": "object",
-        "properties": {
-          "name": {"type": "string"},
-          "value": {"type": "string"},
-          "location": {"$ref": "#/$defs/location"}
-        },
-        "required": ["name", "value", "location"]
-      }
-    },
-    "verdict": {"$ref": "#/$defs/verdict"},
-    "incidents": {
-      "type": "array",
-      "description": "one for each distinct failure, the first one first",
-      "items": {"$ref": "#/$defs/incident"}
-    },
-    "more_incidents": {"type": "integer", "minimum": 1},
-    "series": {"type": "array", "items": {"$ref": "#/$defs/series"}},
-    "more_series": {"type": "integer", "minimum": 1, "description": "of very many ranks; ranks has their figures"},
-    "input_lengths": {
-      "type": "array",
-      "description": "lengths of the batches' inputs, where the log prints them; no memory",
-      "items": {"$ref": "#/$defs/series"}
-    },
-    "ranks": {
-      "type": "array",
-      "description": "the ranks beside each other, by number; there where two are known",
-      "items": {"$ref": "#/$defs/rank"}
-    },
-    "causes": {"type": "array", "description": "the most probable first", "items": {"$ref": "#/$defs/cause"}},
-    "fixes": {"type": "array", "description": "in the order to try", "items": {"$ref": "#/$defs/fix"}},
-    "plan": {"$ref": "#/$defs/plan"},
-    "held_back": {
-      "type": "array",
-      "description": "popular or printed advice that does not help here",
-      "items": {
-        "type": "object",
-        "properties": {"id": {"type": "string"}, "title": {"type": "string"}, "because": {"type": "string"}},
-        "required": ["id", "title", "because"]
-      }
-    },
-    "questions": {
-      "type": "array",
-      "description": "what would settle it",
-      "items": {
-        "type": "object",
-        "properties": {"missing": {"type": "string"}, "text": {"type": "string"}, "command": {"type": "string"}},
-        "required": ["missing", "text", "command"]
-      }
-    },
-    "coverage": {
-      "type": "object",
-      "properties": {
-        "lines": {"type": "integer", "minimum": 0},
-        "claimed": {"type": "integer", "minimum": 0},
-        "by_parser": {"type": "object", "additionalProperties": {"type": "integer"}}
-      },
-      "required": ["lines", "claimed", "by_parser"]
-    },
-    "notes": {"type": "array", "items": {"$ref": "#/$defs/note"}},
-    "why_not": {"$ref": "#/$defs/cause"},
-    "trace": {"type": "array", "items": {"type": "string"}}
-  },
-  "required": [
-    "schema_version",
-    "tool",
-    "inputs",
-    "verdict",
-    "incidents",
-    "series",
-    "causes",
-    "fixes",
-    "held_back",
-    "questions",
-    "coverage",
-    "notes"
-  ],
-  "$defs": {
-    "location": {
-      "type": "object",
-      "properties": {
-        "path": {"type": "string"},
-        "line": {"type": "integer", "description": "1-based line on which the message begins", "minimum": 0},
-        "end_line": {"type": "integer", "minimum": 0}
-      },
-      "required": ["path", "line", "end_line"]
-    },
-    "input": {
-      "type": "object",
-      "properties": {
-        "path": {"type": "string"},
-        "kind": {"type": "string", "description": "log, smi_csv, kernel_log, …"},
-        "bytes": {"type": "integer", "minimum": 0},
-        "lines": {"type": "integer", "minimum": 0},
-        "compression": {"type": "string"},
-        "truncated": {"type": "boolean"}
-      },
-      "required": ["path", "kind", "bytes", "lines"]
-    },
-    "verdict": {
-      "type": "object",
-      "properties": {
-        "outcome": {"type": "string", "enum": ["oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"]},
-        "cause": {
-          "type": ["string", "null"],
-          "description": "a cause id, undetermined, or null when there is nothing to explain"
-        },
-        "cause_title": {"type": "string"},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "headline": {"type": "string"},
-        "incident": {"type": "string", "description": "id of the incident that it is about"},
-        "retry": {
-          "type": "object",
-          "properties": {
-            "decision": {"type": "string", "enum": ["", "stop", "retry_unchanged", "retry_with_change", "unknown"]},
-            "change": {"type": "string"}
-          },
-          "required": ["decision"]
-        },
-        "end": {"$ref": "#/$defs/run_end"}
-      },
-      "required": ["outcome", "cause", "confidence", "headline", "retry"]
-    },
-    "run_end": {
-      "type": "object",
-      "description": "what ended a run, where the log shows it and it was not memory",
-      "properties": {
-        "kind": {
-          "type": "string",
-          "description": "exception, crash, timeout, cancelled, disk_full, limit, nccl, device_error, signal, rejected, exit, finished"
-        },
-        "text": {"type": "string", "description": "the line"},
-        "location": {"$ref": "#/$defs/location"}
-      },
-      "required": ["kind", "text", "location"]
-    },
-    "run": {
-      "type": "object",
-      "properties": {
-        "id": {"type": "string"},
-        "path": {"type": "string"},
-        "first_line": {"type": "integer", "minimum": 1},
-        "last_line": {"type": "integer", "minimum": 1},
-        "outcome": {"type": "string", "enum": ["oom", "possible_oom", "handled_oom", "ended_otherwise", "no_oom"]},
-        "end": {"$ref": "#/$defs/run_end"},
-        "headline": {"type": "string"}
-      },
-      "required": ["id", "path", "first_line", "last_line", "outcome", "headline"]
-    },
-    "account": {
-      "type": "object",
-      "description": "shares + unexplained = capacity",
-      "properties": {
-        "capacity_bytes": {"type": "integer", "description": "bytes"},
-        "shares": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "properties": {"label": {"type": "string"}, "bytes": {"type": "integer", "description": "bytes"}},
-            "required": ["label", "bytes"]
-          }
-        },
-        "unexplained_bytes": {"type": "integer", "description": "bytes"},
-        "slack_bytes": {"type": "integer", "description": "bytes"}
-      },
-      "required": ["capacity_bytes", "shares", "unexplained_bytes", "slack_bytes"]
-    },
-    "frame": {
-      "type": "object",
-      "properties": {
-        "file": {"type": "string"},
-        "line": {"type": "integer", "minimum": 0},
-        "function": {"type": "string"},
-        "code": {"type": "string"}
-      },
-      "required": ["file", "line", "function"]
-    },
-    "incident": {
-      "type": "object",
-      "properties": {
-        "id": {"type": "string"},
-        "kind": {"type": "string", "enum": ["device", "host", "shared_memory", "masked", "pool"]},
-        "agent": {"type": "string", "description": "who refused or killed"},
-        "framework": {"type": "string"},
-        "message_format": {"type": "string"},
-        "location": {"$ref": "#/$defs/location"},
-        "occurrences": {
-          "type": "array",
-          "description": "the same failure printed again",
-          "items": {"$ref": "#/$defs/location"}
-        },
-        "more_occurrences": {"type": "integer", "minimum": 1},
-        "handled": {"type": "boolean", "description": "the program went on"},
-        "follows": {"type": "string", "description": "id of the incident that this one came after: its consequence, or the same on another rank"},
-        "ranks": {
-          "type": "array",
-          "minItems": 2,
-          "items": {"type": "integer"},
-          "description": "the ranks that ran out in the same way, each by itself; incidents that follow have their numbers"
-        },
-        "device": {"type": "integer"},
-        "rank": {"type": "integer"},
-        "pid": {"type": "integer"},
-        "host": {"type": "string"},
-        "step": {"type": "integer"},
-        "epoch": {"type": "number"},
-        "phase": {
-          "type": "string",
-          "enum": [
-            "load",
-            "first_step",
-            "optimizer_init",
-            "forward",
-            "backward",
-            "optimizer",
-            "evaluation",
-            "generation",
-            "checkpoint_save",
-            "checkpoint_load",
-            "data_loading"
-          ]
-        },
-        "requested_bytes": {"type": "integer", "description": "bytes"},
-        "capacity_bytes": {"type": "integer", "description": "bytes"},
-        "free_bytes": {"type": "integer", "description": "bytes"},
-        "process_bytes": {"type": "integer", "description": "bytes"},
-        "allocated_bytes": {"type": "integer", "description": "bytes"},
-        "reserved_bytes": {"type": "integer", "description": "bytes"},
-        "unallocated_bytes": {"type": "integer", "description": "bytes"},
-        "private_pool_bytes": {"type": "integer", "description": "bytes"},
-        "limit_bytes": {"type": "integer", "description": "bytes"},
-        "other_processes": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "properties": {"pid": {"type": "integer"}, "bytes": {"type": "integer", "description": "bytes"}},
-            "required": ["pid", "bytes"]
-          }
-        },
-        "frame": {"$ref": "#/$defs/frame"},
-        "ask_frame": {"$ref": "#/$defs/frame"},
-        "account": {"$ref": "#/$defs/account"}
-      },
-      "required": ["id", "kind", "agent", "location", "occurrences", "handled"]
-    },
-    "estimate": {
-      "type": "object",
-      "description": "with its 95% interval",
-      "properties": {
-        "value": {"type": ["number", "null"]},
-        "low": {"type": ["number", "null"]},
-        "high": {"type": ["number", "null"]}
-      },
-      "required": ["value", "low", "high"]
-    },
-    "forecast": {
-      "type": "object",
-      "description": "a 90% interval for the step at which capacity is reached",
-      "properties": {
-        "capacity_bytes": {"type": "integer", "description": "bytes"},
-        "step": {"type": ["number", "null"]},
-        "step_low": {"type": ["number", "null"]},
-        "step_high": {"type": ["number", "null"], "description": "null: no bound"},
-        "beyond_data": {"type": "boolean", "description": "further ahead than the log is long"}
-      },
-      "required": ["capacity_bytes", "step", "step_low", "step_high", "beyond_data"]
-    },
-    "stage": {
-      "type": "object",
-      "properties": {
-        "kind": {
-          "type": "string",
-          "enum": ["idle", "load", "warmup", "working", "evaluation", "pause", "release", "restart"]
-        },
-        "first_step": {"type": ["number", "null"]},
-        "last_step": {"type": ["number", "null"]},
-        "first_value": {"type": ["number", "null"]},
-        "last_value": {"type": ["number", "null"]},
-        "slope": {"type": ["number", "null"], "description": "bytes per step"}
-      },
-      "required": ["kind", "first_step", "last_step", "first_value", "last_value", "slope"]
-    },
-    "trend": {
-      "type": "object",
-      "properties": {
-        "leak": {"type": "boolean", "description": "growth without a bound"},
-        "shape": {
-          "type": "string",
-          "enum": [
-            "flat",
-            "warmup",
-            "step",
-            "saturating",
-            "sawtooth",
-            "spike",
-            "noisy",
-            "linear",
-            "accelerating",
-            "too_short"
-          ]
-        },
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-        "slope": {"$ref": "#/$defs/estimate", "description": "bytes per step"},
-        "acceleration": {"$ref": "#/$defs/estimate", "description": "bytes per step²"},
-        "onset_step": {"type": "number"},
-        "change_points": {"type": "array", "items": {"type": "number"}},
-        "period": {"type": "number"},
-        "model": {"type": "string"},
-        "models": {
-          "type": "array",
-          "description": "candidates, lower is better",
-          "items": {
-            "type": "object",
-            "properties": {"name": {"type": "string"}, "score": {"type": ["number", "null"]}},
-            "required": ["name", "score"]
-          }
-        },
-        "forecast": {"$ref": "#/$defs/forecast"},
-        "why": {"type": "string"},
-        "stages": {
-          "type": "array",
-          "description": "what the run was doing, in order; the rest of the trend speaks of the working stage that it ended in",
-          "items": {"$ref": "#/$defs/stage"}
-        },
-        "curve": {
-          "type": "array",
-          "description": "of the model, for drawing: step, value, and the 95% interval of the curve there",
-          "items": {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 4, "maxItems": 4}
-        }
-      },
-      "required": ["leak", "shape", "confidence", "slope", "acceleration", "change_points", "model", "models", "why"]
-    },
-    "series": {
-      "type": "object",
-      "properties": {
-        "id": {"type": "string"},
-        "metric": {"type": "string"},
-        "kind": {"type": "string"},
-        "label": {"type": "string"},
-        "rank": {"type": "integer"},
-        "device": {"type": "integer"},
-        "unit": {"type": "string", "description": "as printed"},
-        "x_unit": {"type": "string", "enum": ["step", "second", "value"], "description": "what first_step, slope and forecast count"},
-        "n": {"type": "integer", "description": "values that the log prints, before any thinning", "minimum": 0},
-        "first_step": {"type": "number"},
-        "last_step": {"type": "number"},
-        "first_value": {"type": ["number", "null"]},
-        "last_value": {"type": ["number", "null"]},
-        "max_value": {"type": ["number", "null"]},
-        "quantum": {"type": ["number", "null"]},
-        "first_location": {"$ref": "#/$defs/location"},
-        "last_location": {"$ref": "#/$defs/location"},
-        "trend": {"$ref": "#/$defs/trend"},
-        "steady": {
-          "type": "object",
-          "description": "the level after the warm-up: its median, the tenths of the values, and how many they are; absent where values are few or grow without a bound",
-          "properties": {
-            "value": {"type": ["number", "null"]},
-            "low": {"type": ["number", "null"]},
-            "high": {"type": ["number", "null"]},
-            "n": {"type": "integer"}
-          },
-          "required": ["value", "low", "high", "n"]
-        },
-        "points": {
-          "type": "array",
-          "description": "step and value, thinned",
-          "items": {
-            "type": "array",
-            "prefixItems": [{"type": ["number", "null"]}, {"type": ["number", "null"]}],
-            "minItems": 2,
-            "maxItems": 2
-          }
-        }
-      },
-      "required": [
-        "id",
-        "metric",
-        "kind",
-        "unit",
-        "x_unit",
-        "n",
-        "first_value",
-        "last_value",
-        "max_value",
-        "quantum",
-        "first_location",
-        "last_location",
-        "trend",
-        "points"
-      ]
-    },
-    "reason": {
-      "type": "object",
-      "properties": {
-        "fact": {"type": "string"},
-        "text": {"type": "string"},
-        "weight": {"type": "number", "description": "natural logarithm of the likelihood ratio"},
-        "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}}
-      },
-      "required": ["fact", "text", "weight", "locations"]
-    },
-    "cause": {
-      "type": "object",
-      "properties": {
-        "cause": {"type": "string"},
-        "title": {"type": "string"},
-        "probability": {"type": "number", "minimum": 0, "maximum": 1},
-        "explain": {"type": "string"},
-        "because": {"type": "array", "items": {"$ref": "#/$defs/reason"}},
-        "against": {"type": "array", "items": {"$ref": "#/$defs/reason"}}
-      },
-      "required": ["cause", "title", "probability", "because", "against"]
-    },
-    "fix": {
-      "type": "object",
-      "properties": {
-        "id": {"type": "string"},
-        "title": {"type": "string"},
-        "causes": {"type": "array", "items": {"type": "string"}},
-        "saves": {
-          "type": "object",
-          "properties": {
-            "low_bytes": {"type": "integer", "description": "bytes"},
-            "high_bytes": {"type": "integer", "description": "bytes"},
-            "formula": {"type": "string"}
-          },
-          "required": []
-        },
-        "cost": {
-          "type": "object",
-          "properties": {"class": {"type": "integer", "minimum": 0, "maximum": 4}, "text": {"type": "string"}},
-          "required": ["class", "text"]
-        },
-        "risk": {
-          "type": "object",
-          "properties": {"class": {"type": "integer", "minimum": 0, "maximum": 3}, "text": {"type": "string"}},
-          "required": ["class", "text"]
-        },
-        "enough": {"type": "boolean", "description": "frees what is needed on its own, with the margin"},
-        "if_not_already": {"type": "boolean", "description": "the log does not show whether it is set"},
-        "why": {"type": "string"},
-        "settings": {
-          "type": "array",
-          "items": {
-            "type": "object",
-            "properties": {
-              "for": {"type": "string"},
-              "text": {"type": "string", "description": "a line to copy"},
-              "from": {"type": "string"},
-              "to": {"type": "string"}
-            },
-            "required": ["for", "text"]
-          }
-        },
-        "not_with": {"type": "array", "items": {"type": "string"}},
-        "verify": {"type": "string"},
-        "locations": {"type": "array", "items": {"$ref": "#/$defs/location"}}
-      },
-      "required": ["id", "title", "causes", "saves", "cost", "risk", "enough", "if_not_already", "settings", "not_with"]
-    },
-    "plan": {
-      "type": "object",
-      "description": "the smallest set of fixes that fits with the margin",
-      "properties": {
-        "fixes": {"type": "array", "items": {"type": "string"}},
-        "need_bytes": {"type": "integer", "description": "bytes"},
-        "margin_bytes": {"type": "integer", "description": "bytes"},
-        "predicted_peak_bytes": {"type": "integer", "description": "bytes"},
-        "would_have_fitted": {"type": "boolean"}
-      },
-      "required": ["fixes", "need_bytes", "margin_bytes", "would_have_fitted"]
-    },
-    "rank": {
-      "type": "object",
-      "description": "values are those of the series that the diagnosis is about",
-      "properties": {
-        "rank": {"type": "integer", "minimum": 0},
-        "failed": {"type": "boolean", "description": "ran out of memory, and the program did not catch it"},
-        "last_step": {"type": "integer"},
-        "metric": {"type": "string"},
-        "first_value": {"type": ["integer", "number", "null"]},
-        "last_value": {"type": ["integer", "number", "null"]},
-        "max_value": {"type": ["integer", "number", "null"]},
-        "leak": {"type": "boolean"},
-        "location": {"$ref": "#/$defs/location"}
-      },
-      "required": ["rank", "failed"]
-    },
-    "note": {
-      "type": "object",
-      "properties": {
-        "severity": {"type": "string", "enum": ["note", "warning", "error"]},
-        "text": {"type": "string"},
-        "location": {"$ref": "#/$defs/location"}
-      },
-      "required": ["severity", "text"]
+#include "report/comparison_fields.h"
+#include "report/json.h"
+#include "report/partial.h"
+#include "report/partial_fields.h"
+#include "report/report_fields.h"
+
+namespace oomdoctor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A part leaves out each empty field, and has its own forms for text, numbers and maps; see partial.cc.
+enum class Contract { report, part };
+
+/// Describes the fields of one struct. Reads no values: the struct is an empty one. Structs with a name become
+/// definitions.
+class SchemaWriter : public FieldVisitor {
+ public:
+  SchemaWriter(Contract contract, Json& definitions) : contract_(contract), definitions_(definitions) {}
+
+  template <class T>
+  void operator()(const char* name, const T& value, const FieldSpec& spec = {}) {
+    add(name, described(schema_of(value, spec), spec), is_required<T>(spec));
+  }
+
+  template <class Items, class Body>
+  void list(const char* name, const Items&, Body body, const FieldSpec& spec = {}) {
+    const typename Items::value_type item{};
+    add(name, described(array_of(object_of([&](auto& inner) { body(inner, item); }), spec), spec), !spec.optional);
+  }
+
+  template <class T, class Body>
+  void object(const char* name, const T& value, Body body) {
+    if constexpr (is_optional<T>)
+      add(name, object_of([&, empty = typename T::value_type{}](auto& inner) { body(inner, empty); }), false);
+    else
+      add(name, object_of([&](auto& inner) { body(inner, value); }), true);
+  }
+
+  template <class Body>
+  void group(const char* name, Body body) {
+    add(name, object_of(body), true);
+  }
+
+  void constant(const char* name, const char* value, const FieldSpec& spec = {}) {
+    add(name, *spec.pattern != '\0' ? Json{{"type", "string"}, {"pattern", spec.pattern}} : Json{{"const", value}},
+        true);
+  }
+
+  void type(const char* name, const char* description = "") { name_ = name, description_ = description; }
+  void row() { is_row_ = true; }
+
+  void buckets(const char* name, const Series&) {
+    add(name,
+        {{"type", "array"},
+         {"description",
+          "A single value: [x, time, value]. Several joined values: [mean x, mean time, mean value, count, least, "
+          "greatest, x of least, x of greatest]. true at the end: a new run begins there."},
+         {"items", {{"type", "array"}, {"minItems", 3}, {"maxItems", 9}}}},
+        false);
+  }
+
+  void exit_or_remark(const Event&) {
+    (*this)("exit", Exit{});
+    (*this)("remark", Remark{});
+  }
+
+  /// The schema of the object whose fields `body` lists, or the reference to its definition.
+  template <class Body>
+  Json object_of(Body body) const {
+    SchemaWriter inner(contract_, definitions_);
+    body(inner);
+    Json schema = inner.is_row_ ? tuple(inner.properties_) : inner.take();
+    if (inner.name_.empty()) return schema;
+    definitions_[inner.name_] = std::move(schema);
+    return reference(inner.name_);
+  }
+
+ private:
+  void add(const char* name, Json schema, bool required) {
+    properties_[name] = std::move(schema);
+    if (required && contract_ == Contract::report) required_.push_back(name);
+  }
+
+  Json take() {
+    Json schema = {{"type", "object"}};
+    if (!description_.empty()) schema["description"] = description_;
+    schema["properties"] = std::move(properties_);
+    if (!required_.empty()) schema["required"] = std::move(required_);
+    return schema;
+  }
+
+  static Json reference(const std::string& name) { return {{"$ref", "#/$defs/" + name}}; }
+
+  static Json described(Json schema, const FieldSpec& spec) {
+    if (*spec.description != '\0') schema["description"] = spec.description;
+    return schema;
+  }
+
+  static Json array_of(Json items, const FieldSpec& spec) {
+    Json schema = {{"type", "array"}, {"items", std::move(items)}};
+    if (spec.min_items) schema["minItems"] = *spec.min_items;
+    return schema;
+  }
+
+  /// An array with an item of its own form at each place.
+  static Json tuple(const Json& named_items) {
+    Json items = Json::array();
+    for (const Json& item : named_items) items.push_back(item);
+    return {
+        {"type", "array"}, {"minItems", items.size()}, {"maxItems", items.size()}, {"prefixItems", std::move(items)}};
+  }
+
+  static Json plain(const char* type, const FieldSpec& spec) {
+    Json schema = {{"type", type}};
+    if (spec.null_if_empty || spec.infinite) schema["type"] = {type, "null"};
+    if (spec.minimum) schema["minimum"] = *spec.minimum;
+    if (spec.maximum) schema["maximum"] = *spec.maximum;
+    if (spec.values.size() > 0) schema["enum"] = spec.values;
+    return schema;
+  }
+
+  template <class T>
+  Json schema_of(const T& value, const FieldSpec& spec) const {
+    const bool part = contract_ == Contract::part;
+    if constexpr (is_optional<T>) {
+      return schema_of(typename T::value_type{}, spec);
+    } else if constexpr (Text<T>) {
+      return part ? reference("text") : plain("string", spec);
+    } else if constexpr (std::is_enum_v<T>) {
+      return plain("string", spec);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return plain("boolean", spec);
+    } else if constexpr (std::is_integral_v<T>) {
+      return plain("integer", spec);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return part ? reference("number") : plain("number", spec);
+    } else {
+      return object_of([&](auto& inner) { fields(inner, value); });
     }
   }
+
+  template <class T>
+  Json schema_of(const std::vector<T>&, const FieldSpec& spec) const {
+    return array_of(schema_of(T{}, spec), spec);
+  }
+
+  template <class T, class Order>
+  Json schema_of(const std::map<std::string, T, Order>&, const FieldSpec& spec) const {
+    Json value = schema_of(T{}, spec);
+    if (contract_ == Contract::report) return {{"type", "object"}, {"additionalProperties", std::move(value)}};
+    Json pair = {{"type", "array"}, {"prefixItems", {reference("text"), std::move(value)}}, {"items", false}};
+    return array_of(std::move(pair), spec);
+  }
+
+  Contract contract_;
+  Json& definitions_;
+  Json properties_ = Json::object(), required_ = Json::array();
+  std::string name_, description_;
+  bool is_row_ = false;
+};
+
+template <class T>
+Json schema_of(const T& of, Json& definitions, Contract contract = Contract::report) {
+  return SchemaWriter(contract, definitions).object_of([&](auto& field) { fields(field, of); });
 }
-)json";
-  return text;
+
+Json head(const std::string& contract, const std::string& version, const char* description) {
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"$id", "urn:oomdoctor:" + contract + ":" + version},
+          {"title", "oomdoctor " + (contract == "jsonl" ? "JSON Lines" : contract) + " " + version},
+          {"description", description}};
+}
+
+std::string text_of(Json schema, Json definitions) {
+  schema["$defs"] = std::move(definitions);
+  return schema.dump(2) + '\n';
+}
+
+}  // namespace
+
+std::string report_schema() {
+  Json schema = head("report", report_schema_version,
+                     "Sizes are integers in bytes. What the log does not give is absent or null, never 0. Minor "
+                     "versions add fields; readers ignore those that they do not know.");
+  Json definitions;
+  schema.update(schema_of(Report{}, definitions));
+  return text_of(std::move(schema), std::move(definitions));
+}
+
+std::string comparison_schema() {
+  Json schema = head("comparison", comparison_schema_version,
+                     "What oomdoctor compare says of two runs. Sizes are integers in bytes, slopes are bytes per "
+                     "x_unit. What a log does not give is absent. Minor versions add fields; readers ignore those "
+                     "that they do not know.");
+  Json definitions;
+  schema.update(schema_of(Comparison{}, definitions));
+  return text_of(std::move(schema), std::move(definitions));
+}
+
+std::string jsonl_schema() {
+  Json schema = head("jsonl", std::to_string(jsonl_version),
+                     "One line: an object of the report under its name. The verdict comes first.");
+  schema["type"] = "object";
+  schema["properties"] = {{"oomdoctor_jsonl", {{"const", jsonl_version}}}, {"input", {{"type", "string"}}}};
+  schema["required"] = {"oomdoctor_jsonl", "input"};
+  Json definitions;
+  const auto add = [&](const char* name, const auto& of) {
+    schema["properties"][name] = schema_of(of, definitions);
+    schema["oneOf"].push_back({{"required", Json::array({name})}});
+  };
+  add("verdict", Verdict{});
+  add("incident", ReportIncident{});
+  add("series", ReportSeries{});
+  add("cause", ReportCause{});
+  add("fix", ReportFix{});
+  Json& series = definitions["series"];  // without its points
+  series["properties"].erase("points");
+  std::erase(series["required"].get_ref<Json::array_t&>(), Json("points"));
+  return text_of(std::move(schema), std::move(definitions));
+}
+
+std::string partial_schema() {
+  Json schema = head("partial", std::to_string(partial_version),
+                     "One line of oomdoctor analyze --format partial: what one log says, before logs are joined and "
+                     "judged. Sizes are bytes. An empty field is left out; a number that is left out is 0. oomdoctor "
+                     "merge of the same version of this format reads it.");
+  Json definitions = {
+      {"text",
+       {{"description", "text; bytes that are no UTF-8 are the characters U+0000 to U+00FF of the same numbers"},
+        {"oneOf",
+         {{{"type", "string"}},
+          {{"type", "object"}, {"properties", {{"bytes", {{"type", "string"}}}}}, {"required", {"bytes"}}}}}}},
+      {"number", {{"oneOf", {{{"type", "number"}}, {{"enum", {"nan", "inf", "-inf"}}}}}}}};
+  ScanResult one_log;
+  one_log.inputs.emplace_back();
+  schema["type"] = "object";
+  schema["properties"] = {
+      {part_version_field, {{"const", partial_version}}},
+      {"path", {{"$ref", "#/$defs/text"}, {"description", "as it was named to analyze"}}},
+      {"digest", {{"type", "string"}, {"description", "XXH3-128 of the log's bytes; with the path, which log it is"}}},
+      {"tool", {{"type", "string"}, {"description", "version of oomdoctor"}}},
+      {"case", schema_of(one_log, definitions, Contract::part)}};
+  schema["required"] = {part_version_field, "path", "digest", "case"};
+  return text_of(std::move(schema), std::move(definitions));
 }
 
 }  // namespace oomdoctor

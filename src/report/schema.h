@@ -2,14 +2,16 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace oomdoctor {
 
-/// The schema of the JSON report, version 1.0.
-std::string_view report_schema();
-
+/// The schema of the JSON report, version 1.1.
+std::string report_schema();
 /// The schema of one line of --format jsonl.
 std::string jsonl_schema();
+/// The schema of one line of --format partial.
+std::string partial_schema();
+/// The schema of the JSON of oomdoctor compare.
+std::string comparison_schema();
 
 }  // namespace oomdoctor

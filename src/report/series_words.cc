@@ -24,7 +24,7 @@ std::string since_words(const ReportSeries& of) {
 
 }  // namespace
 
-bool measures_rest(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
+bool measures_free_memory(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
 
 std::string value_text(const ReportSeries& of, double value) {
   return of.unit == "%" ? fmt::format("{:.1f}%", value) : bytes_text(whole_number(value));
@@ -43,7 +43,7 @@ std::string series_title(const Report& report, const ReportSeries& of) {
 
 std::string range_words(const ReportSeries& of) {
   const std::string last = value_text(of, of.last_value);
-  std::string text = without_unit_of(last, value_text(of, of.first_value)) + " → " + last;
+  std::string text = drop_common_unit(last, value_text(of, of.first_value)) + " → " + last;
   if (of.max_value > of.last_value && of.max_value > of.first_value)
     text += ", at most " + value_text(of, of.max_value);
   return text;
@@ -83,7 +83,8 @@ std::string full_words(const Report& report, const ReportSeries& of) {
     return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
   const std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
-  return measures_rest(of) ? "nothing left " + when : fmt::format("{} full {}", bytes_text(full.capacity_bytes), when);
+  return measures_free_memory(of) ? "nothing left " + when
+                                  : fmt::format("{} full {}", bytes_text(full.capacity_bytes), when);
 }
 
 std::string forecast_words(const Report& report, const ReportSeries& of) {
@@ -112,7 +113,7 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
     if (growing.rank && other.rank && growing.rank != other.rank) continue;
     allocated_flat = allocated_flat || (other.metric == "allocated" && !other.trend.leak);
     torch_flat = torch_flat || (torch(other) && !other.trend.leak);
-    gpu_flat = gpu_flat || (!host(other) && !measures_rest(other) && !other.trend.leak);
+    gpu_flat = gpu_flat || (!host(other) && !measures_free_memory(other) && !other.trend.leak);
     gpu_grows = gpu_grows || (!host(other) && other.trend.leak);
   }
   std::string words;
@@ -133,7 +134,7 @@ bool is_growth(const ReportTrend& trend) {
 
 bool is_single(const ReportSeries& of) { return of.n == 1; }
 
-std::vector<const ReportSeries*> by_weight(const Report& report) {
+std::vector<const ReportSeries*> sort_series(const Report& report) {
   std::vector<const ReportSeries*> order;
   for (const auto& series : report.series)
     if (series.max_value != 0 || series.first_value != 0) order.push_back(&series);

@@ -11,7 +11,7 @@
 namespace oomdoctor {
 
 /// Whether the series measures free memory instead of used memory.
-bool measures_rest(const ReportSeries& of);
+bool measures_free_memory(const ReportSeries& of);
 /// A value of the series: percent for shares of the GPU, bytes for all others.
 std::string value_text(const ReportSeries& of, double value);
 /// The name, plus the log's own label if that is more specific than "memory" or distinguishes two series.
@@ -20,7 +20,7 @@ std::string series_title(const Report& report, const ReportSeries& of);
 std::string range_words(const ReportSeries& of);
 /// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB", and its reason.
 struct TrendText {
-  std::string course, because;
+  std::string trend, detail;
 };
 TrendText trend_text(const ReportSeries& of);
 /// For example "+7.59 MiB per step since step 200 (±0.44), accelerating by 14.6 KiB per step".
@@ -42,6 +42,6 @@ bool is_growth(const ReportTrend& trend);
 /// Whether the series has one value only, and so no trend.
 bool is_single(const ReportSeries& of);
 /// Growing series first, then by number of values; without series that are zero throughout. Points into the report.
-std::vector<const ReportSeries*> by_weight(const Report& report);
+std::vector<const ReportSeries*> sort_series(const Report& report);
 
 }  // namespace oomdoctor

@@ -98,10 +98,10 @@ bool contains(const auto& table, std::string_view setting) {
 
 }  // namespace
 
-std::optional<SettingEffect> effect_of(std::string_view setting, std::string_view from, std::string_view to,
-                                       MemoryPlace place) {
+std::optional<SettingEffect> find_setting_effect(std::string_view setting, std::string_view from, std::string_view to,
+                                                 MemoryKind place) {
   if (from == to || contains(neither, setting)) return SettingEffect{};
-  const bool host = place == MemoryPlace::host;
+  const bool host = place == MemoryKind::host;
   if (!host && contains(host_only, setting)) return SettingEffect{};
   const Size* size = host ? find_row(host_sizes, setting) : find_row(device_sizes, setting);
   if (size != nullptr) return effect_of_size(*size, from, to);

@@ -7,7 +7,7 @@
 namespace oomdoctor {
 
 /// The memory in question.
-enum class MemoryPlace { device, host };
+enum class MemoryKind { device, host };
 
 struct SettingEffect {
   int direction = 0;             ///< 1: the second value needs more, -1: less, 0: the same
@@ -16,7 +16,7 @@ struct SettingEffect {
 
 /// The effect of a change of `setting` from `from` to `to`. nullopt if it is unknown: an unknown setting, a value that
 /// was not printed ("") or not parsed, an effect in either direction.
-std::optional<SettingEffect> effect_of(std::string_view setting, std::string_view from, std::string_view to,
-                                       MemoryPlace place);
+std::optional<SettingEffect> find_setting_effect(std::string_view setting, std::string_view from, std::string_view to,
+                                                 MemoryKind place);
 
 }  // namespace oomdoctor

@@ -49,7 +49,7 @@ const ReportIncident& main_incident(const Report& report, const std::vector<cons
 /// For example "leak.log:186; rank 3, process 118402".
 std::string where_words(const Report& report, const ReportIncident& of) {
   const std::string who = incident_circumstances(of);
-  return short_place(report, of.location) + (who.empty() ? "" : "; " + who);
+  return short_location(report, of.location) + (who.empty() ? "" : "; " + who);
 }
 
 /// The file name with its folder.
@@ -78,7 +78,7 @@ void add_request(Page& page, const ReportIncident& of) {
   if (of.frame) parts.push_back(frame_text(page, *of.frame));
   if (!parts.empty()) return page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
   if (of.location.excerpt.empty()) return;
-  const Cited line = cite(of, page.width() - 2);  // the line itself is the evidence
+  const MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence
   page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
 }
 
@@ -97,7 +97,7 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
   if (!caught.empty())
     page.text("  ", fmt::format("The program caught {} ({}).",
                                 plural(static_cast<std::int64_t>(caught.size()), "other OOM", "other OOMs"),
-                                plain_line(short_places(report, caught, 2))));
+                                plain_line(short_locations(report, caught, 2))));
   const std::size_t shown = std::min(fatal.size(), max_further);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string title = incident_title(*fatal[i]), where = where_words(report, *fatal[i]);
@@ -150,9 +150,9 @@ void add_failures(Page& page, const Report& report) {
 /// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values.
 std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
-    return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_places(report, {of.first}, 1)));
+    return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_locations(report, {of.first}, 1)));
   const bool level = of.trend.shape == "flat";
-  std::string text = level ? plain_line(trend_text(of).course) : range_words(of);
+  std::string text = level ? plain_line(trend_text(of).trend) : range_words(of);
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
@@ -161,7 +161,7 @@ std::string values_text(const Report& report, const ReportSeries& of) {
 
 /// A growing series, else the peaks of the GPU's memory, else the series with most values.
 const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
-  if (const ReportSeries* growing = still_growing(report); growing != nullptr && report.incidents.empty())
+  if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
     return *growing;
   const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
     return of->metric == "max_allocated" && of->n == order.front()->n;
@@ -171,7 +171,7 @@ const ReportSeries& choose_series(const Report& report, const std::vector<const 
 
 /// Two lines for one series: its values, then its rate or trend.
 void add_series(Page& page, const Report& report) {
-  const auto order = by_weight(report);
+  const auto order = sort_series(report);
   if (order.empty()) return;
   const ReportSeries& series = choose_series(report, order);
   const bool is_too_short = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
@@ -181,9 +181,9 @@ void add_series(Page& page, const Report& report) {
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);
-  if (report.ranks.size() >= few_ranks) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
+  if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
   if (is_single(series) || series.trend.shape == "flat" || is_too_short) return;
-  std::vector<std::string> parts = {plain_line(trend_text(series).course)};
+  std::vector<std::string> parts = {plain_line(trend_text(series).trend)};
   const std::string level = " at " + value_text(series, series.last_value);  // which the line above ends with
   if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
   if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
@@ -206,7 +206,7 @@ std::set<std::string> find_numbers(std::string_view text) {
 }
 
 /// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
-bool is_shown(const Because& reason) {
+bool is_shown(const Reason& reason) {
   return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact.starts_with("trend.");
 }
 
@@ -216,22 +216,22 @@ bool repeats(std::string_view reason, const std::set<std::string>& printed) {
   return !numbers.empty() && std::includes(printed.begin(), printed.end(), numbers.begin(), numbers.end());
 }
 
-std::string reason_text(const Page& page, const Report& report, const Because& because) {
+std::string reason_text(const Page& page, const Report& report, const Reason& because) {
   std::string text = plain_line(because.text);
   if (!because.locations.empty())
-    text += page.paint.dim(" [" + plain_line(short_places(report, because.locations, 2)) + "]");
+    text += page.paint.dim(" [" + plain_line(short_locations(report, because.locations, 2)) + "]");
   return text;
 }
 
 /// A measurement rather than a conclusion. It needs no line if the page already shows its numbers.
-bool is_measurement(const Because& reason) { return reason.fact.starts_with("trend.") || reason.fact == "host.used"; }
+bool is_measurement(const Reason& reason) { return reason.fact.starts_with("trend.") || reason.fact == "host.used"; }
 
 /// The strongest reasons that are not on the page yet. Without any, a reason that only repeats numbers of the page.
-std::vector<const Because*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
-  std::vector<const Because*> reasons;
-  const Because* repeated = nullptr;
+std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
+  std::vector<const Reason*> reasons;
+  const Reason* repeated = nullptr;
   for (std::size_t i = 0; i < std::min(cause.because.size(), max_reasons); ++i) {
-    const Because& reason = cause.because[i];
+    const Reason& reason = cause.because[i];
     if (!is_shown(reason) && !repeats(reason.text, printed))
       reasons.push_back(&reason);
     else if (!is_shown(reason) && repeated == nullptr)
@@ -258,7 +258,7 @@ void add_why(Page& page, const Report& report) {
     if (cause.probability < min_candidate) break;
     // A reason that both causes share does not distinguish them.
     const auto own = std::find_if(cause.because.begin(), cause.because.end(),
-                                  [&](const Because& because) { return shown.insert(because.text).second; });
+                                  [&](const Reason& because) { return shown.insert(because.text).second; });
     if (own != cause.because.end())
       page.text("", plain_line(short_cause_name(cause)) + ": " + reason_text(page, report, *own), 2);
   }

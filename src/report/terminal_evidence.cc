@@ -25,7 +25,7 @@ void add_excerpt(Page& page, const ReportIncident& of) {
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("  {} │ ", of.location.line);
   const int indent = columns_of(gutter);
-  const Cited line = cite(of, page.width() - indent);
+  const MarkedLine line = mark_line(of, page.width() - indent);
   std::vector<std::string> rows = {page.paint.dim(gutter) + line.before + page.paint.error(line.mark) + line.after};
   if (!line.mark.empty()) {
     const std::string carets(static_cast<std::size_t>(columns_of(line.mark)), '^');
@@ -130,19 +130,20 @@ std::string short_title(const Report& report, const ReportSeries& of) {
 /// 212]".
 std::string range_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
-    return value_text(of, of.max_value) + ", printed once  [" + plain_line(short_places(report, {of.first}, 1)) + "]";
+    return value_text(of, of.max_value) + ", printed once  [" + plain_line(short_locations(report, {of.first}, 1)) +
+           "]";
   std::string text = range_words(of) + ", " + plural(of.n, "value", "values");
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {} to {}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
-  if (of.first.line > 0) text += "  [" + plain_line(short_places(report, {of.first, of.last}, 2)) + "]";
+  if (of.first.line > 0) text += "  [" + plain_line(short_locations(report, {of.first, of.last}, 2)) + "]";
   return text;
 }
 
 std::string trend_line(const Page& page, const ReportSeries& series) {
   const TrendText words = trend_text(series);
-  const std::string course = plain_line(words.course), because = plain_line(words.because);
-  if (is_growth(series.trend)) return page.paint.bold(course);
-  return because.empty() ? course : course + page.paint.dim(" · " + because);
+  const std::string trend = plain_line(words.trend), detail = plain_line(words.detail);
+  if (is_growth(series.trend)) return page.paint.bold(trend);
+  return detail.empty() ? trend : trend + page.paint.dim(" · " + detail);
 }
 
 std::string size_text(double bytes) { return bytes_text(whole_number(bytes)); }
@@ -152,7 +153,7 @@ std::string rank_text(const ReportRank* r) {
   std::string text;
   if (r->max_value) {
     const std::string last = size_text(*r->last_value);
-    text = fmt::format("{} → {}, at most {}", without_unit_of(last, size_text(*r->first_value)), last,
+    text = fmt::format("{} → {}, at most {}", drop_common_unit(last, size_text(*r->first_value)), last,
                        size_text(*r->max_value));
   }
   if (r->last_step) text += fmt::format("{}until step {}", text.empty() ? "" : ", ", *r->last_step);
@@ -161,11 +162,11 @@ std::string rank_text(const ReportRank* r) {
   return state.empty() ? text : text.empty() ? state : text + ": " + state;
 }
 
-void add_reasons(Page& page, const Report& report, const std::vector<Because>& reasons, std::string_view word) {
+void add_reasons(Page& page, const Report& report, const std::vector<Reason>& reasons, std::string_view word) {
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     std::string text = plain_line(reasons[i].text);
     if (!reasons[i].locations.empty())
-      text += page.paint.dim("  [" + plain_line(short_places(report, reasons[i].locations, 2)) + "]");
+      text += page.paint.dim("  [" + plain_line(short_locations(report, reasons[i].locations, 2)) + "]");
     page.text(fmt::format("    {:<8} ", i == 0 ? word : ""), text);
   }
 }
@@ -195,7 +196,7 @@ void add_incidents(Page& page, const Report& report) {
 }
 
 void add_series(Page& page, const Report& report) {
-  const auto order = by_weight(report);
+  const auto order = sort_series(report);
   if (order.empty()) return;
   const int cells = std::clamp(page.width() / 5, 8, 24);
   int name_width = 0, spark_width = 0;
@@ -214,8 +215,8 @@ void add_series(Page& page, const Report& report) {
 }
 
 void add_ranks(Page& page, const Report& report) {
-  if (report.ranks.size() < few_ranks) return;
-  const auto ranks = ranks_by_weight(report);
+  if (report.ranks.size() < min_ranks_for_summary) return;
+  const auto ranks = sort_ranks(report);
   if (std::all_of(ranks.begin(), ranks.end(), [](const ReportRank* r) { return rank_text(r).empty(); })) return;
   page.heading("Ranks");
   page.text("  ", ranks_summary(report));

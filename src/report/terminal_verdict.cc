@@ -37,7 +37,7 @@ void add_all_clear(Page& page, const Report& report, bool quiet) {
     return;
   }
   const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
-  const std::string growing = plain_line(still_growing_words(report));
+  const std::string growing = plain_line(growing_series_words(report));
   const std::string words = outcome_words("no_oom");
   if (cut != report.inputs.end())
     page.text("", page.paint.warning(words) +
@@ -49,8 +49,9 @@ void add_all_clear(Page& page, const Report& report, bool quiet) {
                       fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
   if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else the series is above
   if (!growing.empty() && !quiet)
-    if (const std::string hint = capacity_hint(*still_growing(report)); !hint.empty()) page.text(" Next: ", hint + ".");
-  page.text(" Checked: ", looked_for_words(report) + ".");
+    if (const std::string hint = capacity_hint(*find_growing_series(report)); !hint.empty())
+      page.text(" Next: ", hint + ".");
+  page.text(" Checked: ", performed_checks_words(report) + ".");
 }
 
 /// For example "HF Trainer, now 8".
@@ -173,7 +174,7 @@ void add_notes(Page& page, const Report& report, std::size_t max_notes) {
       if (grave != (note.severity != "note")) continue;
       if (!grave && max_notes != all) continue;
       if (shown++ == max_notes) return;
-      const std::string where = note.location ? "  [" + plain_line(short_place(report, *note.location)) + "]" : "";
+      const std::string where = note.location ? "  [" + plain_line(short_location(report, *note.location)) + "]" : "";
       page.text(grave ? page.paint.warning("Note: ") : page.paint.dim("Note: "),
                 plain_line(note.text) + page.paint.dim(where), 2);
     }

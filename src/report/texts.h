@@ -1,5 +1,4 @@
-// Visits every text of a report. A new field of the report breaks the build of texts.cc until texts.cc handles it, so
-// that none is forgotten.
+// Visits every text of a report, by the list of its fields (report_fields.h), so that redaction forgets none.
 #pragma once
 
 #include <functional>

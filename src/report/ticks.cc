@@ -18,8 +18,8 @@ double tick_step(double range, int count) {
 
 }  // namespace
 
-std::vector<double> ticks(double from, double to, int count, double least_step) {
-  const double step = std::max(tick_step(to - from, count), least_step);
+std::vector<double> ticks(double from, double to, int count, double min_step) {
+  const double step = std::max(tick_step(to - from, count), min_step);
   std::vector<double> out;
   const double first = std::ceil(from / step - 1e-9);
   // Beyond the precision of a double, adding one step does not change the value. Then there is no next tick.

@@ -228,7 +228,7 @@ std::string saving_words(const ReportFix& fix) {
     return "saves " + std::string(low && high ? "" : "up to ") + bytes_text(high ? *high : *low);
   if (*low <= 0) return "saves up to " + bytes_text(*high);
   const std::string from = bytes_text(*low), to = bytes_text(*high);
-  return fmt::format("saves {} to {}", without_unit_of(to, from), to);
+  return fmt::format("saves {} to {}", drop_common_unit(to, from), to);
 }
 
 std::string count_text(std::int64_t count) {
@@ -255,7 +255,7 @@ std::string epoch_text(double epoch) {
   return std::fabs(epoch) < 1 && rounded == 0 ? fmt::format("{:.2g}", epoch) : fmt::format("{}", rounded);
 }
 
-std::string without_unit_of(std::string_view last, std::string_view first) {
+std::string drop_common_unit(std::string_view last, std::string_view first) {
   const auto unit_at = [](std::string_view text) { return std::min(text.find_first_of(" %"), text.size()); };
   return std::string(first.substr(unit_at(first)) == last.substr(unit_at(last)) ? first.substr(0, unit_at(first))
                                                                                 : first);
@@ -300,11 +300,11 @@ std::string places(const std::vector<Location>& all, std::size_t most) {
   return text;
 }
 
-std::string short_place(const Report& report, const Location& at) {
+std::string short_location(const Report& report, const Location& at) {
   return fmt::format("{}:{}", are_names_enough(report) ? file_name(at.path) : at.path, at.line);
 }
 
-std::string short_places(const Report& report, std::vector<Location> all, std::size_t most) {
+std::string short_locations(const Report& report, std::vector<Location> all, std::size_t most) {
   if (all.empty()) return {};
   if (report.inputs.size() == 1) {
     if (all.size() == 1) return fmt::format("line {}", all[0].line);
@@ -320,9 +320,9 @@ std::string short_places(const Report& report, std::vector<Location> all, std::s
 }
 
 std::string range_of_lines(const Report& report, const Location& first, const Location& last) {
-  if (first.path == last.path && first.line == last.line) return short_places(report, {first}, 1);
-  if (first.path != last.path || first.line > last.line) return short_places(report, {first, last}, 2);
-  const std::string text = short_places(report, {first}, 1);
+  if (first.path == last.path && first.line == last.line) return short_locations(report, {first}, 1);
+  if (first.path != last.path || first.line > last.line) return short_locations(report, {first, last}, 2);
+  const std::string text = short_locations(report, {first}, 1);
   return fmt::format("{}{}–{}", text.starts_with("line ") ? "lines " : text.substr(0, text.rfind(':') + 1), first.line,
                      last.line);
 }

@@ -37,14 +37,14 @@ std::string step_text(double step);         ///< "1000", without commas as logs 
 std::string epoch_text(double epoch);       ///< for example "0.32", "2999"
 /// Removes the unit of `first` if `last` has the same: "15.40" for "15.40 GiB" before "21.40 GiB", "12" for "12%"
 /// before "80%".
-std::string without_unit_of(std::string_view last, std::string_view first);
+std::string drop_common_unit(std::string_view last, std::string_view first);
 std::string percent_text(double share);  ///< for example "92%"; "<1%" for shares that round to zero
 std::string place(const Location& at);   ///< for example "train.log:2001"
 std::string places(const std::vector<Location>& all, std::size_t most);  ///< for example "train.log:12, 92 and 3 more"
 /// The same in fewer columns: "lines 12 and 92" if there is only one input, file names alone if they are unique.
-std::string short_places(const Report& report, std::vector<Location> all, std::size_t most);
+std::string short_locations(const Report& report, std::vector<Location> all, std::size_t most);
 
-std::string short_place(
+std::string short_location(
     const Report& report,
     const Location& at);  ///< for example "train.log:12"; the full path if file names are not unique
 /// A range of lines: "lines 32–156", "train.log:32–156".

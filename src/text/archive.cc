@@ -17,13 +17,13 @@ constexpr std::size_t block_size = std::size_t{1}
 
 void Archive::Free::operator()(char* block) const { std::free(block); }
 
-std::unique_ptr<Archive> Archive::begin(std::string_view first, TemplateMatch take, UnpackingLimits limits) {
+std::unique_ptr<Archive> Archive::begin(std::string_view first, ReadPacked take, UnpackingLimits limits) {
   const Packing packing = packing_of(first);
   if (packing == Packing::none) return nullptr;
   return std::unique_ptr<Archive>(new Archive(packing, first, std::move(take), limits));
 }
 
-Archive::Archive(Packing packing, std::string_view first, TemplateMatch take, UnpackingLimits limits)
+Archive::Archive(Packing packing, std::string_view first, ReadPacked take, UnpackingLimits limits)
     : packing_(packing), take_(std::move(take)), limits_(limits), decoder_(make_decoder(packing)) {
   const std::size_t room = (std::max(block_size, first.size()) + page - 1) / page * page;
   block_.reset(static_cast<char*>(std::aligned_alloc(page, room)));

@@ -25,10 +25,10 @@ struct UnpackingLimits {
 class Archive {
  public:
   /// Writes up to `n` compressed bytes to `to`, in order; returns 0 only at the end. May throw Error.
-  using TemplateMatch = std::function<std::size_t(char* to, std::size_t n)>;
+  using ReadPacked = std::function<std::size_t(char* to, std::size_t n)>;
 
   /// `first` is the beginning of the input, which was already read. Returns nullptr if it is no archive.
-  static std::unique_ptr<Archive> begin(std::string_view first, TemplateMatch take, UnpackingLimits limits = {});
+  static std::unique_ptr<Archive> begin(std::string_view first, ReadPacked take, UnpackingLimits limits = {});
 
   /// Fills `to` with up to `n` bytes of text; fewer only at the end, then 0. After damage it reads and drops the rest
   /// of the input, so that its size is known and its writer does not get an error. Throws what `take` throws.
@@ -42,7 +42,7 @@ class Archive {
   const std::string& damage() const { return damage_; }
 
  private:
-  Archive(Packing packing, std::string_view first, TemplateMatch take, UnpackingLimits limits);
+  Archive(Packing packing, std::string_view first, ReadPacked take, UnpackingLimits limits);
   bool refill();
   void next_stream();
   void look_behind();
@@ -54,7 +54,7 @@ class Archive {
   };
 
   Packing packing_;
-  TemplateMatch take_;
+  ReadPacked take_;
   UnpackingLimits limits_;
   std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<char, Free> block_;

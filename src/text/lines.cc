@@ -161,7 +161,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     if (place < s.size() && is_digit(s[place]))
       prefix.bytes_examined = std::max(prefix.bytes_examined, place + longest_time);
     const auto stamp = read_time(s.substr(place));
-    prefix.strange |= !stamp && has_form_of_time(s.substr(place));
+    prefix.strange |= !stamp && looks_like_time(s.substr(place));
     return stamp;
   };
   std::size_t i = at;
@@ -299,7 +299,7 @@ std::optional<TimeStamp> read_time(std::string_view s) {
   return out;
 }
 
-bool has_form_of_time(std::string_view s) {
+bool looks_like_time(std::string_view s) {
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return fixed_number(s, 0, 2) >= 0 && s.substr(2, 1) == ":" && fixed_number(s, 3, 2) >= 0 && s.substr(5, 1) == ":" &&
          fixed_number(s, 6, 2) >= 0;
@@ -359,7 +359,7 @@ LinePrefix peel_prefix(std::string_view line) {
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line) {
   if (form.again) {
     const LinePrefix own = peel_prefix(line);
-    return own.strange || !own.has_places_of(form) ? std::nullopt : std::optional(own);
+    return own.strange || !own.has_same_layout(form) ? std::nullopt : std::optional(own);
   }
   LinePrefix prefix = form;
   if (form.time) {
@@ -380,7 +380,7 @@ std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view l
   return prefix;
 }
 
-std::string_view behind_place(std::string_view body) {
+std::string_view skip_location(std::string_view body) {
   constexpr std::size_t longest = 120;
   const std::size_t end = body.substr(0, longest).find("] "), place = body.find(".py:");
   return end != body.npos && place < end && body[end - 1] >= '0' && body[end - 1] <= '9' ? body.substr(end + 2) : body;

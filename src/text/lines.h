@@ -28,7 +28,7 @@ struct LinePrefix {            ///< length in bytes of the cleaned line
   std::size_t bytes_examined = 0;  ///< the bytes after these have no influence on the result
 
   /// True if both have the same tags at the same positions, with any values.
-  bool has_places_of(const LinePrefix& other) const {
+  bool has_same_layout(const LinePrefix& other) const {
     return length == other.length && rank.has_value() == other.rank.has_value() && rank_at == other.rank_at &&
            pid.has_value() == other.pid.has_value() && pid_at == other.pid_at &&
            time.has_value() == other.time.has_value() && time_at == other.time_at && time_length == other.time_length;
@@ -40,7 +40,7 @@ LinePrefix peel_prefix(std::string_view line);
 
 /// "ERROR 09-05 05:00:27 engine.py:63] AssertionError": returns the part after the source location that a logger
 /// prints; all of it if there is none.
-std::string_view behind_place(std::string_view body);
+std::string_view skip_location(std::string_view body);
 /// Reads the tags of a line that differs from the line of `form` only in its digits. nullopt if these digits change the
 /// form, for example with an hour of 31.
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line);
@@ -55,6 +55,6 @@ struct TimeStamp {
 /// nullopt if the text does not begin with a valid time.
 std::optional<TimeStamp> read_time(std::string_view text);
 /// True if the text begins with the form of a time, with any digits.
-bool has_form_of_time(std::string_view text);
+bool looks_like_time(std::string_view text);
 
 }  // namespace oomdoctor

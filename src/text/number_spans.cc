@@ -70,7 +70,7 @@ constexpr auto binds_digits = [] {
 
 bool NumberSpans::find(std::string_view line) {
   line_ = line;
-  if (line.size() > longest_line) return false;
+  if (line.size() > max_line_length) return false;
   HWY_DYNAMIC_DISPATCH(mark_digits)(line.data(), line.size(), digits_.data());
   // Find the starts of runs of 2, 4, 8, 16 and 20 digits, each from the previous length. `behind` has the word that
   // follows.

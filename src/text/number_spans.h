@@ -24,7 +24,7 @@ struct FormPlace {
 /// date, an exponent or thousands: such a run follows a letter or one of "_:/-+,".
 class NumberSpans {
  public:
-  static constexpr std::size_t longest_line = 1024;  ///< a longer line is probably the only one of its form
+  static constexpr std::size_t max_line_length = 1024;  ///< a longer line is probably the only one of its form
 
   /// False if the line is too long, or has a run of twenty digits: two such runs with a point between them may be read
   /// as more than one number. The other functions are then undefined. Keeps a view of the line.
@@ -44,9 +44,9 @@ class NumberSpans {
   bool is_free(std::size_t begin) const;
 
   // Bit sets by position: bit i % 64 of word i / 64 is byte i.
-  static constexpr std::size_t words = longest_line / 64 + 1;
+  static constexpr std::size_t words = max_line_length / 64 + 1;
   std::string_view line_;
-  std::array<char, longest_line> form_;
+  std::array<char, max_line_length> form_;
   std::array<std::uint64_t, words + 1> digits_;
   std::array<std::uint64_t, words> begins_, ends_;  ///< first digits of runs, and the bytes after their last digits
 };

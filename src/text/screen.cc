@@ -7,11 +7,11 @@ namespace oomdoctor {
 namespace {
 
 // Limits: no terminal is larger, and a damaged capture must not fill the memory.
-constexpr std::size_t most_rows = 300, most_columns = 1000;
-constexpr std::size_t most_parameters = 64;
+constexpr std::size_t max_rows = 300, max_columns = 1000;
+constexpr std::size_t max_parameters = 64;
 /// A refresh is a hundredth of its screen. Input that shows far more than it sends is no capture, and must not fill the
 /// disk.
-constexpr std::size_t most_shown = 1 << 20, most_shown_share = 256;
+constexpr std::size_t max_shown = 1 << 20, max_shown_share = 256;
 
 /// The `i`-th parameter of a sequence, limited to a screen's columns; `otherwise` if it is missing or invalid.
 std::size_t parameter(std::string_view text, std::size_t i, std::size_t otherwise) {
@@ -22,8 +22,8 @@ std::size_t parameter(std::string_view text, std::size_t i, std::size_t otherwis
   }
   std::size_t value = 0;
   const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
-  if (error == std::errc::result_out_of_range) return most_columns;
-  return error == std::errc{} ? std::min(value, most_columns) : otherwise;
+  if (error == std::errc::result_out_of_range) return max_columns;
+  return error == std::errc{} ? std::min(value, max_columns) : otherwise;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ void ScreenPlayer::take(char c, std::string& out) {
       if (c >= 0x40 && c <= 0x7e) {
         state_ = State::text;
         sequence(parameters_, c, out);
-      } else if (parameters_.size() < most_parameters) {
+      } else if (parameters_.size() < max_parameters) {
         parameters_.push_back(c);
       }
       break;
@@ -83,7 +83,7 @@ void ScreenPlayer::control(char c) {
   if (c == '\r') column_ = 0;
   if (c == '\n') move(row_ + 1, column_);
   if (c == '\b' && column_ > 0) --column_;
-  if (c == '\t') column_ = std::min(column_ / 8 * 8 + 8, most_columns - 1);
+  if (c == '\t') column_ = std::min(column_ / 8 * 8 + 8, max_columns - 1);
 }
 
 // UTF-8 continuation bytes join the previous cell.
@@ -98,12 +98,12 @@ void ScreenPlayer::put(char c) {
   if (row.size() <= column_) row.resize(column_ + 1, " ");
   row[column_].assign(1, c);
   changed_ = true;
-  column_ = std::min(column_ + 1, most_columns - 1);
+  column_ = std::min(column_ + 1, max_columns - 1);
 }
 
 void ScreenPlayer::move(std::size_t row, std::size_t column) {
-  row_ = std::min(row, most_rows - 1);
-  column_ = std::min(column, most_columns - 1);
+  row_ = std::min(row, max_rows - 1);
+  column_ = std::min(column, max_columns - 1);
 }
 
 // Executes one control sequence, and ignores unknown ones. A new screen begins with a switch to the alternate screen,
@@ -166,7 +166,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
             changed_ = true;
       break;
     case '@':
-      if (row != nullptr && row->size() + n < most_columns)
+      if (row != nullptr && row->size() + n < max_columns)
         row->insert(row->begin() + static_cast<std::ptrdiff_t>(here), n, " "), changed_ = true;
       break;
     case 'b':
@@ -190,7 +190,7 @@ void ScreenPlayer::sequence(std::string_view p, char final_byte, std::string& ou
 
 // Appends the screen if it changed since the last call, up to the limit on the total output.
 void ScreenPlayer::show(std::string& out) {
-  if (!changed_ || shown_ > most_shown + most_shown_share * fed_) return;
+  if (!changed_ || shown_ > max_shown + max_shown_share * fed_) return;
   changed_ = false;
   const std::size_t before = out.size();
   if (!out.empty() && out.back() != '\n') out.push_back('\n');

@@ -99,7 +99,7 @@ TomlNode broken_header(std::string_view text) {
 /// The position of a key with more parts than any file needs. Each part is a table inside the previous one, and toml++
 /// limits only the nesting of values.
 std::optional<TomlNode> endless_key(std::string_view text) {
-  constexpr std::size_t most_dots = 8;
+  constexpr std::size_t max_dots = 8;
   TomlNode place;
   std::size_t line_start = 0, dots = 0;
   char quote = 0;
@@ -122,7 +122,7 @@ std::optional<TomlNode> endless_key(std::string_view text) {
       quote = c;
       long_quote = is_long(i);
       if (long_quote) i += 2;
-    } else if (c == '.' && ++dots > most_dots) {
+    } else if (c == '.' && ++dots > max_dots) {
       place.column = i - line_start + 1;
       return place;
     } else if (std::string_view(",=[]{}").find(c) != std::string_view::npos) {

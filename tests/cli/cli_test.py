@@ -43,7 +43,8 @@ HEALTHY = "".join(f"step {i} loss {2.5 - i / 100:.2f}\n" for i in range(1, 40)) 
 def run(*words, stdin=None, cwd=None, environment=None, text=True):
     """stdin: text for a pipe; None: /dev/null."""
     job = ("GITHUB_", "GITLAB_", "BUILDKITE", "JENKINS_", "CI")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(job) and k not in ("COLUMNS", "NO_COLOR")}
+    ours = ("COLUMNS", "NO_COLOR", "LC_CTYPE")  # the last: where no locale is set, Python sets it for its children
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(job) and k not in ours}
     clean.update(environment or {})
     where = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
     return subprocess.run([BINARY, *words], capture_output=True, text=text, cwd=cwd, env=clean, timeout=60, **where)

@@ -2,6 +2,7 @@
 of more than 30 words. Rules also have the forms that the report expects."""
 import pathlib
 import re
+import shutil
 import subprocess
 import tomllib
 import unittest
@@ -75,9 +76,9 @@ def rules():
 
 def pages():
     """The Markdown pages of the tree: what git lists, or all outside of builds where there is no git."""
-    git = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT,
-                         capture_output=True, text=True, check=False)
-    listed = git.stdout.split() if git.returncode == 0 else []
+    listed = []
+    if shutil.which("git"):
+        listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
     names = listed or [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.md")]
     return sorted(name for name in names if not NO_PROSE.match(name) and not name.startswith((".", "build/"))
                   and (ROOT / name).is_file())

@@ -63,22 +63,22 @@ TEST_CASE("exactly one reader matches each example, its own", "[law]") {
   for (const Parser* parser : all_parsers()) {
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
-      std::vector<std::string> takers = scanner.takers(p.example);
+      std::vector<std::string> matching_formats = scanner.matching_formats(p.example);
       // The general reader may match, too: the words around an exact form are free.
       const bool several = p.non_exclusive || p.fallback || p.example.find('\n') != p.example.npos;
-      if (p.name != "statements/failure" && several) std::erase(takers, "statements/failure");
-      std::erase_if(takers, [&](const std::string& name) {
+      if (p.name != "statements/failure" && several) std::erase(matching_formats, "statements/failure");
+      std::erase_if(matching_formats, [&](const std::string& name) {
         return name != p.name && (may_match_any_example(p.name) || may_match_any_example(name));
       });
       if (p.name != "exceptions/python")
-        std::erase(takers, "exceptions/python");  // the exception that ended the run may be on the same line
-      CHECK(takers == std::vector<std::string>{std::string(p.name)});
+        std::erase(matching_formats, "exceptions/python");  // the exception that ended the run may be on the same line
+      CHECK(matching_formats == std::vector<std::string>{std::string(p.name)});
     }
     for (const LineFormat& g : parser->gauges) {
       CAPTURE(g.name);
-      std::vector<std::string> takers = scanner.takers(g.example);
-      std::erase_if(takers, may_match_any_example);
-      CHECK(takers == std::vector<std::string>{std::string(g.name)});
+      std::vector<std::string> matching_formats = scanner.matching_formats(g.example);
+      std::erase_if(matching_formats, may_match_any_example);
+      CHECK(matching_formats == std::vector<std::string>{std::string(g.name)});
     }
   }
 }

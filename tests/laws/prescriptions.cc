@@ -42,7 +42,7 @@ void check(const std::string& id, const RuleTest& test, Fires fires) {
 TEST_CASE("each fix helps on its samples, and on none of its counterexamples", "[law]") {
   const RulePack pack = shipped_rules();
   for (const auto& [id, fix] : pack.fixes())
-    check(id, fix.test, [&rule = fix](const Facts& facts) { return standing_of(rule, facts) == Standing::helps; });
+    check(id, fix.test, [&rule = fix](const Facts& facts) { return evaluate_fix(rule, facts) == FixStatus::helps; });
 }
 
 TEST_CASE("each myth is reported on its samples, and on none of its counterexamples", "[law]") {

@@ -39,7 +39,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
 }
 
 /// The series and the incidents of a report, without their positions in the file.
-std::string account_of(const Report& r) {
+std::string build_account(const Report& r) {
   std::string out = r.verdict.outcome + '\n';
   for (const ReportSeries& s : r.series)
     out += fmt::format("{} {} rank {} device {}: {} to {} at most {}\n", s.metric, s.kind, s.rank.value_or(-1),
@@ -94,12 +94,12 @@ TEST_CASE("wrapping by a console changes the result of very few logs only", "[la
   std::size_t broken = 0, different = 0;
   for (const auto& path : testing::sample_logs()) {
     const std::string text = testing::read_file(path);
-    const std::string plain = account_of(read("log", text));
+    const std::string plain = build_account(read("log", text));
     for (const std::size_t width : {60u, 80u, 120u}) {
       const std::string narrow = wrapped(text, width);
       if (narrow == text) continue;
       ++broken;
-      if (account_of(read("log", narrow)) == plain) continue;
+      if (build_account(read("log", narrow)) == plain) continue;
       ++different;
       UNSCOPED_INFO(testing::sample_name(path) << " at " << width << " columns");
     }

@@ -43,7 +43,7 @@ TEST_CASE("a message that names its process adds up", "[account]") {
   incident.oom.process = gib("38.26");
   incident.oom.allocated = gib("36.50");
   incident.oom.unallocated = gib("1.20");
-  const auto account = account_of(incident);
+  const auto account = build_account(incident);
   REQUIRE(account);
   check_sum(*account);
   CHECK(share(*account, "tensors") == gib("36.50"));
@@ -73,7 +73,7 @@ TEST_CASE("blocks of private pools are no live tensors", "[account]") {
   incident.oom.allocated = gib("60.00");
   incident.oom.private_pools = gib("12.00");
   incident.oom.unallocated = gib("18.00");
-  const auto account = account_of(incident);
+  const auto account = build_account(incident);
   REQUIRE(account);
   check_sum(*account);
   CHECK(share(*account, "tensors")->count == 48 * GiB);
@@ -88,7 +88,7 @@ TEST_CASE("the old form gives one sum for everything outside the allocator", "[a
       "RuntimeError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 0; 16.00 GiB total capacity; 9.00 GiB already "
       "allocated; 0.50 GiB free; 10.00 GiB reserved in total by PyTorch)\n");
   REQUIRE(found.incidents.size() == 1);
-  const auto account = account_of(found.incidents[0]);
+  const auto account = build_account(found.incidents[0]);
   REQUIRE(account);
   check_sum(*account);
   CHECK(share(*account, "tensors")->count == 9 * GiB);
@@ -123,7 +123,7 @@ TEST_CASE("in a container the only process is this one", "[account]") {
   CHECK(incident.oom.process == gib("23.50"));
   CHECK(incident.oom.others.empty());
   CHECK(incident.origin.pid == 4711);
-  const auto account = account_of(incident);
+  const auto account = build_account(incident);
   REQUIRE(account);
   check_sum(*account);
   CHECK(share(*account, "context + libraries")->count == GiB / 2);  // 23.5 - 22 - 1
@@ -138,7 +138,7 @@ TEST_CASE("another process is a separate part", "[account]") {
       "Including non-PyTorch memory, this process has 12.00 GiB memory in use. Of the allocated memory 10.00 GiB is "
       "allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.\n");
   REQUIRE(found.incidents.size() == 1);
-  const auto account = account_of(found.incidents[0]);
+  const auto account = build_account(found.incidents[0]);
   REQUIRE(account);
   check_sum(*account);
   CHECK(share(*account, "process 100")->count == 8 * GiB);
@@ -261,7 +261,7 @@ TEST_CASE("the parts and the unexplained rest add up to the capacity for any mes
     for (i64 pid = 0; pid < static_cast<i64>(random() % 3); ++pid)
       oom.others.push_back({pid, maybe().value_or(Bytes{})});
     CHECK_NOTHROW(facts_of(incident));
-    if (const auto account = account_of(incident)) check_sum(*account), ++accounts;
+    if (const auto account = build_account(incident)) check_sum(*account), ++accounts;
   }
   CHECK(accounts > 100);
 }
@@ -269,7 +269,7 @@ TEST_CASE("the parts and the unexplained rest add up to the capacity for any mes
 TEST_CASE("a GPU without a printed size has no breakdown", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");
-  CHECK_FALSE(account_of(incident));
+  CHECK_FALSE(build_account(incident));
   const Facts facts = facts_of(incident);
   for (const char* name :
        {"account.shortfall", "account.need", "account.external", "account.own_other", "oom.capacity"})

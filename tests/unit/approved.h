@@ -1,6 +1,6 @@
 // Approval tests compare the output of a writer with tests/approved/NAME. With OOMDOCTOR_ACCEPT=1 in the environment
 // they write the file instead, so one command accepts a change:
-//   OOMDOCTOR_ACCEPT=1 build/dev/tests/oomdoctor_tests "[approved]"
+//   OOMDOCTOR_ACCEPT=1 build/quick/tests/oomdoctor_tests "[approved]"
 #pragma once
 
 #include <cstdlib>

@@ -4,6 +4,7 @@
 #include "analysis/steady.h"
 #include "approved.h"
 #include "base/bytes.h"
+#include "report/json.h"
 #include "report/setting_effects.h"
 #include "sample_reports.h"
 
@@ -169,7 +170,7 @@ TEST_CASE("comparison: the cache grows around constant tensors", "[comparison]")
 
 TEST_CASE("comparison: a failure without growth", "[comparison]") {
   const Report good = run_of({level_series(10)}, {{"capacity", "24GiB"}});
-  CHECK(explanation_of(good, failed(run_of({level_series(10)}, {{"capacity", "16GiB"}}))) == Explanation::smaller_card);
+  CHECK(explanation_of(good, failed(run_of({level_series(10)}, {{"capacity", "16GiB"}}))) == Explanation::smaller_gpu);
   CHECK(explanation_of(good, failed(good)) == Explanation::undetermined);
   CHECK(only_bad_failed(compare(good, failed(good))));
   CHECK_FALSE(only_bad_failed(compare(failed(good), failed(good))));
@@ -226,7 +227,7 @@ TEST_CASE("comparison: limits", "[comparison]") {
 
 TEST_CASE("the effect of settings on the memory need", "[comparison]") {
   const auto device = [](const char* name, const char* from, const char* to) {
-    const auto effect = effect_of(name, from, to, MemoryPlace::device);
+    const auto effect = find_setting_effect(name, from, to, MemoryKind::device);
     return effect ? effect->direction : 99;
   };
   CHECK(device("batch_size", "8", "16") == 1);
@@ -239,8 +240,8 @@ TEST_CASE("the effect of settings on the memory need", "[comparison]") {
   CHECK(device("num_workers", "2", "16") == 0);
   CHECK(device("attention", "sdpa", "eager") == 99);
   CHECK(device("optimizer", "sgd", "adamw") == 99);
-  CHECK(effect_of("num_workers", "2", "16", MemoryPlace::host)->factor == 8);
-  CHECK(effect_of("sequence_length", "1024", "2048", MemoryPlace::device)->factor == 4);
+  CHECK(find_setting_effect("num_workers", "2", "16", MemoryKind::host)->factor == 8);
+  CHECK(find_setting_effect("sequence_length", "1024", "2048", MemoryKind::device)->factor == 4);
 }
 
 TEST_CASE("the steady level is the level after the warm-up", "[comparison]") {

@@ -27,8 +27,8 @@ TEST_CASE("neighbouring lines are examined within bounds", "[context]") {
   CHECK(is_near(cursor, 1, 0, {"second"}));
   CHECK_FALSE(is_near(cursor, 1, 0, {"first"}));
   CHECK(is_near(cursor, 0, 1, {"fourth"}));
-  CHECK(find_behind(cursor, 2, "first")->number == 1);
-  CHECK_FALSE(find_ahead(cursor, 5, "first"));
+  CHECK(find_before(cursor, 2, "first")->number == 1);
+  CHECK_FALSE(find_after(cursor, 5, "first"));
 }
 
 TEST_CASE("leading numbers and blanks", "[context]") {

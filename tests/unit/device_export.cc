@@ -24,8 +24,8 @@ TEST_CASE("a calendar date is read in the orders of date and nvidia-smi", "[devi
 }
 
 TEST_CASE("a date line contains nothing but a date", "[device_export]") {
-  CHECK(date_line("Sat Feb  1 12:00:07 2025"));
-  CHECK_FALSE(date_line("Sat Feb  1 12:00:07 2025, 97 %, 6042 MiB, 46068 MiB"));
+  CHECK(parse_date_line("Sat Feb  1 12:00:07 2025"));
+  CHECK_FALSE(parse_date_line("Sat Feb  1 12:00:07 2025, 97 %, 6042 MiB, 46068 MiB"));
 }
 
 TEST_CASE("a cell without a value is recognized in all its forms", "[device_export]") {
@@ -40,7 +40,7 @@ TEST_CASE("a cell without a value is recognized in all its forms", "[device_expo
 
 TEST_CASE("comma-separated cells lose blanks, quotes and NUL bytes", "[device_export]") {
   const std::string line = std::string("\0\0", 2) + "0, \"NVIDIA A40\" , 1812 MiB\r";
-  CHECK(comma_cells(line) == std::vector<std::string_view>{"0", "NVIDIA A40", "1812 MiB"});
+  CHECK(split_at_commas(line) == std::vector<std::string_view>{"0", "NVIDIA A40", "1812 MiB"});
 }
 
 TEST_CASE("units, sizes and names identify columns without a header", "[device_export]") {

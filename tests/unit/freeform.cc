@@ -15,7 +15,7 @@ struct Wanted {
 
 void check(std::string_view line, const std::vector<Wanted>& wanted, std::optional<double> step = {}) {
   CAPTURE(std::string(line));
-  const FreeformLine printed = read_printed(line);
+  const FreeformLine printed = read_freeform(line);
   REQUIRE(printed.values.size() == wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     CHECK(printed.values[i].reading.metric == wanted[i].metric);
@@ -45,13 +45,13 @@ TEST_CASE("a unit may be in the label or after a total") {
 }
 
 TEST_CASE("unit letters without an i leave the unit open") {
-  CHECK(read_printed("step 1 mem=2.5GB").values.at(0).reading.ambiguous_unit);
-  CHECK_FALSE(read_printed("step 1 mem=2.5GiB").values.at(0).reading.ambiguous_unit);
+  CHECK(read_freeform("step 1 mem=2.5GB").values.at(0).reading.ambiguous_unit);
+  CHECK_FALSE(read_freeform("step 1 mem=2.5GiB").values.at(0).reading.ambiguous_unit);
 }
 
 TEST_CASE("the quantum is one unit of the last printed digit") {
-  CHECK(read_printed("step 1 mem 2.50 GiB").values.at(0).reading.quantum == Approx(gib / 100));
-  CHECK(read_printed("step 1 mem 812 MiB").values.at(0).reading.quantum == Approx(mib));
+  CHECK(read_freeform("step 1 mem 2.50 GiB").values.at(0).reading.quantum == Approx(gib / 100));
+  CHECK(read_freeform("step 1 mem 812 MiB").values.at(0).reading.quantum == Approx(mib));
 }
 
 TEST_CASE("the digits give the unit of the allocator's counters if none is printed") {
@@ -76,13 +76,13 @@ TEST_CASE("a share of a printed total is a size; a share of nothing is none") {
 }
 
 TEST_CASE("activity before the measurement is no step") {
-  CHECK_FALSE(read_printed("CUDA memory after optim step: 10240000000").step);
-  CHECK(read_printed("step 600 / micro_step=1200 mem 5.50 GiB").step == 600);
+  CHECK_FALSE(read_freeform("CUDA memory after optim step: 10240000000").step);
+  CHECK(read_freeform("step 600 / micro_step=1200 mem 5.50 GiB").step == 600);
 }
 
 TEST_CASE("the programmer's own words name the moment of a print") {
   const auto phase = [](std::string_view line) {
-    const FreeformLine printed = read_printed(line);
+    const FreeformLine printed = read_freeform(line);
     return printed.values.empty() ? "unread" : printed.values[0].reading.phase;
   };
   CHECK(phase("CUDA memory after traced optim step: 3072000000") == "after traced optim step");
@@ -91,8 +91,8 @@ TEST_CASE("the programmer's own words name the moment of a print") {
   CHECK(phase("[after epoch 3] memory used 1.5 GiB") == "");
   CHECK(phase("memory saved after tracing: 1.5 GB") == "unread");
   CHECK(phase("memory after the crash, as I think, 1.5 GB") == "unread");
-  CHECK(read_printed("GPU memory after epoch 2: 5.50 GB").epoch == 2);
-  CHECK_FALSE(read_printed("Memory after step: 5.50 GB").step);
+  CHECK(read_freeform("GPU memory after epoch 2: 5.50 GB").epoch == 2);
+  CHECK_FALSE(read_freeform("Memory after step: 5.50 GB").step);
 }
 
 TEST_CASE("two sizes separated by a slash after the GPU are its memory") {
@@ -103,7 +103,7 @@ TEST_CASE("two sizes separated by a slash after the GPU are its memory") {
 }
 
 TEST_CASE("a counter's argument is the device") {
-  const FreeformLine printed = read_printed("torch.cuda.memory_allocated(1) 12582912");
+  const FreeformLine printed = read_freeform("torch.cuda.memory_allocated(1) 12582912");
   REQUIRE(printed.values.size() == 1);
   CHECK(printed.values[0].device == 1);
   CHECK(printed.values[0].reading.value == 12582912);
@@ -115,30 +115,30 @@ TEST_CASE("the kernel's memory statistics are not an allocator's") {
 }
 
 TEST_CASE("evaluation batches are no training steps") {
-  const FreeformLine printed = read_printed("Evaluating: batch 3/40 | allocated 9.1 GiB");
+  const FreeformLine printed = read_freeform("Evaluating: batch 3/40 | allocated 9.1 GiB");
   CHECK(printed.evaluation);
   REQUIRE(printed.values.size() == 1);
   CHECK(printed.values[0].reading.phase == "evaluation");
 }
 
 TEST_CASE("the device is printed before its memory") {
-  const FreeformLine printed = read_printed("step 140 | GPU 0 mem: 9.41 GiB | GPU 1 mem: 3.02 GiB");
+  const FreeformLine printed = read_freeform("step 140 | GPU 0 mem: 9.41 GiB | GPU 1 mem: 3.02 GiB");
   REQUIRE(printed.values.size() == 2);
   CHECK(printed.values[0].device == 0);
   CHECK(printed.values[1].device == 1);
 }
 
 TEST_CASE("a position inside an epoch continues over epochs") {
-  CHECK(read_printed("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
-  CHECK(read_printed("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
-  CHECK(read_printed("| epoch 001:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 100);
-  CHECK(read_printed("| epoch 012:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 22100);
-  CHECK(read_printed("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
+  CHECK(read_freeform("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
+  CHECK(read_freeform("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
+  CHECK(read_freeform("| epoch 001:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 100);
+  CHECK(read_freeform("| epoch 012:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 22100);
+  CHECK(read_freeform("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
 }
 
 TEST_CASE("progress bars of other work are no training progress") {
-  CHECK(read_printed("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
-  CHECK(read_printed(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);
+  CHECK(read_freeform("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
+  CHECK(read_freeform(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);
 }
 
 TEST_CASE("settings, code, prose and failures are no measurements") {
@@ -169,7 +169,7 @@ TEST_CASE("settings, code, prose and failures are no measurements") {
                            "memory bandwidth 1.2 TB/s",
                            "step 3 memory increased 54.0 MB",
                            "Currently allocated     : 9.43 GiB"})
-    check(line, {}, read_printed(line).step);
+    check(line, {}, read_freeform(line).step);
 }
 
 TEST_CASE("one label twice on a line, without a device, measures two unknown things") {
@@ -178,7 +178,7 @@ TEST_CASE("one label twice on a line, without a device, measures two unknown thi
 }
 
 TEST_CASE("a setting of the run is not its position") {
-  CHECK_FALSE(read_printed("# epoch: 50").epoch);
-  CHECK(read_printed("epoch: 50").epoch == 50.0);
-  CHECK(read_printed("# epoch 3/50").epoch == 3.0);
+  CHECK_FALSE(read_freeform("# epoch: 50").epoch);
+  CHECK(read_freeform("epoch: 50").epoch == 50.0);
+  CHECK(read_freeform("# epoch 3/50").epoch == 3.0);
 }

@@ -217,7 +217,7 @@ Series six_epochs(const std::function<double(int epoch, int step)>& curve, int f
 TEST_CASE("if epochs restart the count, a position is a printed step and the index of its value") {
   for (const int first : {0, 10}) {
     const Series series = six_epochs([](int, int) { return 10.0; }, first);
-    const Samples samples = samples_of(series, {});
+    const Samples samples = extract_samples(series, {});
     REQUIRE(samples.epochs_joined);
     const int values = first == 0 ? 12 : 11;
     REQUIRE(samples.points.size() == static_cast<std::size_t>(6 * values));
@@ -232,7 +232,7 @@ TEST_CASE("if epochs restart the count, a position is a printed step and the ind
     CHECK(place_of(samples, between).value == 4);
     CHECK(place_of(samples, 1e9).value == static_cast<std::size_t>(6 * values));
   }
-  const Samples plain = samples_of(series_of(std::vector<double>(20, 1 * GB)), {});
+  const Samples plain = extract_samples(series_of(std::vector<double>(20, 1 * GB)), {});
   CHECK(place_of(plain, 95).step == 95);
   CHECK(place_of(plain, 95).value == 11);
   CHECK(place_of(plain, 9999).step == 9999);

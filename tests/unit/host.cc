@@ -108,10 +108,10 @@ TEST_CASE("an exceeded limit has no chart of its parts", "[host]") {
   Incident job = death(Agent::scheduler, "pbs");
   job.oom.limit = Bytes{16 * GiB, 0};
   job.oom.process = Bytes{17 * GiB, 0};
-  CHECK_FALSE(account_of(job));
+  CHECK_FALSE(build_account(job));
   job.oom.process = Bytes{15 * GiB, 0};
-  REQUIRE(account_of(job));
-  CHECK(account_of(job)->unexplained.count == GiB);
+  REQUIRE(build_account(job));
+  CHECK(build_account(job)->unexplained.count == GiB);
 }
 
 }  // namespace oomdoctor

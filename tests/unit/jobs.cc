@@ -74,57 +74,57 @@ TEST_CASE("all ranks and both outputs of a program have one name", "[jobs]") {
 
 TEST_CASE("logs belong to one job until something distinguishes two of them", "[jobs]") {
   std::vector<LogIdentity> logs{program("node1.log"), program("node2.log"), program("node3.log")};
-  CHECK(jobs_of(logs) == Jobs{{0, 1, 2}});
-  CHECK(jobs_of({}) == Jobs{{}});
+  CHECK(group_by_job(logs) == Jobs{{0, 1, 2}});
+  CHECK(group_by_job({}) == Jobs{{}});
 
   SECTION("the scheduler's job numbers") {
     logs[0].job = "1", logs[1].job = "1", logs[2].job = "2";
-    CHECK(jobs_of(logs) == Jobs{{0, 1}, {2}});
+    CHECK(group_by_job(logs) == Jobs{{0, 1}, {2}});
   }
   SECTION("settings that both print") {
     logs[0].settings = {{"batch_size", "8"}, {"layers", "32"}};
     logs[1].settings = {{"batch_size", "8"}};
-    CHECK(jobs_of(logs).size() == 1);
+    CHECK(group_by_job(logs).size() == 1);
     logs[2].settings = {{"batch_size", "16"}};
-    CHECK(jobs_of(logs) == Jobs{{0}, {1}, {2}});
+    CHECK(group_by_job(logs) == Jobs{{0}, {1}, {2}});
   }
   SECTION("the program") {
     logs[0].script = logs[1].script = "/a/train.py";
-    CHECK(jobs_of(logs).size() == 1);
+    CHECK(group_by_job(logs).size() == 1);
     logs[2].script = "/b/train.py";
-    CHECK(jobs_of(logs).size() == 3);
+    CHECK(group_by_job(logs).size() == 3);
   }
   SECTION("the size of the GPU, but not the part that the driver reserves") {
     logs[0].capacity = 80'000'000'000, logs[1].capacity = 79'000'000'000;
-    CHECK(jobs_of(logs).size() == 1);
+    CHECK(group_by_job(logs).size() == 1);
     logs[2].capacity = 24'000'000'000;
-    CHECK(jobs_of(logs).size() == 3);
+    CHECK(group_by_job(logs).size() == 3);
   }
   SECTION("the time, unless the later log continues the earlier one") {
     for (std::size_t i = 0; i < logs.size(); ++i) {
       logs[i].period.first = 1.7e9 + 1000.0 * static_cast<double>(i), logs[i].period.last = *logs[i].period.first + 990;
       logs[i].first_step = static_cast<i64>(100 * i), logs[i].last_step = static_cast<i64>(100 * i + 99);
     }
-    CHECK(jobs_of(logs).size() == 1);
+    CHECK(group_by_job(logs).size() == 1);
     logs[2].first_step = 0;
-    CHECK(jobs_of(logs).size() == 3);
+    CHECK(group_by_job(logs).size() == 3);
     logs[2].first_step.reset(), *logs[2].period.first += 600, *logs[2].period.last += 600;
-    CHECK(jobs_of(logs).size() == 3);
+    CHECK(group_by_job(logs).size() == 3);
   }
   SECTION("names without a common word, if nothing else connects the logs") {
     logs = {program("llama-sft.log"), program("resnet.log")};
-    CHECK(jobs_of(logs).size() == 2);
+    CHECK(group_by_job(logs).size() == 2);
     logs[0].script = logs[1].script = "train.py";
-    CHECK(jobs_of(logs).size() == 1);
-    CHECK(jobs_of({program("llama-sft.log"), program("llama-eval.log")}).size() == 1);
-    CHECK(jobs_of({program("stdout.log"), program("stderr.log")}).size() == 1);
-    CHECK(jobs_of({program("a.log"), program("b.log")}).size() == 1);
+    CHECK(group_by_job(logs).size() == 1);
+    CHECK(group_by_job({program("llama-sft.log"), program("llama-eval.log")}).size() == 1);
+    CHECK(group_by_job({program("stdout.log"), program("stderr.log")}).size() == 1);
+    CHECK(group_by_job({program("a.log"), program("b.log")}).size() == 1);
   }
   SECTION("ranks stay together, whatever they print") {
     logs = {program("rank_0.log"), program("rank_1.log")};
     logs[0].settings = {{"batch_size", "8"}}, logs[1].settings = {{"batch_size", "16"}};
     logs[0].script = "a.py", logs[1].script = "b.py";
-    CHECK(jobs_of(logs) == Jobs{{0, 1}});
+    CHECK(group_by_job(logs) == Jobs{{0, 1}});
   }
 }
 
@@ -134,12 +134,12 @@ TEST_CASE("a machine's record belongs to the only job of its time", "[jobs]") {
   logs[0].period.first = 1.7e9, logs[0].period.last = 1.7e9 + 100;
   logs[1].period.first = 1.7e9 + 9000, logs[1].period.last = 1.7e9 + 9100;
   logs[2].period.first = logs[2].period.last = 1.7e9 + 9050;
-  CHECK(jobs_of(logs) == Jobs{{0}, {1, 2}});
+  CHECK(group_by_job(logs) == Jobs{{0}, {1, 2}});
   logs[2].period.first = 1.7e9;
-  CHECK(jobs_of(logs).size() == 3);  // it may belong to either
-  CHECK(jobs_of({logs[0], logs[2]}) == Jobs{{0, 1}});
+  CHECK(group_by_job(logs).size() == 3);  // it may belong to either
+  CHECK(group_by_job({logs[0], logs[2]}) == Jobs{{0, 1}});
   logs[2].period.first = logs[2].period.last = 1.6e9;
-  CHECK(jobs_of({logs[0], logs[2]}) == Jobs{{0, 1}});  // clocks of two machines, or two time zones
+  CHECK(group_by_job({logs[0], logs[2]}) == Jobs{{0, 1}});  // clocks of two machines, or two time zones
 }
 
 TEST_CASE("each of several jobs is judged separately, and the report is about the last that ran out of memory",

@@ -97,7 +97,7 @@ Facts facts_of(const Message& m) {
   return facts;
 }
 
-// A GPU that the process's live tensors fill: C 14.56 GiB.
+// A GPU that the tensors of the process fill: C 14.56 GiB.
 Facts full_device() { return facts_of({gib(14.56), mib(83.81), gib(13.94), mib(56.76), mib(346), gib(14.22), {}, {}}); }
 
 std::string first(const Diagnosis& d) { return d.causes.empty() ? "" : d.causes[0].id; }
@@ -195,7 +195,7 @@ TEST_CASE("golden messages rank their cause first") {
       {"a third of a small cache idle",
        {gib(3.95), mib(354.88), gib(1.72), gib(0.74), mib(376), {}, {}, {}},
        "fragmentation"},
-      {"live tensors fill it",
+      {"tensors fill it",
        {gib(14.61), mib(37.12), gib(13.76), mib(10.24), mib(200), {}, {}, {}},
        "oversized_step"},
       {"half of a small device in one request",
@@ -405,7 +405,7 @@ TEST_CASE("stories with phases and trends") {
     facts.set("run.steps", count(300));
     CHECK(judge(pack(), facts).cause == "checkpoint_spike");
   }
-  SECTION("the cache grows, live tensors do not") {
+  SECTION("the cache grows, tensors do not") {
     Facts facts = facts_of({gib(19.92), mib(220), gib(11.34), gib(7.10), gib(1.64), gib(19.2), {}, {}});
     facts.set("run.steps", count(300));
     set_trend(facts, false, false);
@@ -716,7 +716,7 @@ TEST_CASE("the texts use the name of the log's device") {
   facts.set("platform.vendor", std::string("huawei"));
   name_device(diagnosis, facts);
   CHECK(diagnosis.causes[0].title == "Step too large for the NPU");
-  CHECK(diagnosis.causes[0].because[0].text == "it fills the NPU");
+  CHECK(diagnosis.causes[0].supporting[0].text == "it fills the NPU");
   CHECK(diagnosis.fixes[0].title == "Stop the other process on this NPU");
   CHECK(diagnosis.fixes[0].settings[0].text == "GPU=0");
 }

@@ -138,7 +138,7 @@ TEST_CASE("nearly full memory is reported without any trend", "[live]") {
 TEST_CASE("series that are zero throughout are hidden, short ones are shown", "[live]") {
   const Report zero = report_of(30, [](int i) { return fmt::format("step {} loss 1 allocated 0.00 GiB", i); });
   CHECK(zero.series.size() == 1);
-  CHECK(by_weight(zero).empty());
+  CHECK(sort_series(zero).empty());
   const Report short_report =
       report_of(4, [](int i) { return fmt::format("step {} loss 1 gpu mem {}.50 GiB", i * 100, 6 + i); });
   CHECK(short_report.series.front().trend.why ==

@@ -149,7 +149,7 @@ TEST_CASE("of very many series, the fullest, the growing and the failed rank's a
   }
   limit_series(all, {900, std::nullopt});
   CHECK(std::count_if(all.begin(), all.end(), [](const Series& s) { return s.followed(); }) ==
-        static_cast<std::ptrdiff_t>(CaseLimits::retained_series));
+        static_cast<std::ptrdiff_t>(ScanLimits::retained_series));
   for (const std::size_t i : {0U, 700U, 800U, 900U}) CHECK(all[i].followed());
   const Series& other = all[999];
   CHECK_FALSE(other.followed());
@@ -166,7 +166,7 @@ TEST_CASE("long series are thinned if there are many, and untouched if there are
   limit_series(many);
   std::size_t buckets = 0;
   for (const Series& s : many) buckets += s.buckets().size();
-  CHECK(buckets <= CaseLimits::buckets);
+  CHECK(buckets <= ScanLimits::buckets);
   CHECK(many.back().n == 4096);
   i64 values = 0;
   for (const Bucket& b : many.back().buckets()) values += b.n;
@@ -194,8 +194,8 @@ TEST_CASE("ranks in separate files are reported side by side", "[many_files]") {
 TEST_CASE("ranks beyond the limit keep their figures only", "[many_files]") {
   constexpr int ranks = 300;
   const Report r = diagnose(job_of(ranks));
-  CHECK(r.series.size() == CaseLimits::retained_series);
-  CHECK(r.more_series == ranks - static_cast<i64>(CaseLimits::retained_series));
+  CHECK(r.series.size() == ScanLimits::retained_series);
+  CHECK(r.more_series == ranks - static_cast<i64>(ScanLimits::retained_series));
   REQUIRE(r.ranks.size() == ranks);
   for (const ReportRank& rank : r.ranks) {
     CHECK(rank.max_value.has_value());

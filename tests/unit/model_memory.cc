@@ -70,7 +70,7 @@ double gib(const Budget& budget, std::string_view id) {
 }
 
 double states_gib(const ModelShape& model, const RunShape& run) {
-  const Budget budget = budget_of(model, run);
+  const Budget budget = compute_budget(model, run);
   return gib(budget, "weights") + gib(budget, "gradients") + gib(budget, "optimizer");
 }
 
@@ -79,21 +79,21 @@ Approx near(double value) { return Approx(value).epsilon(0.002); }
 }  // namespace
 
 TEST_CASE("the parameter count follows from the sizes", "[model_memory]") {
-  CHECK(parameters_of(llama_2_7b()) == 6'738'415'616);
-  CHECK(parameters_of(llama_3_8b()) == 8'030'261'248);
+  CHECK(count_parameters(llama_2_7b()) == 6'738'415'616);
+  CHECK(count_parameters(llama_3_8b()) == 8'030'261'248);
   ModelShape tied = llama_3_8b();
   tied.tied_embeddings = true;
-  CHECK(parameters_of(tied) == 8'030'261'248 - 128'256 * 4096);
+  CHECK(count_parameters(tied) == 8'030'261'248 - 128'256 * 4096);
   ModelShape wide_heads = llama_2_7b();  // 32 heads of 256, as Gemma has: query and output are twice as wide
   wide_heads.head_size = 256;
   wide_heads.kv_heads = 16;
-  CHECK(parameters_of(wide_heads) == 6'738'415'616 + 32 * 2 * 4096 * 4096);
+  CHECK(count_parameters(wide_heads) == 6'738'415'616 + 32 * 2 * 4096 * 4096);
   ModelShape open = llama_2_7b();
   open.vocabulary = std::nullopt;
-  CHECK_FALSE(parameters_of(open));
+  CHECK_FALSE(count_parameters(open));
   open = llama_2_7b();
   open.irregular = true;
-  CHECK_FALSE(parameters_of(open));
+  CHECK_FALSE(count_parameters(open));
 }
 
 TEST_CASE("bytes per parameter follow from precision and optimizer", "[model_memory]") {
@@ -123,10 +123,10 @@ TEST_CASE("a factored optimizer keeps rows and columns", "[model_memory]") {
   run.precision = Precision::fp32;
   run.optimizer = Optimizer::adafactor;
   // 32 × (4 × 8192 + 3 × 15104) elements of 4 bytes
-  CHECK(find(budget_of(llama_2_7b(), run), "optimizer")->bytes.count == 4 * 32 * (4 * 8192 + 3 * 15104));
+  CHECK(find(compute_budget(llama_2_7b(), run), "optimizer")->bytes.count == 4 * 32 * (4 * 8192 + 3 * 15104));
   run.optimizer = Optimizer::adafactor_momentum;
   CHECK(states_gib(llama_2_7b(), run) == near(12 * 6.738415616e9 / GiB));
-  const Budget open = budget_of(of_parameters(7'000'000'000), run);
+  const Budget open = compute_budget(of_parameters(7'000'000'000), run);
   CHECK(gib(open, "optimizer") == 0);
   const auto missing = std::find_if(open.missing.begin(), open.missing.end(),
                                     [](const Missing& m) { return m.label == "optimizer states"; });
@@ -146,7 +146,7 @@ TEST_CASE("only adapters have gradients and states", "[model_memory]") {
   no_tables.vocabulary = std::nullopt;
   CHECK(states_gib(no_tables, run) == near(3.237 + 0.596));
   // Tables and head, 262144000 parameters, stay in 16 bits.
-  CHECK(gib(budget_of(llama_2_7b(), run), "weights") ==
+  CHECK(gib(compute_budget(llama_2_7b(), run), "weights") ==
         near((6'476'271'616 * 4.127 / 8 + 262'144'000 * 2.0) / GiB + 39'976'960 * 4.0 / GiB));
   run.quantisation = Quantisation::eight_bit;
   CHECK(states_gib(no_tables, run) == near(6.2757 + 0.596));
@@ -155,7 +155,7 @@ TEST_CASE("only adapters have gradients and states", "[model_memory]") {
 TEST_CASE("frozen parameters have weights only", "[model_memory]") {
   ModelShape model = of_parameters(1'000'000'000);
   model.trainable = 250'000'000;
-  const Budget budget = budget_of(model, training(1, 128));
+  const Budget budget = compute_budget(model, training(1, 128));
   CHECK(find(budget, "weights")->bytes.count == 2'000'000'000);
   CHECK(find(budget, "gradients")->bytes.count == 500'000'000);
   CHECK(find(budget, "optimizer")->bytes.count == 3'000'000'000);
@@ -190,7 +190,7 @@ TEST_CASE("fully sharded runs gather whole units temporarily", "[model_memory]")
   RunShape run = training(1, 128);
   run.data_parallel = 8;
   run.zero_stage = 3;
-  const Budget budget = budget_of(llama_2_7b(), run);
+  const Budget budget = compute_budget(llama_2_7b(), run);
   CHECK(states_gib(llama_2_7b(), run) == near(12.551));
   CHECK(gib(budget, "gathered") == near(0.754 + 0.377 + 0.488));
   CHECK_FALSE(find(budget, "buckets"));
@@ -201,7 +201,7 @@ TEST_CASE("offloading moves states to the host", "[model_memory]") {
   run.offload_optimizer = true;
   run.data_parallel = 8;
   run.zero_stage = 2;
-  Budget budget = budget_of(of_parameters(2'851'000'000), run);
+  Budget budget = compute_budget(of_parameters(2'851'000'000), run);
   CHECK(states_gib(of_parameters(2'851'000'000), run) == near(2 * 2.851e9 / GiB));
   REQUIRE(budget.host);
   CHECK(budget.host->bytes.count == i64{2'851'000'000} * 32 * 3 / 2);  // max(4 × 8, 16) × 1.5
@@ -209,7 +209,7 @@ TEST_CASE("offloading moves states to the host", "[model_memory]") {
   CHECK(states_gib(of_parameters(2'851'000'000), run) == near(2 * 2.851e9 / 8 / GiB));
   run.offload_parameters = true;
   CHECK(states_gib(of_parameters(2'851'000'000), run) == 0);
-  CHECK(budget_of(of_parameters(2'851'000'000), run).host->bytes.count == i64{2'851'000'000} * 27);
+  CHECK(compute_budget(of_parameters(2'851'000'000), run).host->bytes.count == i64{2'851'000'000} * 27);
 }
 
 TEST_CASE("activations of a layer follow Korthikanti's table", "[model_memory]") {
@@ -217,7 +217,7 @@ TEST_CASE("activations of a layer follow Korthikanti's table", "[model_memory]")
   RunShape run = training(1, 2048);
   run.attention = Attention::stored;
   const auto layer = [&] {
-    const Budget budget = budget_of(gpt3, run);
+    const Budget budget = compute_budget(gpt3, run);
     return gib(budget, "activations") + gib(budget, "scores");
   };
   CHECK(layer() == near(2.672));
@@ -234,25 +234,25 @@ TEST_CASE("activations of a layer follow Korthikanti's table", "[model_memory]")
 TEST_CASE("checkpointing keeps the inputs of layers and one whole layer", "[model_memory]") {
   const ModelShape model = classic(32, 4096, 32);
   RunShape run = training(1, 4096);
-  CHECK(gib(budget_of(model, run), "activations") == near(17.0));
+  CHECK(gib(compute_budget(model, run), "activations") == near(17.0));
   run.checkpointing = Checkpointing::full;
-  CHECK(gib(budget_of(model, run), "activations") == near(1.0 + 0.531));
+  CHECK(gib(compute_budget(model, run), "activations") == near(1.0 + 0.531));
   run.attention = Attention::stored;
-  CHECK(gib(budget_of(model, run), "scores") == near(2.5));
+  CHECK(gib(compute_budget(model, run), "scores") == near(2.5));
   run.checkpointing = Checkpointing::selective;
-  CHECK(gib(budget_of(model, run), "activations") == near(17.0));
-  CHECK(gib(budget_of(model, run), "scores") == near(2.5));
+  CHECK(gib(compute_budget(model, run), "activations") == near(17.0));
+  CHECK(gib(compute_budget(model, run), "scores") == near(2.5));
   run.checkpointing = Checkpointing::none;
-  CHECK(gib(budget_of(model, run), "scores") == near(80.0));
+  CHECK(gib(compute_budget(model, run), "scores") == near(80.0));
 }
 
 TEST_CASE("a gated layer keeps more, fp32 doubles all but masks", "[model_memory]") {
   ModelShape llama = llama_3_8b();
   llama.layers = 1;
-  CHECK(gib(budget_of(llama, training(1, 32768)), "activations") == near(52 * 0.125));  // 24 + 8 × 3.5 bytes
+  CHECK(gib(compute_budget(llama, training(1, 32768)), "activations") == near(52 * 0.125));  // 24 + 8 × 3.5 bytes
   RunShape run = training(1, 4096);
   run.precision = Precision::fp32;
-  CHECK(gib(budget_of(classic(1, 4096, 32), run), "activations") == near(66.0 / 64));
+  CHECK(gib(compute_budget(classic(1, 4096, 32), run), "activations") == near(66.0 / 64));
 }
 
 TEST_CASE("image tokens count as tokens", "[model_memory]") {
@@ -263,7 +263,7 @@ TEST_CASE("image tokens count as tokens", "[model_memory]") {
   vit.attention = Attention::stored;
   const auto mib = [&](i64 side) {
     vit.image_tokens = image_tokens(side, side, 16);
-    const Budget budget = budget_of(classic(24, 1024, 16), vit);
+    const Budget budget = compute_budget(classic(24, 1024, 16), vit);
     return 1024 * (gib(budget, "activations") + gib(budget, "scores"));
   };
   CHECK(mib(224) == near(228));
@@ -274,19 +274,19 @@ TEST_CASE("the first stage of a pipeline keeps passes, the last one logits", "[m
   RunShape run = training(1, 4096);
   run.pipeline_parallel = 4;
   run.fused_optimizer = true;
-  Budget budget = budget_of(classic(32, 4096, 32), run);
+  Budget budget = compute_budget(classic(32, 4096, 32), run);
   CHECK(budget.pipeline_stage == "first");
   CHECK(gib(budget, "activations") == near(17.0));
   CHECK_FALSE(find(budget, "logits"));
   run.accumulation = 1;  // at most this many passes are in flight
-  budget = budget_of(classic(32, 4096, 32), run);
+  budget = compute_budget(classic(32, 4096, 32), run);
   CHECK(budget.pipeline_stage == "last");
   CHECK(gib(budget, "activations") == near(17.0 / 4));
   CHECK(find(budget, "logits"));
   ModelShape open = classic(32, 4096, 32);
   open.parameters = 7'000'000'000;
   open.vocabulary = std::nullopt;
-  CHECK_FALSE(budget_of(open, run).missing.empty());
+  CHECK_FALSE(compute_budget(open, run).missing.empty());
 }
 
 TEST_CASE("logits take twelve bytes each, or six with a fused loss", "[model_memory]") {
@@ -299,11 +299,11 @@ TEST_CASE("logits take twelve bytes each, or six with a fused loss", "[model_mem
     ModelShape model = classic(1, 4096, 32);
     model.vocabulary = row.vocabulary;
     RunShape run = training(row.batch, row.sequence);
-    CHECK(gib(budget_of(model, run), "logits") == near(row.plain));
+    CHECK(gib(compute_budget(model, run), "logits") == near(row.plain));
     run.loss = Loss::fused;
-    CHECK(gib(budget_of(model, run), "logits") == near(row.fused));
+    CHECK(gib(compute_budget(model, run), "logits") == near(row.fused));
     run.loss = Loss::chunked;
-    CHECK(gib(budget_of(model, run), "logits") < 0.6);
+    CHECK(gib(compute_budget(model, run), "logits") < 0.6);
   }
 }
 
@@ -314,30 +314,30 @@ TEST_CASE("the KV cache scales with the key and value heads", "[model_memory]") 
   run.attention = Attention::flash;
   run.batch = 1;
   run.sequence = 4096;
-  CHECK(gib(budget_of(llama_2_7b(), run), "key_value_cache") == near(2.0));
+  CHECK(gib(compute_budget(llama_2_7b(), run), "key_value_cache") == near(2.0));
   run.sequence = 8192;
-  CHECK(gib(budget_of(llama_3_8b(), run), "key_value_cache") == near(1.0));
-  CHECK_FALSE(find(budget_of(llama_3_8b(), run), "gradients"));
-  CHECK_FALSE(find(budget_of(llama_3_8b(), run), "optimizer"));
+  CHECK(gib(compute_budget(llama_3_8b(), run), "key_value_cache") == near(1.0));
+  CHECK_FALSE(find(compute_budget(llama_3_8b(), run), "gradients"));
+  CHECK_FALSE(find(compute_budget(llama_3_8b(), run), "optimizer"));
 }
 
 TEST_CASE("the peak is the larger of two moments", "[model_memory]") {
   const ModelShape model = llama_2_7b();
   RunShape run = training(1, 128);
   run.precision = Precision::fp32;
-  Budget budget = budget_of(model, run);
+  Budget budget = compute_budget(model, run);
   CHECK(budget.peak == Moment::step);
   CHECK(gib(budget, "step_copies") == near(25.10));
   CHECK_FALSE(budget.at_peak(*find(budget, "activations")));
   run.fused_optimizer = true;
-  CHECK(budget_of(model, run).peak == Moment::pass);
+  CHECK(compute_budget(model, run).peak == Moment::pass);
   // With one pass per step, gradients appear while activations go. With more passes they exist all the time.
   run.accumulation = 1;
-  CHECK(find(budget_of(model, run), "gradients")->moment == Moment::step);
+  CHECK(find(compute_budget(model, run), "gradients")->moment == Moment::step);
   run.accumulation = 2;
-  CHECK(find(budget_of(model, run), "gradients")->moment == Moment::always);
+  CHECK(find(compute_budget(model, run), "gradients")->moment == Moment::always);
   i64 sum = 0;
-  budget = budget_of(model, run);
+  budget = compute_budget(model, run);
   for (const Term& term : budget.terms)
     if (budget.at_peak(term)) sum += term.bytes.count;
   CHECK(budget.total.count == sum);
@@ -346,15 +346,15 @@ TEST_CASE("the peak is the larger of two moments", "[model_memory]") {
 TEST_CASE("DDP keeps a second copy of the gradients unless they are views into its buckets", "[model_memory]") {
   RunShape run = training(1, 128);
   run.data_parallel = 2;
-  CHECK(gib(budget_of(llama_2_7b(), run), "buckets") == near(12.551));
+  CHECK(gib(compute_budget(llama_2_7b(), run), "buckets") == near(12.551));
   run.bucket_view = true;
-  CHECK_FALSE(find(budget_of(llama_2_7b(), run), "buckets"));
+  CHECK_FALSE(find(compute_budget(llama_2_7b(), run), "buckets"));
   run.zero_stage = 2;
-  CHECK(gib(budget_of(llama_2_7b(), run), "buckets") == near(2 * 0.931));
+  CHECK(gib(compute_budget(llama_2_7b(), run), "buckets") == near(2 * 0.931));
 }
 
 TEST_CASE("an unknown value is missing, not zero", "[model_memory]") {
-  const Budget budget = budget_of(of_parameters(7'000'000'000), RunShape{});
+  const Budget budget = compute_budget(of_parameters(7'000'000'000), RunShape{});
   CHECK(find(budget, "context"));
   CHECK_FALSE(find(budget, "weights"));
   std::vector<std::string_view> labels;
@@ -362,7 +362,7 @@ TEST_CASE("an unknown value is missing, not zero", "[model_memory]") {
   CHECK(labels == std::vector<std::string_view>{"weights", "gradients", "optimizer states",
                                                 "copies in the optimizer's step", "activations", "attention scores",
                                                 "logits and loss"});
-  CHECK(budget_of({}, training(1, 1)).missing.front().needs == std::vector<std::string_view>{"params"});
+  CHECK(compute_budget({}, training(1, 1)).missing.front().needs == std::vector<std::string_view>{"params"});
 }
 
 TEST_CASE("sizes beyond all machines stay in range", "[model_memory]") {
@@ -370,10 +370,10 @@ TEST_CASE("sizes beyond all machines stay in range", "[model_memory]") {
   model.parameters = 1'000'000'000'000'000;
   RunShape run = training(1'000'000'000, 1'000'000'000);
   run.attention = Attention::stored;
-  const Budget budget = budget_of(model, run);
+  const Budget budget = compute_budget(model, run);
   CHECK(budget.total.count > 0);
   CHECK(budget.total.slack > 0);
-  CHECK_FALSE(plan_of(model, run, 80 * GiB).fits);
+  CHECK_FALSE(compute_plan(model, run, 80 * GiB).fits);
 }
 
 TEST_CASE("the largest batch fits with the margin, the next one does not", "[model_plan]") {
@@ -387,17 +387,17 @@ TEST_CASE("the largest batch fits with the margin, the next one does not", "[mod
   REQUIRE(largest);
   CHECK(*largest > 1);
   run.batch = *largest;
-  CHECK(fits(budget_of(model, run), card));
+  CHECK(fits(compute_budget(model, run), card));
   run.batch = *largest + 1;
-  CHECK_FALSE(fits(budget_of(model, run), card));
+  CHECK_FALSE(fits(compute_budget(model, run), card));
   CHECK(largest_batch(model, run, 20 * GiB) == 0);
   const auto longest = longest_sequence(model, run, card);
   REQUIRE(longest);
   RunShape tried = run;
   tried.sequence = *longest;
-  CHECK(fits(budget_of(model, tried), card));
+  CHECK(fits(compute_budget(model, tried), card));
   tried.sequence = *longest + 1;
-  CHECK_FALSE(fits(budget_of(model, tried), card));
+  CHECK_FALSE(fits(compute_budget(model, tried), card));
   CHECK(longest_sequence(model, run, 20 * GiB) == 0);
   CHECK_FALSE(largest_batch(of_parameters(7'000'000'000), run, card));
 }
@@ -406,8 +406,8 @@ TEST_CASE("a plan is the smallest set of changes, and its savings add up", "[mod
   const ModelShape model = llama_2_7b();
   RunShape run = training(1, 4096);
   run.fused_optimizer = true;
-  const i64 before = budget_of(model, run).total.count, card = 80 * GiB;
-  const Plan plan = plan_of(model, run, card);
+  const i64 before = compute_budget(model, run).total.count, card = 80 * GiB;
+  const Plan plan = compute_plan(model, run, card);
   REQUIRE(plan.fits);
   i64 peak = before;
   for (const PlannedChange& change : plan.changes) {
@@ -425,7 +425,7 @@ TEST_CASE("one free change is preferred to anything that costs", "[model_plan]")
   run.optimizer = Optimizer::adam_8bit;
   run.accumulation = 4;
   const ModelShape model = classic(24, 2048, 16);
-  const Plan plan = plan_of(model, run, 80 * GiB);
+  const Plan plan = compute_plan(model, run, 80 * GiB);
   REQUIRE(plan.fits);
   REQUIRE(plan.changes.size() == 1);
   CHECK(plan.changes.front().id == "flash_attention");
@@ -433,17 +433,17 @@ TEST_CASE("one free change is preferred to anything that costs", "[model_plan]")
   RunShape states = training(1, 2048);
   states.data_parallel = 8;
   states.fused_optimizer = true;
-  for (const PlannedChange& change : plan_of(llama_2_7b(), states, 80 * GiB).changes) CHECK(change.cost < 3);
+  for (const PlannedChange& change : compute_plan(llama_2_7b(), states, 80 * GiB).changes) CHECK(change.cost < 3);
 }
 
 TEST_CASE("a change that affects the result comes only if nothing else helps", "[model_plan]") {
   RunShape run = training(4, 2048);
-  const Plan large = plan_of(llama_2_7b(), run, 48 * GiB), small = plan_of(llama_2_7b(), run, 12 * GiB);
+  const Plan large = compute_plan(llama_2_7b(), run, 48 * GiB), small = compute_plan(llama_2_7b(), run, 12 * GiB);
   REQUIRE(large.fits);
   for (const PlannedChange& change : large.changes) CHECK(change.risk <= 1);
   REQUIRE(small.fits);
   CHECK(std::any_of(small.changes.begin(), small.changes.end(), [](const PlannedChange& c) { return c.risk > 1; }));
-  CHECK_FALSE(plan_of(llama_2_7b(), run, GiB).fits);
+  CHECK_FALSE(compute_plan(llama_2_7b(), run, GiB).fits);
 }
 
 TEST_CASE("the number of ranks is a power of two", "[model_plan]") {

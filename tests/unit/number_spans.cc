@@ -32,11 +32,11 @@ std::vector<std::size_t> ends_of(const std::string& line) {
 std::string line_of_chance(std::mt19937& engine) {
   static constexpr std::string_view others = " .=|(e:-/,_x";
   std::string line;
-  for (std::size_t size = engine() % (NumberSpans::longest_line + 1); line.size() < size;) {
+  for (std::size_t size = engine() % (NumberSpans::max_line_length + 1); line.size() < size;) {
     line.append(1 + engine() % 3, others[engine() % others.size()]);
     for (std::size_t n = engine() % 9; n > 0; --n) line.push_back(static_cast<char>('0' + engine() % 10));
   }
-  return line.substr(0, NumberSpans::longest_line);
+  return line.substr(0, NumberSpans::max_line_length);
 }
 
 }  // namespace
@@ -104,8 +104,8 @@ TEST_CASE("twenty digits are too many anywhere", "[digit_runs]") {
     CHECK(runs.find(std::string(at, 'x') + std::string(19, '7') + "x" + std::string(19, '7')));
     CHECK_FALSE(runs.find(std::string(at, 'x') + std::string(20, '7') + "x"));
   }
-  CHECK(runs.find(std::string(NumberSpans::longest_line, 'x')));
-  CHECK_FALSE(runs.find(std::string(NumberSpans::longest_line + 1, 'x')));
+  CHECK(runs.find(std::string(NumberSpans::max_line_length, 'x')));
+  CHECK_FALSE(runs.find(std::string(NumberSpans::max_line_length + 1, 'x')));
 }
 
 }  // namespace oomdoctor

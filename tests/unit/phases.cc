@@ -24,7 +24,7 @@ ScanResult run_of(i64 steps) {
 }
 
 std::string phase_in(const ScanResult& scan, std::vector<Frame> frames) {
-  return phase_of(scan, failed_in(std::move(frames))).id;
+  return find_phase(scan, failed_in(std::move(frames))).id;
 }
 
 Event marker(const char* id, i64 line, std::optional<int> rank = {}) {
@@ -82,31 +82,31 @@ TEST_CASE("without a traceback, the last marker of the rank counts", "[phases]")
   ScanResult scan = run_of(50);
   scan.remarks = {marker("phase/load", 10), marker("phase/evaluation", 500), marker("phase/generation", 2000)};
   Incident incident = failed_in({});
-  const Phase phase = phase_of(scan, incident);
+  const Phase phase = find_phase(scan, incident);
   CHECK(phase.id == "evaluation");
   REQUIRE(phase.by);
   CHECK(phase.by->span.first_line == 500);
 
   incident.origin.rank = 0;
   scan.remarks.push_back(marker("phase/checkpoint_save", 900, 1));
-  CHECK(phase_of(scan, incident).id == "evaluation");  // that is another rank's marker
+  CHECK(find_phase(scan, incident).id == "evaluation");  // that is another rank's marker
   scan.remarks.push_back(marker("phase/training", 950));
-  CHECK(phase_of(scan, incident).id.empty());
+  CHECK(find_phase(scan, incident).id.empty());
 }
 
 TEST_CASE("progress ends a load", "[phases]") {
   ScanResult scan = run_of(50);
   scan.remarks = {marker("phase/load", 10)};
-  CHECK(phase_of(scan, failed_in({})).id == "load");
+  CHECK(find_phase(scan, failed_in({})).id == "load");
   scan.last_progress = Evidence{{0, 20, 20, 0, 0}, "", ""};
-  CHECK(phase_of(scan, failed_in({})).id.empty());
+  CHECK(find_phase(scan, failed_in({})).id.empty());
 }
 
 TEST_CASE("a known phase makes all other phases false", "[phases]") {
   const ScanResult scan = run_of(50);
   const Incident incident = failed_in({user, {"m.py", 3, "forward", "cross_entropy(logits)", false}});
   Facts facts;
-  phase_facts(scan, incident, phase_of(scan, incident), facts);
+  phase_facts(scan, incident, find_phase(scan, incident), facts);
   int yes = 0, known_ids = 0;
   for (const char* id : {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                          "generation", "checkpoint_save", "checkpoint_load", "data_loading"}) {

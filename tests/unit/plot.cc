@@ -12,7 +12,7 @@ using namespace oomdoctor;
 namespace {
 
 Plot only_plot(const Report& report) {
-  const auto plots = plots_of(report);
+  const auto plots = make_plots(report);
   REQUIRE(plots.size() == 1);
   return plots.front();
 }
@@ -99,16 +99,16 @@ TEST_CASE("common words of all lines label the axis, the others label the lines"
 }
 
 TEST_CASE("a capacity or forecast far beyond the values is left to the text", "[plot]") {
-  const Plot plot = plots_of(samples::at_risk()).front();
+  const Plot plot = make_plots(samples::at_risk()).front();
   CHECK_FALSE(plot.capacity);  // 79 GiB would flatten the line
   CHECK_FALSE(plot.forecast);
   CHECK(plot.right < 1000 * 5);
 }
 
 TEST_CASE("a report without series has no plot, and two values are no line", "[plot]") {
-  CHECK(plots_of(samples::handled()).empty());
-  CHECK(plots_of(with_series({series_of("allocated", {{1, gib}, {2, gib}})})).empty());
-  CHECK(plots_of(with_series({series_of("allocated", {{1, gib}, {1, 2 * gib}, {1, gib}})})).empty());
+  CHECK(make_plots(samples::handled()).empty());
+  CHECK(make_plots(with_series({series_of("allocated", {{1, gib}, {2, gib}})})).empty());
+  CHECK(make_plots(with_series({series_of("allocated", {{1, gib}, {1, 2 * gib}, {1, gib}})})).empty());
 }
 
 TEST_CASE("only growth of an already large series does not start at zero", "[plot]") {
@@ -167,7 +167,7 @@ TEST_CASE("one of many ranks has a colour, and the peaks of all survive the thin
 
 TEST_CASE("GPU memory and host memory have separate plots", "[plot]") {
   const std::vector<ReportPoint> points{{1, gib}, {2, gib}, {3, gib}};
-  const auto plots = plots_of(with_series({series_of("allocated", points), series_of("host_rss", points)}));
+  const auto plots = make_plots(with_series({series_of("allocated", points), series_of("host_rss", points)}));
   REQUIRE(plots.size() == 2);
   CHECK(plots[0].title == "GPU memory");
   CHECK(plots[1].title == "Host memory");

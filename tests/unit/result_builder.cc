@@ -126,8 +126,8 @@ TEST_CASE("many growing series share one memory limit", "[case_builder]") {
     CHECK(series.n == steps);
     buckets += series.buckets().size();
   }
-  CHECK(buckets <= CaseLimits::buckets / 2);
-  CHECK(buckets > CaseLimits::buckets / 8);
+  CHECK(buckets <= ScanLimits::buckets / 2);
+  CHECK(buckets > ScanLimits::buckets / 8);
 }
 
 TEST_CASE("progress in the next input does not belong to the first one", "[case_builder]") {
@@ -199,8 +199,8 @@ TEST_CASE("of many failures, the one that ended the run is kept", "[case]") {
     for (int k = 0; k < 3; ++k) text += step(++at);
   }
   const ScanResult survived = scan_text(text);
-  CHECK(survived.incidents.size() == CaseLimits::incidents);
-  CHECK(survived.more_incidents == 400 - static_cast<i64>(CaseLimits::incidents));
+  CHECK(survived.incidents.size() == ScanLimits::incidents);
+  CHECK(survived.more_incidents == 400 - static_cast<i64>(ScanLimits::incidents));
   const ScanResult ended = scan_text(text + traceback(torch_message("0", "7.77")));
   REQUIRE(!ended.incidents.empty());
   CHECK(ended.incidents.front().handled);
@@ -210,12 +210,12 @@ TEST_CASE("of many failures, the one that ended the run is kept", "[case]") {
 
 TEST_CASE("series beyond the limit are counted", "[case]") {
   std::string text;
-  const int ranks = static_cast<int>(CaseLimits::series) + 40;
+  const int ranks = static_cast<int>(ScanLimits::series) + 40;
   for (int round = 0; round < 2; ++round)
     for (int rank = 0; rank < ranks; ++rank)
       text += "[rank" + std::to_string(rank) + "]: step " + std::to_string(round) + " allocated 3.5 GiB\n";
   const ScanResult c = scan_text(text);
-  CHECK(c.series.size() == CaseLimits::series);
+  CHECK(c.series.size() == ScanLimits::series);
   CHECK(c.more_series == 40);
 }
 

@@ -65,12 +65,12 @@ TEST_CASE("every location of a merged case names its file", "[joined_case]") {
 
 TEST_CASE("of more incidents than a case keeps, the first failure stays", "[joined_case]") {
   constexpr int files = 300;
-  JoinedCase joined;
+  ResultMerger joined;
   for (int rank = 0; rank < files; ++rank)
     joined.add(case_of("rank" + std::to_string(rank) + ".log", failed(rank, rank == 280 ? 1 : 2 + rank % 50)));
   const ScanResult all = joined.take();
-  REQUIRE(all.incidents.size() == CaseLimits::incidents);
-  CHECK(all.more_incidents == files - static_cast<i64>(CaseLimits::incidents));
+  REQUIRE(all.incidents.size() == ScanLimits::incidents);
+  CHECK(all.more_incidents == files - static_cast<i64>(ScanLimits::incidents));
   const Incident& first = all.incidents.back();
   CHECK(first.origin.rank == 280);
   CHECK_FALSE(first.follows);
@@ -79,10 +79,10 @@ TEST_CASE("of more incidents than a case keeps, the first failure stays", "[join
 }
 
 TEST_CASE("of a remark in many files, the first and the latest stay", "[joined_case]") {
-  JoinedCase joined;
+  ResultMerger joined;
   for (int i = 0; i < 100; ++i) joined.add(case_of(std::to_string(i) + ".log", "Saving model checkpoint to /out\n"));
   const ScanResult all = joined.take();
-  REQUIRE(all.remarks.size() == CaseLimits::remarks_per_id);
+  REQUIRE(all.remarks.size() == ScanLimits::remarks_per_id);
   CHECK(all.remark_counts.at("phase/checkpoint_save") == 100);
   CHECK(all.remarks[62].evidence.span.source == 62);
   CHECK(all.remarks[63].evidence.span.source == 99);

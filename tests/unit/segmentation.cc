@@ -88,7 +88,7 @@ TEST_CASE("edges of a run are exact to the value, also after thinning", "[segmen
                   0.02 * source.normal());
     }
     const Points points = points_of(y);
-    const std::vector<Segment> segments = segments_of(points, noise_scale_of(points, 0.001));
+    const std::vector<Segment> segments = segment_series(points, estimate_noise(points, 0.001));
     INFO("n = " << n);
     REQUIRE(segments.size() == 3);
     CHECK(segments[1].begin == load);
@@ -106,7 +106,7 @@ TEST_CASE("the noise scale ignores slopes and edges, and measures the autocorrel
       noise = rho * noise + std::sqrt(1 - rho * rho) * source.normal();
       y.push_back(slope * i + (edge_every > 0 && i / edge_every % 2 == 1 ? 50 : 0) + noise);
     }
-    return noise_scale_of(points_of(y), 1e-6);
+    return estimate_noise(points_of(y), 1e-6);
   };
   for (const int edges : {0, 12}) {
     CHECK(scale(0, 0.3, edges).sigma == Approx(1).epsilon(0.2));
@@ -124,7 +124,7 @@ TEST_CASE("a wandering level is not cut into pieces", "[segmentation]") {
     double noise = 0;
     for (int i = 0; i < 200; ++i) y.push_back(10 + (noise = 0.8 * noise + 0.6 * source.normal()));
     const Points points = points_of(y);
-    cuts += static_cast<int>(segments_of(points, noise_scale_of(points, 1e-6)).size()) - 1;
+    cuts += static_cast<int>(segment_series(points, estimate_noise(points, 1e-6)).size()) - 1;
   }
   CHECK(cuts <= 10);
 }

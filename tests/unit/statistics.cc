@@ -104,11 +104,11 @@ TEST_CASE("records of a steady process stop, those of growth do not") {
       noise.push_back(value);
       growth.push_back(value + 0.1 * i);
     }
-    alarms += records_of(noise, 0).second_half >= 4 ? 1 : 0;
-    found += records_of(growth, 0).second_half >= 4 ? 1 : 0;
-    alarms += records_of(noise, 0).odds >= 50 ? 1 : 0;
+    alarms += find_records(noise, 0).second_half >= 4 ? 1 : 0;
+    found += find_records(growth, 0).second_half >= 4 ? 1 : 0;
+    alarms += find_records(noise, 0).odds >= 50 ? 1 : 0;
   }
   CHECK(alarms <= 9);
   CHECK(found == 300);
-  CHECK(records_of(rising, 0.1).second_half == 5);
+  CHECK(find_records(rising, 0.1).second_half == 5);
 }

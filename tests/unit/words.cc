@@ -22,10 +22,10 @@ TEST_CASE("counts, steps and shares have readable forms", "[words]") {
 }
 
 TEST_CASE("a unit that two values share is written once", "[words]") {
-  CHECK(without_unit_of("21.40 GiB", "15.40 GiB") == "15.40");
-  CHECK(without_unit_of("21.40 GiB", "900.00 MiB") == "900.00 MiB");
-  CHECK(without_unit_of("80%", "12.5%") == "12.5");
-  CHECK(without_unit_of("80%", "") == "");
+  CHECK(drop_common_unit("21.40 GiB", "15.40 GiB") == "15.40");
+  CHECK(drop_common_unit("21.40 GiB", "900.00 MiB") == "900.00 MiB");
+  CHECK(drop_common_unit("80%", "12.5%") == "12.5");
+  CHECK(drop_common_unit("80%", "") == "");
 }
 
 TEST_CASE("the printed shares add up to the printed total", "[words]") {
@@ -71,16 +71,16 @@ TEST_CASE("locations are short if that is unambiguous", "[words]") {
   CHECK(places({at(12), at(92), at(3, "b.log"), at(4)}, 3) == "train.log:12, 92, b.log:3 and 1 more");
   Report one;
   one.inputs = {{"runs/a/train.log", "log", 1, 1, "", false}};
-  CHECK(short_places(one, {at(12, "runs/a/train.log"), at(92, "runs/a/train.log")}, 2) == "lines 12 and 92");
-  CHECK(short_places(one, {at(12), at(92), at(95)}, 2) == "lines 12, 92 and 1 more");
+  CHECK(short_locations(one, {at(12, "runs/a/train.log"), at(92, "runs/a/train.log")}, 2) == "lines 12 and 92");
+  CHECK(short_locations(one, {at(12), at(92), at(95)}, 2) == "lines 12, 92 and 1 more");
   CHECK(range_of_lines(one, at(12), at(92)) == "lines 12–92");
   CHECK(range_of_lines(one, at(12), at(12)) == "line 12");
   Report two = one;
   two.inputs.push_back({"runs/a/err.log", "log", 1, 1, "", false});
-  CHECK(short_places(two, {at(12, "runs/a/err.log")}, 2) == "err.log:12");
+  CHECK(short_locations(two, {at(12, "runs/a/err.log")}, 2) == "err.log:12");
   two.inputs.push_back({"runs/b/err.log", "log", 1, 1, "", false});
-  CHECK(short_places(two, {at(12, "runs/a/err.log")}, 2) == "runs/a/err.log:12");
-  CHECK(short_places(one, {}, 2).empty());
+  CHECK(short_locations(two, {at(12, "runs/a/err.log")}, 2) == "runs/a/err.log:12");
+  CHECK(short_locations(one, {}, 2).empty());
 }
 
 TEST_CASE("an incident's title names the failure, its time and its phase", "[words]") {

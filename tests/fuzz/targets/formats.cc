@@ -17,7 +17,7 @@ void run(std::string_view text) {
   }
   const Scanner scanner(formats.parsers());
   for (const Parser* parser : formats.parsers())
-    for (const LineFormat& gauge : parser->gauges) demand(!scanner.takers(gauge.example).empty());
+    for (const LineFormat& gauge : parser->gauges) demand(!scanner.matching_formats(gauge.example).empty());
 }
 
 constexpr std::size_t longest = 1024;

@@ -7,7 +7,7 @@ namespace oomdoctor::testing {
 namespace {
 
 bool same(const LinePrefix& a, const LinePrefix& b) {
-  return a.has_places_of(b) && a.rank == b.rank && a.pid == b.pid && a.time == b.time;
+  return a.has_same_layout(b) && a.rank == b.rank && a.pid == b.pid && a.time == b.time;
 }
 
 void run(std::string_view raw) {
@@ -20,7 +20,7 @@ void run(std::string_view raw) {
   demand(!prefix.rank || prefix.rank_at < line.size());
   demand(!prefix.pid || prefix.pid_at < line.size());
   demand(!prefix.time || prefix.time_at + prefix.time_length <= line.size());
-  behind_place(std::string_view(line).substr(prefix.length));
+  skip_location(std::string_view(line).substr(prefix.length));
   demand(same(peel_prefix(line.substr(0, prefix.bytes_examined)), prefix));
 
   // A line that differs only in its digits, and so has the form of this one.

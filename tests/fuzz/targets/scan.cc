@@ -9,7 +9,7 @@ void run(std::string_view text) {
   const ScanResult file = scan_text(text);
   demand(file.inputs.size() == 1 && file.inputs.front().lines == file.coverage.lines);
   demand(file.coverage.claimed <= file.coverage.lines);
-  demand(file.incidents.size() <= CaseLimits::incidents && file.series.size() <= CaseLimits::series);
+  demand(file.incidents.size() <= ScanLimits::incidents && file.series.size() <= ScanLimits::series);
   for (const Incident& incident : file.incidents)
     demand(incident.evidence.span.first_line >= 1 && incident.evidence.span.first_line <= file.coverage.lines);
 }

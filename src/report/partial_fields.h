@@ -1,0 +1,208 @@
+// The fields of a part (one log's ScanResult as JSON), version 1: see fields.h. All fields are optional: one that is
+// empty is left out. Besides the functions of fields.h, a visitor has buckets() and exit_or_remark().
+#pragma once
+
+#include "model/scan_result.h"
+#include "report/fields.h"
+
+namespace oomdoctor {
+
+inline constexpr const char* part_version_field = "oomdoctor_partial";
+
+// Limits for foreign input, far above what a scan produces.
+inline constexpr std::size_t max_frames = 1 << 16, max_other_processes = 1 << 16;  ///< per failure
+inline constexpr std::size_t max_remarks = 1 << 13;                                ///< and ids, parsers, notes
+
+inline std::string_view to_string(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+}
+
+void fields(auto& field, Is<Bytes> auto& of) {
+  field.type("size");
+  field("count", of.count);
+  field("slack", of.slack);
+}
+
+void fields(auto& field, Is<Evidence> auto& of) {
+  field.type("evidence");
+  field("line", of.span.first_line);
+  field("end_line", of.span.last_line);
+  field("column", of.span.column);
+  field("end_column", of.span.end_column);
+  field("reader", of.reader);
+  field("excerpt", of.excerpt);
+  field("lead", of.lead);
+}
+
+void fields(auto& field, Is<Origin> auto& of) {
+  field.type("where");
+  field("rank", of.rank);
+  field("device", of.device);
+  field("pid", of.pid);
+  field("host", of.host);
+}
+
+void fields(auto& field, Is<When> auto& of) {
+  field.type("when");
+  field("order", of.order, as_count);
+  field("time", of.time);
+  field("step", of.step);
+  field("epoch", of.epoch);
+}
+
+void fields(auto& field, Is<OtherProcess> auto& of) {
+  field("pid", of.pid);
+  field("used", of.used);
+}
+
+void fields(auto& field, Is<Frame> auto& of) {
+  field("file", of.file);
+  field("line", of.line);
+  field("function", of.function);
+  field("code", of.code);
+  field("library", of.library);
+}
+
+void fields(auto& field, Is<Oom> auto& of) {
+  field("kind", of.kind);
+  field("agent", of.agent);
+  field("framework", of.framework);
+  field("message_format", of.message_format);
+  field("request", of.request);
+  field("capacity", of.capacity);
+  field("free", of.free);
+  field("process", of.process);
+  field("allocated", of.allocated);
+  field("reserved", of.reserved);
+  field("unallocated", of.unallocated);
+  field("private_pools", of.private_pools);
+  field("limit", of.limit);
+  field("others", of.others, {.max_items = max_other_processes});
+  field("caught", of.caught);
+  field("beyond_exabyte", of.beyond_exabyte);
+  field("sizes_not_available", of.sizes_not_available);
+  field("printed_advice", of.printed_advice);
+  field("process_name", of.process_name);
+  field("frames", of.frames, {.max_items = max_frames});
+}
+
+void fields(auto& field, Is<RunPlace> auto& of) {
+  field("number", of.number);
+  field("first_line", of.first_line);
+  field("progress_lines", of.progress_lines);
+  field("first_step", of.first_step);
+}
+
+void fields(auto& field, Is<Incident> auto& of) {
+  field.type("incident");
+  field("oom", of.oom);
+  field("at", of.evidence);
+  field("where", of.origin);
+  field("when", of.when);
+  field("occurrences", of.occurrences, {.max_items = ScanLimits::occurrences});
+  field("more_occurrences", of.more_occurrences);
+  field("handled", of.handled);
+  field("handled_by", of.handled_by);
+  field("run", of.run);
+}
+
+/// A bucket with a single value takes three numbers, others eight. A restart adds `true`.
+void fields(auto& field, Is<Series> auto& of) {
+  field.type("series");
+  field("metric", of.metric);
+  field("kind", of.kind);
+  field("where", of.origin);
+  field("label", of.label);
+  field("phase", of.phase);
+  field("unit", of.unit);
+  field("ambiguous_unit", of.ambiguous_unit);
+  field("quantum", of.quantum);
+  field("capacity", of.capacity);
+  field("has_steps", of.has_steps);
+  field("has_times", of.has_times);
+  field("first", of.first_evidence);
+  field("last", of.last_evidence);
+  field("n", of.n, as_count);
+  field("first_x", of.first_x);
+  field("last_x", of.last_x);
+  field("first_value", of.first_value);
+  field("last_value", of.last_value);
+  field("max_value", of.max_value);
+  field("min_value", of.min_value);
+  field("max_x", of.max_x);
+  field("falls", of.falls);
+  field("plateaus", of.plateaus);
+  field("interval", of.interval);
+  field.buckets("buckets", of);
+}
+
+void fields(auto& field, Is<KnownSetting> auto& of) {
+  field("value", of.value);
+  field("at", of.evidence);
+  field("before", of.before, {.description = "another value that it had earlier"});
+  field("before_line", of.before_line);
+}
+
+void fields(auto& field, Is<Exit> auto& of) {
+  field("code", of.code);
+  field("signal", of.signal);
+}
+
+void fields(auto& field, Is<Remark> auto& of) {
+  field("id", of.id);
+  field("number", of.number);
+}
+
+void fields(auto& field, Is<Event> auto& of) {
+  field("at", of.evidence);
+  field("where", of.origin);
+  field("when", of.when);
+  field.exit_or_remark(of);
+}
+
+void fields(auto& field, Is<Input> auto& of) {
+  field("kind", of.kind);
+  field("bytes", of.bytes);
+  field("lines", of.lines);
+  field("compression", of.compression);
+  field("truncated", of.truncated);
+  field("unreadable", of.unreadable);
+}
+
+void fields(auto& field, Is<Note> auto& of) {
+  field("severity", of.severity, {.values = {"note", "warning", "error"}});
+  field("text", of.text);
+  field("at", of.at);
+}
+
+void fields(auto& field, Is<Coverage> auto& of) {
+  field("lines", of.lines);
+  field("claimed", of.claimed);
+  field("by_parser", of.by_parser, {.max_items = max_remarks});
+}
+
+void fields(auto& field, Is<ScanResult> auto& of) {
+  field.type("case");
+  field("input", of.inputs.front());
+  field("incidents", of.incidents, {.max_items = ScanLimits::incidents});
+  field("more_incidents", of.more_incidents);
+  field("later_runs", of.later_runs, {.max_items = ScanLimits::runs});
+  field("series", of.series, {.max_items = ScanLimits::series});
+  field("more_series", of.more_series);
+  field("settings", of.settings, {.max_items = ScanLimits::settings});
+  field("remarks", of.remarks, {.max_items = max_remarks});
+  field("remark_counts", of.remark_counts, {.max_items = max_remarks});
+  field("first_step", of.first_step);
+  field("last_step", of.last_step);
+  field("progress_lines", of.progress_lines);
+  field("last_progress", of.last_progress);
+  field("first_time", of.period.first, {.description = "the earliest time printed with a date, seconds since 1970"});
+  field("last_time", of.period.last);
+  field("impossible_values", of.impossible_values);
+  field("first_impossible", of.first_impossible);
+  field("coverage", of.coverage);
+  field("notes", of.notes, {.max_items = max_remarks});
+  field("more_notes", of.more_notes);
+}
+
+}  // namespace oomdoctor

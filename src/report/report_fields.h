@@ -1,0 +1,396 @@
+// The fields of the JSON report, version 1.1: see fields.h. A test checks that each struct of the report lists all its
+// members.
+#pragma once
+
+#include "oomdoctor/report.h"
+#include "report/fields.h"
+
+namespace oomdoctor {
+
+inline constexpr std::initializer_list<const char*> outcomes = {
+    "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"};
+inline constexpr std::initializer_list<const char*> x_units = {"step", "second", "value"};
+inline constexpr FieldSpec as_step_or_infinite{.form = NumberForm::step, .infinite = true};
+
+void fields(auto& field, Is<Location> auto& of) {
+  field.type("location");
+  field("path", of.path);
+  field("line", of.line, {.description = "1-based line on which the message begins", .minimum = 0});
+  field("end_line", of.end_line, as_count);
+  field.words_only(of.excerpt, of.column, of.end_column, of.lead);
+}
+
+void fields(auto& field, Is<ReportInput> auto& of) {
+  field.type("input");
+  field("path", of.path);
+  field("kind", of.kind, {.description = "log, smi_csv, kernel_log, …"});
+  field("bytes", of.bytes, as_count);
+  field("lines", of.lines, as_count);
+  field("compression", of.compression, if_any);
+  field("truncated", of.truncated, if_any);
+}
+
+void fields(auto& field, Is<Retry> auto& of) {
+  field("decision", of.decision, {.values = {"", "stop", "retry_unchanged", "retry_with_change", "unknown"}});
+  field("change", of.change, if_any);
+}
+
+void fields(auto& field, Is<RunEnd> auto& of) {
+  field.type("run_end", "what ended a run, where the log shows it and it was not memory");
+  field("kind", of.kind,
+        {.description = "exception, crash, timeout, cancelled, disk_full, limit, nccl, device_error, signal, rejected, "
+                        "exit, finished"});
+  field("text", of.text, {.description = "the line"});
+  field("location", of.location);
+}
+
+/// `cause` is always present, so that scripts need no check for the field.
+void fields(auto& field, Is<Verdict> auto& of) {
+  field.type("verdict");
+  field("outcome", of.outcome, {.values = outcomes});
+  field("cause", of.cause,
+        {.description = "a cause id, undetermined, or null when there is nothing to explain", .null_if_empty = true});
+  field("cause_title", of.cause_title, if_any);
+  field("confidence", of.confidence, as_probability);
+  field("headline", of.headline);
+  field("incident", of.incident, {.description = "id of the incident that it is about"});
+  field("retry", of.retry);
+  field("end", of.end);
+}
+
+void fields(auto& field, Is<ReportRun> auto& of) {
+  field.type("run");
+  field("id", of.id);
+  field("path", of.path);
+  field("first_line", of.first_line, {.minimum = 1});
+  field("last_line", of.last_line, {.minimum = 1});
+  field("outcome", of.outcome, {.values = {"oom", "possible_oom", "handled_oom", "ended_otherwise", "no_oom"}});
+  field("end", of.end);
+  field("headline", of.headline);
+}
+
+void fields(auto& field, Is<Share> auto& of) {
+  field("label", of.label);
+  field("bytes", of.bytes, in_bytes);
+}
+
+void fields(auto& field, Is<ReportAccount> auto& of) {
+  field.type("account", "shares + unexplained = capacity");
+  field("capacity_bytes", of.capacity_bytes, in_bytes);
+  field("shares", of.shares);
+  field("unexplained_bytes", of.unexplained_bytes, in_bytes);
+  field("slack_bytes", of.slack_bytes, in_bytes);
+}
+
+void fields(auto& field, Is<ReportFrame> auto& of) {
+  field.type("frame");
+  field("file", of.file);
+  field("line", of.line, as_count);
+  field("function", of.function);
+  field("code", of.code, if_any);
+}
+
+/// The sizes are those of the message as printed. The memory breakdown has sums and differences.
+void fields(auto& field, Is<ReportIncident> auto& of) {
+  field.type("incident");
+  field("id", of.id);
+  field("kind", of.kind, {.values = {"device", "host", "shared_memory", "masked", "pool"}});
+  field("agent", of.agent, {.description = "who refused or killed"});
+  field("framework", of.framework, if_any);
+  field("message_format", of.message_format, if_any);
+  field("location", of.location);
+  field("occurrences", of.occurrences, {.description = "the same failure printed again"});
+  field("more_occurrences", of.more_occurrences, {.optional = true, .minimum = 1});
+  field("handled", of.handled, {.description = "the program went on"});
+  field("follows", of.follows,
+        {.description = "id of the incident that this one came after: its consequence, or the same on another rank"});
+  field("device", of.device);
+  field("rank", of.rank);
+  field("pid", of.pid);
+  field("host", of.host, if_any);
+  field("step", of.step);
+  field("epoch", of.epoch);
+  field("phase", of.phase,
+        {.optional = true,
+         .values = {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
+                    "generation", "checkpoint_save", "checkpoint_load", "data_loading"}});
+  field.words_only(of.time, of.moment, of.numbers);
+  field("requested_bytes", of.requested_bytes, in_bytes);
+  field("capacity_bytes", of.capacity_bytes, in_bytes);
+  field("free_bytes", of.free_bytes, in_bytes);
+  field("process_bytes", of.process_bytes, in_bytes);
+  field("allocated_bytes", of.allocated_bytes, in_bytes);
+  field("reserved_bytes", of.reserved_bytes, in_bytes);
+  field("unallocated_bytes", of.unallocated_bytes, in_bytes);
+  field("private_pool_bytes", of.private_pool_bytes, in_bytes);
+  field("limit_bytes", of.limit_bytes, in_bytes);
+  field("ranks", of.ranks,
+        {.description = "the ranks that ran out in the same way, each by itself; incidents that follow have their "
+                        "numbers",
+         .optional = true,
+         .min_items = 2});
+  field.list(
+      "other_processes", of.other_processes,
+      [](auto& process, auto& pid_and_bytes) {
+        process("pid", pid_and_bytes.first);
+        process("bytes", pid_and_bytes.second, in_bytes);
+      },
+      if_any);
+  field("frame", of.frame);
+  field("ask_frame", of.ask_frame);
+  field("account", of.account);
+}
+
+void fields(auto& field, Is<ReportEstimate> auto& of) {
+  field.type("estimate", "with its 95% interval");
+  field("value", of.value, as_real);
+  field("low", of.low, as_real);
+  field("high", of.high, as_real);
+}
+
+void fields(auto& field, Is<ReportForecast> auto& of) {
+  field.type("forecast", "a 90% interval for the step at which capacity is reached");
+  field("capacity_bytes", of.capacity_bytes, in_bytes);
+  field("step", of.step, as_step_or_infinite);
+  field("step_low", of.step_low, as_step_or_infinite);
+  field("step_high", of.step_high,
+        {.description = "null: no bound", .form = NumberForm::step, .null_if_empty = true, .infinite = true});
+  field("beyond_data", of.beyond_data, {.description = "further ahead than the log is long"});
+}
+
+void fields(auto& field, Is<ReportCurvePoint> auto& of) {
+  field.row();
+  field("step", of.x, as_step_or_infinite);
+  field("value", of.y, as_value);
+  field("low", of.low, as_value);
+  field("high", of.high, as_value);
+}
+
+void fields(auto& field, Is<ReportStage> auto& of) {
+  field.type("stage");
+  field("kind", of.kind,
+        {.values = {"idle", "load", "warmup", "working", "evaluation", "pause", "release", "restart"}});
+  field("first_step", of.first_step, as_step_or_infinite);
+  field("last_step", of.last_step, as_step_or_infinite);
+  field("first_value", of.first_value, as_value);
+  field("last_value", of.last_value, as_value);
+  field("slope", of.slope, {.description = "bytes per step", .infinite = true});
+}
+
+void fields(auto& field, Is<ReportTrend> auto& of) {
+  field.type("trend");
+  field("leak", of.leak, {.description = "growth without a bound"});
+  field("shape", of.shape,
+        {.values = {"flat", "warmup", "step", "saturating", "sawtooth", "spike", "noisy", "linear", "accelerating",
+                    "too_short"}});
+  field("confidence", of.confidence, as_probability);
+  field("slope", of.slope, {.description = "bytes per step"});
+  field("acceleration", of.acceleration, {.description = "bytes per step²"});
+  field("onset_step", of.onset_step, as_step);
+  field("change_points", of.change_points, as_step);
+  field("period", of.period, as_step);
+  field("model", of.model);
+  field.list("models", of.models,
+             [](auto& model, auto& name_and_score) {
+               model("name", name_and_score.first);
+               model("score", name_and_score.second, as_real);
+             },
+             {.description = "candidates, lower is better"});
+  field("forecast", of.forecast);
+  field("why", of.why);
+  field.words_only(of.increment);
+  field("stages", of.stages,
+        {.description = "what the run was doing, in order; the rest of the trend speaks of the working stage that it "
+                        "ended in",
+         .optional = true});
+  field("curve", of.curve,
+        {.description = "of the model, for drawing: step, value, and the 95% interval of the curve there",
+         .optional = true});
+}
+
+/// An array, because a series has hundreds of points.
+void fields(auto& field, Is<ReportPoint> auto& of) {
+  field.row();
+  field("step", of.x, as_step_or_infinite);
+  field("value", of.y, as_value);
+}
+
+void fields(auto& field, Is<ReportLevel> auto& of) {
+  field("value", of.value, as_value);
+  field("low", of.low, as_value);
+  field("high", of.high, as_value);
+  field("n", of.n);
+}
+
+void fields(auto& field, Is<ReportSeries> auto& of) {
+  field.type("series");
+  field.whole_values(of.unit != "%");
+  field("id", of.id);
+  field("metric", of.metric);
+  field("kind", of.kind);
+  field("label", of.label, if_any);
+  field("rank", of.rank);
+  field("device", of.device);
+  field("unit", of.unit, {.description = "as printed"});
+  field("x_unit", of.x_unit, {.description = "what first_step, slope and forecast count", .values = x_units});
+  field("n", of.n, {.description = "values that the log prints, before any thinning", .minimum = 0});
+  field("first_step", of.first_step, as_step);
+  field("last_step", of.last_step, as_step);
+  field("first_value", of.first_value, as_value);
+  field("last_value", of.last_value, as_value);
+  field("max_value", of.max_value, as_value);
+  field("quantum", of.quantum, as_value);
+  field("first_location", of.first);
+  field("last_location", of.last);
+  field("trend", of.trend);
+  field("steady", of.steady,
+        {.description = "the level after the warm-up: its median, the tenths of the values, and how many they are; "
+                        "absent where values are few or grow without a bound"});
+  field("points", of.points, {.description = "step and value, thinned"});
+}
+
+void fields(auto& field, Is<ReportRank> auto& of) {
+  field.type("rank", "values are those of the series that the diagnosis is about");
+  std::optional<bool> leak;  // absent without a series, as its values are
+  if (!of.metric.empty()) leak = of.leak;
+  field("rank", of.rank, as_count);
+  field("failed", of.failed, {.description = "ran out of memory, and the program did not catch it"});
+  field("last_step", of.last_step);
+  field("metric", of.metric, if_any);
+  field("first_value", of.first_value, as_value);
+  field("last_value", of.last_value, as_value);
+  field("max_value", of.max_value, as_value);
+  field("leak", leak);
+  field("location", of.location);
+}
+
+void fields(auto& field, Is<Reason> auto& of) {
+  field.type("reason");
+  field("fact", of.fact);
+  field("text", of.text);
+  field("weight", of.weight, {.description = "natural logarithm of the likelihood ratio"});
+  field("locations", of.locations);
+}
+
+void fields(auto& field, Is<ReportCause> auto& of) {
+  field.type("cause");
+  field("cause", of.cause);
+  field("title", of.title);
+  field("probability", of.probability, as_probability);
+  field("explain", of.explain, if_any);
+  field("because", of.because);
+  field("against", of.against);
+  field.words_only(of.guide);
+}
+
+void fields(auto& field, Is<FixSetting> auto& of) {
+  field("for", of.scope);
+  field("text", of.text, {.description = "a line to copy"});
+  field("from", of.from, if_any);
+  field("to", of.to, if_any);
+}
+
+/// `saves` and `settings` are always present, and empty if unknown.
+void fields(auto& field, Is<ReportFix> auto& of) {
+  field.type("fix");
+  field("id", of.id);
+  field("title", of.title);
+  field("causes", of.causes);
+  field.group("saves", [&](auto& saves) {
+    saves("low_bytes", of.saves_low_bytes, in_bytes);
+    saves("high_bytes", of.saves_high_bytes, in_bytes);
+    saves("formula", of.saves_formula, if_any);
+  });
+  field.object("cost", of.cost, [](auto& cost, auto& grade) {
+    cost("class", grade.level, {.minimum = 0, .maximum = 4});
+    cost("text", grade.text);
+  });
+  field.object("risk", of.risk, [](auto& risk, auto& grade) {
+    risk("class", grade.level, {.minimum = 0, .maximum = 3});
+    risk("text", grade.text);
+  });
+  field("enough", of.enough, {.description = "frees what is needed on its own, with the margin"});
+  field("if_not_already", of.if_not_already, {.description = "the log does not show whether it is set"});
+  field("why", of.why, if_any);
+  field("settings", of.settings);
+  field("not_with", of.not_with);
+  field("verify", of.verify, if_any);
+  field("locations", of.locations, if_any);
+}
+
+void fields(auto& field, Is<ReportPlan> auto& of) {
+  field.type("plan", "the smallest set of fixes that fits with the margin");
+  field("fixes", of.fixes);
+  field("need_bytes", of.need_bytes, in_bytes);
+  field("margin_bytes", of.margin_bytes, in_bytes);
+  field("predicted_peak_bytes", of.predicted_peak_bytes, in_bytes);
+  field("would_have_fitted", of.would_have_fitted);
+}
+
+void fields(auto& field, Is<HeldBack> auto& of) {
+  field("id", of.id);
+  field("title", of.title);
+  field("because", of.because);
+}
+
+void fields(auto& field, Is<Question> auto& of) {
+  field("missing", of.missing);
+  field("text", of.text);
+  field("command", of.command);
+}
+
+void fields(auto& field, Is<ReportNote> auto& of) {
+  field.type("note");
+  field("severity", of.severity, {.values = {"note", "warning", "error"}});
+  field("text", of.text);
+  field("location", of.location);
+}
+
+void fields(auto& field, Is<ReportCoverage> auto& of) {
+  field("lines", of.lines, as_count);
+  field("claimed", of.claimed, as_count);
+  field("by_parser", of.by_parser);
+}
+
+void fields(auto& field, Is<ReportSetting> auto& of) {
+  field("name", of.name);
+  field("value", of.value);
+  field("location", of.location);
+}
+
+void fields(auto& field, Is<Report> auto& of) {
+  field.constant("schema_version", report_schema_version, {.pattern = "^1\\.[0-9]+$"});
+  field.group("tool", [&](auto& tool) {
+    tool.constant("name", "oomdoctor");
+    tool("version", of.tool_version);
+  });
+  field.words_only(of.job);
+  field("inputs", of.inputs);
+  field("settings", of.settings,
+        {.description = "what the run was set to, as the log printed it last; by name", .optional = true});
+  field("verdict", of.verdict);
+  field("runs", of.runs,
+        {.description = "where the log holds several runs of the job; the verdict is about the last one, or about the "
+                        "last that ran out of memory where the last is unfinished",
+         .optional = true});
+  field("incidents", of.incidents, {.description = "one for each distinct failure, the first one first"});
+  field("more_incidents", of.more_incidents, {.optional = true, .minimum = 1});
+  field("series", of.series);
+  field("more_series", of.more_series,
+        {.description = "of very many ranks; ranks has their figures", .optional = true, .minimum = 1});
+  field("input_lengths", of.input_lengths,
+        {.description = "lengths of the batches' inputs, where the log prints them; no memory", .optional = true});
+  field("ranks", of.ranks,
+        {.description = "the ranks beside each other, by number; there where two are known", .optional = true});
+  field("causes", of.causes, {.description = "the most probable first"});
+  field("fixes", of.fixes, {.description = "in the order to try"});
+  field("plan", of.plan);
+  field("held_back", of.held_back, {.description = "popular or printed advice that does not help here"});
+  field("questions", of.questions, {.description = "what would settle it"});
+  field("coverage", of.coverage);
+  field("notes", of.notes);
+  field("why_not", of.why_not);
+  field("trace", of.trace, if_any);
+}
+
+}  // namespace oomdoctor
