@@ -1,11 +1,7 @@
-// AllenNLP: memory at the start of each epoch, and again in the table of metrics at the end.
+// AllenNLP since 1.2: memory at the start of each epoch, and again in the table of metrics at the end.
 //
-// Before 1.2 the "MB" of a GPU comes from nvidia-smi and covers the whole GPU. The "MB" of the CPU is ru_maxrss divided
-// by 1000, and ru_maxrss counts KiB.
-//
-// Since 1.2 both are peaks in bytes: torch's peak, reset at each read, and ru_maxrss times 1024. The log prints them
-// with a letter for 2^10 to 2^30. The table divides them by 2^20. AllenNLP 2.x prints the table through its console
-// logger.
+// Both are peaks in bytes: torch's peak, reset at each read, and ru_maxrss times 1024. The log prints them with a
+// letter for 2^10 to 2^30. The table divides them by 2^20. AllenNLP 2.x prints the table through its console logger.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -14,47 +10,6 @@ namespace oomdoctor::parsers {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
-/// The "MB" of ru_maxrss: 1000 KiB.
-constexpr double thousand_kib = 1024e3;
-
-constexpr LineFormat gauges[] = {
-    checked(LineFormat{
-        .name = "allennlp/gpu",
-        .anchor = "memory usage MB: ",
-        .form = "GPU {device} memory usage MB: {used}",
-        .unit = mebibyte,
-        .unit_name = "MB",
-        .current = SeriesKind::sampled_gauge,
-        .example = "2020-05-01 10:11:12,300 - INFO - allennlp.training.trainer - GPU 0 memory usage MB: 1411"}),
-    checked(LineFormat{.name = "allennlp/cpu",
-                       .anchor = "memory usage MB: ",
-                       .form = "Peak CPU memory usage MB: {host_rss}",
-                       .unit = thousand_kib,
-                       .unit_name = "MB",
-                       .current = SeriesKind::running_maximum,
-                       .example =
-                           "2020-05-01 10:11:12,100 - INFO - allennlp.training.trainer - Peak CPU memory usage MB: "
-                           "2914.112"}),
-    checked(LineFormat{.name = "allennlp/worker",
-                       .anchor = "memory usage MB: ",
-                       .form = "Worker {rank} memory usage MB: {host_rss}",
-                       .unit = thousand_kib,
-                       .unit_name = "MB",
-                       .current = SeriesKind::running_maximum,
-                       .example =
-                           "2020-07-01 10:11:12,100 - INFO - allennlp.training.trainer - Worker 0 memory usage MB: "
-                           "2914.112"}),
-    checked(LineFormat{
-        .name = "allennlp/table_cpu",
-        .anchor = "cpu_memory_MB",
-        .form = "cpu_memory_MB | {host_rss}",
-        .unit = thousand_kib,
-        .unit_name = "MB",
-        .current = SeriesKind::running_maximum,
-        .example = "2020-05-01 10:11:12,100 - INFO - allennlp.common.tensorboard_writer - cpu_memory_MB      |  "
-                   "2914.112  |       N/A",
-        .label = "end of epoch"}),
-};
 
 void emit(std::string_view number, const Reading& form, std::string_view label, EventSink& sink) {
   std::size_t at = 0;
@@ -137,7 +92,6 @@ const Parser allennlp{.name = "allennlp",
                       .source =
                           "AllenNLP: allennlp/training/gradient_descent_trainer.py, training/trainer.py, "
                           "common/util.py",
-                      .patterns = patterns,
-                      .gauges = gauges};
+                      .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

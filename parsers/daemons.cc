@@ -126,24 +126,10 @@ constexpr Pattern patterns[] = {
          .emit = unit}),
 };
 
-constexpr LineFormat gauges[] = {
-    checked({.name = "daemons/earlyoom_state",
-             .anchor = "mem avail:",
-             .form = "mem avail: {host_available} of {skip} MiB (~), swap free: {skip} of {skip} MiB",
-             .unit = static_cast<double>(MiB),
-             .unit_name = "MiB",
-             .current = SeriesKind::sampled_gauge,
-             .example = "mem avail: 20051 of 64301 MiB (31.18%), swap free: 2047 of 2047 MiB (100.00%)",
-             .source = "earlyoom: meminfo.c"}),
-};
-
 }  // namespace
 
 extern const Parser daemons;
-const Parser daemons{.name = "daemons",
-                     .title = "Out-of-memory daemons",
-                     .source = "systemd: src/core/unit.c",
-                     .patterns = patterns,
-                     .gauges = gauges};
+const Parser daemons{
+    .name = "daemons", .title = "Out-of-memory daemons", .source = "systemd: src/core/unit.c", .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,4 +1,4 @@
-// DeepSpeed: see_memory_usage, the throughput timer, and the warning about flushes of the allocator's cache.
+// DeepSpeed: see_memory_usage, and the warning about flushes of the allocator's cache.
 //
 // see_memory_usage (deepspeed/runtime/utils.py) logs up to four lines: among them the caller's message, the device's
 // counters and the host's usage. GB is 2^30 bytes. Max_CA is rounded to whole GB and therefore not read. Both peaks are
@@ -107,29 +107,6 @@ void flushes(const Match& m, EventSink& sink) {
   sink.remark("allocator/retries", times ? std::optional(times->value) : std::nullopt);
 }
 
-constexpr LineFormat gauges[] = {
-    checked(LineFormat{.name = "deepspeed/timer",
-                       .anchor = "MaxMemAllocated=",
-                       .form = "<global_step={step},~><:stop] {skip}/{step},~>MemAllocated={allocated}GB, "
-                               "MaxMemAllocated={max_allocated}GB",
-                       .unit = gibibyte,
-                       .unit_name = "GB",
-                       .example = "[2024-05-11 10:00:01,221] [INFO] [timer.py:260:stop] "
-                                  "epoch=0/micro_step=40/global_step=20, RunningAvgSamplesPerSec=11.20, "
-                                  "CurrSamplesPerSec=11.31, MemAllocated=5.12GB, MaxMemAllocated=18.77GB"}),
-    checked(LineFormat{
-        .name = "deepspeed/colossalai",
-        .anchor = "GPU: allocated ",
-        .form = "GPU: allocated {allocated} MB, max allocated {max_allocated} MB, cached: {reserved} MB, max "
-                "cached: {max_reserved} MB<, CPU Virtual Memory: used = {host_used} MB>",
-        .unit = static_cast<double>(MiB),
-        .unit_name = "MB",
-        .maxima = SeriesKind::reset_maximum,
-        .example = "Epoch 0, after backward: GPU: allocated 1234.5 MB, max allocated 2345.63 MB, cached: "
-                   "3456.0 MB, max cached: 3456.0 MB",
-        .source = "ColossalAI: colossalai/legacy/utils/memory.py (report_memory_usage)"}),
-};
-
 /// DeepSpeed allocates weights and optimizer states before the first step.
 void initialising(const Match&, EventSink& sink) { sink.remark("phase/load"); }
 
@@ -177,7 +154,6 @@ const Parser deepspeed{.name = "deepspeed",
                        .source =
                            "DeepSpeed: deepspeed/runtime/utils.py (see_memory_usage), deepspeed/utils/timer.py, "
                            "deepspeed/runtime/zero/stage3.py",
-                       .patterns = patterns,
-                       .gauges = gauges};
+                       .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,37 +1,12 @@
-// Megatron-LM and its forks: the memory report after the first logging interval, and the values in exported scalars.
+// Megatron-LM and NeMo: memory reports with a caller's name, progress, and the values in exported scalars.
 //
-// megatron/training/utils (report_memory) prints counters of the allocator, divided by 2^20 and labelled MB. The maxima
-// are never reset. The first rank of every data-parallel group prints at the same moment, so one line may contain
-// several reports.
+// The reports print counters of the allocator, divided by 2^20 and labelled MB. The maxima are never reset.
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers {
 namespace {
-
-constexpr LineFormat gauges[] = {
-    checked(LineFormat{.name = "megatron/memory",
-                       .anchor = "iterations) memory (MB)",
-                       .form =
-                           "<[Rank {rank}] >(after {step} iterations) memory (MB) | allocated: {allocated} | max "
-                           "allocated: {max_allocated} | "
-                           "reserved: {reserved} | max reserved: {max_reserved}< | total device memory used: {used}>",
-                       .unit = static_cast<double>(MiB),
-                       .unit_name = "MB",
-                       .example = "[Rank 3] (after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
-                                  "23118.51 | reserved: 24810.0 | "
-                                  "max reserved: 24810.0"}),
-    checked(LineFormat{.name = "megatron/memory_bare",
-                       .anchor = "iterations memory (MB)",
-                       .form = "after {step} iterations memory (MB) | allocated: {allocated} | max allocated: "
-                               "{max_allocated} | reserved: {reserved} | "
-                               "max reserved: {max_reserved}",
-                       .unit = static_cast<double>(MiB),
-                       .unit_name = "MB",
-                       .example = "after 50 iterations memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | "
-                                  "reserved: 24810.0 | max reserved: 24810.0"}),
-};
 
 /// Scalars that Megatron's tests keep: "mem-allocated-bytes": {…, "values": {"1": 684610560.0, "5": …}}. The first
 /// value of each run is lower than the others, because the optimizer states do not exist yet.
@@ -192,7 +167,6 @@ const Parser megatron{
     .name = "megatron",
     .title = "Megatron-LM and NeMo",
     .source = "Megatron-LM: megatron/training/utils/common_utils.py (report_memory), megatron/training/training.py",
-    .patterns = patterns,
-    .gauges = gauges};
+    .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,7 +1,4 @@
-// The OpenMMLab family: mmcv 1.x (mmdet 2.x, mmseg 0.x, mmedit, mmdet3d), mmengine and XTuner.
-//
-// "memory" is int(max_memory_allocated() / 2^20) of the rank with the maximum. mmcv never resets the counter. mmengine
-// resets it at every read, so its values may fall. mmcv can print a corrupt value right after the end of an epoch.
+// The OpenMMLab family: batches of an evaluation, and saved checkpoints.
 #include <charconv>
 
 #include "parse/parser.h"
@@ -10,55 +7,6 @@ namespace oomdoctor::parsers {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
-
-constexpr LineFormat gauges[] = {
-    checked(LineFormat{.name = "mmlab/mmengine_epoch",
-                       .anchor = "Epoch(train)",
-                       .form = "Epoch(train) [{epoch}][{step}/{total}] ~memory: {max_allocated}",
-                       .unit = mebibyte,
-                       .unit_name = "",
-                       .maxima = SeriesKind::reset_maximum,
-                       .example = "04/12 17:31:09 - mmengine - INFO - Epoch(train)  [2][ 50/310]  lr: 2.0000e-03  eta: "
-                                  "0:12:01  time: 0.2511  data_time: 0.0102  "
-                                  "memory: 7411  loss: 1.8107"}),
-    checked(LineFormat{.name = "mmlab/mmengine_iteration",
-                       .anchor = "Iter(train)",
-                       .form = "Iter(train) [{step}/{skip}] ~memory: {max_allocated}",
-                       .unit = mebibyte,
-                       .unit_name = "",
-                       .maxima = SeriesKind::reset_maximum,
-                       .example =
-                           "04/12 17:31:09 - mmengine - INFO - Iter(train) [  150/40000]  lr: 9.9e-03  eta: 3:12:01  "
-                           "time: 0.2511  data_time: 0.0102  "
-                           "memory: 7411  loss: 1.8107"}),
-    checked(LineFormat{.name = "mmlab/mmcv_epoch",
-                       .anchor = "Epoch [",
-                       .form = "Epoch [{epoch}][{step}/{total}]~memory: {max_allocated}",
-                       .unit = mebibyte,
-                       .unit_name = "",
-                       .example = "2021-11-20 10:14:55,120 - mmdet - INFO - Epoch [1][100/7330]\tlr: 1.978e-03, eta: "
-                                  "9:31:10, time: 0.401, data_time: 0.011, "
-                                  "memory: 4120, loss: 1.9913"}),
-    checked(LineFormat{.name = "mmlab/mmcv_iteration",
-                       .anchor = "Iter [",
-                       .form = "Iter [{step}/{skip}]~memory: {max_allocated}",
-                       .unit = mebibyte,
-                       .unit_name = "",
-                       .example =
-                           "2021-11-20 10:14:55,120 - mmseg - INFO - Iter [450/80000]\tlr: 9.950e-03, eta: 7:01:32, "
-                           "time: 0.318, data_time: 0.005, "
-                           "memory: 8201, loss: 1.0911"}),
-    checked(LineFormat{
-        .name = "mmlab/xtuner",
-        .anchor = " max_memory: ",
-        .form = "<[RANK {rank}]~>Step {step}~max_memory: {max_allocated} GB reserved_memory: {max_reserved} GB",
-        .unit = static_cast<double>(GiB),
-        .unit_name = "GB",
-        .example = "[XTuner][RANK 0][2025-02-11 10:11:12][INFO] Epoch 1 Step 10/100 data_time: 0.0110 time: "
-                   "4.1001 total_loss: 1.21 grad_norm: 1.20 max_memory: 35.21 GB reserved_memory: 40.12 GB "
-                   "tgs: 7999.1",
-        .source = "XTuner: xtuner/v1/train/trainer.py"}),
-};
 
 /// Batches of a validation or test pass. mmengine resets the counter here as well.
 void evaluation(const Match& m, EventSink& sink) {
@@ -112,7 +60,6 @@ const Parser mmlab{
     .title = "mmcv, mmengine and XTuner",
     .source =
         "mmcv: mmcv/runner/hooks/logger/text.py; mmengine: mmengine/runner/log_processor.py, mmengine/device/utils.py",
-    .patterns = patterns,
-    .gauges = gauges};
+    .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

@@ -1,6 +1,5 @@
 // PaddlePaddle's toolkits. All print the peaks of Paddle's allocator, which they never reset, in different units:
 // - PaddleDetection, PaddleOCR and PaddleX: 2^20 bytes.
-// - PaddleNLP: 2^30 bytes without a printed unit, next to the current values.
 // - The others: bytes, with a B or without a unit.
 //
 // Consoles wrap the long lines inside numbers.
@@ -14,21 +13,6 @@ namespace oomdoctor::parsers {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
-
-constexpr LineFormat gauges[] = {
-    checked(LineFormat{.name = "paddle/nlp",
-                       .anchor = "current_memory_allocated: ",
-                       .form = "global_step: {step},~current_memory_allocated: {allocated}, current_memory_reserved: "
-                               "{reserved}, max_memory_allocated: {max_allocated}, max_memory_reserved: {max_reserved}",
-                       .unit = static_cast<double>(GiB),
-                       .unit_name = "",
-                       .example =
-                           "[2024-02-11 10:11:12,100] [    INFO] - loss: 1.21, learning_rate: 1e-05, global_step: 10, "
-                           "current_memory_allocated: 12.34204387664795, current_memory_reserved: 15.1015625, "
-                           "max_memory_allocated: 14.210937976837158, max_memory_reserved: 18.1171875, "
-                           "interval_runtime: 9.1",
-                       .source = "PaddleNLP: paddlenlp/trainer/trainer.py"}),
-};
 
 /// The step before the memory values, counted over all epochs: "global_step:40" or "Epoch:[1][40/900]", in text without
 /// blanks.
@@ -117,7 +101,6 @@ extern const Parser paddle;
 const Parser paddle{.name = "paddle",
                     .title = "PaddlePaddle's toolkits",
                     .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
-                    .patterns = patterns,
-                    .gauges = gauges};
+                    .patterns = patterns};
 
 }  // namespace oomdoctor::parsers

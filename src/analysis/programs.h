@@ -1,5 +1,5 @@
-// Programs with their own settings: their messages, their files and their properties. parsers/programs.cc has the words
-// of their logs.
+// Programs with their own settings: their messages, their files and their properties. parsers/programs.toml has the
+// words of their logs.
 #pragma once
 
 #include <array>

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cmake/generated_source.h"
 #include "parse/anchors.h"
 #include "text/prefilter_plan.h"
 
@@ -204,20 +205,6 @@ class Planner {
   std::array<std::vector<std::size_t>, bucket_count> members_;
   std::unordered_map<std::uint32_t, std::size_t> fingerprints_;  ///< fingerprint → number of anchors
 };
-
-/// Makes a string literal. Any byte that is not a plain character becomes an octal escape.
-std::string literal(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?')  // "??" could begin a trigraph
-      out += c;
-    else
-      out += {'\\', static_cast<char>('0' + (code >> 6)), static_cast<char>('0' + (code >> 3 & 7)),
-              static_cast<char>('0' + (code & 7))};
-  }
-  return out + '"';
-}
 
 /// The contents of all logs and tables in a folder, in the order of their names.
 std::string read_texts(const std::filesystem::path& folder) {

@@ -2,14 +2,12 @@
 // the source file that defines shipped_rules(). An invalid rule stops the build, with its file, line and a caret.
 //
 //   rule_compiler rules/ shipped_rules.cc
-#include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
+#include "cmake/generated_source.h"
 #include "judge/rule_archive.h"
 
 namespace oomdoctor {
@@ -17,23 +15,11 @@ namespace {
 
 constexpr std::size_t bytes_a_line = 96;
 
-/// The bytes as string literals, one per line. Any byte that is not a plain character becomes a three-digit octal
-/// escape, so that a following digit is not part of it.
+/// The bytes as string literals, one per line.
 std::string literals(std::string_view bytes) {
   std::string text;
-  for (std::size_t at = 0; at < bytes.size(); at += bytes_a_line) {
-    text += "      \"";
-    for (const char c : bytes.substr(at, bytes_a_line)) {
-      const bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';  // "??" could begin a trigraph
-      const auto code = static_cast<unsigned char>(c);
-      if (plain)
-        text += c;
-      else
-        text += {'\\', static_cast<char>('0' + (code >> 6)), static_cast<char>('0' + (code >> 3 & 7)),
-                 static_cast<char>('0' + (code & 7))};
-    }
-    text += "\"\n";
-  }
+  for (std::size_t at = 0; at < bytes.size(); at += bytes_a_line)
+    text += "      " + literal(bytes.substr(at, bytes_a_line)) + '\n';
   return text;
 }
 
@@ -55,23 +41,7 @@ std::string make_source(const RulePack& pack) {
 void compile(const std::string& folder, const std::string& path) {
   RulePack pack;
   pack.add_folder(folder);
-  std::ofstream file(path, std::ios::binary);
-  file << make_source(pack);
-  if (!file.flush()) throw Error(path + ": cannot be written");
-}
-
-/// Prints an error with an indented excerpt, so that the caret keeps its column.
-void print(const Error& error) {
-  std::string text = std::string(error.what()) + '\n';
-  for (const std::string_view part : {error.excerpt(), error.help()}) {
-    std::string_view rest = part;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      text += "  " + std::string(rest.substr(0, end)) + '\n';
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-  std::fputs(text.c_str(), stderr);
+  write_source(path, make_source(pack));
 }
 
 }  // namespace
@@ -86,7 +56,7 @@ int main(int count, char** words) {
     oomdoctor::compile(words[1], words[2]);
     return 0;
   } catch (const oomdoctor::Error& error) {
-    oomdoctor::print(error);
+    oomdoctor::print_error(error);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
   }

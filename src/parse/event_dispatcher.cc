@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parse/setting_format.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -140,6 +142,8 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
   EventSink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
   if (f.by->form) {
     emit_gauge(*f.by->form, findings.values_of(f), sink);
+  } else if (f.by->pattern->setting != nullptr) {
+    emit_setting(*f.by->pattern->setting, f.marked, sink);
   } else {
     const Captures captures = captures_of(f);
     const FreeformLine* printed = f.printed != nullptr ? &findings.printed_of(f) : nullptr;

@@ -152,6 +152,8 @@ Cost check_cost(std::string_view regex) {
   return {};
 }
 
+}  // namespace
+
 void check_regex(const TomlTable& table, std::string_view regex) {
   if (const Cost cost = check_cost(regex); cost.excess_at != npos)
     table.fail("regex", cost.why, "declare two formats, or match less", regex, cost.excess_at);
@@ -173,8 +175,6 @@ void check_regex(const TomlTable& table, std::string_view regex) {
                  regex, group->at);
   }
 }
-
-}  // namespace
 
 std::string nearest_or_all(std::string_view word, std::span<const std::string> names) {
   if (const std::string near = did_you_mean(word, names); !near.empty()) return "did you mean " + near + "?";

@@ -14,6 +14,9 @@ namespace oomdoctor {
 /// Throws Error if the notation does not parse, contains no number or an unknown one, or may cost too much on a line.
 void check_notation(const TomlTable& table, const LineFormat& gauge);
 
+/// Throws Error if the regex does not parse, has an unknown number, or may cost too much on a line.
+void check_regex(const TomlTable& table, std::string_view regex);
+
 /// Help for an unknown word: the most similar name, or all names.
 std::string nearest_or_all(std::string_view word, std::span<const std::string> names);
 

@@ -6,6 +6,7 @@
 
 #include "parse/label.h"
 #include "parse/row_walk.h"
+#include "parse/setting_format.h"
 
 namespace oomdoctor {
 namespace {
@@ -246,10 +247,11 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->message = p.reach == Reach::message;
       reader->is_step_only = p.emit == emit_step;
       reader->digits = classify_digits(p);
-      add_anchor(p.anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
-      if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
-      for (const std::string_view anchor : p.more_anchors)
-        add_anchor(anchor, p.fold_case, {reader.get(), nullptr, p.quick_reject});
+      const bool key = p.setting != nullptr && p.setting->spelling == SettingSpelling::key;
+      const Target target{reader.get(), nullptr, p.quick_reject, key ? p.anchor.size() : 0};
+      add_anchor(p.anchor, p.fold_case, target);
+      if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, target);
+      for (const std::string_view anchor : p.more_anchors) add_anchor(anchor, p.fold_case, target);
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
     }
@@ -259,21 +261,23 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->name = g.name;
       reader->form = std::make_unique<CompiledLineFormat>(g);
       reader->digits = classify_digits(*reader->form);
-      add_anchor(g.anchor, false, {reader.get(), nullptr, nullptr});
+      add_anchor(g.anchor, false, {.reader = reader.get()});
       reader->order = readers_.size();
       readers_.push_back(std::move(reader));
     }
     for (const Table& t : parser->tables) {
       tables_.push_back(&t);
-      add_anchor(t.anchor, false, {nullptr, &t, nullptr});
+      add_anchor(t.anchor, false, {.table = &t});
     }
   }
   prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
 }
 
 bool FormatRegistry::passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target) {
-  return target.quick_reject == nullptr || target.quick_reject(window.buffer(), hit.offset) ||
-         !window.clean_around(hit.offset);
+  const bool near = target.key_size > 0
+                        ? is_key(window.buffer(), hit.offset, target.key_size)
+                        : target.quick_reject == nullptr || target.quick_reject(window.buffer(), hit.offset);
+  return near || !window.clean_around(hit.offset);
 }
 
 bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit> hits,

@@ -149,9 +149,10 @@ class FormatRegistry {
  private:
   /// A format or a table that an anchor leads to.
   struct Target {
-    const CompiledFormat* reader;
-    const Table* table;
-    bool (*quick_reject)(std::string_view block, std::size_t at);
+    const CompiledFormat* reader = nullptr;
+    const Table* table = nullptr;
+    bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
+    std::size_t key_size = 0;  ///< of the key that begins at the anchor, see is_key(); 0 for none
   };
   /// Parsed views of one line, shared by its formats. Each is made on first use.
   struct Views {

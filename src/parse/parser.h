@@ -1,6 +1,6 @@
 // The interface of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`. The build finds
-// it by its name and makes the table of parsers. A parser is data: patterns for messages, gauges for step lines,
-// tables for CSV-like exports.
+// it by its name and makes the table of parsers. A parser is data: patterns for messages and settings,
+// gauges for step lines, tables for CSV-like exports. Gauges and settings come from parsers/foo.toml.
 //
 // Each pattern has an anchor, a literal of at least four bytes. oomdoctor tries the pattern only on lines that contain
 // the anchor, so lines without one cost almost nothing. The example is part of the pattern: the compiler checks that
@@ -67,6 +67,8 @@ struct Match {
   std::string_view after() const { return text.substr(captures.end); }
 };
 
+struct SettingFormat;
+
 /// The pattern of a message. checked() verifies its invariants at compile time.
 struct Pattern {
   std::string_view name;    ///< "torch_oom/request"
@@ -92,9 +94,10 @@ struct Pattern {
   bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
   /// Max bytes of a match before the anchor. The regex is then tried from there only, not on the whole line.
   std::optional<std::size_t> before_anchor = {};
-  bool digits_are_numbers = false;  ///< `accepts` treats all digits alike
-  bool non_exclusive = false;       ///< fallbacks are still tried: the match is beside the subject of the line
-  std::string_view source = {};     ///< the code that prints this form, if it differs from the parser's source
+  bool digits_are_numbers = false;         ///< `accepts` treats all digits alike
+  bool non_exclusive = false;              ///< fallbacks are still tried: the match is beside the subject of the line
+  std::string_view source = {};            ///< the code that prints this form, if it differs from the parser's source
+  const SettingFormat* setting = nullptr;  ///< the setting that the line prints; in place of `emit`
 };
 
 /// A step line: numbers between constant texts. `form` is the line with its numbers in braces:
@@ -238,11 +241,6 @@ consteval Pattern checked(Pattern p) {
   if (p.reach == Reach::message && blanks_in(p.regex) != std::string_view::npos) throw "a message regex holds no blank";
   if (p.emit == nullptr) throw "a pattern without emit says nothing";
   return p;
-}
-consteval LineFormat checked(LineFormat g) {
-  if (g.anchor.size() < 4) throw "an anchor has at least four bytes";
-  if (!holds(g.example, g.anchor)) throw "the example does not hold the anchor";
-  return g;
 }
 
 }  // namespace oomdoctor

@@ -39,6 +39,7 @@ class TomlTable {
   /// `node` must be a table. `node` and `file` must outlive this object.
   TomlTable(const TomlText& file, const TomlNode& node) : file_(&file), node_(&node) {}
 
+  bool has(std::string_view key) { return find(key) != nullptr; }
   std::string need_text(std::string_view key);
   std::string text(std::string_view key);
   double need_number(std::string_view key, double low, double high);

@@ -51,7 +51,6 @@ ORDINARY_WORDS = {
     ("src/parse/label.cc", "leak"): "a word of printed labels",
     ("src/parse/label.cc", "fragmentation"): "a word of printed labels",
     ("parsers/model.cc", "lora"): "a setting that logs print",
-    ("parsers/settings.cc", "lora"): "a setting that logs print",
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

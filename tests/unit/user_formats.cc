@@ -93,6 +93,24 @@ TEST_CASE("units follow their letters") {
   CHECK(first("GiB") == 5000.5 * static_cast<double>(GiB));
 }
 
+TEST_CASE("a unit may have other letters in the log, and may be several of one") {
+  const std::string text = replaced(by_form, "unit    = \"MiB\"", "unit = \"1000 KiB\"\nprinted = \"MB\"");
+  const ScanResult c = scan_with(text, std::string(steps));
+  REQUIRE(c.series.size() == 1);
+  CHECK(c.series.front().first_value == 5000.5 * 1024e3);
+  CHECK(c.series.front().unit == "MB");
+}
+
+TEST_CASE("the numbers without max_ may have a kind beside that of the maxima") {
+  std::string text = replaced(by_form, "~gpu_resident={allocated}", "gpu_resident={allocated} peak={max_allocated}");
+  text = replaced(text, "it=40 loss=2.8 gpu_resident=5120.5", "it=4 gpu_resident=51 peak=60");
+  const ScanResult c =
+      scan_with(text + "kind = \"reset_maximum\"\ncurrent = \"sampled_gauge\"\n", "it=4 gpu_resident=51 peak=60");
+  REQUIRE(c.series.size() == 2);
+  for (const Series& s : c.series)
+    CHECK(s.kind == (s.metric == Metric::max_allocated ? SeriesKind::reset_maximum : SeriesKind::sampled_gauge));
+}
+
 TEST_CASE("a kind of maximum applies to the max_ numbers, or to all numbers if none has that name") {
   const auto kinds = [](std::string_view names, std::string_view example) {
     std::string text = replaced(by_form, "~gpu_resident={allocated}", names);

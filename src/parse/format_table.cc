@@ -1,0 +1,210 @@
+#include "parse/format_table.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <vector>
+
+#include "parse/format_notation.h"
+#include "parse/line_format.h"
+#include "parse/scanner.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t shortest_anchor = 4;
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+constexpr std::array<Unit, 9> units{{{"B", 1},
+                                     {"KB", 1e3},
+                                     {"KiB", 1024},
+                                     {"MB", 1e6},
+                                     {"MiB", static_cast<double>(MiB)},
+                                     {"GB", 1e9},
+                                     {"GiB", static_cast<double>(GiB)},
+                                     {"TB", 1e12},
+                                     {"TiB", static_cast<double>(TiB)}}};
+constexpr std::array<SeriesKind, 4> kinds{SeriesKind::gauge, SeriesKind::sampled_gauge, SeriesKind::running_maximum,
+                                          SeriesKind::reset_maximum};
+
+/// The row with this name, which is the key's value. Throws Error with the nearest name, or with all of them.
+template <typename Rows, typename NameOf>
+const auto& row_of(const TomlTable& table, std::string_view key, std::string_view word, const Rows& rows,
+                   NameOf name_of) {
+  std::vector<std::string> names;
+  for (const auto& row : rows) {
+    if (name_of(row) == word) return row;
+    names.emplace_back(name_of(row));
+  }
+  table.fail(key, "there is no " + std::string(key) + " \"" + std::string(word) + '"', nearest_or_all(word, names));
+}
+
+/// Sets the unit to one row of the table, or to several: "1000 KiB".
+void set_unit(LineFormat& gauge, TomlTable& table, TextStore& texts) {
+  const std::string_view text = texts.keep(table.need_text("unit"));
+  const std::size_t blank = text.find(' ');
+  unsigned count = 1;
+  if (blank != text.npos)
+    if (std::from_chars(text.data(), text.data() + blank, count).ptr != text.data() + blank || count == 0)
+      table.fail("unit", "the unit does not begin with a number", "as in \"MiB\" or \"1000 KiB\"");
+  const std::string_view name = blank == text.npos ? text : text.substr(blank + 1);
+  gauge.unit = count * row_of(table, "unit", name, units, [](const Unit& unit) { return unit.name; }).bytes;
+  gauge.unit_name = table.has("printed") ? texts.keep(table.text("printed")) : text;
+}
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool is_family_and_name(std::string_view name) {
+  const std::size_t slash = name.find('/');
+  const auto allowed = [](char c) { return is_word_character(c) || c == '-' || c == '.' || c == '/'; };
+  return slash != std::string_view::npos && slash > 0 && slash + 1 < name.size() && slash == name.rfind('/') &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
+
+std::string_view read_name(TomlTable& table, TextStore& texts) {
+  const std::string_view name = texts.keep(table.need_text("name"));
+  if (!is_family_and_name(name))
+    table.fail("name", "a name is two words of letters, digits, _, - and . with a slash between them",
+               "as in \"trainer/step\"");
+  return name;
+}
+
+std::string_view read_anchor(TomlTable& table, TextStore& texts) {
+  const std::string_view anchor = texts.keep(table.need_text("anchor"));
+  if (anchor.size() < shortest_anchor)
+    table.fail("anchor", "an anchor has at least four bytes", "take a text that is on every such line and on no other");
+  return anchor;
+}
+
+bool is_maximum(SeriesKind kind) { return kind == SeriesKind::running_maximum || kind == SeriesKind::reset_maximum; }
+
+/// A maximum is what the max_… numbers are, or all of them where none is called so; another kind is what the others
+/// are. `current` is the kind of the others where both are maxima.
+void set_kinds(LineFormat& gauge, TomlTable& table) {
+  const auto read_kind = [&](std::string_view key) {
+    return row_of(table, key, table.text(key), kinds, [](SeriesKind kind) { return to_string(kind); });
+  };
+  if (!table.text("kind").empty()) {
+    const SeriesKind kind = read_kind("kind");
+    const auto names = names_of(gauge);
+    const bool maxima = std::any_of(names.begin(), names.end(), [](auto name) { return name.starts_with("max_"); });
+    if (is_maximum(kind)) gauge.maxima = kind;
+    if (!is_maximum(kind) || !maxima) gauge.current = kind;
+  }
+  if (!table.text("current").empty()) gauge.current = read_kind("current");
+}
+
+constexpr std::array<std::pair<std::string_view, SettingType>, 6> types{{{"count", SettingType::count},
+                                                                         {"first_count", SettingType::first_count},
+                                                                         {"ratio", SettingType::ratio},
+                                                                         {"truth", SettingType::truth},
+                                                                         {"word", SettingType::word},
+                                                                         {"precision", SettingType::precision}}};
+
+void check_anchor(const TomlTable& table, std::string_view example, std::string_view anchor) {
+  if (example.find(anchor) == std::string_view::npos)
+    table.fail("example", "the example does not hold the anchor", "the anchor is " + std::string(anchor));
+}
+
+ScanResult scan_example(const Parser& alone, std::string_view example) {
+  const Parser* const parsers[] = {&alone};
+  std::vector<Source> sources;
+  sources.push_back(Source::of_text("example", std::string(example)));
+  return Scanner(parsers).scan(sources);
+}
+
+/// The example goes the way of a log: what is not read there would not be read in one.
+void check_example(const TomlTable& table, const LineFormat& gauge) {
+  check_anchor(table, gauge.example, gauge.anchor);
+  std::vector<GaugeValue> values;
+  const CompiledLineFormat form(gauge);
+  const FormEnd read = form.read(gauge.example, 0, values);
+  if (read.search == Search::too_costly)
+    table.fail("regex", "the regex takes too many steps on the example", "limit its repetitions");
+  if (!read) {
+    const std::string notation = gauge.regex.empty() ? "form" : "regex";
+    table.fail("example", "the " + notation + " does not read the example",
+               "it is a whole line, as the program prints it");
+  }
+  const ScanResult scan =
+      scan_example({.name = "example", .title = "", .patterns = {}, .gauges = {&gauge, 1}}, gauge.example);
+  if (scan.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
+        return form.numbers()[v.number].kind == GaugeNumber::Kind::memory;
+      }))
+    table.fail("example", "no machine has the memory that the example says",
+               "one is " + std::string(gauge.unit_name) + ": is that the unit?");
+}
+
+void check_example(const TomlTable& table, const SettingFormat& format) {
+  if (format.second_anchor.empty() || format.example.find(format.second_anchor) == std::string_view::npos)
+    check_anchor(table, format.example, format.anchor);
+  const Pattern pattern = make_pattern(format);
+  const ScanResult scan = scan_example({.name = "example", .title = "", .patterns = {&pattern, 1}}, format.example);
+  if (!scan.settings.contains(format.setting))
+    table.fail("example", "the example does not set " + std::string(format.setting),
+               "it is a whole line, as a program prints it");
+}
+
+/// A key in its spellings, and what its values are.
+void read_key(TomlTable& table, std::string_view family, SettingFormat& format, TextStore& texts) {
+  const std::string key = table.need_text("key");
+  if (key.size() < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_character))
+    table.fail("key", "a key is at least four letters, digits and _", "a _ in it matches a dash, too");
+  format.name = texts.keep(std::string(family) + '/' + key);
+  format.type = row_of(table, "type", table.need_text("type"), types, [](const auto& row) { return row.first; }).second;
+  format.spelling = table.truth("option_only") ? SettingSpelling::option : SettingSpelling::key;
+  KeyTexts built = texts_of_key(key, format.type, format.spelling);
+  format.anchor = texts.keep(std::move(built.anchor));
+  format.second_anchor = texts.keep(std::move(built.dashed_anchor));
+  format.regex = texts.keep(std::move(built.regex));
+}
+
+}  // namespace
+
+LineFormat read_format(TomlTable& table, TextStore& texts) {
+  const auto keep = [&](std::string text) { return texts.keep(std::move(text)); };
+  LineFormat gauge;
+  gauge.name = read_name(table, texts);
+  gauge.anchor = read_anchor(table, texts);
+  gauge.form = keep(table.text("form"));
+  gauge.regex = keep(table.text("regex"));
+  if (gauge.form.empty() == gauge.regex.empty())
+    table.fail(gauge.form.empty() ? "name" : "form", "a format has a form or a regex, and not both");
+  check_notation(table, gauge);
+  set_unit(gauge, table, texts);
+  set_kinds(gauge, table);
+  gauge.label = keep(table.text("label"));
+  gauge.example = keep(table.need_text("example"));
+  gauge.source = keep(table.text("source"));
+  table.finish("a format has name, anchor, form or regex, unit, kind, label and example");
+  check_example(table, gauge);
+  return gauge;
+}
+
+SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts) {
+  SettingFormat format;
+  if (table.has("key")) {
+    read_key(table, family, format, texts);
+  } else {
+    format.name = read_name(table, texts);
+    format.anchor = read_anchor(table, texts);
+    format.regex = texts.keep(table.text("regex"));
+    if (!format.regex.empty()) check_regex(table, format.regex);
+    if (format.regex.empty() && !table.has("value"))
+      table.fail("anchor", "there is no value", "write value = \"…\", or a regex whose first group is the value");
+  }
+  format.setting = texts.keep(table.need_text("sets"));
+  format.value = texts.keep(table.text("value"));
+  format.example = texts.keep(table.need_text("example"));
+  table.finish("a setting has key and type, or name, anchor, regex; and sets, value and example");
+  check_example(table, format);
+  return format;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,140 @@
+#include "parse/setting_format.h"
+
+#include <algorithm>
+
+namespace oomdoctor {
+namespace {
+
+/// The regex of a value, with the one captured group.
+std::string_view value_regex(SettingType type) {
+  switch (type) {
+    case SettingType::first_count:
+      return R"(\[? ?(\d{1,9})(?!\.?\d|[A-Za-z_%]))";
+    case SettingType::count:
+      return R"((\d{1,9})(?!\.?\d|[A-Za-z_%]))";
+    case SettingType::ratio:
+      return R"(([01]?\.\d{1,4}|1)(?![\d.]))";
+    case SettingType::truth:
+      return R"((True|False|true|false|None|null|full|selective|yes|no)\b)";
+    case SettingType::word:
+      return R"(([A-Za-z][\w+.-]{1,48}))";
+    case SettingType::precision:
+      return R"((?:torch\.)?(b?float(?:16|32)|bf16|fp16|fp32|half|16-mixed|bf16-mixed|16-true|bf16-true|32-true|no|int8|fp8|(?:16|32|64)(?![.\d-]))\b)";
+    case SettingType::text:
+      break;
+  }
+  return {};
+}
+
+std::string replaced(std::string_view key, std::string_view underscore) {
+  std::string out;
+  for (const char c : key) c == '_' ? out += underscore : out += c;
+  return out;
+}
+
+/// The key as an option or as a name with a separator, then the value.
+std::string key_regex(std::string_view key, SettingType type) {
+  const std::string spelled = replaced(key, "[_-]");
+  const bool truth = type == SettingType::truth;
+  std::string regex = "(?:--" + spelled;
+  regex += truth ? R"((?![\w-])(?: {0,3}$|(?= --)|(?= \\)|[ =]{1,3}['"]?)|(?<![\w-]))" : R"([ =]{1,3}['"]?|(?<![\w-]))";
+  regex += spelled + R"(['"]?(?: {0,2}[:=] {0,2}| ?\.{3,80} ?| {2,40})['"]?))" + "(?:";
+  if (type == SettingType::word) regex += R"((?:<?[A-Z]\w{1,30}\.)?)";
+  regex += value_regex(type);
+  regex += truth ? R"(|(?= --)|(?= \\)|(?<=[a-z0-9]) {0,3}$))" : ")";
+  return regex;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+/// One spelling per type: "bfloat16" and "bf16-mixed" become "bf16".
+std::string precision_name(std::string_view text) {
+  const std::string t = lower(text);
+  if (t.find("bf16") != t.npos || t == "bfloat16") return "bf16";
+  if (t.find("16") != t.npos || t == "half") return "fp16";
+  if (t.find("32") != t.npos || t == "no") return "fp32";
+  return t;
+}
+
+/// digits; 1048576 is the block size of an asynchronous reader, not a sequence length
+constexpr std::size_t too_many_digits = 7;
+
+bool is_plausible_count(std::string_view setting, std::string_view text) {
+  if (setting == "sequence_length" && (text.size() < 2 || text.size() >= too_many_digits)) return false;
+  return text != "0" || setting == "num_workers" || setting == "zero_stage";
+}
+
+}  // namespace
+
+KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling) {
+  const std::string_view dashes = spelling == SettingSpelling::option ? "--" : "";
+  KeyTexts texts{std::string(dashes).append(key), std::string(dashes) + replaced(key, "-"), key_regex(key, type)};
+  if (spelling == SettingSpelling::option)
+    texts.regex = "--" + replaced(key, "[_-]") + R"([ =]{1,3}['"]?)" + std::string(value_regex(type));
+  if (texts.dashed_anchor == texts.anchor) texts.dashed_anchor.clear();
+  return texts;
+}
+
+bool is_key(std::string_view block, std::size_t at, std::size_t size) {
+  const auto in_word = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || (c >= '0' && c <= '9');
+  };
+  const bool option = at >= 2 && block.substr(at - 2, 2) == "--";
+  const bool begins = at == 0 || option || !in_word(block[at - 1]);
+  const std::string_view after = block.substr(at + size, 2);
+  const char next = after.empty() ? '\n' : after[0];
+  const bool blank =
+      next == ' ' &&
+      (option || (after.size() > 1 && std::string_view(" :=.").find(after[1]) != std::string_view::npos));
+  return begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos);
+}
+
+bool is_configuration(std::string_view line) {
+  const std::size_t start = line.find_first_not_of(" \t");
+  if (start == line.npos) return false;
+  const std::string_view text_start = line.substr(start);
+  for (const std::string_view head :
+       {"def ", "class ", "import ", "from ", "#", "usage:", "return ", "assert ", "raise ", "if ", "File \""})
+    if (text_start.starts_with(head)) return false;
+  for (const std::string_view piece : {"add_argument", "Optional[", ": int", ": float", ": bool", ": str", "default=",
+                                       "(default", "try setting", "self.", "lambda ", "Consider ", "consider ", "Try "})
+    if (line.find(piece) != line.npos) return false;
+  return true;
+}
+
+bool is_precision_statement(std::string_view line) {
+  const bool call = line.find("dtype=torch.") != line.npos && line.find("config") == line.npos &&
+                    line.find("torch_dtype=") == line.npos;
+  return is_configuration(line) && !call && line.find("tensor(") == line.npos;
+}
+
+void emit_setting(const SettingFormat& format, std::string_view printed, EventSink& sink) {
+  switch (format.type) {
+    case SettingType::text:
+      return sink.setting(format.setting, format.value.empty() ? printed : format.value);
+    case SettingType::truth: {
+      const std::string t = lower(printed);
+      const bool on = t != "false" && t != "none" && t != "null" && t != "no";
+      if (format.value.empty()) return sink.setting(format.setting, on ? "true" : "false");
+      if (on) sink.setting(format.setting, format.value);
+      return;
+    }
+    case SettingType::precision:
+      return sink.setting(format.setting, precision_name(printed));
+    case SettingType::word:
+      if (const std::string w = lower(printed); w != "none" && w != "null" && w != "true" && w != "false")
+        sink.setting(format.setting, w);
+      return;
+    case SettingType::count:
+    case SettingType::first_count:
+    case SettingType::ratio:
+      if (is_plausible_count(format.setting, printed)) sink.setting(format.setting, printed);
+  }
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,82 @@
+// A setting of a run as programs print it: a row of parsers/*.toml. It is a key in all its spellings (key=8, key: 8,
+// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; a dash may replace an underscore), or a text that shows the
+// setting. The last printed value wins.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "parse/parser.h"
+
+namespace oomdoctor {
+
+enum class SettingType {
+  text,         ///< as printed
+  count,        ///< a whole number
+  first_count,  ///< a whole number, or the first of a list of them
+  ratio,        ///< a share such as 0.9
+  truth,        ///< emitted as "true" or "false"; --key without a value is true
+  word,         ///< a name, without the prefix of an enumeration
+  precision,    ///< a number type: float32, bfloat16, …
+};
+
+enum class SettingSpelling {
+  key,     ///< every spelling of the key
+  option,  ///< only --key
+  text,    ///< the anchor, and the regex if there is one
+};
+
+struct SettingFormat {
+  std::string_view name;     ///< "settings/batch_size"
+  std::string_view setting;  ///< as analyses name it: the fact settings.NAME
+  SettingType type = SettingType::text;
+  SettingSpelling spelling = SettingSpelling::text;
+  std::string_view value;  ///< emitted in place of the printed one, and of "true"; may be empty
+  std::string_view anchor, second_anchor;
+  std::string_view regex;  ///< the first group is the value
+  std::string_view example;
+};
+
+/// Fills in the anchors and the regex of a key.
+struct KeyTexts {
+  std::string anchor, dashed_anchor, regex;
+};
+KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling);
+
+/// True if no word precedes the key at `at` of a block and a quote or a separator follows it. The regex requires both.
+bool is_key(std::string_view block, std::size_t at, std::size_t size);
+
+/// False for source code, usage texts and defaults. They contain keys that nobody set.
+bool is_configuration(std::string_view line);
+/// False for calls, too: "dtype=torch.float32" in a call is about one tensor.
+bool is_precision_statement(std::string_view line);
+
+/// Emits the setting in the spelling of the analyses. `printed` is empty if the format captures nothing.
+void emit_setting(const SettingFormat& format, std::string_view printed, EventSink& sink);
+
+/// The pattern that finds the setting. A step line may contain its batch size and is still read as a step line.
+constexpr Pattern make_pattern(const SettingFormat& format) {
+  Pattern pattern{.name = format.name, .anchor = format.anchor, .example = format.example};
+  pattern.second_anchor = format.second_anchor;
+  pattern.regex = format.regex;
+  pattern.captures = format.regex.empty() ? 0 : 1;
+  pattern.non_exclusive = true;
+  pattern.setting = &format;
+  if (format.spelling != SettingSpelling::text)
+    pattern.accepts = format.type == SettingType::precision ? is_precision_statement : is_configuration;
+  if (format.spelling == SettingSpelling::key) {
+    pattern.before_anchor = 2;  // for the "--" of an option
+    pattern.digits_are_numbers = true;
+  }
+  return pattern;
+}
+
+template <std::size_t n>
+constexpr std::array<Pattern, n> make_patterns(const SettingFormat (&formats)[n]) {
+  std::array<Pattern, n> patterns;
+  for (std::size_t i = 0; i < n; ++i) patterns[i] = make_pattern(formats[i]);
+  return patterns;
+}
+
+}  // namespace oomdoctor
