@@ -98,7 +98,7 @@ std::ptrdiff_t values_between(const FittedSeries& fitted, double from, double to
 }
 
 /// Test 3: the last third grows at a relevant share of the middle third's rate.
-bool find_growing_series(const FittedSeries& fitted, const Fit& fit) {
+bool still_grows(const FittedSeries& fitted, const Fit& fit) {
   if (fit.law == Law::stairs || fitted.points.size() < 9) return true;
   if (values_between(fitted, 1 / 3.0, 2 / 3.0) < 3 || values_between(fitted, 2 / 3.0, 1) < 3) return true;
   const double middle = slope_between(fitted, fit, 1 / 3.0, 2 / 3.0), end = slope_between(fitted, fit, 2 / 3.0, 1);
@@ -164,7 +164,7 @@ GrowthDoubt find_doubt(const FittedSeries& fitted, const Fit& growing) {
     return GrowthDoubt::small;
   if (!significant(growing, fitted) || !floors_rise(fitted, growing)) return GrowthDoubt::noise;
   if (rests_on_end(fitted, growing)) return GrowthDoubt::open_end;
-  if (!find_growing_series(fitted, growing)) return GrowthDoubt::levels_off;
+  if (!still_grows(fitted, growing)) return GrowthDoubt::levels_off;
   if (!records_allow(fitted)) return GrowthDoubt::records;
   return GrowthDoubt::none;
 }
@@ -179,7 +179,7 @@ double required_gap(const Fit& growing, const Fit& bounded) {
 }
 
 /// Chooses between the best growing and the best bounded law, and tests the growing one.
-GrowthVerdict judge(const FittedSeries& fitted) {
+GrowthVerdict decide_growth(const FittedSeries& fitted) {
   GrowthVerdict verdict;
   for (const Fit& fit : fitted.fits) {
     const Fit*& best = grows(fit, fitted) ? verdict.growing : verdict.bounded;
@@ -424,7 +424,7 @@ Rise measure_slope(const Fit& line, const FittedSeries& run) {
 /// The slope of a leaking run, if a line describes it; else nullopt.
 std::optional<Rise> find_steady_slope(const FittedSeries& run) {
   if (run.fits.empty() || fit_of(run, Law::linear) == nullptr) return std::nullopt;
-  const GrowthVerdict verdict = judge(run);
+  const GrowthVerdict verdict = decide_growth(run);
   const Fit& line = *fit_of(run, Law::linear);
   if (!verdict.leak || !grows(line, run) || line.score > verdict.chosen->score + limits::strong_evidence)
     return std::nullopt;
@@ -519,7 +519,7 @@ Trend growth_of(const Series& series, const GrowthOptions& options) {
   if (!earlier.empty()) share_slope(fitted, earlier);
   trend.stages = join_stages(earlier, fitted);
   trend.working = working_stage(fitted);
-  const GrowthVerdict verdict = judge(fitted);
+  const GrowthVerdict verdict = decide_growth(fitted);
   trend.leak = verdict.leak;
   trend.model = to_string(verdict.chosen->law);
   for (const Fit& fit : fitted.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);

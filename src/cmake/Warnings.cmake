@@ -6,7 +6,7 @@ function(oomdoctor_warnings target)
     # When g++ 12 has inlined std::string, it warns of copies that cannot happen (gcc bugs 105329 and 105651), and of
     # an empty std::optional (80635). clang and the sanitizers watch for the same errors.
     target_compile_options(${target} PRIVATE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
-                                             -Wno-maybe-uninitialized)
+                                             -Wno-stringop-overread -Wno-maybe-uninitialized)
   endif()
   if(OOMDOCTOR_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
