@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/recorded_rows.h"
@@ -43,9 +44,7 @@ bool is_unit(std::string_view cell) {
   return std::find(units.begin(), units.end(), cell) != units.end();
 }
 
-bool is_number(std::string_view cell) {
-  return !cell.empty() && cell.size() < 10 && cell.find_first_not_of("0123456789") == cell.npos;
-}
+bool is_number(std::string_view cell) { return !cell.empty() && cell.size() < 10 && only_digits(cell); }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   std::vector<std::string_view> cells, units;
@@ -80,8 +79,7 @@ std::optional<int> find_device(const Cursor& cursor, std::string_view key) {
     const std::string_view text = trimmed(line.body());
     if (!text.starts_with(key)) return true;
     const std::string_view digits = trimmed(text.substr(key.size()));
-    if (!digits.empty() && digits[0] >= '0' && digits[0] <= '9')
-      card = static_cast<int>(leading_integer(digits.substr(0, 4)));
+    if (!digits.empty() && is_digit(digits[0])) card = static_cast<int>(leading_integer(digits.substr(0, 4)));
     return false;
   });
   return card;
@@ -102,7 +100,7 @@ void json_form(const Match& m, EventSink& sink) {
   m.cursor.forward(1, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     constexpr std::string_view key = "\"value\": ";
-    if (text.starts_with(key) && text.size() > key.size() && text[key.size()] >= '0' && text[key.size()] <= '9')
+    if (text.starts_with(key) && text.size() > key.size() && is_digit(text[key.size()]))
       value = leading_integer(text.substr(key.size()));
     return false;
   });

@@ -6,6 +6,7 @@
 // src/analysis/fact_specs.cc). The last printed value wins.
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/literal.h"
 #include "parse/parser.h"
@@ -17,7 +18,7 @@ namespace {
 template <Literal key, Literal unit>
 void emit_value(const Match& m, EventSink& sink) {
   std::string value(m[1]);
-  const bool bare = !value.empty() && value.back() >= '0' && value.back() <= '9';
+  const bool bare = !value.empty() && is_digit(value.back());
   if (bare && !unit.view().empty()) value.append(" ").append(unit.view());
   sink.setting(key.view(), value);
 }
@@ -27,11 +28,10 @@ template <Literal key>
 void emit_short_size(const Match& m, EventSink& sink) {
   std::string value(m[1]);
   const char last = value.back();
-  if (last >= '0' && last <= '9')
+  if (is_digit(last))
     value += " MiB";
   else
-    value.pop_back(),
-        value.append(" ").append(1, last >= 'a' ? static_cast<char>(last - 'a' + 'A') : last).append("iB");
+    value.pop_back(), value.append(" ").append(1, upper(last)).append("iB");
   sink.setting(key.view(), value);
 }
 

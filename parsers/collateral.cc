@@ -3,6 +3,7 @@
 //
 // None of these is a separate failure. They show that the cause is in another process, and torchrun's "Root Cause"
 // names that process.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 

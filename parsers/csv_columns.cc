@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/label.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -31,9 +32,8 @@ std::vector<std::string_view> split_cells(std::string_view line) {
 }
 
 bool is_identifier(std::string_view cell) {
-  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-  return !cell.empty() && letters.find(cell[0]) != letters.npos &&
-         cell.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789./-") == cell.npos;
+  return !cell.empty() && is_letter_or_underscore(cell[0]) &&
+         std::all_of(cell.begin(), cell.end(), [](char c) { return is_dashed_name_char(c) || c == '.' || c == '/'; });
 }
 
 struct Column {

@@ -6,6 +6,7 @@
 // Only "Killed" or, since version 258, "Marked … for killing" is a kill. systemd-oomd prints bytes.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"

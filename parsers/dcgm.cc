@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/line_format.h"
@@ -41,7 +42,7 @@ struct NamedCard {
 /// The GPU or instance of the labels "gpu="0",UUID="…""; nullopt if they name none.
 std::optional<NamedCard> parse_card(std::string_view labels) {
   const std::string_view gpu = label(labels, "gpu"), part = label(labels, "GPU_I_ID");
-  if (gpu.empty() || gpu.size() > 4 || gpu.find_first_not_of("0123456789") != gpu.npos) return std::nullopt;
+  if (gpu.empty() || gpu.size() > 4 || !only_digits(gpu)) return std::nullopt;
   NamedCard named;
   named.machine = label(labels, "Hostname");
   if (part.empty())
@@ -97,7 +98,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = split_at_blanks(line);
   if (cells.size() == 1) return cells[0] == "ID" || cells[0] == "Id";
   if (cells.size() != layout.roles.size() + 1 || (cells[0] != "GPU" && cells[0] != "GPU-I")) return false;
-  if (cells[1].size() > 4 || cells[1].find_first_not_of("0123456789") != cells[1].npos) return false;
+  if (cells[1].size() > 4 || !only_digits(cells[1])) return false;
   const bool part = cells[0] == "GPU-I";
   const std::string name = "GPU instance " + std::string(cells[1]);
   Card card{.device = {}, .label = part ? std::string_view(name) : std::string_view{}};

@@ -4,10 +4,10 @@
 // counters and the host's usage. GB is 2^30 bytes. Max_CA is rounded to whole GB and therefore not read. Both peaks are
 // reset after every call. The caller's message is the position in the step ("before forward"). Without its numbers
 // ("after step 100") it names the series.
-#include <cctype>
 #include <cmath>
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
@@ -17,8 +17,6 @@ namespace {
 constexpr double gibibyte = static_cast<double>(GiB);
 constexpr int message_distance = 40;  ///< lines; warnings of other ranks may separate the message from the numbers
 constexpr std::string_view tag = "see_memory_usage]";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Finds the caller's message above: "[…] [utils.py:785:see_memory_usage] after step 100 | max seq in batch 400" →
 /// "after step 100".

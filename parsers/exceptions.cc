@@ -4,8 +4,8 @@
 // repeats that another process died is not a separate end.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -14,17 +14,15 @@ namespace {
 
 constexpr std::array<std::string_view, 5> name_endings{"Error", "Exception", "Interrupt", "Exit", "Iteration"};
 
-bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-
 /// The exception's name at the start of `body`, such as "jaxlib.xla_extension.XlaRuntimeError", if a colon or the end
 /// of the line follows it. Empty if there is none.
 std::string_view parse_exception(std::string_view body) {
   std::size_t end = 0;
-  while (end < body.size() && is_name_char(body[end])) ++end;
+  while (end < body.size() && is_dotted_name_char(body[end])) ++end;
   const std::string_view name = body.substr(0, end);
   if (end < body.size() && body[end] != ':') return {};
   const std::size_t last = name.rfind('.') == name.npos ? 0 : name.rfind('.') + 1;
-  const bool capital = last < name.size() && name[last] >= 'A' && name[last] <= 'Z';
+  const bool capital = last < name.size() && is_upper(name[last]);
   const bool known =
       std::any_of(name_endings.begin(), name_endings.end(), [&](std::string_view e) { return name.ends_with(e); });
   return capital && known ? name : std::string_view{};
@@ -52,8 +50,8 @@ void exception(const Match& m, EventSink& sink) {
 /// quick_reject: true if a colon or the end of the line follows the name around the anchor.
 bool ends_a_name(std::string_view block, std::size_t at) {
   std::size_t end = at;
-  while (end < block.size() && is_name_char(block[end])) ++end;
-  return end >= block.size() || block[end] == ':' || block[end] == '\n' || block[end] == '\r';
+  while (end < block.size() && is_dotted_name_char(block[end])) ++end;
+  return end >= block.size() || block[end] == ':' || ends_line(block[end]);
 }
 
 void crash(const Match& m, EventSink& sink) {

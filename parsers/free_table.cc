@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -52,7 +53,7 @@ Scale infer_scale(double total, const Cursor& cursor) {
   return infer_scale(total);
 }
 
-bool has_letter(std::string_view cell) { return !cell.empty() && (cell.back() < '0' || cell.back() > '9'); }
+bool has_letter(std::string_view cell) { return !cell.empty() && !is_digit(cell.back()); }
 
 /// Emits one cell. `cursor` finds the command above; it is null for table rows, which are read without their context.
 void emit(std::string_view total, std::string_view printed, Metric metric, const Cursor* cursor, EventSink& sink,
@@ -133,7 +134,7 @@ bool timed_row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = split_cells(line.substr(time->length));
   if (cells.size() < layout.columns.size()) return false;
   const auto first = cells.end() - static_cast<std::ptrdiff_t>(layout.columns.size());
-  if (std::any_of(first, cells.end(), [](std::string_view c) { return c[0] < '0' || c[0] > '9'; })) return false;
+  if (std::any_of(first, cells.end(), [](std::string_view c) { return !is_digit(c[0]); })) return false;
   emit(first[0], first[1], Metric::host_used, nullptr, sink, time->seconds);
   emit(first[0], cells.back(), Metric::host_available, nullptr, sink, time->seconds);
   return true;

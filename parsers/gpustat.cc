@@ -5,6 +5,7 @@
 // "gpu_memory_usage".
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "text/lines.h"
@@ -47,7 +48,7 @@ std::optional<i64> number_after(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == line.npos || at + key.size() >= line.size()) return std::nullopt;
   const std::string_view rest = trimmed(line.substr(at + key.size()));
-  if (rest.empty() || rest.front() < '0' || rest.front() > '9') return std::nullopt;
+  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
   return leading_integer(rest);
 }
 

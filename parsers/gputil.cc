@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/line_format.h"
@@ -63,8 +64,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   Card card;
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (layout.roles[i] == id) {
-      if (cells[i].empty() || cells[i].size() > 4 || cells[i].find_first_not_of("0123456789") != cells[i].npos)
-        return false;
+      if (cells[i].empty() || cells[i].size() > 4 || !only_digits(cells[i])) return false;
       card.device = static_cast<int>(leading_integer(cells[i]));
     }
   for (std::size_t i = 0; i < cells.size(); ++i) {

@@ -3,7 +3,7 @@
 // XGBoost prints the free and the requested memory on separate lines. A scheduler may print these lines as one string
 // with escaped line ends. CatBoost counts units of 2^20 bytes of its own pool, which takes nearly all GPU memory at the
 // start.
-#include "parse/context.h"
+#include "base/ascii.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
 

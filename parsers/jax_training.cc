@@ -2,6 +2,7 @@
 //
 // A heading above the rows names the point: a step or another phase. The heading may lack the logger's prefix even if
 // the rows have one.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 
@@ -104,7 +105,7 @@ std::optional<Task> parse_task(std::string_view text) {
     const std::size_t close = text.find(']', open);
     if (close == text.npos) return std::nullopt;
     const std::string_view pid = trimmed(text.substr(open + 1, close - open - 1));
-    if (pid.empty() || pid.find_first_not_of("0123456789") != pid.npos) continue;
+    if (pid.empty() || !only_digits(pid)) continue;
     std::string_view rest = trimmed(text.substr(close + 1));
     for (int i = 0; i < 3; ++i) rest = trimmed(rest.substr(std::min(rest.size(), rest.find(' '))));
     const i64 pages = leading_integer(rest);

@@ -4,6 +4,7 @@
 // describe the container's limit is some lines below the state. An eviction message contains the node's available
 // memory, not a limit, because no limit was reached. An eviction for disk space is not a memory failure. "docker
 // inspect" also works without Kubernetes.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"

@@ -5,9 +5,9 @@
 // batch. The hook is the position in the step. Its counts, pools and shares are not amounts of memory and are not read.
 // GPUStatsMonitor reads nvidia-smi: the whole GPU, MB is 2^20 bytes.
 #include <array>
-#include <cctype>
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
@@ -34,8 +34,6 @@ constexpr std::array<Key, 6> keys{{
     {"active_bytes.all.peak", Metric::active, SeriesKind::running_maximum, "peak"},
 }};
 
-bool is_key_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-
 /// The hook and key of "on_train_batch_end/allocated_bytes.all.peak"; both empty for any other name.
 struct Column {
   std::string_view hook, key;
@@ -44,7 +42,7 @@ Column parse_column(std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == name.npos || !name.starts_with("on_")) return {};
   std::size_t end = slash + 1;
-  while (end < name.size() && is_key_char(name[end])) ++end;
+  while (end < name.size() && is_dotted_name_char(name[end])) ++end;
   return {name.substr(0, slash), name.substr(slash + 1, end - slash - 1)};
 }
 

@@ -5,6 +5,7 @@
 // failure message recommends them.
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
@@ -59,7 +60,7 @@ bool is_device_memory(std::string_view line) {
 /// quick_reject: the GPU's name must be the first text of its line.
 bool begins_line(std::string_view block, std::size_t at) {
   const std::size_t before = block.substr(0, at).find_last_not_of(' ');
-  return before == block.npos || block[before] == '\n' || block[before] == '\r';
+  return before == block.npos || ends_line(block[before]);
 }
 
 /// quick_reject: a word for the device must precede the name. A name alone may be anything, for example a cell of an

@@ -1,6 +1,7 @@
 // Megatron-LM and NeMo: memory reports with a caller's name, progress, and the values in exported scalars.
 //
 // The reports print counters of the allocator, divided by 2^20 and labelled MB. The maxima are never reset.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -99,7 +100,7 @@ void named_report(const Match& m, EventSink& sink) {
   constexpr std::string_view after = "after ";
   const std::string_view count = m[2].starts_with(after) ? m[2].substr(after.size()) : "";
   std::optional<double> step;
-  if (!count.empty() && count[0] >= '0' && count[0] <= '9') step = static_cast<double>(leading_integer(count));
+  if (!count.empty() && is_digit(count[0])) step = static_cast<double>(leading_integer(count));
   for (std::size_t i = 3; i <= 6; ++i) {
     std::size_t at = 0;
     const auto value = read_number(m[i], at);

@@ -3,6 +3,7 @@
 // The OOM killer is the usual sender, but time limits, cancellations and launchers that clean up send the same signal.
 // So a report counts only if no sign of these is nearby. It is the least trusted of all reports of a death: a line of
 // the kernel or of a scheduler nearby replaces it (see ResultBuilder). Other ends become Exit events.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 

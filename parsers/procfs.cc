@@ -3,6 +3,7 @@
 //
 // MemAvailable is the memory that programs can still get. MemFree and Cached do not measure that, so they are not read.
 // If a script prints the whole status file, "Pid:" is 16 lines above VmRSS.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"

@@ -3,6 +3,7 @@
 // One message contains three different amounts: the memory of the task, the memory in use on its node, and the total of
 // the node. The threshold is a share of the node's total. All "GB" are GiB. The job may continue, because Ray retries a
 // task.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"

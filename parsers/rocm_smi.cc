@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/recorded_rows.h"
@@ -43,8 +44,7 @@ bool has_others(const Cursor& cursor, int device, int max_lines, std::string_vie
     for (std::size_t at = text.find(open); at != text.npos; at = text.find(open, at + 1)) {
       const std::string_view digits = text.substr(at + open.size(), 4);
       const std::size_t end = digits.find(close);
-      if (end != 0 && end != digits.npos && digits[0] >= '0' && digits[0] <= '9' && leading_integer(digits) != device)
-        return true;
+      if (end != 0 && end != digits.npos && is_digit(digits[0]) && leading_integer(digits) != device) return true;
     }
     return false;
   };
@@ -80,7 +80,7 @@ void each_value(const Match& m, EventSink& sink, std::string_view key, void (*em
        at = m.text.find(key, at + 1)) {
     const std::string_view rest = m.text.substr(at + key.size());
     ++count;
-    if (rest.empty() || rest.front() < '0' || rest.front() > '9') continue;  // "N/A"
+    if (rest.empty() || !is_digit(rest.front())) continue;  // "N/A"
     std::optional<int> card = last_card(m.text.substr(0, at));
     if (!card) card = card_above(m.cursor);
     if (card) emit(sink, *card, leading_integer(rest), total && !has_others(m.cursor, *card, max_keys, "\"card", '"'));
@@ -125,7 +125,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto from_end = static_cast<std::size_t>(layout.roles.at(0));
   if (cells.size() < from_end + 5) return false;
   const std::string_view index = cells[0], share = cells[cells.size() - from_end];
-  if (index.size() > 4 || index.find_first_not_of("0123456789") != index.npos) return false;
+  if (index.size() > 4 || !only_digits(index)) return false;
   if (!cells.back().ends_with('%') || share.find_first_not_of("0123456789") + 1 != share.size()) return false;
   emit_gpu_reading(sink, {.device = static_cast<int>(leading_integer(index))},
                    {.metric = Metric::utilization,
@@ -155,10 +155,10 @@ bool csv_row(std::string_view line, const Layout& layout, EventSink& sink) {
   const auto cells = split_at_commas(line);
   if (cells.size() != layout.roles.size() || !cells[0].starts_with("card") || cells[0].size() > 8) return false;
   const std::string_view digits = cells[0].substr(4);
-  if (digits.empty() || digits.find_first_not_of("0123456789") != digits.npos) return false;
+  if (digits.empty() || !only_digits(digits)) return false;
   const int card = static_cast<int>(leading_integer(digits));
   for (std::size_t i = 1; i < cells.size(); ++i) {
-    const bool number = !cells[i].empty() && cells[i].find_first_not_of("0123456789") == cells[i].npos;
+    const bool number = !cells[i].empty() && only_digits(cells[i]);
     if (number && layout.roles[i] == used_bytes) emit_used(sink, card, leading_integer(cells[i]), false);
     if (number && layout.roles[i] == total_bytes) emit_total(sink, card, leading_integer(cells[i]), false);
   }

@@ -6,6 +6,7 @@
 // time limit, is not a memory failure.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"

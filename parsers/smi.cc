@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/line_format.h"
@@ -34,10 +35,11 @@ constexpr std::size_t max_remembered_cards = 64;
 /// Seconds. Rows of one query follow each other within milliseconds; rows of two queries almost never do.
 constexpr double max_query_seconds = 0.05;
 
-std::string lower(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '.' || c == ' ' ? '_' : c;
+/// In lower case, with "_" for points and blanks.
+std::string plain_name(std::string_view text) {
+  std::string out = lower(text);
+  for (char& c : out)
+    if (c == '.' || c == ' ') c = '_';
   return out;
 }
 
@@ -58,7 +60,7 @@ std::optional<int> parse_unit(std::string_view n) {
 
 /// The role of a header cell: "memory.used [MiB]", "gpu_memory_used", "memory_used(MB)", "GPU Memory Used (MiB)".
 int find_role(std::string_view cell) {
-  const std::string whole = lower(cell);
+  const std::string whole = plain_name(cell);
   const auto unit = parse_unit(whole);
   std::string n = whole.substr(0, whole.find_first_of("[("));
   while (!n.empty() && n.back() == '_') n.pop_back();
@@ -88,7 +90,7 @@ bool header(std::string_view line, Layout& layout) {
   if (cells.size() < 2) return false;
   layout = {};
   for (const auto cell : cells) {
-    if (cell.empty() || cell.size() > 120 || (cell[0] >= '0' && cell[0] <= '9')) return false;
+    if (cell.empty() || cell.size() > 120 || is_digit(cell[0])) return false;
     layout.columns.emplace_back(cell);
     layout.roles.push_back(find_role(cell));
   }
@@ -123,7 +125,7 @@ std::optional<Number> front_number(std::string_view cell, std::size_t& at) {
   i64 whole = 0;
   std::size_t i = 0;
   const char* const bytes = cell.data();  // the bound is checked once: this is the hot path of exports
-  for (const std::size_t end = std::min(cell.size(), max_digits); i < end && bytes[i] >= '0' && bytes[i] <= '9'; ++i)
+  for (const std::size_t end = std::min(cell.size(), max_digits); i < end && is_digit(bytes[i]); ++i)
     whole = whole * 10 + (bytes[i] - '0');
   if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, Number{static_cast<double>(whole), 0};
   const auto any = read_number(cell, at);

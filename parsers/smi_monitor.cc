@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/recorded_rows.h"

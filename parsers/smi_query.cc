@@ -5,6 +5,7 @@
 // numbers the GPUs. Their bus ids name them, and the only GPU of a machine is GPU 0.
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 

@@ -5,6 +5,7 @@
 // a separate row with its own total, and a job inside it can use only that memory. Its name distinguishes it from its
 // GPU, whose row includes the instance's memory. Rows of processes contain no total. The only time is the date above
 // the table. Many tables in one file form one series per GPU.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 
@@ -15,13 +16,12 @@ constexpr int max_rows = 160;  ///< lines of a table above one GPU: 32 GPUs of f
 
 /// True if the row contains a bus id such as "00000000:4A:00.0" or "0000:04:00.0".
 bool has_bus_id(std::string_view row) {
-  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'); };
   for (std::size_t at = row.find(".0 "); at != row.npos; at = row.find(".0 ", at + 1)) {
     if (at < 10) continue;
     const std::string_view id = row.substr(at - 10, 10);  // for example "0000:4A:00"
     static constexpr std::string_view form = "hhhh:hh:hh";
     bool fits = true;
-    for (std::size_t i = 0; i < form.size(); ++i) fits = fits && (form[i] == ':' ? id[i] == ':' : hex(id[i]));
+    for (std::size_t i = 0; i < form.size(); ++i) fits = fits && (form[i] == ':' ? id[i] == ':' : is_hex_digit(id[i]));
     if (fits) return true;
   }
   return false;
@@ -122,7 +122,7 @@ bool is_instance(const Line& line) {
   const std::string_view text = trimmed(line.body());
   if (!text.starts_with('|')) return false;
   const auto cells = split_at_blanks(text.substr(1, std::min(text.find('|', 1), text.size()) - 1));
-  return cells.size() == 4 && cells[0].find_first_not_of("0123456789") == std::string_view::npos;
+  return cells.size() == 4 && only_digits(cells[0]);
 }
 
 /// True if the table lists no other MIG instance.

@@ -4,6 +4,7 @@
 // line leaves the kind of memory open, the surrounding lines decide.
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/lexicon.h"
 #include "parse/parser.h"
@@ -76,10 +77,7 @@ bool names_memory(std::string_view block, std::size_t at) {
   static constexpr std::string_view words[] = {"mem",      "alloc", "oom", "ram", "hbm",     "swap", "heap",
                                                "resource", "mmap",  "rss", "shm", "byte",    "kib",  "mib",
                                                "gib",      "kb",    "mb",  "gb",  "reserve", "fit",  "vm"};
-  const auto lower_at = [&](std::size_t i) {
-    const char c = block[i];
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  };
+  const auto lower_at = [&](std::size_t i) { return lower(block[i]); };
   std::size_t begin = at, end = at;
   while (begin > 0 && at - begin < reach && block[begin - 1] != '\n') --begin;
   while (end < block.size() && end - at < reach && block[end] != '\n') ++end;

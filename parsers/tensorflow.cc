@@ -11,6 +11,7 @@
 #include <array>
 #include <limits>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
@@ -35,8 +36,7 @@ Oom tf_failure(Agent agent, std::string_view format) {
 /// "cuda_host_bfc", "mklcpu" and "cpu" are host memory.
 void set_memory_kind(std::string_view allocator, Oom& oom, Origin& where) {
   allocator = allocator.substr(0, allocator.find(')'));
-  const bool device =
-      allocator.starts_with("GPU_") && allocator.size() > 4 && allocator[4] >= '0' && allocator[4] <= '9';
+  const bool device = allocator.starts_with("GPU_") && allocator.size() > 4 && is_digit(allocator[4]);
   if (device) where.device = static_cast<int>(leading_integer(allocator.substr(4)));
   if (device || allocator.find("pluggable") != allocator.npos) return;
   if (allocator.find("host") == allocator.npos && allocator.find("cpu") == allocator.npos) return;

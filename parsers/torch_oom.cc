@@ -11,6 +11,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -57,7 +58,7 @@ void read_processes(std::string_view text, Oom& oom) {
   for (std::size_t at = text.find(word); at != text.npos && oom.others.size() < 256; at = text.find(word, at + 1)) {
     std::size_t i = at + word.size();
     const i64 pid = parse_integer(text.substr(i));
-    while (i < text.size() && text[i] >= '0' && text[i] <= '9') ++i;
+    while (i < text.size() && is_digit(text[i])) ++i;
     if (text.substr(i, 3) != "has") continue;
     const auto used = read_size(text.substr(i + 3));
     if (!used) continue;
@@ -153,7 +154,7 @@ void request(const Match& m, EventSink& sink) {
   for (const std::string_view name : {"GPU", "NPU", "XPU", "MLU"}) gpu = std::min(gpu, text.find(name));
   if (gpu < 4 && gpu + 3 < text.size()) {
     const char c = text[gpu + 3];
-    if (c >= '0' && c <= '9')
+    if (is_digit(c))
       where.device = static_cast<int>(parse_integer(text.substr(gpu + 3)));
     else if (static_cast<unsigned char>(c) < 0x20)
       where.device = c;  // 2.2 printed the index as a character
@@ -219,7 +220,7 @@ std::optional<int> find_device(std::string_view before) {
       std::size_t i = at + word.size();
       if (i < before.size() && (before[i] == ' ' || before[i] == ':' || before[i] == '#')) ++i;
       const std::size_t digits = i;
-      while (i < before.size() && before[i] >= '0' && before[i] <= '9') ++i;
+      while (i < before.size() && is_digit(before[i])) ++i;
       const bool whole = i == before.size() || std::string_view(" :,;)]").find(before[i]) != std::string_view::npos;
       if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(parse_integer(before.substr(digits)));
     }

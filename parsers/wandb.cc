@@ -4,6 +4,7 @@
 // in use. "memory" is the share of time in which the memory was busy. The RSS of the process is divided by 2^20.
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
@@ -50,7 +51,7 @@ void sample(const Match& m, EventSink& sink) {
   int count = 0;
   for (std::size_t at = m.text.find(gpu); at != m.text.npos && count < max_devices; at = m.text.find(gpu, at)) {
     at += gpu.size();
-    const auto device = m.text[at] >= '0' && m.text[at] <= '9' ? read_number(m.text, at) : std::nullopt;
+    const auto device = is_digit(m.text[at]) ? read_number(m.text, at) : std::nullopt;
     if (!device || device->value > 4096) continue;
     const bool amount = m.text.substr(at).starts_with(bytes);
     if (!amount && !m.text.substr(at).starts_with(share)) continue;

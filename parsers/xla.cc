@@ -3,6 +3,7 @@
 // XLA plans a whole program, so a request is all temporary memory of that program in one piece. Only the pool's warning
 // some lines above names the device. On a TPU the compiler itself refuses and prints the used memory, the capacity and
 // the difference. There "G" is 2^30 bytes.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"

@@ -4,6 +4,7 @@
 // A GPU with several tiles prints one line per tile in one cell. Only the number of the whole GPU is read.
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
 
@@ -19,8 +20,7 @@ std::optional<int> device_above(const Cursor& cursor) {
     std::string_view text = trimmed(line.body());
     if (!text.starts_with("| Device ID ")) return text.starts_with('|') || text.starts_with('+');
     text = trimmed(text.substr(std::min(text.find('|', 1) + 1, text.size())));
-    if (!text.empty() && text[0] >= '0' && text[0] <= '9')
-      device = static_cast<int>(leading_integer(text.substr(0, 4)));
+    if (!text.empty() && is_digit(text[0])) device = static_cast<int>(leading_integer(text.substr(0, 4)));
     return false;
   });
   return device;

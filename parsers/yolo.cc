@@ -6,6 +6,7 @@
 // bar shows one.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
@@ -45,7 +46,7 @@ std::pair<double, double> parse_bar(std::string_view rest) {
   if (percent == rest.npos) return {};
   for (std::size_t slash = rest.find('/', percent); slash != rest.npos; slash = rest.find('/', slash + 1)) {
     std::size_t begin = slash, after = slash + 1;
-    while (begin > percent && rest[begin - 1] >= '0' && rest[begin - 1] <= '9') --begin;
+    while (begin > percent && is_digit(rest[begin - 1])) --begin;
     const auto done = read_number(rest, begin);
     const auto total = read_number(rest, after);
     if (done && total && total->value > 0) return {done->value, total->value};
@@ -64,7 +65,7 @@ std::optional<RowStart> parse_row_start(std::string_view line, std::size_t at) {
   const auto epoch = read_number(line, at);
   if (!epoch || at >= line.size() || line[at] != '/') return std::nullopt;
   const auto epochs = read_number(line, ++at);
-  if (!epochs || at >= line.size() || (line[at] != ' ' && line[at] != '\t')) return std::nullopt;
+  if (!epochs || at >= line.size() || !is_blank(line[at])) return std::nullopt;
   at = std::min(line.find_first_not_of(" \t", at), line.size());
   const auto memory = read_number(line, at);
   if (!memory || at >= line.size() || line[at] != 'G' || memory->value < 0 || memory->value > 1e5) return std::nullopt;
@@ -74,10 +75,9 @@ std::optional<RowStart> parse_row_start(std::string_view line, std::size_t at) {
 /// "      0/299      6.3G    0.1131 ...", possibly after a tag or a time: the epoch, then the memory. YOLOv5 and YOLOv7
 /// count epochs from 0, ultralytics from 1.
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto is_digit = [&](std::size_t i) { return line[i] >= '0' && line[i] <= '9'; };
   std::optional<RowStart> row_start;
   for (std::size_t i = 0; i < std::min(line.size(), max_prefix) && !row_start; ++i)
-    if (is_digit(i) && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t' || line[i - 1] == ':'))
+    if (is_digit(line[i]) && (i == 0 || is_blank(line[i - 1]) || line[i - 1] == ':'))
       row_start = parse_row_start(line, i);
   if (!row_start) return false;
   const GaugeValue *epoch = &row_start->epoch, *memory = &row_start->memory;

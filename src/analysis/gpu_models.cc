@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 
 namespace {
@@ -61,14 +63,11 @@ constexpr auto models = std::to_array<GpuModel>({
     {"MI300X", 191.69, true},
 });
 
-char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-
 /// "NVIDIA A100-SXM4-80GB" → NVIDIA, A100, SXM4, 80GB.
 std::vector<std::string> split_words(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : name) {
-    const bool part = (c >= '0' && c <= '9') || (upper(c) >= 'A' && upper(c) <= 'Z');
-    if (part)
+    if (is_alnum(c))
       words.back().push_back(upper(c));
     else if (!words.back().empty())
       words.emplace_back();

@@ -4,6 +4,7 @@
 // adapters), because the share of one GPU is then unknown.
 #include "analysis/analysis.h"
 #include "analysis/model_memory.h"
+#include "base/ascii.h"
 
 namespace oomdoctor {
 namespace {
@@ -26,10 +27,8 @@ const std::string* text_of(const Facts& facts, std::string_view name) {
 Optimizer find_optimizer(const Facts& facts) {
   const std::string* name = text_of(facts, "settings.optimizer");
   if (name == nullptr) return Optimizer::sgd;
-  std::string lower = *name;
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const auto mentions = [&](std::string_view word) { return lower.find(word) != lower.npos; };
+  const std::string lowered = lower(*name);
+  const auto mentions = [&](std::string_view word) { return lowered.find(word) != lowered.npos; };
   if (mentions("8bit") || mentions("paged")) return mentions("paged") ? Optimizer::sgd : Optimizer::adam_8bit;
   if (mentions("factor")) return Optimizer::adafactor;
   if (mentions("adam")) return Optimizer::adam;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/analysis.h"
+#include "base/ascii.h"
 
 namespace oomdoctor {
 namespace {
@@ -100,10 +101,9 @@ std::vector<std::string> split_words(std::string_view function) {
   std::vector<std::string> words;
   bool open = false;
   for (const char c : function) {
-    const bool upper = c >= 'A' && c <= 'Z', letter = upper || (c >= 'a' && c <= 'z');
-    if (letter && (!open || upper)) words.emplace_back();
-    if (letter) words.back().push_back(upper ? static_cast<char>(c - 'A' + 'a') : c);
-    open = letter;
+    if (is_letter(c) && (!open || is_upper(c))) words.emplace_back();
+    if (is_letter(c)) words.back().push_back(lower(c));
+    open = is_letter(c);
   }
   return words;
 }
@@ -131,14 +131,11 @@ bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
          contains(f.function, ".forward");
 }
-bool is_name_character(char c) {
-  return c == '_' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 /// Matches "model.to(device)" and "self.base_model.to(", but not the output of a model: "model(x).to(device)".
 bool moves_model(std::string_view code) {
   for (std::size_t at = code.find(".to("); at != code.npos; at = code.find(".to(", at + 1)) {
     std::size_t begin = at;
-    while (begin > 0 && is_name_character(code[begin - 1])) --begin;
+    while (begin > 0 && is_dotted_name_char(code[begin - 1])) --begin;
     if (contains(code.substr(begin, at - begin), "model")) return true;
   }
   return false;

@@ -7,6 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/gpu_models.h"
+#include "base/ascii.h"
 
 namespace oomdoctor {
 namespace {
@@ -111,7 +112,7 @@ void set_alloc_conf(const Incident* incident, Facts& facts) {
 
 std::optional<i64> read_capacity(std::string_view text) {
   std::size_t n = 0;
-  while (n < text.size() && ((text[n] >= '0' && text[n] <= '9') || text[n] == '.' || text[n] == ',')) ++n;
+  while (n < text.size() && (is_digit(text[n]) || text[n] == '.' || text[n] == ',')) ++n;
   std::size_t u = n;
   while (u < text.size() && text[u] == ' ') ++u;
   const auto size = read_bytes(text.substr(0, n), u == text.size() ? "bytes" : text.substr(u));

@@ -5,14 +5,12 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
 constexpr i64 max_size = std::numeric_limits<i64>::max();
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 /// The power of 1024 (or 1000) that a prefix letter means; -1 for any other letter.
 int prefix_power(char letter) {
@@ -65,8 +63,7 @@ std::optional<Fraction> read_fraction(std::string_view text) {
 }  // namespace
 
 std::optional<i64> unit_bytes(std::string_view unit, Radix radix) {
-  std::string word;
-  for (const char c : unit) word += lower(c);
+  const std::string word = lower(unit);
   constexpr std::array<std::string_view, 3> plain = {"b", "byte", "bytes"};
   for (const auto name : plain)
     if (word == name) return 1;

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The digits at `at`, without leading zeros. Moves `at` to the first byte after them.
 std::string_view number_at(std::string_view text, std::size_t& at) {

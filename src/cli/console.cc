@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "cli/ci_system.h"
@@ -64,9 +64,8 @@ bool choose_colour(const Arguments& arguments) {
 /// UTF-8, so the default is false.
 bool is_ascii_only() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string locale = environment(name);
+    const std::string locale = lower(environment(name));
     if (locale.empty()) continue;
-    for (char& c : locale) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return locale.find("utf-8") == locale.npos && locale.find("utf8") == locale.npos;
   }
   return false;

@@ -9,6 +9,7 @@
 
 #include "analysis/gpu_models.h"
 #include "analysis/model_plan.h"
+#include "base/ascii.h"
 #include "base/error.h"
 #include "cli/model_config.h"
 #include "report/words.h"
@@ -51,12 +52,6 @@ const Choices<AdapterTargets> targets = {{"all-linear", AdapterTargets::all_line
                                          {"query-value", AdapterTargets::query_and_value}};
 const Choices<Quantisation> quantisations = {{"8", Quantisation::eight_bit}, {"4", Quantisation::four_bit}};
 
-std::string to_lower(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return out;
-}
-
 template <class T>
 std::vector<std::string> names_of(const Choices<T>& choices) {
   std::vector<std::string> names;
@@ -79,7 +74,7 @@ std::optional<double> read_count(std::string text) {
   double factor = 1;
   constexpr std::string_view prefixes = "kmbt";
   if (!text.empty())
-    if (const auto power = prefixes.find(to_lower(text.substr(text.size() - 1))); power != std::string_view::npos) {
+    if (const auto power = prefixes.find(lower(text.substr(text.size() - 1))); power != std::string_view::npos) {
       factor = std::pow(1000.0, static_cast<double>(power) + 1);
       text.pop_back();
     }
@@ -286,8 +281,8 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
 
 /// Names are compared by letters and digits only: "a100 80gb" matches A100-80GB.
 std::string letters_and_digits(std::string_view name) {
-  std::string out = to_lower(name);
-  std::erase_if(out, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); });
+  std::string out = lower(name);
+  std::erase_if(out, [](char c) { return !is_lower(c) && !is_digit(c); });
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "report/layout.h"
 
 namespace oomdoctor::cli {
@@ -74,13 +75,10 @@ std::string general_help() {
 }
 
 std::string command_help(const CommandSpec& command) {
-  std::string description(command.description);
-  description.front() = static_cast<char>(
-      description.front() >= 'a' && description.front() <= 'z' ? description.front() - 'a' + 'A' : description.front());
   Page page(width, {});
   page.text("", fmt::format("oomdoctor {} {}", command.name, command.usage));
   page.blank();
-  page.text("", description + ".");
+  page.text("", capitalised(std::string(command.description)) + ".");
   if (!command.more.empty()) page.text("", command.more);
   page.blank();
   add_options(page, command);

@@ -1,6 +1,7 @@
 // The manual page from the tables, in man(7) macros that both groff and mandoc accept without a warning.
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/help.h"
@@ -40,11 +41,7 @@ std::string paragraph(std::string_view text) {
 }
 
 /// The table prints a description after the command's name, so it begins in lower case. Here it is a sentence.
-std::string sentence(std::string_view description) {
-  std::string text(description);
-  if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
-  return text + '.';
-}
+std::string sentence(std::string_view description) { return capitalised(std::string(description)) + '.'; }
 
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }

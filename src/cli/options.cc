@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "base/error.h"
 
@@ -43,8 +44,7 @@ std::string see_help(const CommandSpec& command) { return fmt::format("see oomdo
 }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
 }
 
 /// The value in the spelling of the table, because choices are compared without regard to case. Throws Error if it is

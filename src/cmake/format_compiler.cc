@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "analysis/facts.h"
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "base/small_file.h"
 #include "cmake/generated_source.h"
@@ -35,8 +36,8 @@ using Families = std::map<std::string, Family>;  ///< by name
 /// The family's name, which is an identifier in the generated source.
 std::string name_of(const std::filesystem::path& path) {
   const std::string name = path.stem();
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  if (name.empty() || name[0] < 'a' || name[0] > 'z' || !std::all_of(name.begin(), name.end(), allowed))
+  const auto allowed = [](char c) { return is_lower(c) || is_digit(c) || c == '_'; };
+  if (name.empty() || !is_lower(name[0]) || !std::all_of(name.begin(), name.end(), allowed))
     throw Error(path.string() + ": the file's name is the parser's name, so it must be snake_case");
   return name;
 }

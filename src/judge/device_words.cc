@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -12,8 +14,6 @@ std::string noun_of(const Facts& facts) {
   return "";
 }
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
-
 }  // namespace
 
 std::string with_device_noun(const std::string& text, const std::string& noun) {
@@ -23,7 +23,7 @@ std::string with_device_noun(const std::string& text, const std::string& noun) {
   for (std::size_t at = text.find(gpu); at != text.npos; at = text.find(gpu, at + gpu.size())) {
     const std::size_t plural = at + gpu.size() < text.size() && text[at + gpu.size()] == 's' ? 1 : 0;
     const std::size_t end = at + gpu.size() + plural;
-    if ((at > 0 && is_word(text[at - 1])) || (end < text.size() && is_word(text[end]))) continue;
+    if ((at > 0 && is_word_char(text[at - 1])) || (end < text.size() && is_word_char(text[end]))) continue;
     out.append(text, from, at - from).append(noun);
     from = at + gpu.size();
   }

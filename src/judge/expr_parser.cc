@@ -9,15 +9,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "judge/expr.h"
 
 namespace oomdoctor {
 
 namespace {
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string nearest_fact(std::string_view name) {
   std::vector<std::string> names;
@@ -88,14 +86,13 @@ class ExprParser {
   // --- words ---------------------------------------------------------------------------------------------------------
 
   void next() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
-      ++at_;
+    while (at_ < text_.size() && is_blank_or_line_end(text_[at_])) ++at_;
     token_ = {};
     token_.column = at_;
     if (at_ == text_.size()) return;
     const char c = text_[at_];
     if (is_digit(c)) return number();
-    if (is_letter(c)) return word();
+    if (is_letter_or_underscore(c)) return word();
     if (c == '\'' || c == '"') return string();
     symbol();
   }
@@ -119,7 +116,7 @@ class ExprParser {
     std::size_t start = at_;
     while (start < text_.size() && text_[start] == ' ') ++start;
     std::size_t end = start;
-    while (end < text_.size() && is_letter(text_[end])) ++end;
+    while (end < text_.size() && is_letter_or_underscore(text_[end])) ++end;
     const std::string_view name = text_.substr(start, end - start);
     for (const std::string_view size : {"B", "KiB", "MiB", "GiB", "TiB"}) {
       if (name != size) continue;
@@ -134,7 +131,7 @@ class ExprParser {
 
   void word() {
     std::size_t end = at_;
-    while (end < text_.size() && (is_letter(text_[end]) || is_digit(text_[end]) || text_[end] == '.')) ++end;
+    while (end < text_.size() && is_dotted_name_char(text_[end])) ++end;
     token_.kind = Token::Kind::word;
     token_.text = text_.substr(at_, end - at_);
     at_ = end;

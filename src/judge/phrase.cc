@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 
 namespace {
@@ -58,10 +60,10 @@ bool ends_sentence(std::string_view text) {
 bool begins_placeholder(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size() || text[at] != '{') return false;
   const char c = text[at + 1];
-  return (c >= 'a' && c <= 'z') || c == '(';
+  return is_lower(c) || c == '(';
 }
 
-std::string trimmed(std::string text) {
+std::string without_end_blanks(std::string text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\n')) text.pop_back();
   return text;
 }
@@ -162,7 +164,7 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
     if (!filled) return std::nullopt;
     text += *filled;
   }
-  return trimmed(std::move(text));
+  return without_end_blanks(std::move(text));
 }
 
 std::string Phrase::with_letters() const {
@@ -176,7 +178,7 @@ std::string Phrase::with_letters() const {
     }
     if (text.empty() || !has_words) text += filled;
   }
-  return trimmed(std::move(text));
+  return without_end_blanks(std::move(text));
 }
 
 std::string Phrase::fill_sentences(const Facts& facts) const {
@@ -184,7 +186,7 @@ std::string Phrase::fill_sentences(const Facts& facts) const {
   for (const auto& sentence : split_sentences(text_)) {
     auto filled = fill_sentence(sentence, facts);
     if (!filled) continue;
-    const std::string plain = trimmed(std::move(*filled));
+    const std::string plain = without_end_blanks(std::move(*filled));
     if (plain.empty()) continue;
     if (!text.empty()) text += ' ';
     text += plain;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "base/error.h"
 #include "base/small_file.h"
@@ -133,7 +134,7 @@ std::string parse_id(std::string_view path, std::string_view folder) {
   std::string_view name = path.substr(folder.size());
   if (!name.ends_with(".toml")) throw Error(std::string(path) + ": a rule file ends in .toml");
   name.remove_suffix(5);
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  const auto allowed = [](char c) { return is_lower(c) || is_digit(c) || c == '_' || c == '-'; };
   if (name.empty() || !std::all_of(name.begin(), name.end(), allowed))
     throw Error(std::string(path) + ": the file's name is the rule's id: small letters, digits, - and _");
   return std::string(name);

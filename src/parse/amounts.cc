@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 

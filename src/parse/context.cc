@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
+
+#include "base/ascii.h"
 
 namespace oomdoctor {
 namespace {
@@ -44,19 +45,13 @@ std::string_view number_on_line(std::string_view line, std::string_view label, s
   return length > 0 ? number.substr(0, length) : number;
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 /// Strips what grep and diff print in front of a line, then compares its start with those of code lines.
 bool is_program_text(std::string_view body) {
   std::string_view text = trimmed(body);
   // grep's prefix: "src/loop.py:14:".
   if (const std::size_t colon = text.find(':'); colon != text.npos && text.substr(0, colon).find(' ') == text.npos) {
     std::size_t after = colon + 1;
-    while (after < text.size() && text[after] >= '0' && text[after] <= '9') ++after;
+    while (after < text.size() && is_digit(text[after])) ++after;
     if (after > colon + 1 && after < text.size() && (text[after] == ':' || text[after] == '-') &&
         text.substr(0, colon).find('.') != text.npos)
       text = trimmed(text.substr(after + 1));
@@ -65,7 +60,7 @@ bool is_program_text(std::string_view body) {
   if (text.starts_with("# ") || text.starts_with("#!") || text.starts_with("$ ")) return true;
   // name = "…": an assignment of a string.
   std::size_t name = 0;
-  while (name < text.size() && (std::isalnum(static_cast<unsigned char>(text[name])) != 0 || text[name] == '_')) ++name;
+  while (name < text.size() && is_word_char(text[name])) ++name;
   if (name > 0 && (text.substr(name).starts_with(" = \"") || text.substr(name).starts_with(" = '") ||
                    text.substr(name).starts_with(" = re.")))
     return true;

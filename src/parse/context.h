@@ -30,7 +30,4 @@ bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<st
 std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word);
 std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view word);
 
-/// The text without blanks and tabs at both ends.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace oomdoctor

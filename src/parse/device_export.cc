@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/ascii.h"
 #include "parse/line_format.h"
 
 namespace oomdoctor {
@@ -67,7 +68,8 @@ std::optional<double> read_date_words(std::string_view text) {
   return static_cast<double>(std::chrono::sys_days{date}.time_since_epoch().count()) * 86400 + *clock;
 }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '"' || c == '\0' || c == '\r'; }
+/// Around the cells of exports, which may be quoted.
+bool is_cell_padding(char c) { return is_blank(c) || c == '"' || c == '\0' || c == '\r'; }
 
 std::string card_name(const Card& card) { return card.device ? std::to_string(*card.device) : std::string(card.label); }
 
@@ -300,8 +302,8 @@ std::optional<double> read_calendar_time(std::string_view text) {
 }
 
 std::string_view trimmed_cell(std::string_view cell) {
-  while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
-  while (!cell.empty() && is_blank(cell.back())) cell.remove_suffix(1);
+  while (!cell.empty() && is_cell_padding(cell.front())) cell.remove_prefix(1);
+  while (!cell.empty() && is_cell_padding(cell.back())) cell.remove_suffix(1);
   return cell;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "parse/line_format.h"
 #include "text/pattern.h"
@@ -13,8 +14,6 @@ namespace {
 constexpr std::size_t npos = std::string_view::npos;
 /// Each optional part doubles the number of ways to read a line.
 constexpr std::ptrdiff_t max_optional_parts = 6;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void check_name(const TomlTable& table, std::string_view key, std::string_view notation, std::string_view name,
                 std::size_t at) {

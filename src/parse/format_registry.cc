@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "base/ascii.h"
 #include "parse/label.h"
 #include "parse/row_walk.h"
 #include "parse/setting_format.h"
@@ -17,7 +18,6 @@ constexpr std::size_t max_cheap_hits = 2;      ///< on one line: testing these c
 constexpr std::size_t message_key_bytes = 80;  ///< enough to distinguish two messages that begin on one line
 constexpr std::size_t sniffed_lines = 64;      ///< enough lines of an export to see memory change
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
 
 /// A regex counts characters, so lengths of numbers matter to it. For a pattern on free-form lines,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
 #include "parse/format_notation.h"
 #include "parse/line_format.h"
 #include "parse/scanner.h"
@@ -56,13 +57,9 @@ void set_unit(LineFormat& gauge, TomlTable& table, TextStore& texts) {
   gauge.unit_name = table.has("printed") ? texts.keep(table.text("printed")) : text;
 }
 
-bool is_word_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool is_family_and_name(std::string_view name) {
   const std::size_t slash = name.find('/');
-  const auto allowed = [](char c) { return is_word_character(c) || c == '-' || c == '.' || c == '/'; };
+  const auto allowed = [](char c) { return is_dashed_name_char(c) || c == '.' || c == '/'; };
   return slash != std::string_view::npos && slash > 0 && slash + 1 < name.size() && slash == name.rfind('/') &&
          std::all_of(name.begin(), name.end(), allowed);
 }
@@ -154,7 +151,7 @@ void check_example(const TomlTable& table, const SettingFormat& format) {
 /// A key in its spellings, and what its values are.
 void read_key(TomlTable& table, std::string_view family, SettingFormat& format, TextStore& texts) {
   const std::string key = table.need_text("key");
-  if (key.size() < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_character))
+  if (key.size() < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_char))
     table.fail("key", "a key is at least four letters, digits and _", "a _ in it matches a dash, too");
   format.name = texts.keep(std::string(family) + '/' + key);
   format.type = row_of(table, "type", table.need_text("type"), types, [](const auto& row) { return row.first; }).second;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 
+#include "base/ascii.h"
 #include "parse/label.h"
 #include "parse/parser.h"
 #include "parse/tokens.h"
@@ -17,8 +18,6 @@ constexpr std::size_t max_values = 16;
 constexpr std::size_t max_line_bytes = 512;  ///< bytes; a longer line is a list of many records
 constexpr double granule = 512;              ///< bytes: PyTorch's allocator rounds every size to a multiple of it
 constexpr double page = 4096;                ///< bytes: psutil and the kernel count a process in pages
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 using Words = std::vector<std::string_view>;
 /// Words in a label and tokens in a line, to reserve memory.
@@ -628,17 +627,14 @@ namespace {
 
 constexpr std::size_t bytes_ahead = 120, bytes_back = 16;  ///< bytes; labels of up to nine words are shorter
 
-bool is_word_char(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
 /// True for a part of an identifier, "mem" of "gpu_mem", in any case: part of a label, a unit, or a word between label
 /// and number.
 bool joins_label(std::string_view part) {
   std::array<char, 16> lowered{};
   if (part.size() > lowered.size()) return false;
   for (std::size_t i = 0; i < part.size(); ++i) {
-    const bool upper = part[i] >= 'A' && part[i] <= 'Z';
-    if (upper && i > 0 && part[i - 1] >= 'a' && part[i - 1] <= 'z') return true;  // several words in one: "maxMem"
-    lowered[i] = upper ? static_cast<char>(part[i] - 'A' + 'a') : part[i];
+    if (is_upper(part[i]) && i > 0 && is_lower(part[i - 1])) return true;  // several words in one: "maxMem"
+    lowered[i] = lower(part[i]);
   }
   const std::string_view word(lowered.data(), part.size());
   return part.size() <= 2 || belongs_to_label(word) || is_label_unit(word) || word.starts_with("gpu") ||
@@ -686,8 +682,7 @@ bool may_name_step(std::string_view block, std::size_t at) {
   while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < bytes_back) --begin;
   while (end < block.size() && is_word_char(block[end]) && end - at < bytes_back) ++end;
   std::array<char, 2 * bytes_back> lowered{};
-  for (std::size_t i = begin; i < end; ++i)
-    lowered[i - begin] = block[i] >= 'A' && block[i] <= 'Z' ? static_cast<char>(block[i] - 'A' + 'a') : block[i];
+  for (std::size_t i = begin; i < end; ++i) lowered[i - begin] = lower(block[i]);
   const std::string_view name(lowered.data(), end - begin);
   const bool named = name == "epoch" || step_rank(name) > 0;
   return named && number_follows(block, end, [](std::string_view word) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "base/ascii.h"
 #include "parse/path_tags.h"
 
 namespace oomdoctor {
@@ -65,7 +66,7 @@ bool is_allocator(Agent agent) {
 bool names_version(std::string_view message_format) {
   constexpr std::string_view torch = "torch-";
   return message_format.starts_with(torch) && message_format.size() > torch.size() &&
-         message_format[torch.size()] >= '0' && message_format[torch.size()] <= '9';
+         is_digit(message_format[torch.size()]);
 }
 
 std::string outermost_script(const Oom& oom) {

@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstdint>
 
+#include "base/ascii.h"
 #include "parse/tokens.h"
 
 namespace oomdoctor {
@@ -124,10 +125,6 @@ constexpr auto code_starts = std::to_array<std::string_view>(
     {"def ", "class ", "import ", "from ",  "return ", "if ", "elif ", "for ",   "while ",  "with ",
      "#",    "@",      "assert ", "raise ", ">",       "$ ",  "try:",  "except", "File \"", "wandb: "});
 
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 }  // namespace
 
 /// The text up to the next separator, which is skipped.
@@ -135,7 +132,7 @@ std::string_view IdentifierWords::cut() {
   const std::size_t begin = at_;
   for (; at_ < identifier_.size(); ++at_) {
     const char c = identifier_[at_];
-    if (!(is_lower(c) || is_upper(c) || is_digit(c) || c == '\'')) return lowered_.substr(begin, at_++ - begin);
+    if (!(is_alnum(c) || c == '\'')) return lowered_.substr(begin, at_++ - begin);
     const bool humps = is_upper(c) && at_ > begin && is_lower(identifier_[at_ - 1]) && c != 'B';  // GiB is one word
     if (humps) break;
   }
@@ -158,8 +155,7 @@ bool names_moment(std::string_view word) { return one_of(word, {"after", "before
 
 std::string_view parse_phase(std::string_view tag) {
   constexpr std::size_t max_bytes = 48;
-  tag = tag.substr(std::min(tag.find_first_not_of(" \t"), tag.size()));
-  while (!tag.empty() && (tag.back() == ' ' || tag.back() == '\t')) tag.remove_suffix(1);
+  tag = trimmed(tag);
   const std::string first = lower(tag.substr(0, tag.find(' ')));
   const bool moment = names_moment(first) || one_of(first, {"start", "end", "begin", "pre", "post"});
   return moment && tag.size() <= max_bytes && std::none_of(tag.begin(), tag.end(), is_digit) ? tag : std::string_view{};

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -17,9 +19,6 @@ constexpr int max_tries = 256;
 constexpr std::array<double, 16> powers_of_ten{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 constexpr std::size_t max_number_bytes = 40, max_exponent_digits = 3;  ///< in bytes, and in digits
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 std::size_t skip_blanks(std::string_view line, std::size_t at) {
   while (at < line.size() && is_blank(line[at])) ++at;

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
 constexpr std::size_t max_digits = 6;  ///< longer numbers are dates or job numbers
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// A run of letters (in lower case) or digits in a path component, and the characters between it and the next run.
 struct Token {
@@ -32,7 +31,7 @@ std::vector<Token> tokenize(std::string_view component) {
     Token token;
     token.number = is_digit(component[at]);
     for (; at < component.size() && same(component[at]); ++at)
-      token.text += token.number ? component[at] : static_cast<char>(component[at] | 0x20);
+      token.text += token.number ? component[at] : lower(component[at]);
     tokens.push_back(std::move(token));
   }
   return tokens;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/ascii.h"
 #include "parse/incident_dedup.h"
 #include "parse/statement.h"
 #include "parse/traceback.h"
@@ -53,8 +54,7 @@ bool is_python_warning(std::string_view line) {
   if (at == line.npos) return false;
   const std::string_view before = line.substr(0, at);
   const std::size_t colon = before.rfind(": "), file = before.rfind(".py:", colon);
-  return colon != before.npos && file != before.npos &&
-         before.substr(file + 4, colon - file - 4).find_first_not_of("0123456789") == before.npos;
+  return colon != before.npos && file != before.npos && only_digits(before.substr(file + 4, colon - file - 4));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -45,13 +47,6 @@ std::string key_regex(std::string_view key, SettingType type) {
   return regex;
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 /// One spelling per type: "bfloat16" and "bf16-mixed" become "bf16".
 std::string precision_name(std::string_view text) {
   const std::string t = lower(text);
@@ -81,11 +76,8 @@ KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling sp
 }
 
 bool is_key(std::string_view block, std::size_t at, std::size_t size) {
-  const auto in_word = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || (c >= '0' && c <= '9');
-  };
   const bool option = at >= 2 && block.substr(at - 2, 2) == "--";
-  const bool begins = at == 0 || option || !in_word(block[at - 1]);
+  const bool begins = at == 0 || option || !is_dashed_name_char(block[at - 1]);
   const std::string_view after = block.substr(at + size, 2);
   const char next = after.empty() ? '\n' : after[0];
   const bool blank =

@@ -2,10 +2,12 @@
 
 #include <array>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
-bool is_number_char(char c) { return (c >= '0' && c <= '9') || c == '.' || c == ','; }
+bool is_number_char(char c) { return is_digit(c) || c == '.' || c == ','; }
 
 /// Longest first, so that "GiB" is not read as "G".
 constexpr std::array<std::string_view, 28> units{
@@ -19,7 +21,7 @@ constexpr i64 exabyte = GiB * GiB;
 std::string dense(std::string_view text) {
   std::string out;
   for (const char c : text)
-    if (c != ' ' && c != '\t') out.push_back(c);
+    if (!is_blank(c)) out.push_back(c);
   return out;
 }
 
@@ -41,7 +43,7 @@ std::optional<Bytes> read_size(std::string_view text, std::size_t* length, Radix
 
 void read_request(std::string_view text, Oom& oom) {
   oom.request = read_size(text);
-  const bool is_number = !text.empty() && text[0] >= '0' && text[0] <= '9';
+  const bool is_number = !text.empty() && is_digit(text[0]);
   oom.beyond_exabyte |= oom.request ? oom.request->count > exabyte : is_number;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ascii.h"
 #include "parse/amounts.h"
 #include "parse/context.h"
 
@@ -109,16 +110,14 @@ bool names_source(std::string_view text) {
                                                          ".py:", ".rs:",  ".go:", ".jl:", ".mm:", ".cxx:", ".java:"};
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
     const std::size_t at = text.find(end);
-    return at != text.npos && at + end.size() < text.size() && text[at + end.size()] >= '0' &&
-           text[at + end.size()] <= '9';
+    return at != text.npos && at + end.size() < text.size() && is_digit(text[at + end.size()]);
   });
 }
 
 /// True for the level of glog: "E0322 10:12:20.522087".
 bool is_glog(const Sentence& sentence, char level) {
   const std::string_view name = sentence.size() > 0 ? sentence[0].name : std::string_view();
-  return name.size() == 5 && name[0] == level &&
-         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return name.size() == 5 && name[0] == level && std::all_of(name.begin() + 1, name.end(), is_digit);
 }
 
 /// True if the trigger is part of a name: an option, a path, a function, a setting.
@@ -133,7 +132,7 @@ bool is_name(const Sentence& sentence, PhraseAt trigger) {
                      first.text.find_first_of("abcdefghijklmnopqrstuvwxyz") != first.text.npos;
   if (single && small && first.name != "bad_alloc" && first.name != "out_of_memory") return true;
   if (single && before == '`' && after == '`') return true;
-  const bool error = first.text[0] >= 'A' && first.text[0] <= 'Z';
+  const bool error = is_upper(first.text[0]);
   if (single && (before == '/' || before == '\\' || (before == '-' && !error))) return true;
   if (after == '+' || before == '_' || (before == '.' && !error)) return true;
   if (single && (after == '(' || after == '=' || after == '/') && !error) return true;
@@ -227,7 +226,7 @@ Statement read_statement(std::string_view text) {
   const bool one_word = trigger->at.end == trigger->at.begin + 1;
   statement.status = one_word && !trigger->weak && first.name.size() > 6 &&
                      (first.text.find('_') != first.text.npos || first.name.ends_with("error") ||
-                      (first.text[0] >= 'A' && first.text[0] <= 'Z') || first.name != first.text);
+                      is_upper(first.text[0]) || first.name != first.text);
   for (std::size_t i = begin; i < end && !statement.killed; ++i)
     statement.killed = sentence[i].name.starts_with("kill") ||
                        sentence[i].name.find("oomkill") != std::string_view::npos ||
@@ -266,8 +265,7 @@ bool continues(std::string_view so_far, const Line& line) {
   const Sentence sentence(text);
   if (find_trigger(sentence)) return false;
   const char last = so_far.back();
-  if ((last >= '0' && last <= '9') || last == ',' || last == '(' || last == ':' || last == '=')
-    return !line.prefix.time;
+  if (is_digit(last) || last == ',' || last == '(' || last == ':' || last == '=') return !line.prefix.time;
   const auto amounts = parse_amounts(sentence);
   return std::any_of(amounts.begin(), amounts.end(), [](const Amount& a) { return a.role && !a.bare; });
 }

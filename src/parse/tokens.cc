@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "text/lines.h"
 #include "text/number_spans.h"
 
@@ -10,19 +11,16 @@ namespace {
 
 constexpr std::size_t max_tokens = 200;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
 }  // namespace
 
 std::optional<Token> TokenReader::next() {
-  while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t')) ++at_;
+  while (at_ < line_.size() && is_blank(line_[at_])) ++at_;
   if (at_ == line_.size() || read_ == max_tokens) return std::nullopt;
   ++read_;
   Token t;
   t.begin = at_;
-  if (is_letter(line_[at_])) {
-    while (at_ < line_.size() && (is_letter(line_[at_]) || is_digit(line_[at_]))) ++at_;
+  if (is_letter_or_underscore(line_[at_])) {
+    while (at_ < line_.size() && is_word_char(line_[at_])) ++at_;
     t.kind = Token::Kind::word;
   } else if (const auto number = is_digit(line_[at_]) ? read_number(line_, at_) : std::nullopt) {
     t.kind = Token::Kind::number;
@@ -34,13 +32,6 @@ std::optional<Token> TokenReader::next() {
   t.text = line_.substr(t.begin, t.end - t.begin);
   t.name = lowered_.substr(t.begin, t.end - t.begin);
   return t;
-}
-
-std::string lower(std::string_view s) {
-  std::string out(s);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
 }
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
@@ -65,10 +56,9 @@ bool names_position(std::string_view inside) {
   for (const std::string_view word : {"step", "epoch", "iter"})
     if (inside.find(word) != inside.npos) return true;
   if (inside.find('/') != inside.npos && inside.find(':') == inside.npos) return true;
-  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
   for (std::size_t at = 0; at < inside.size();) {
     std::size_t end = at;
-    while (end < inside.size() && is_small(inside[end])) ++end;
+    while (end < inside.size() && is_lower(inside[end])) ++end;
     const std::size_t number = std::min(inside.find_first_not_of(" :=#", end), inside.size());
     if (one_of(inside.substr(at, end - at), {"it", "itr", "batch", "update", "ep"}) && number < inside.size() &&
         is_digit(inside[number]))

@@ -59,8 +59,6 @@ struct LogHead {
 LogHead log_head(std::string_view line);
 /// The head of a line; length 0 if there is none.
 
-std::string lower(std::string_view text);
-/// The text with A–Z in lower case.
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 
 }  // namespace oomdoctor

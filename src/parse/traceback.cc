@@ -6,6 +6,8 @@
 #include <iterator>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -13,12 +15,6 @@ constexpr int max_lines = 200;
 constexpr std::size_t max_frames = 64;
 constexpr std::size_t min_frames = 2;  ///< fewer frames do not show the place of the failure
 constexpr int max_gap = 14;  ///< max lines between two frames: one statement over several lines, with its markers
-
-std::string_view trim(std::string_view s) {
-  while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-  while (!s.empty() && (s.back() == ' ' || s.back() == '\t')) s.remove_suffix(1);
-  return s;
-}
 
 i64 parse_number(std::string_view s) {
   i64 n = 0;
@@ -35,7 +31,7 @@ std::optional<Frame> python_frame(std::string_view s) {
   frame.file = std::string(s.substr(file + 6, close - file - 6));
   frame.line = parse_number(s.substr(close + 8));
   const std::size_t in = s.find(", in ", close);
-  if (in != s.npos) frame.function = std::string(trim(s.substr(in + 5)));
+  if (in != s.npos) frame.function = std::string(trimmed(s.substr(in + 5)));
   return frame;
 }
 
@@ -60,12 +56,12 @@ std::optional<Frame> ipython_frame(std::string_view s) {
 bool arrow_line(std::string_view s, Frame& frame) {
   const std::size_t arrow = s.find("-> ");
   if (arrow == s.npos || s.substr(0, arrow).find_first_not_of('-') != s.npos) return false;
-  std::string_view rest = trim(s.substr(arrow + 3));
+  std::string_view rest = trimmed(s.substr(arrow + 3));
   i64 line = 0;
   const auto end = std::from_chars(rest.data(), rest.data() + rest.size(), line).ptr;
   if (line <= 0) return false;
   frame.line = line;
-  frame.code = std::string(trim(rest.substr(static_cast<std::size_t>(end - rest.data()))));
+  frame.code = std::string(trimmed(rest.substr(static_cast<std::size_t>(end - rest.data()))));
   return true;
 }
 
@@ -79,7 +75,7 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
   std::string code;
   int gap = 0;
   cursor.backward(max_lines, [&](const Line& line) {
-    const std::string_view s = trim(line.body());
+    const std::string_view s = trimmed(line.body());
     auto frame = python_frame(s);
     const bool ipython = !frame && (frame = ipython_frame(s)).has_value();
     if (frame) {
@@ -114,7 +110,7 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
       return margin || ++gap < 4;
     }
     const std::string_view body = line.body().substr(std::min(*margin, line.body().size()));
-    const std::string_view s = trim(body);
+    const std::string_view s = trimmed(body);
     if (auto frame = python_frame(s)) {
       frame->library = is_library_file(frame->file);
       found.push_back(std::move(*frame));
@@ -134,9 +130,7 @@ bool ends_traceback(std::string_view body) {
   const std::size_t colon = body.find(": ");
   if (colon == body.npos) return false;
   const std::string_view name = body.substr(0, colon);
-  const bool word = std::all_of(name.begin(), name.end(), [](char c) {
-    return c == '.' || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  });
+  const bool word = std::all_of(name.begin(), name.end(), is_dotted_name_char);
   return word && (name.ends_with("Error") || name.ends_with("Exception"));
 }
 
@@ -148,7 +142,7 @@ std::vector<Frame> frames_of_siblings(const Cursor& cursor) {
   std::vector<Frame> found;
   int gap = 0;
   cursor.forward(max_sibling_lines, [&](const Line& line) {
-    const std::string_view s = trim(line.body());
+    const std::string_view s = trimmed(line.body());
     if (s.find("Traceback (most recent call last)") != s.npos)
       return own_rank && line.prefix.rank && *own_rank != *line.prefix.rank;
     if (auto frame = python_frame(s)) {

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
-namespace {
-
-bool ends_line(char c) { return c == '\n' || c == '\r'; }
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-}  // namespace
 
 const Joined::Start& Joined::line_at(std::size_t offset) const {
   const Start* line = &starts.front();
@@ -164,8 +160,9 @@ Joined Cursor::joined(int back, int ahead) const {
     const std::size_t begin = out.text.size();
     out.starts.push_back({begin, l.begin, l.number});
     out.text += l.body();
-    out.text.erase(std::remove_if(out.text.begin() + static_cast<std::ptrdiff_t>(begin), out.text.end(), is_blank),
-                   out.text.end());
+    out.text.erase(
+        std::remove_if(out.text.begin() + static_cast<std::ptrdiff_t>(begin), out.text.end(), is_blank_or_line_end),
+        out.text.end());
   }
   return out;
 }

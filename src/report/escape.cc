@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/ascii.h"
 #include "report/utf8.h"
 
 namespace oomdoctor {
@@ -39,8 +40,6 @@ bool is_deceptive(char32_t code) {
 }
 
 bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void append_plain(std::string& out, const Utf8Char& c, std::string_view bytes) {
   if (!c.good || is_control(c.code))
@@ -269,8 +268,7 @@ std::string relative_path(std::string_view path, std::string_view folder) {
 std::string percent_encoded(std::string_view path) {
   std::string out;
   for (const char c : path) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (letter || is_digit(c) || std::string_view("-._~/").find(c) != std::string_view::npos)
+    if (is_alnum(c) || std::string_view("-._~/").find(c) != std::string_view::npos)
       out += c;
     else
       out += fmt::format("%{:02X}", static_cast<unsigned char>(c));

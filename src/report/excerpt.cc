@@ -1,10 +1,10 @@
 #include "report/excerpt.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "report/escape.h"
 #include "report/layout.h"
@@ -30,7 +30,7 @@ Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
     const auto end = std::min(text.find_first_not_of("0123456789.,", from), text.size());
     const auto unit = std::min(text.find_first_not_of(' ', end), text.size());
     auto unit_end = unit;
-    while (unit_end < text.size() && std::isalpha(static_cast<unsigned char>(text[unit_end]))) ++unit_end;
+    while (unit_end < text.size() && is_letter(text[unit_end])) ++unit_end;
     const auto size = read_bytes(text.substr(from, end - from), text.substr(unit, unit_end - unit));
     if (size && (!wanted || std::abs(size->count - *wanted) <= size->slack)) return {from, unit_end};
     from = end;

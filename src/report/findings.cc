@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.h"
 #include "report/advice_words.h"
 #include "report/words.h"
 #include "text/digest.h"
@@ -14,15 +15,12 @@ namespace {
 
 constexpr std::size_t max_log_lines = 10;
 
-bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Removes the words with a digit: steps, ranks, addresses, versions and names of temporary files differ from run to
 /// run.
 std::string without_numbers(std::string_view text) {
   std::string kept;
   while (!text.empty()) {
-    const auto end = std::find_if_not(text.begin(), text.end(), is_word);
+    const auto end = std::find_if_not(text.begin(), text.end(), is_alnum);
     if (std::none_of(text.begin(), end, is_digit)) kept.append(text.begin(), end);
     text.remove_prefix(static_cast<std::size_t>(end - text.begin()));
     if (text.empty()) break;

@@ -1,6 +1,7 @@
 // The main content of the page: the verdict, the fixes, what won't help, and the open questions.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/html_sections.h"
@@ -10,12 +11,6 @@ namespace oomdoctor::html {
 namespace {
 
 constexpr std::size_t fixes_open = 3;  ///< the first one is next to the verdict
-
-/// Other outputs put the headline after the outcome. Here it starts a line, so it begins in upper case.
-std::string as_title(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
 
 bool is_all_clear(const Report& report) { return report.verdict.outcome == "no_oom" && report.incidents.empty(); }
 
@@ -45,7 +40,7 @@ bool is_determined(const Verdict& verdict) { return !verdict.cause.empty() && ve
 std::string title_of(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (is_determined(verdict)) return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
-  return as_title(conclusion_words(report));
+  return capitalised(conclusion_words(report));  // other outputs print it after the outcome
 }
 
 /// The headline without the cause, because the cause is the title.
@@ -54,7 +49,7 @@ std::string rest_of_headline(const Verdict& verdict, const std::string& title) {
   for (const std::string_view known : {std::string_view(title), std::string_view("cause unclear")})
     if (rest.starts_with(known)) rest.remove_prefix(known.size());
   rest.remove_prefix(std::min(rest.find_first_not_of(":; "), rest.size()));
-  return as_title(std::string(rest)) == title ? "" : as_title(std::string(rest));
+  return capitalised(std::string(rest)) == title ? "" : capitalised(std::string(rest));
 }
 
 /// The strongest reason of the cause, with its lines. The section Evidence has the others.
@@ -62,7 +57,7 @@ void add_why(Document& page, const Content& content) {
   const Report& report = content.report;
   if (!is_determined(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
   const Reason& reason = report.causes.front().because.front();
-  page.add("<p>{}</p>\n", cited(as_title(reason.text), content.citations.links(reason.locations, 4)));
+  page.add("<p>{}</p>\n", cited(capitalised(reason.text), content.citations.links(reason.locations, 4)));
 }
 
 /// The probability that the cause is one of those that the fix is for.

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
 constexpr std::size_t max_name = 255;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_name_character(char c) { return is_word(c) || c == '-' || c == '.'; }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+/// Of names of users and hosts.
+bool is_name_char(char c) { return is_dashed_name_char(c) || c == '.'; }
 
 /// The longest run of characters from `at` on for which `is` holds, up to the length limit.
 template <class Is>
@@ -22,12 +22,12 @@ std::string_view take_while(std::string_view text, std::size_t at, Is is) {
 }
 
 std::string_view name_at(std::string_view text, std::size_t at) {
-  std::string_view name = take_while(text, at, is_name_character);
+  std::string_view name = take_while(text, at, is_name_char);
   while (!name.empty() && (name.back() == '.' || name.back() == '-')) name.remove_suffix(1);
   return name;
 }
 
-bool starts_word(std::string_view text, std::size_t at) { return at == 0 || !is_word(text[at - 1]); }
+bool starts_word(std::string_view text, std::size_t at) { return at == 0 || !is_word_char(text[at - 1]); }
 
 /// Names that identify nobody, because every system has them.
 bool is_common(std::string_view name) {
@@ -47,7 +47,7 @@ bool looks_like_host(std::string_view name) {
 /// The kind of value of a variable, a field or an option with this name: "user", "host" or "".
 std::string_view kind_of_value(std::string_view name) {
   std::string small(name);
-  for (char& c : small) c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : small) c = c == '-' ? '_' : lower(c);
   for (const std::string_view user : {"user", "username", "logname", "slurm_job_user", "user_name"})
     if (small == user) return "user";
   for (const std::string_view host : {"host", "hostname", "node", "nodes", "nodename", "slurmd_nodename", "master_addr",
@@ -83,20 +83,20 @@ std::string_view ipv4_at(std::string_view text, std::size_t at) {
   }
   const std::string_view address = digits == 0 ? all.substr(0, all.size() - (all.empty() ? 0 : 1)) : all;
   const std::size_t end = at + address.size();
-  if (groups != 4 || (end < text.size() && is_word(text[end]))) return {};
+  if (groups != 4 || (end < text.size() && is_word_char(text[end]))) return {};
   return address.starts_with("127.") || address == "0.0.0.0" ? std::string_view() : address;
 }
 
 /// Eight groups, or fewer with "::". This excludes times and PCI addresses.
 std::string_view ipv6_at(std::string_view text, std::size_t at) {
-  const std::string_view all = take_while(text, at, [](char c) { return is_hex(c) || c == ':'; });
+  const std::string_view all = take_while(text, at, [](char c) { return is_hex_digit(c) || c == ':'; });
   const auto colons = std::count(all.begin(), all.end(), ':');
   const std::size_t first_group = std::min(all.find(':'), all.size());
   const bool whole = colons == 7 && all.find("::") == std::string_view::npos;
   const bool shortened = colons >= 2 && colons < 8 && all.find("::") != std::string_view::npos && first_group >= 3;
   if ((!whole && !shortened) || first_group > 4 || all.size() > 39) return {};
   const std::size_t end = at + all.size();
-  if (end < text.size() && is_word(text[end])) return {};
+  if (end < text.size() && is_word_char(text[end])) return {};
   return all.find_first_of("0123456789") == std::string_view::npos ? std::string_view() : all;
 }
 
@@ -143,7 +143,7 @@ void Identities::learn(std::string_view text) {
     std::size_t end = at;
     while (end > 0 && (text[end - 1] == ' ' || text[end - 1] == '"' || text[end - 1] == '\'')) --end;
     std::size_t begin = end;
-    while (begin > 0 && end - begin < max_name && (is_word(text[begin - 1]) || text[begin - 1] == '-')) --begin;
+    while (begin > 0 && end - begin < max_name && is_dashed_name_char(text[begin - 1])) --begin;
     const std::string_view kind = kind_of_value(text.substr(begin, end - begin));
     if (kind.empty()) continue;
     const std::size_t value = text.find_first_not_of(" \"'", at + 1);
@@ -167,23 +167,23 @@ std::string Identities::substitute(const std::string& kind, std::string_view nam
 bool Identities::find_path(std::string_view text, std::size_t at, std::vector<Replacement>& found) {
   const std::string_view rest = text.substr(at);
   for (const std::string_view homes : {"/home/", "/Users/", "/root"}) {
-    if (!rest.starts_with(homes) || (at > 0 && is_name_character(text[at - 1]))) continue;
+    if (!rest.starts_with(homes) || (at > 0 && is_name_char(text[at - 1]))) continue;
     const std::string_view name = homes == "/root" ? std::string_view() : name_at(text, at + homes.size());
     const std::size_t end = at + homes.size() + name.size();
-    if (homes == "/root" ? end < text.size() && is_name_character(text[end]) : name.empty()) continue;
+    if (homes == "/root" ? end < text.size() && is_name_char(text[end]) : name.empty()) continue;
     found.push_back({at, end, substitute("home folder", text.substr(at, end - at))});
     return true;
   }
   if (!rest.starts_with("://")) return false;
   std::size_t scheme = at;
-  while (scheme > 0 && is_word(text[scheme - 1])) --scheme;
+  while (scheme > 0 && is_word_char(text[scheme - 1])) --scheme;
   const std::string_view protocol = text.substr(scheme, at - scheme);
   std::string_view host = name_at(text, at + 3);
   const bool bucket = protocol != "http" && protocol != "https" && protocol != "tcp" && protocol != "ssh" &&
                       protocol != "file" && protocol != "env";
   std::string_view kind = bucket ? "bucket" : "host";
   if (host == "wandb.ai" || host == "www.wandb.ai") {  // the owner and the project
-    const auto path = take_while(text, at + 4 + host.size(), [](char c) { return is_name_character(c) || c == '/'; });
+    const auto path = take_while(text, at + 4 + host.size(), [](char c) { return is_name_char(c) || c == '/'; });
     host = path.substr(0, path.find('/', std::min(path.find('/'), path.size() - 1) + 1));
     kind = "project";
   }
@@ -197,14 +197,14 @@ bool Identities::find_path(std::string_view text, std::size_t at, std::vector<Re
 }
 
 bool Identities::find_address(std::string_view text, std::size_t at, std::vector<Replacement>& found) {
-  if (!is_word(text[at]) || !starts_word(text, at) || (at > 0 && (text[at - 1] == '.' || text[at - 1] == ':')))
+  if (!is_word_char(text[at]) || !starts_word(text, at) || (at > 0 && (text[at - 1] == '.' || text[at - 1] == ':')))
     return false;
   const auto replace = [&](std::size_t size, const std::string& kind) {
     if (size > 0) found.push_back({at, at + size, substitute(kind, text.substr(at, size))});
     return size > 0;
   };
   if (is_digit(text[at]) && replace(ipv4_at(text, at).size(), "IP address")) return true;
-  if (is_hex(text[at]) && replace(ipv6_at(text, at).size(), "IP address")) return true;
+  if (is_hex_digit(text[at]) && replace(ipv6_at(text, at).size(), "IP address")) return true;
   const std::string_view person = name_at(text, at);
   if (at + person.size() >= text.size() || text[at + person.size()] != '@') return false;
   const std::string_view domain = name_at(text, at + person.size() + 1);
@@ -214,10 +214,10 @@ bool Identities::find_address(std::string_view text, std::size_t at, std::vector
 
 /// Finds the longest learned name that begins here and ends at a word boundary.
 bool Identities::find_word(std::string_view text, std::size_t at, std::vector<Replacement>& found) {
-  if (kind_of_.empty() || !is_word(text[at]) || !starts_word(text, at)) return false;
+  if (kind_of_.empty() || !is_word_char(text[at]) || !starts_word(text, at)) return false;
   const std::string_view name = name_at(text, at);
   for (std::size_t size = name.size(); size > 0; --size) {
-    if (size < name.size() && is_word(name[size])) continue;
+    if (size < name.size() && is_word_char(name[size])) continue;
     const auto known = kind_of_.find(name.substr(0, size));
     if (known == kind_of_.end()) continue;
     const std::string_view one =

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "report/escape.h"
 #include "report/series_words.h"
@@ -119,11 +120,6 @@ std::optional<double> value_at(const std::vector<ReportPoint>& points, double x)
 std::string shared_part(const std::string& name) {
   const auto comma = name.find(", ");
   return comma == name.npos ? "" : name.substr(0, comma);
-}
-
-std::string capitalised(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
 }
 
 /// Assigns the usual colour, or another one if it is taken.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -24,13 +26,9 @@ constexpr Ending endings[] = {
     {"auth", "token", true},
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_name_character(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '-'; }
-
 std::string normal(std::string_view name) {
   std::string out(name);
-  for (char& c : out) c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (char& c : out) c = c == '-' ? '_' : lower(c);
   return out;
 }
 
@@ -44,7 +42,7 @@ const Ending* find_ending(std::string_view name) {
 }
 
 std::size_t skip_blanks(std::string_view text, std::size_t at) {
-  while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+  while (at < text.size() && is_blank(text[at])) ++at;
   return at;
 }
 
@@ -96,7 +94,7 @@ std::string_view read_value(std::string_view text, std::size_t at) {
   const std::size_t begin = quoted ? at + 1 : at;
   std::size_t end = begin;
   while (end < text.size() && end - begin < max_value &&
-         (quoted ? text[end] != text[at] && text[end] != '\n' && text[end] != '\r' : !ends_value(text[end])))
+         (quoted ? text[end] != text[at] && !ends_line(text[end]) : !ends_value(text[end])))
     ++end;
   return text.substr(begin, end - begin);
 }
@@ -108,8 +106,7 @@ bool is_number(std::string_view value) {
 /// Source code in a traceback: "args.password", "os.environ[", "get_token(".
 bool is_code(std::string_view value) {
   if (value.find_first_of("([{") != std::string_view::npos) return true;
-  const bool name = std::all_of(value.begin(), value.end(),
-                                [](char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '.'; });
+  const bool name = std::all_of(value.begin(), value.end(), is_dotted_name_char);
   const std::size_t point = value.find('.');
   return name && point != std::string_view::npos && point > 0 && !is_digit(value[0]) && !is_digit(value[point - 1]);
 }
@@ -128,7 +125,7 @@ bool is_random(std::string_view value) {
   int changes = 0;
   char before = 0;
   for (const char c : value) {
-    if (!is_letter(c) && !is_digit(c)) continue;
+    if (!is_alnum(c)) continue;
     changes += before != 0 && is_digit(c) != is_digit(before);
     before = c;
   }
@@ -139,7 +136,7 @@ bool is_random(std::string_view value) {
 
 std::optional<Secret> secret_value(std::string_view text, std::size_t at) {
   std::size_t end = at;
-  while (end < text.size() && end - at < max_name && is_name_character(text[end])) ++end;
+  while (end < text.size() && end - at < max_name && is_dashed_name_char(text[end])) ++end;
   const std::string_view name = text.substr(at, end - at);
   const Ending* ending = name.size() < 4 ? nullptr : find_ending(name);
   if (!ending) return std::nullopt;
@@ -149,7 +146,7 @@ std::optional<Secret> secret_value(std::string_view text, std::size_t at) {
   const std::string_view value = read_value(text, *begin);
   const bool password = ending->kind == "password";
   if (value.size() < min_value || (is_number(value) && !password) || is_placeholder(value)) return std::nullopt;
-  const bool environment = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool environment = std::none_of(name.begin(), name.end(), is_lower);
   if (!environment && !is_quote(text[*begin]) && is_code(value)) return std::nullopt;
   if (!environment && ending->kind == "token" && !is_random(value)) return std::nullopt;
   const auto from = static_cast<std::size_t>(value.data() - text.data());

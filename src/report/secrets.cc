@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/ascii.h"
 #include "model/evidence.h"
 #include "report/secret_values.h"
 #include "text/pattern.h"
@@ -139,10 +140,8 @@ constexpr Shape shapes[] = {
     {"webhook", "/api/webhooks/", R"(/api/webhooks/([A-Za-z0-9/_-]{10,200}))"},
 };
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
-
 bool is_in_alphabet(char c, Alphabet alphabet) {
-  if (is_letter(c)) return true;
+  if (is_alnum(c)) return true;
   if (alphabet == Alphabet::letters) return false;
   return c == '_' || c == '-' || (c == '.' && alphabet == Alphabet::dotted);
 }
@@ -231,8 +230,7 @@ std::vector<Secret> join_overlaps(std::vector<Secret> found) {
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    const auto is_of_name = [](char c) { return is_letter(c) || c == '_'; };
-    const bool starts_word = is_of_name(text[at]) && (at == 0 || !is_of_name(text[at - 1]));
+    const bool starts_word = is_word_char(text[at]) && (at == 0 || !is_word_char(text[at - 1]));
     auto secret = shape_at(text, at);
     if (!secret && starts_word) secret = token_at(text, at);
     if (!secret && starts_word) secret = value_at(text, at);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "report/advice_words.h"
 #include "report/chart.h"
@@ -24,11 +24,6 @@ constexpr std::size_t max_further = 2;  ///< failures other than that of the ver
 constexpr std::size_t max_reasons = 2;  ///< of the first cause
 constexpr std::size_t max_notes = 2;    ///< errors and warnings
 constexpr double min_candidate = 0.1;   ///< minimum probability of a second cause whose reason is printed
-
-std::string capitalised(std::string text) {
-  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
-}
 
 /// Failures that are no consequence of an earlier one.
 std::vector<const ReportIncident*> root_incidents(const Report& report) {
@@ -115,16 +110,16 @@ std::string account_line(const ReportIncident& of) {
   for (const auto& share : account.shares) sizes.push_back(share.bytes);
   sizes.push_back(account.unexplained_bytes);
   const SharesText text = shares_text(sizes, account.capacity_bytes);
-  const auto trimmed = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
+  const auto without_padding = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < account.shares.size(); ++i) {
-    std::string part = plain_line(short_share_label(account.shares[i].label)) + " " + trimmed(text.numbers[i]);
+    std::string part = plain_line(short_share_label(account.shares[i].label)) + " " + without_padding(text.numbers[i]);
     if (static_cast<double>(sizes[i]) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
-      part += " (" + trimmed(text.percents[i]) + ")";
+      part += " (" + without_padding(text.percents[i]) + ")";
     parts.push_back(std::move(part));
   }
   if (std::abs(account.unexplained_bytes) > account.slack_bytes)
-    parts.push_back(unexplained_label(account) + " " + trimmed(text.numbers.back()));
+    parts.push_back(unexplained_label(account) + " " + without_padding(text.numbers.back()));
   return fmt::format("{}, {} {}: {}", capitalised(account_name(of)), text.total, text.unit, fmt::join(parts, " | "));
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 
+#include "base/ascii.h"
 #include "text/lines.h"
 
 namespace oomdoctor {
@@ -29,7 +29,7 @@ std::size_t columns_of(std::string_view line) {
 std::string digits_alike(std::string_view text) {
   std::string out(text);
   for (char& c : out)
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0) c = '0';
+    if (is_digit(c)) c = '0';
   return out;
 }
 
@@ -67,13 +67,12 @@ struct Followers {
 /// begin like a separate line.
 Rest is_rest(std::string_view line, std::string_view next) {
   if (next.empty() || start_of(next) == start_of(line) || read_time(next)) return Rest::no;
-  const auto is = [](char c, auto test) { return test(static_cast<unsigned char>(c)) != 0; };
   const char last = line.back(), first = next.front();
   if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
-  if (is(first, isspace)) return next.size() > 1 && is(next[1], isspace) ? Rest::perhaps : Rest::yes;
-  if (is(last, isspace)) return ends_sentence(line) ? Rest::perhaps : Rest::yes;
-  const bool in_word = is(last, isalpha) && is(first, islower), in_number = is(last, isdigit) && is(first, isdigit);
-  return in_word || in_number || is(first, ispunct) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
+  if (is_space(first)) return next.size() > 1 && is_space(next[1]) ? Rest::perhaps : Rest::yes;
+  if (is_space(last)) return ends_sentence(line) ? Rest::perhaps : Rest::yes;
+  const bool in_word = is_letter(last) && is_lower(first), in_number = is_digit(last) && is_digit(first);
+  return in_word || in_number || is_punctuation(first) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
 }
 
 struct Piece {

@@ -5,13 +5,11 @@
 #include <charconv>
 #include <chrono>
 
+#include "base/ascii.h"
 #include "text/number_spans.h"
 
 namespace oomdoctor {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// Reads exactly `width` digits at `at`; -1 if there are fewer.
 int fixed_number(std::string_view s, std::size_t at, std::size_t width) {
@@ -140,7 +138,7 @@ bool peel_container(std::string_view s, std::size_t& at, LinePrefix& prefix) {
   if (at != 0 || find_near(s, 0, longest_name + blanks, "|", prefix) == s.npos) return false;
   std::size_t i = 0;
   bool dashed = false;
-  while (i < s.size() && i < longest_name && (is_word(s[i]) || s[i] == '-' || s[i] == '.')) dashed |= s[i++] == '-';
+  while (i < s.size() && i < longest_name && (is_dashed_name_char(s[i]) || s[i] == '.')) dashed |= s[i++] == '-';
   const std::size_t name = i;
   while (i < s.size() && s[i] == ' ') ++i;
   if (!dashed || i == name || !starts(s, i, "| ")) return false;
@@ -232,7 +230,7 @@ bool peel_logger(std::string_view s, std::size_t& at, LinePrefix& prefix, bool b
 }  // namespace
 
 std::string clean_line(std::string_view raw) {
-  while (!raw.empty() && (raw.back() == '\n' || raw.back() == '\r')) raw.remove_suffix(1);
+  while (!raw.empty() && ends_line(raw.back())) raw.remove_suffix(1);
   std::string out;
   out.reserve(raw.size());
   for (std::size_t i = 0; i < raw.size();) {
@@ -383,7 +381,7 @@ std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view l
 std::string_view skip_location(std::string_view body) {
   constexpr std::size_t longest = 120;
   const std::size_t end = body.substr(0, longest).find("] "), place = body.find(".py:");
-  return end != body.npos && place < end && body[end - 1] >= '0' && body[end - 1] <= '9' ? body.substr(end + 2) : body;
+  return end != body.npos && place < end && is_digit(body[end - 1]) ? body.substr(end + 2) : body;
 }
 
 }  // namespace oomdoctor

@@ -12,6 +12,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "base/ascii.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace oomdoctor::HWY_NAMESPACE {
 
@@ -21,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 std::uint64_t digits_of(const char* text) {
   std::uint64_t word = 0;
 #if HWY_TARGET == HWY_SCALAR
-  for (unsigned i = 0; i < 64; ++i) word |= std::uint64_t{text[i] >= '0' && text[i] <= '9'} << i;
+  for (unsigned i = 0; i < 64; ++i) word |= std::uint64_t{is_digit(text[i])} << i;
 #else
   const hn::CappedTag<std::uint8_t, 64> d;
   const auto zero = hn::Set(d, '0'), nine = hn::Set(d, 9);
@@ -54,8 +56,6 @@ namespace oomdoctor {
 namespace {
 
 HWY_EXPORT(mark_digits);
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The bytes that bind a following run of digits, which is then not free.
 constexpr auto binds_digits = [] {

@@ -4,10 +4,11 @@
 #include <iterator>
 #include <boost/regex.hpp>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 
 bool digits_are_numbers(std::string_view expression) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (std::size_t i = 0; i < expression.size(); ++i) {
     const char c = expression[i];
     if (c == '\\') {  // \x30 and backreferences contain digits

@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -16,8 +18,6 @@ T load(const char* from) {
   std::memcpy(&out, from, sizeof out);
   return out;
 }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// The number of hash bits for the entry lookup: the table is small and fast to fill.
 constexpr unsigned slot_bits = 12;

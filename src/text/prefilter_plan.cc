@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -28,8 +30,6 @@ struct HalfShares {
   }
 };
 constexpr HalfShares shares;
-
-constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// The halves of an anchor's byte. If both letter cases match, there are two high halves.
 struct Halves {

@@ -10,6 +10,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "base/ascii.h"
+
 #ifndef OOMDOCTOR_TEXT_DIGIT_FREE_CC
 #define OOMDOCTOR_TEXT_DIGIT_FREE_CC
 namespace oomdoctor {
@@ -49,7 +51,7 @@ LineHash hash(const char* text, std::size_t size) {
   const auto take = [&](const char* from) HWY_ATTR {
 #if HWY_TARGET == HWY_SCALAR
     char bytes[block];
-    for (std::size_t i = 0; i < block; ++i) bytes[i] = from[i] >= '0' && from[i] <= '9' ? '0' : from[i];
+    for (std::size_t i = 0; i < block; ++i) bytes[i] = is_digit(from[i]) ? '0' : from[i];
     std::memcpy(words, bytes, block);
 #else
     const hn::CappedTag<std::uint8_t, block> d;

@@ -23,10 +23,10 @@ namespace oomdoctor {
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdio>
 
+#include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "base/error.h"
 
@@ -85,8 +85,7 @@ TomlNode broken_header(std::string_view text) {
     const std::size_t open = line.find_first_not_of(" \t");
     const std::size_t name = line.find_first_not_of("[ \t", open);
     const bool header = open != std::string_view::npos && line[open] == '[' && name != std::string_view::npos;
-    if (header && std::isalnum(static_cast<unsigned char>(line[name])) == 0 &&
-        std::string_view("_-\"']").find(line[name]) == std::string_view::npos) {
+    if (header && !is_alnum(line[name]) && std::string_view("_-\"']").find(line[name]) == std::string_view::npos) {
       place.line = number;
       place.column = name + 1;
       return place;
