@@ -14,11 +14,13 @@ namespace {
 using Title = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Title, 20> titles_by_format = {{
+constexpr std::array<Title, 22> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
      "The container killed a process at its memory limit; the main process exited without an error"},
+    {"earlyoom", "earlyoom killed a process because the host was short of memory"},
+    {"systemd-oomd", "systemd-oomd killed a process because its memory pressure or use was too high"},
     {"docker-inspect", "Docker reports that the container was OOM-killed"},
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},
