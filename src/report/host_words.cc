@@ -20,7 +20,7 @@ constexpr std::array<Title, 22> titles_by_format = {{
     {"oomkilled-inside",
      "The container killed a process at its memory limit; the main process exited without an error"},
     {"earlyoom", "earlyoom killed a process because the host was short of memory"},
-    {"systemd-oomd", "systemd-oomd killed a process because its memory pressure or use was too high"},
+    {"systemd-oomd", "systemd-oomd killed a process: memory pressure or memory use was too high"},
     {"docker-inspect", "Docker reports that the container was OOM-killed"},
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},
