@@ -101,7 +101,7 @@ void fields(auto& field, Is<ReportIncident> auto& of) {
   field("location", of.location);
   field("occurrences", of.occurrences, {.description = "the same failure printed again"});
   field("more_occurrences", of.more_occurrences, {.optional = true, .minimum = 1});
-  field("handled", of.handled, {.description = "the program went on"});
+  field("handled", of.handled, {.description = "the program continued"});
   field("follows", of.follows,
         {.description = "id of the incident that this one came after: its consequence, or the same on another rank"});
   field("device", of.device);
@@ -370,7 +370,7 @@ void fields(auto& field, Is<Report> auto& of) {
         {.description = "what the run was set to, as the log printed it last; by name", .optional = true});
   field("verdict", of.verdict);
   field("runs", of.runs,
-        {.description = "where the log holds several runs of the job; the verdict is about the last one, or about the "
+        {.description = "where the log contains several runs of the job; the verdict is about the last one, or about the "
                         "last that ran out of memory where the last is unfinished",
          .optional = true});
   field("incidents", of.incidents, {.description = "one for each distinct failure, the first one first"});

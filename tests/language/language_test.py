@@ -139,7 +139,7 @@ def literals(code):
 
 def messages():
     """(place, text) of every literal of three words and more in the code that writes for people."""
-    for path in sorted((ROOT / "src").rglob("*.cc")):
+    for path in sorted([*(ROOT / "src").rglob("*.cc"), *(ROOT / "src").rglob("*.h")]):
         for text in literals(path.read_text(encoding="utf-8")):
             if len(text.split()) >= 3 and not NO_SENTENCE.search(text):
                 yield path.relative_to(ROOT).as_posix(), re.sub(r"--card\b", "X", text)
