@@ -348,6 +348,7 @@ class ExprParser {
     next();
     if (token.text == "true" || token.text == "false") return add_constant(Type::truth, 0, token.text == "true");
     if (token.text == "min" || token.text == "max") return extreme(token.text == "min" ? Op::min : Op::max);
+    if (token.text == "is") return certain();
     if (token.text == "known") {
       expect("(");
       const Token fact = token_;
@@ -362,6 +363,25 @@ class ExprParser {
                                                     : Type::number;
     const bool size = spec.unit == FactUnit::bytes || spec.unit == FactUnit::bytes_per_step;
     return add_fact(Op::fact, type, size ? 1 : 0, spec);
+  }
+
+  /// is(condition): the condition, but false instead of unknown where one of its facts is unknown. So `is(x >= 2)` is
+  /// `known(x) and x >= 2`.
+  int certain() {
+    expect("(");
+    const std::size_t column = token_.column;
+    const int first = static_cast<int>(expr_.nodes_.size());
+    const int condition = disjunction();
+    require(condition, Type::truth, column);
+    expect(")");
+    int all_known = -1;
+    for (int i = first; i <= condition; ++i) {
+      if (node(i).op != Op::fact) continue;
+      const int is_known = add(Op::known, Type::truth, 0, -1, -1, node(i).leaf);
+      all_known = all_known < 0 ? is_known : add(Op::conjunction, Type::truth, 0, all_known, is_known);
+    }
+    if (all_known < 0) fail_at(column, "is(…) takes a condition on facts", {});
+    return add(Op::conjunction, Type::truth, 0, all_known, condition);
   }
 
   /// min(…) and max(…), as a chain of binary nodes.

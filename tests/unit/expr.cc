@@ -88,6 +88,23 @@ TEST_CASE("an operation with unknown facts is unknown, unless the known ones dec
   CHECK(truth_of("not (known(settings.checkpointing) and settings.checkpointing)") == Truth::yes);
 }
 
+TEST_CASE("is() makes a condition on unknown facts false") {
+  CHECK(truth_of("is(settings.checkpointing)") == Truth::no);
+  CHECK(truth_of("not is(settings.checkpointing)") == Truth::yes);
+  CHECK(truth_of("is(not settings.checkpointing)") == Truth::no);
+  CHECK(truth_of("is(not platform.windows)") == Truth::yes);
+  CHECK(truth_of("is(oom.has_numbers)") == Truth::yes);
+  CHECK(truth_of("is(settings.batch_size >= 8)") == Truth::yes);
+  CHECK(truth_of("is(settings.batch_size >= 9)") == Truth::no);
+  CHECK(truth_of("is(settings.batch_size >= settings.world_size)") == Truth::no);
+  CHECK(truth_of("is(oom.kind == 'host' or oom.kind == 'device')") == Truth::yes);
+  CHECK(truth_of("is(oom.unallocated > 1.262 GiB)") == Truth::unknown);  // known, but its digits leave it open
+  const Evaluation both = Expr::parse("is(oom.free < oom.request)").evaluate(some_facts());
+  CHECK(both.facts == std::vector<std::string_view>{"oom.free", "oom.request"});
+  CHECK(refusal_of("is(true)").message == "is(…) takes a condition on facts");
+  CHECK(refusal_of("is(oom.free)").message == "this is a number, but a truth is needed");
+}
+
 TEST_CASE("texts are compared as whole words") {
   CHECK(truth_of("oom.kind == 'device'") == Truth::yes);
   CHECK(truth_of("oom.kind == \"host\"") == Truth::no);
