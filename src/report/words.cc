@@ -283,10 +283,10 @@ std::vector<std::string> following_words(const Report& report, const ReportIncid
     words.push_back(
         fmt::format("the same on {} of {}, at {}", of.ranks.size(),
                     plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
-                    places(alike, most)));
+                    short_locations(report, alike, most)));
   if (!echoes.empty())
-    words.push_back(
-        fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"), places(echoes, most)));
+    words.push_back(fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"),
+                                short_locations(report, echoes, most)));
   return words;
 }
 

@@ -99,7 +99,7 @@ TEST_CASE("a rank with a refused request of its own is no consequence of another
   const Report ranks = report_of(refused(0, "512.00 MiB") + refused(1, "514.00 MiB") + refused(2, "516.00 MiB"));
   REQUIRE(ranks.incidents.size() == 3);
   CHECK(following_words(ranks, ranks.incidents[0], 3) ==
-        std::vector<std::string>{"the same on 3 of 3 ranks, at train.log:2, 3"});
+        std::vector<std::string>{"the same on 3 of 3 ranks, at lines 2 and 3"});
 }
 
 TEST_CASE("a few rising values are reported", "[runs]") {
