@@ -176,7 +176,9 @@ std::optional<Account> build_account(const Incident& incident) {
     add("CUDA graph pools (free blocks)", oom.private_pools);
     add(oom.framework == "pytorch" ? "PyTorch cache (unused)" : "cache (unused)", oom.unallocated);
     const auto own = find_own_other(oom);
-    add(std::string(context_of(oom.agent)) + " context + libraries", own);
+    add(oom.agent == Agent::mps_allocator ? "other allocations (outside PyTorch)"
+                                          : std::string(context_of(oom.agent)) + " context + libraries",
+        own);
     if (!oom.allocated && !oom.reserved) add("this process", oom.process);
     for (const auto& o : oom.others)
       if (o.pid != 0) add("process " + std::to_string(o.pid), o.used);

@@ -7,8 +7,6 @@
 //   format_compiler parsers/ parser_table.cc
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -201,18 +199,8 @@ std::string make_source(const Families& families) {
 }  // namespace oomdoctor
 
 int main(int count, char** words) {
-  if (count != 3) {
-    std::fputs("usage: format_compiler FOLDER SOURCE\n", stderr);
-    return 2;
-  }
-  try {
+  return oomdoctor::run_compiler("format_compiler", count, words, [](const std::string& folder) {
     oomdoctor::TextStore texts;
-    oomdoctor::write_source(words[2], oomdoctor::make_source(oomdoctor::read_families(words[1], texts)));
-    return 0;
-  } catch (const oomdoctor::Error& error) {
-    oomdoctor::print_error(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
-  return 1;
+    return oomdoctor::make_source(oomdoctor::read_families(folder, texts));
+  });
 }

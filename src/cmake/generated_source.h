@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -45,6 +46,23 @@ inline void print_error(const Error& error) {
     }
   }
   std::fputs(text.c_str(), stderr);
+}
+
+/// The main function of such a program: writes what `make_source` returns for the folder. Returns the exit status.
+inline int run_compiler(const char* name, int count, char** words, std::string (*make_source)(const std::string&)) {
+  if (count != 3) {
+    std::fprintf(stderr, "usage: %s FOLDER SOURCE\n", name);
+    return 2;
+  }
+  try {
+    write_source(words[2], make_source(words[1]));
+    return 0;
+  } catch (const Error& error) {
+    print_error(error);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return 1;
 }
 
 }  // namespace oomdoctor

@@ -2,8 +2,6 @@
 // the source file that defines shipped_rules(). An invalid rule stops the build, with its file, line and a caret.
 //
 //   rule_compiler rules/ shipped_rules.cc
-#include <cstdio>
-#include <exception>
 #include <string>
 #include <string_view>
 
@@ -38,27 +36,13 @@ std::string make_source(const RulePack& pack) {
          "}  // namespace oomdoctor\n";
 }
 
-void compile(const std::string& folder, const std::string& path) {
-  RulePack pack;
-  pack.add_folder(folder);
-  write_source(path, make_source(pack));
-}
-
 }  // namespace
 }  // namespace oomdoctor
 
 int main(int count, char** words) {
-  if (count != 3) {
-    std::fputs("usage: rule_compiler FOLDER SOURCE\n", stderr);
-    return 2;
-  }
-  try {
-    oomdoctor::compile(words[1], words[2]);
-    return 0;
-  } catch (const oomdoctor::Error& error) {
-    oomdoctor::print_error(error);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-  }
-  return 1;
+  return oomdoctor::run_compiler("rule_compiler", count, words, [](const std::string& folder) {
+    oomdoctor::RulePack pack;
+    pack.add_folder(folder);
+    return oomdoctor::make_source(pack);
+  });
 }

@@ -59,8 +59,7 @@ Weighed weigh(const CauseRule& rule, const Facts& facts) {
   Weighed cause;
   cause.ranked.id = rule.id;
   cause.ranked.guide = rule.guide;
-  const bool only_uses = facts.is_false("run.trains") && !rule.title_of_use.empty();
-  cause.ranked.title = only_uses ? rule.title_of_use : rule.title;
+  cause.ranked.title = choose_title(rule.title, rule.other_titles, facts);
   cause.ranked.explain = rule.explain.fill_sentences(facts);
   cause.logit = std::log(rule.prior);
   if (rule.possible && rule.possible->truth(facts) == Truth::no) {

@@ -206,15 +206,11 @@ bool is_enough(double low, double high, const Need& need) { return need.whole &&
 // Only a saving with a known condition may be promised.
 bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
 
-std::string title_here(const FixRule& rule, const Facts& facts) {
-  return rule.title_of_use.empty() || facts.is_true("run.trains") ? rule.title : rule.title_of_use;
-}
-
 RankedFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   const FixRule& rule = *fix.rule;
   RankedFix out;
   out.id = rule.id;
-  out.title = title_here(rule, facts);
+  out.title = choose_title(rule.title, rule.other_titles, facts);
   out.source = rule.source;
   out.causes = rule.causes;
   if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
@@ -333,7 +329,8 @@ bool is_worth_mention(const FixRule& rule, const WeighedCauses& causes, const Pr
 
 void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
   for (const auto fact : fix.when.missing)
-    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt, title_here(*fix.rule, facts)});
+    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt,
+                          choose_title(fix.rule->title, fix.rule->other_titles, facts)});
 }
 
 }  // namespace
@@ -358,7 +355,8 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
     } else if (standing != FixStatus::meaningless && is_worth_mention(rule, causes, out)) {
       std::string because = standing == FixStatus::in_force ? "the log shows that it is in force already"
                                                             : rule.held_back.fill_sentences(facts);
-      if (!because.empty()) out.held_back.push_back({rule.id, title_here(rule, facts), std::move(because)});
+      if (!because.empty())
+        out.held_back.push_back({rule.id, choose_title(rule.title, rule.other_titles, facts), std::move(because)});
     }
   }
   const auto guesses = std::stable_partition(candidates.begin(), candidates.end(),

@@ -51,9 +51,14 @@ void fields(Archive& archive, RuleTest& test) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, OtherTitle& other) {
+  archive(other.condition, other.title);
+}
+
+template <typename Archive>
 void fields(Archive& archive, CauseRule& cause) {
   archive(cause.id, cause.title, cause.source, cause.explain, cause.prior, cause.possible, cause.impossible,
-          cause.signs, cause.ceilings, cause.test, cause.no_fix, cause.title_of_use);
+          cause.signs, cause.ceilings, cause.test, cause.no_fix, cause.other_titles);
 }
 
 template <typename Archive>
@@ -63,7 +68,7 @@ void fields(Archive& archive, SettingRule& setting) {
 
 template <typename Archive>
 void fields(Archive& archive, FixRule& fix) {
-  archive(fix.id, fix.title, fix.title_of_use, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back,
+  archive(fix.id, fix.title, fix.other_titles, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back,
           fix.already, fix.saves, fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk,
           fix.rank, fix.why, fix.settings, fix.not_with, fix.verify, fix.test);
 }

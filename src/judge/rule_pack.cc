@@ -42,6 +42,15 @@ void read_header(RuleTable& table, std::string& title, std::string& source) {
   source = table.need_text("source");
 }
 
+std::vector<OtherTitle> read_other_titles(RuleTable& table) {
+  std::vector<OtherTitle> titles;
+  for (RuleTable& other : table.tables("other_title")) {
+    titles.push_back({other.need_condition("if"), other.need_text("title")});
+    other.finish();
+  }
+  return titles;
+}
+
 RuleTest read_test(RuleTable& table) {
   RuleTest test;
   auto test_table = table.table("test");
@@ -56,7 +65,7 @@ CauseRule read_cause(RuleTable& table, const std::string& id) {
   CauseRule cause;
   cause.id = id;
   read_header(table, cause.title, cause.source);
-  cause.title_of_use = table.text("title_of_use");
+  cause.other_titles = read_other_titles(table);
   cause.prior = table.need_number("prior", 1e-6, 1);
   cause.explain = table.need_phrase("explain");
   cause.possible = table.condition("possible");
@@ -93,7 +102,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   FixRule fix;
   fix.id = id;
   read_header(table, fix.title, fix.source);
-  fix.title_of_use = table.text("title_of_use");
+  fix.other_titles = read_other_titles(table);
   fix.causes = table.texts("for");
   if (fix.causes.empty()) table.fail("for", "a fix names the causes that it is for", "write for = [\"…\"]");
   fix.kind = read_kind(table);
@@ -149,6 +158,13 @@ std::string nearest_id(std::string_view word, const Rules& rules) {
 }
 
 }  // namespace
+
+const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts) {
+  const auto fitting = std::find_if(others.begin(), others.end(), [&](const OtherTitle& other) {
+    return other.condition.truth(facts) == Truth::yes;
+  });
+  return fitting == others.end() ? usual : fitting->title;
+}
 
 void RulePack::add(const RuleFile& file) {
   const TomlText text{file.path, file.text};

@@ -42,10 +42,19 @@ struct RuleTest {
   std::vector<std::string> quiet;  ///< the cause does not come first; the fix or myth is refuted or does not apply
 };
 
+/// A title for a special situation.
+struct OtherTitle {
+  Expr condition;
+  std::string title;
+};
+
+/// The first of `others` whose condition is true, else `usual`.
+const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts);
+
 /// A file in rules/causes/.
 struct CauseRule {
   std::string id, title, source;
-  std::string title_of_use;  ///< the title for a program that only uses a model; "" if one title serves both
+  std::vector<OtherTitle> other_titles;
   Phrase explain;
   /// probability before any sign, 1e-6 to 1
   double prior = 0;
@@ -74,7 +83,7 @@ enum class FixKind { setting, outside, code, diagnostic };
 /// A file in rules/fixes/.
 struct FixRule {
   std::string id, title, source;
-  std::string title_of_use;  ///< the title unless the log shows a training; "" if one title serves both
+  std::vector<OtherTitle> other_titles;
   std::vector<std::string> causes;
   FixKind kind = FixKind::code;
   Expr when;                       ///< the fix helps

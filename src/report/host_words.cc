@@ -49,7 +49,7 @@ constexpr std::array<Title, 9> titles_by_agent = {{
     {"daemon", "A low-memory daemon killed a process"},
     {"signal", "A process was killed; the log does not show by what"},
     {"worker", "A DataLoader worker died"},
-    {"cpu_allocator", "The host had no RAM left"},
+    {"cpu_allocator", "The system refused an allocation of host RAM"},
 }};
 
 template <std::size_t n>

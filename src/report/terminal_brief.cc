@@ -202,7 +202,8 @@ std::set<std::string> find_numbers(std::string_view text) {
 
 /// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
 bool is_shown(const Reason& reason) {
-  return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact.starts_with("trend.");
+  return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact == "host.victims" ||
+         reason.fact.starts_with("trend.");
 }
 
 /// Whether all numbers of a reason are on the page already. It then says the same in other words.

@@ -363,15 +363,16 @@ std::string account_name(const ReportIncident& of) {
 }
 
 std::string short_share_label(const std::string& label) {
-  constexpr std::array<Words, 9> table = {{{"PyTorch cache (unused)", "cache"},
-                                           {"cache (unused)", "cache"},
-                                           {"CUDA graph pools (free blocks)", "graph pools"},
-                                           {"CUDA context + libraries", "CUDA+libs"},
-                                           {"HIP context + libraries", "HIP+libs"},
-                                           {"driver context + libraries", "driver+libs"},
-                                           {"other processes + CUDA contexts", "other processes+CUDA"},
-                                           {"other processes + HIP contexts", "other processes+HIP"},
-                                           {"other processes + driver contexts", "other processes+driver"}}};
+  constexpr std::array<Words, 10> table = {{{"PyTorch cache (unused)", "cache"},
+                                            {"cache (unused)", "cache"},
+                                            {"CUDA graph pools (free blocks)", "graph pools"},
+                                            {"CUDA context + libraries", "CUDA+libs"},
+                                            {"HIP context + libraries", "HIP+libs"},
+                                            {"driver context + libraries", "driver+libs"},
+                                            {"other processes + CUDA contexts", "other processes+CUDA"},
+                                            {"other processes + HIP contexts", "other processes+HIP"},
+                                            {"other processes + driver contexts", "other processes+driver"},
+                                            {"other allocations (outside PyTorch)", "outside PyTorch"}}};
   const auto found = std::find_if(table.begin(), table.end(), [&](const Words& words) { return words.first == label; });
   return found == table.end() ? label : std::string(found->second);
 }

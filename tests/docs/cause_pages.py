@@ -166,8 +166,8 @@ def signs_of(cause_id):
         lines += ["", f"At most {ceiling['at_most']:.0%} sure: {reason(ceiling['why'])}."]
     if "impossible" in cause:
         lines += ["", f"Ruled out: {reason(cause['impossible'])}."]
-    if "title_of_use" in cause:
-        lines += ["", f"Where a program only uses a model, the report calls this cause “{cause['title_of_use']}”."]
+    if others := [f"- {other['title']}" for other in cause.get("other_title", [])]:
+        lines += ["", "Where a more exact title fits, the report uses it:", "", *others]
     return lines
 
 
