@@ -6,7 +6,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::allennlp {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
@@ -43,6 +43,8 @@ void set_origin(std::string_view number, bool worker, EventSink& sink) {
   sink.at(where);
 }
 
+}  // namespace
+
 /// The form since 1.2: "Worker 0 memory usage: 2.9G", "GPU 0 memory usage: 812M".
 void formatted(const Match& m, EventSink& sink) {
   const bool worker = m[1] == "Worker";
@@ -66,32 +68,4 @@ void table(const Match& m, EventSink& sink) {
   emit(m[4], r, "end of epoch", sink);
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "allennlp/formatted",
-             .anchor = " memory usage: ",
-             .regex = R"(\b(Worker|GPU) (\d{1,5}) memory usage: (\d{1,5}(?:\.\d)?)([GMKB])$)",
-             .captures = 4,
-             .example = "2021-05-01 10:11:12,300 - INFO - allennlp.training.gradient_descent_trainer - GPU 0 memory "
-                        "usage: 5.8G",
-             .emit = formatted}),
-    checked({.name = "allennlp/table",
-             .anchor = "_memory_MB ",
-             .regex = R"((console_logger - )?\b(worker|gpu)_(\d{1,5})_memory_MB {1,40}\| {1,20}(\d{1,9}\.\d{1,3}) )",
-             .captures = 4,
-             .example =
-                 "2021-05-01 10:31:12,100 - INFO - allennlp.training.callbacks.console_logger - gpu_0_memory_MB    "
-                 "|  5811.000  |       N/A",
-             .emit = table}),
-};
-
-}  // namespace
-
-extern const Parser allennlp;
-const Parser allennlp{.name = "allennlp",
-                      .title = "AllenNLP",
-                      .source =
-                          "AllenNLP: allennlp/training/gradient_descent_trainer.py, training/trainer.py, "
-                          "common/util.py",
-                      .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::allennlp

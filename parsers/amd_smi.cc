@@ -12,23 +12,12 @@
 #include "parse/device_export.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::amd_smi {
 namespace {
 
 constexpr int max_lines = 400;  ///< lines of one GPU in "metric"
 
 enum Role : int { other, gpu, used, total };
-
-bool header(std::string_view line, Layout& layout) {
-  layout = {};
-  layout.kind = "amd_smi";
-  for (const auto cell : split_at_blanks(line)) {
-    layout.columns.emplace_back(cell);
-    layout.roles.push_back(cell == "GPU" ? gpu : cell == "VRAM_USED" ? used : cell == "VRAM_TOTAL" ? total : other);
-  }
-  return std::count(layout.roles.begin(), layout.roles.end(), used) == 1 &&
-         std::count(layout.roles.begin(), layout.roles.end(), gpu) == 1;
-}
 
 bool is_unit(std::string_view cell) {
   static constexpr std::array<std::string_view, 9> units{"W",
@@ -45,6 +34,32 @@ bool is_unit(std::string_view cell) {
 }
 
 bool is_number(std::string_view cell) { return !cell.empty() && cell.size() < 10 && only_digits(cell); }
+
+/// The GPU number of the nearest "GPU: 3" or "\"gpu\": 3," above.
+std::optional<int> find_device(const Cursor& cursor, std::string_view key) {
+  std::optional<int> card;
+  cursor.backward(max_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    if (!text.starts_with(key)) return true;
+    const std::string_view digits = trimmed(text.substr(key.size()));
+    if (!digits.empty() && is_digit(digits[0])) card = static_cast<int>(leading_integer(digits.substr(0, 4)));
+    return false;
+  });
+  return card;
+}
+
+}  // namespace
+
+bool header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.kind = "amd_smi";
+  for (const auto cell : split_at_blanks(line)) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "GPU" ? gpu : cell == "VRAM_USED" ? used : cell == "VRAM_TOTAL" ? total : other);
+  }
+  return std::count(layout.roles.begin(), layout.roles.end(), used) == 1 &&
+         std::count(layout.roles.begin(), layout.roles.end(), gpu) == 1;
+}
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   std::vector<std::string_view> cells, units;
@@ -70,19 +85,6 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   if (in_use) emit_gpu_reading(sink, card, {.number = static_cast<double>(*in_use), .unit = "MB"});
   if (whole) emit_capacity(sink, card, *whole, "MiB");
   return true;
-}
-
-/// The GPU number of the nearest "GPU: 3" or "\"gpu\": 3," above.
-std::optional<int> find_device(const Cursor& cursor, std::string_view key) {
-  std::optional<int> card;
-  cursor.backward(max_lines, [&](const Line& line) {
-    const std::string_view text = trimmed(line.body());
-    if (!text.starts_with(key)) return true;
-    const std::string_view digits = trimmed(text.substr(key.size()));
-    if (!digits.empty() && is_digit(digits[0])) card = static_cast<int>(leading_integer(digits.substr(0, 4)));
-    return false;
-  });
-  return card;
 }
 
 void text_form(const Match& m, EventSink& sink) {
@@ -111,41 +113,4 @@ void json_form(const Match& m, EventSink& sink) {
     emit_capacity(sink, {.device = device}, *value, "MiB");
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "amd_smi/metric",
-             .anchor = "_VRAM: ",
-             .regex = R"(^ {4,12}(USED|TOTAL)_VRAM: ([0-9]{1,9}) MB)",
-             .captures = 2,
-             .example = "GPU: 0\n    MEM_USAGE:\n        USED_VRAM: 1812 MB",
-             .emit = text_form}),
-    checked(
-        {.name = "amd_smi/metric_json",
-         .anchor = "d_vram\": {",
-         .second_anchor = "l_vram\": {",
-         .regex = R"(^ {4,24}"(used|total)_vram": \{ {0,2}$)",
-         .captures = 1,
-         .example = "            \"gpu\": 0,\n                \"used_vram\": {\n                    \"value\": 1812,",
-         .emit = json_form}),
-};
-
-constexpr Table tables[] = {
-    {.name = "amd_smi/monitor",
-     .anchor = "VRAM_USED",
-     .example_header = "GPU  POWER  VRAM_USED  VRAM_TOTAL",
-     .example_row = "  0  248 W    1812 MB   196300 MB",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-};
-
-}  // namespace
-
-extern const Parser amd_smi;
-const Parser amd_smi{.name = "amd_smi",
-                     .title = "amd-smi",
-                     .source = "amdsmi: amdsmi_cli/amdsmi_commands.py, amdsmi_logger.py",
-                     .patterns = patterns,
-                     .gauges = {},
-                     .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::amd_smi

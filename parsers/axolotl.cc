@@ -7,10 +7,12 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::axolotl {
 namespace {
 
 constexpr double gibibyte = static_cast<double>(GiB);
+
+}  // namespace
 
 void moment(const Match& m, EventSink& sink) {
   constexpr Metric metrics[] = {Metric::allocated, Metric::reserved, Metric::used};
@@ -38,23 +40,4 @@ void moment(const Match& m, EventSink& sink) {
   }
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "axolotl/moment",
-         .anchor = "emory usage ",
-         .regex =
-             R"([a-zA-Z]{3,4} memory usage [^:\r\n]{1,60}: {1,4}(\d{1,6}\.\d{3})GB(?: \((?:\+(\d{1,6}\.\d{3})GB cache)?(?:, )?(?:\+(\d{1,6}\.\d{3})GB misc)?\)))",
-         .captures = 3,
-         .example =
-             "[2024-03-02 11:12:13,100] [INFO] [axolotl.callbacks.on_step_end:125] [PID:77] [RANK:0] GPU memory usage "
-             "while training: 12.340GB (+3.400GB cache, +1.100GB misc)",
-         .emit = moment}),
-};
-
-}  // namespace
-
-extern const Parser axolotl;
-const Parser axolotl{
-    .name = "axolotl", .title = "axolotl", .source = "axolotl: src/axolotl/utils/bench.py", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::axolotl

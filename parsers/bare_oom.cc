@@ -5,7 +5,7 @@
 #include "parse/context.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::bare_oom {
 namespace {
 
 /// True if a fuller message of the same failure is nearby. The window is wide because a traceback can separate the head
@@ -19,6 +19,13 @@ Oom torch_oom(std::string_view format, Agent agent = Agent::cuda_allocator) {
   Oom oom = device_oom("pytorch", agent);
   oom.message_format = std::string(format);
   return oom;
+}
+
+}  // namespace
+
+/// accepts: true if the line has no message beside the class.
+bool is_alone(std::string_view line) {
+  return line.find("Tried to allocate") == line.npos && line.find("would exceed") == line.npos;
 }
 
 void class_name(const Match& m, EventSink& sink) {
@@ -45,43 +52,4 @@ void error_at_line(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "bare_oom/class",
-             .anchor = "OutOfMemoryError: ",
-             .regex = R"((?:^(?:E {1,7})?|[:\]|>)!-] )torch\.(?:cuda\.)?OutOfMemoryError: (?!Caught ))",
-             .example = "torch.cuda.OutOfMemoryError: no room for the batch",
-             .emit = class_name,
-             .fallback = true,
-             .accepts =
-                 [](std::string_view line) {
-                   return line.find("Tried to allocate") == line.npos && line.find("would exceed") == line.npos;
-                 },
-             .source = "torch: torch/csrc/Exceptions.cpp"}),
-    checked({.name = "bare_oom/malloc_async",
-             .anchor = "Allocation on device",
-             .regex = R"((?:^|[:!*] )Allocation on device ?[^ -~]?$)",
-             .example = "torch.OutOfMemoryError: Allocation on device ",
-             .emit = malloc_async,
-             .source = "torch: c10/cuda/CUDAMallocAsyncAllocator.cpp"}),
-    checked({.name = "bare_oom/comfyui",
-             .anchor = "Got an OOM, ",
-             .regex = R"(Got an OOM, unloading all loaded models)",
-             .example = "Got an OOM, unloading all loaded models.",
-             .emit = comfyui,
-             .source = "ComfyUI: execution.py"}),
-    checked({.name = "bare_oom/error_at_line",
-             .anchor = "of memory at line",
-             .regex = R"((?:^|[:\]|>)] )Error out of memory at line \d{1,6} in file ([^\r\n]{1,250}))",
-             .captures = 1,
-             .example = "Error out of memory at line 212 in file /src/bitsandbytes/csrc/pythonInterface.cpp",
-             .emit = error_at_line,
-             .source = "bitsandbytes: csrc/ops.cuh"}),
-};
-
-}  // namespace
-
-extern const Parser bare_oom;
-const Parser bare_oom{
-    .name = "bare_oom", .title = "Out of memory in few words", .source = "real logs", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::bare_oom

@@ -5,7 +5,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::composer {
 namespace {
 
 constexpr double max_units = 10000;  ///< units of 10^9 bytes; no GPU has more, so larger values are bytes
@@ -15,6 +15,8 @@ double parse_number(std::string_view text) {
   const auto number = read_number(text, at);
   return number ? number->value : 0;
 }
+
+}  // namespace
 
 void heading(const Match& m, EventSink& sink) {
   const double total = parse_number(m[3]);
@@ -66,44 +68,4 @@ void smaller_microbatch(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "composer/smaller_microbatch",
-         .anchor = "microbatch size will be decreased",
-         .regex =
-             R"(CUDA out of memory (?:or excessive memory allocation retries detected|encountered on a different rank)\. Train microbatch size will be decreased from [\d.]{1,8} -> (\d{1,7}))",
-         .captures = 1,
-         .example =
-             "RuntimeWarning: CUDA out of memory or excessive memory allocation retries detected. Train microbatch "
-             "size will be decreased from 8 -> 4.",
-         .emit = smaller_microbatch,
-         .source = "Composer: composer/trainer/trainer.py"}),
-    checked({.name = "composer/batch",
-             .anchor = "[batch=",
-             .regex = R"((?:\[epoch=(\d{1,7})(?:/\d{1,7})?\])?\[batch=(\d{1,9})/(\d{1,9})\]:)",
-             .captures = 3,
-             .example = "[epoch=1][batch=20/480]:",
-             .emit = heading}),
-    checked({.name = "composer/memory",
-             .anchor = "memory/",
-             .regex = R"(\bmemory/(current_|peak_)?(allocated|active|reserved)_mem(_max)?: (\d{1,16}(?:\.\d{1,9})?)$)",
-             .captures = 4,
-             .example = "\t Train memory/peak_reserved_mem: 31.4470",
-             .emit = memory}),
-    checked({.name = "composer/retries",
-             .anchor = "memory/alloc_retries",
-             .regex = R"(\bmemory/alloc_retries(?:_max)?: (\d{1,9})$)",
-             .captures = 1,
-             .example = "\t Train memory/alloc_retries: 2",
-             .emit = retries}),
-};
-
-}  // namespace
-
-extern const Parser composer;
-const Parser composer{.name = "composer",
-                      .title = "Composer and llm-foundry",
-                      .source = "Composer: composer/callbacks/memory_monitor.py, composer/loggers/console_logger.py",
-                      .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::composer

@@ -7,7 +7,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::containers {
 namespace {
 
 void emit(std::string_view amount, std::string_view name, EventSink& sink) {
@@ -46,6 +46,8 @@ void read_rows(const Match& m, EventSink& sink, const Read& read) {
   sink.claim_through(last);
 }
 
+}  // namespace
+
 /// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", …
 void docker(const Match& m, EventSink& sink) {
   read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
@@ -73,31 +75,4 @@ void kubernetes(const Match& m, EventSink& sink) {
   });
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "containers/docker_stats",
-             .anchor = "MEM USAGE / LIMIT",
-             .regex = R"(^CONTAINER(?: ID)? {1,40}NAME {1,128}CPU % {1,20}MEM USAGE / LIMIT)",
-             .example =
-                 "CONTAINER ID   NAME         CPU %     MEM USAGE / LIMIT   MEM %    NET I/O         BLOCK I/O   "
-                 "PIDS\n4f21c0aa9b17   fit_worker   101.40%   2.214GiB / 7.5GiB   29.52%   21.4MB / 6.3MB  0B / "
-                 "0B     41",
-             .emit = docker,
-             .source = "docker CLI: cli/command/container/formatter_stats.go"}),
-    checked(
-        {.name = "containers/kubectl_top",
-         .anchor = "MEMORY(bytes)",
-         .regex = R"(^(?:[A-Z]{3,9} {1,120}){1,3}CPU\(cores\) {1,12}(?:CPU% {1,12}|CPU\(%\) {1,12})?MEMORY\(bytes\))",
-         .example = "NAME        CPU(cores)   MEMORY(bytes)\ntrainer-0   1940m        6120Mi",
-         .emit = kubernetes,
-         .source = "kubectl: pkg/metricsutil/metrics_printer.go"}),
-};
-
-}  // namespace
-
-extern const Parser containers;
-const Parser containers{.name = "containers",
-                        .title = "docker stats and kubectl top",
-                        .source = "docker CLI: cli/command/container; kubectl: pkg/metricsutil",
-                        .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::containers

@@ -13,7 +13,7 @@
 #include "parse/recorded_rows.h"
 #include "parse/tokens.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::csv_columns {
 namespace {
 
 constexpr std::size_t max_columns = 64;
@@ -67,24 +67,6 @@ Role find_role(std::string_view name) {
   return memory_column(name) ? memory : other;
 }
 
-bool header(std::string_view line, Layout& layout) {
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
-  const std::vector<std::string_view> cells = split_cells(line);
-  if (cells.size() < 2 || cells.size() > max_columns) return false;
-  bool any = false;
-  std::vector<int> roles;
-  for (const std::string_view cell : cells) {
-    if (!is_identifier(cell)) return false;
-    roles.push_back(find_role(cell));
-    any |= roles.back() == memory;
-  }
-  if (!any) return false;
-  layout.kind = "csv_columns";
-  layout.columns.assign(cells.begin(), cells.end());
-  layout.roles = std::move(roles);
-  return true;
-}
-
 /// The cell's number; nullopt if the cell contains anything else.
 std::optional<GaugeValue> parse_number(std::string_view cell) {
   std::size_t at = 0;
@@ -104,6 +86,26 @@ Reading make_reading(const std::string& name, const GaugeValue& number) {
   r.ambiguous_unit = column->unit.ambiguous;
   r.label = name;
   return r;
+}
+
+}  // namespace
+
+bool header(std::string_view line, Layout& layout) {
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\r')) line.remove_suffix(1);
+  const std::vector<std::string_view> cells = split_cells(line);
+  if (cells.size() < 2 || cells.size() > max_columns) return false;
+  bool any = false;
+  std::vector<int> roles;
+  for (const std::string_view cell : cells) {
+    if (!is_identifier(cell)) return false;
+    roles.push_back(find_role(cell));
+    any |= roles.back() == memory;
+  }
+  if (!any) return false;
+  layout.kind = "csv_columns";
+  layout.columns.assign(cells.begin(), cells.end());
+  layout.roles = std::move(roles);
+  return true;
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
@@ -126,33 +128,4 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-consteval Table columns(std::string_view name, std::string_view anchor, std::string_view example_header,
-                        std::string_view example_row) {
-  return {.name = name,
-          .anchor = anchor,
-          .example_header = example_header,
-          .example_row = example_row,
-          .header = header,
-          .sniff = nullptr,
-          .rows = recorded_rows<row>};
-}
-
-constexpr Table tables[] = {
-    columns("csv_columns/gigabytes", "_gb,", "elapsed_sec,torch_allocated_gb,torch_reserved_gb,tokens",
-            "18.27,2.1104,2.1265,320"),
-    columns("csv_columns/megabytes", "_mb,", "step,gpu_mem_mb,loss", "40,5120,2.811"),
-    columns("csv_columns/last_megabytes", "mem_mb", "step,loss,gpu_mem_mb", "40,2.811,5120"),
-    columns("csv_columns/last_gigabytes", "mem_gb", "step,loss,gpu_mem_gb", "40,2.811,5.12"),
-    columns("csv_columns/last_memory", "memory_mb", "step,loss,gpu_memory_mb", "40,2.811,5120"),
-};
-
-}  // namespace
-
-extern const Parser csv_columns;
-const Parser csv_columns{.name = "csv_columns",
-                         .title = "CSV with memory columns named with their unit",
-                         .source = "programs of users; real logs",
-                         .patterns = {},
-                         .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::csv_columns

@@ -11,7 +11,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::daemons {
 namespace {
 
 Oom daemon_failure(std::string_view format) { return host_oom(Agent::daemon, format); }
@@ -36,17 +36,6 @@ void set_machine(const Cursor& cursor, Oom& oom) {
   if (oom.capacity && oom.capacity->count == 0) oom.capacity.reset(), oom.free.reset();
 }
 
-void earlyoom(const Match& m, EventSink& sink) {
-  Oom oom = daemon_failure("earlyoom");
-  set_machine(m.cursor, oom);
-  oom.process_name = std::string(m[2]);
-  oom.process = Bytes{leading_integer(m[3]) * MiB, MiB / 2};
-  Origin where;
-  where.pid = leading_integer(m[1]);
-  sink.at(where);
-  sink.oom(std::move(oom));
-}
-
 /// Finds the usage of the killed cgroup in the list of candidates above: "Current Memory Usage: 21.6G" below the
 /// group's "Path: ".
 std::optional<Bytes> candidate_usage(const Cursor& cursor, std::string_view group) {
@@ -69,6 +58,19 @@ std::optional<Bytes> candidate_usage(const Cursor& cursor, std::string_view grou
   return found;
 }
 
+}  // namespace
+
+void earlyoom(const Match& m, EventSink& sink) {
+  Oom oom = daemon_failure("earlyoom");
+  set_machine(m.cursor, oom);
+  oom.process_name = std::string(m[2]);
+  oom.process = Bytes{leading_integer(m[3]) * MiB, MiB / 2};
+  Origin where;
+  where.pid = leading_integer(m[1]);
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
 void systemd_oomd(const Match& m, EventSink& sink) {
   Oom oom = daemon_failure("systemd-oomd");
   if (m.has(1)) {
@@ -89,48 +91,4 @@ void unit(const Match&, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "daemons/earlyoom",
-         .anchor = "to process",
-         .second_anchor = "VmRSS",
-         .regex =
-             R"~(sendingSIG(?:TERM|KILL)toprocess(\d{1,10})(?:uid\d{1,10})?"([^"\r\n]{1,64})":(?:oom_score|badness)\d{1,5},VmRSS(\d{1,10})MiB)~",
-         .captures = 3,
-         .reach = Reach::message,
-         .example = "earlyoom[231]: sending SIGTERM to process 7378 uid 1000 \"python\": oom_score 156, VmRSS 4962 MiB",
-         .emit = earlyoom,
-         .source = "earlyoom: kill.c"}),
-    checked(
-        {.name = "daemons/systemd_oomd",
-         .anchor = "due to memory",
-         .regex =
-             R"((?=(?:Killed|Marked) (/[\w./@\\:\-]{1,300}))(?:Killed /[\w./@\\:\-]{1,300}|Marked /[\w./@\\:\-]{1,300} for killing) )"
-             R"(due to memory (?:pressure for|used \((\d{1,18})\) / total \((\d{1,18})\)))",
-         .captures = 3,
-         .example = "systemd-oomd[611]: Killed /user.slice/user-1000.slice/session-4.scope due to memory pressure "
-                    "for /user.slice being "
-                    "85.12% > 50.00% for > 20s with reclaim activity",
-         .emit = systemd_oomd,
-         .source = "systemd: src/oom/oomd-manager.c"}),
-    checked({.name = "daemons/systemd_oomd_unit",
-             .anchor = "systemd-oomd killed",
-             .regex = R"(: systemd-oomd killed \d{1,6} process\(es\) in this unit)",
-             .example = "systemd[1]: session-4.scope: systemd-oomd killed 12 process(es) in this unit.",
-             .emit = systemd_oomd}),
-    checked(
-        {.name = "daemons/systemd_unit",
-         .anchor = "OOM killer",
-         .second_anchor = "oom-kill'",
-         .regex = R"((?:: A process of this unit has been killed by the OOM killer|: Failed with result 'oom-kill'))",
-         .example = "systemd[1]: train.service: A process of this unit has been killed by the OOM killer.",
-         .emit = unit}),
-};
-
-}  // namespace
-
-extern const Parser daemons;
-const Parser daemons{
-    .name = "daemons", .title = "Out-of-memory daemons", .source = "systemd: src/core/unit.c", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::daemons

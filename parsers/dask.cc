@@ -5,11 +5,11 @@
 #include "parse/context.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::dask {
 namespace {
 
-constexpr int max_lines_to_killed_worker =
-    400;  ///< lines; Dask retries a task on three more workers before it gives up
+/// Dask retries a task on three more workers before it gives up.
+constexpr int max_lines_to_killed_worker = 400;
 
 /// Old versions print the process id on the next line: "Worker process 2231 was killed by unknown signal".
 std::optional<i64> process_below(const Cursor& cursor) {
@@ -18,6 +18,8 @@ std::optional<i64> process_below(const Cursor& cursor) {
   if (!line || line->text.find(" was killed") == line->text.npos) return std::nullopt;
   return leading_integer(line->text.substr(line->text.find(label) + label.size()));
 }
+
+}  // namespace
 
 void nanny(const Match& m, EventSink& sink) {
   // A limit of 0% means "no limit". Old versions do not know this meaning and restart the worker anyway: no memory was
@@ -33,23 +35,4 @@ void nanny(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "dask/nanny",
-             .anchor = "memory budget",
-             .regex = R"(Worker [^\r\n(]{0,80}(?:\(pid=(\d{1,10})\) )?exceeded \d{1,3}% memory budget)",
-             .captures = 1,
-             .example = "distributed.nanny.memory - WARNING - Worker tcp://127.0.0.1:41157 (pid=2231) exceeded 95% "
-                        "memory budget. Restarting...",
-             .emit = nanny,
-             .source = "distributed: distributed/worker_memory.py"}),
-};
-
-}  // namespace
-
-extern const Parser dask;
-const Parser dask{.name = "dask",
-                  .title = "Dask's nanny",
-                  .source = "distributed: distributed/worker_memory.py",
-                  .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::dask

@@ -12,7 +12,7 @@
 #include "parse/line_format.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::dcgm {
 namespace {
 
 /// More than any GPU has; larger values are DCGM's absent values.
@@ -69,6 +69,10 @@ void emit(const Match& m, EventSink& sink, Metric metric) {
   if (const std::string_view model = label(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
 }
 
+enum Role : int { other, used_column, total_column };
+
+}  // namespace
+
 void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used); }
 void free_amount(const Match& m, EventSink& sink) { emit(m, sink, Metric::free); }
 
@@ -77,8 +81,6 @@ void total(const Match& m, EventSink& sink) {
   const auto value = parse_mebibytes(m[2]);
   if (card && value) emit_capacity(sink, card->card(), static_cast<i64>(*value), "MiB");
 }
-
-enum Role : int { other, used_column, total_column };
 
 /// The header of dcgmi dmon, "#Entity   FBUSD   FBTTL". A line with "ID" follows it. Both repeat every screenful.
 bool header(std::string_view line, Layout& layout) {
@@ -111,46 +113,4 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "dcgm/used",
-             .anchor = "DCGM_FI_DEV_FB_USED{",
-             .regex = R"(^ {0,8}DCGM_FI_DEV_FB_USED\{([^{}]{1,2000})\} ([0-9.e+]{1,24})(?: ([0-9]{13}))?[ \r]{0,4}$)",
-             .captures = 3,
-             .example = R"(DCGM_FI_DEV_FB_USED{gpu="0",UUID="GPU-6e0b3c5a-0000-0000-0000-000000000001"} 1812)",
-             .emit = used}),
-    checked({.name = "dcgm/free",
-             .anchor = "DCGM_FI_DEV_FB_FREE{",
-             .regex = R"(^ {0,8}DCGM_FI_DEV_FB_FREE\{([^{}]{1,2000})\} ([0-9.e+]{1,24})(?: ([0-9]{13}))?[ \r]{0,4}$)",
-             .captures = 3,
-             .example = R"(DCGM_FI_DEV_FB_FREE{gpu="0",UUID="GPU-6e0b3c5a-0000-0000-0000-000000000001"} 43756)",
-             .emit = free_amount}),
-    checked({.name = "dcgm/total",
-             .anchor = "DCGM_FI_DEV_FB_TOTAL{",
-             .regex = R"(^ {0,8}DCGM_FI_DEV_FB_TOTAL\{([^{}]{1,2000})\} ([0-9.e+]{1,24})(?: [0-9]{13})?[ \r]{0,4}$)",
-             .captures = 2,
-             .example = R"(DCGM_FI_DEV_FB_TOTAL{gpu="0",UUID="GPU-6e0b3c5a-0000-0000-0000-000000000001"} 46068)",
-             .emit = total}),
-};
-
-constexpr Table tables[] = {
-    {.name = "dcgm/dmon",
-     .anchor = "FBUSD",
-     .example_header = "#Entity   FBUSD   GPUTL",
-     .example_row = "GPU 0     1812    98",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>,
-     .source = "DCGM: dcgmi/DeviceMonitor.cpp"},
-};
-
-}  // namespace
-
-extern const Parser dcgm;
-const Parser dcgm{.name = "dcgm",
-                  .title = "DCGM exporter and dcgmi dmon",
-                  .source = "dcgm-exporter: etc/default-counters.csv",
-                  .patterns = patterns,
-                  .gauges = {},
-                  .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::dcgm

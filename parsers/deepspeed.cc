@@ -11,7 +11,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::deepspeed {
 namespace {
 
 constexpr double gibibyte = static_cast<double>(GiB);
@@ -80,6 +80,8 @@ Reading make_reading(Metric metric, SeriesKind kind, std::string_view text, std:
   return r;
 }
 
+}  // namespace
+
 void device(const Match& m, EventSink& sink) {
   const auto message = find_message(m.cursor);
   const std::string phase = message ? make_phase(*message) : "";
@@ -105,53 +107,4 @@ void flushes(const Match& m, EventSink& sink) {
   sink.remark("allocator/retries", times ? std::optional(times->value) : std::nullopt);
 }
 
-/// DeepSpeed allocates weights and optimizer states before the first step.
-void initialising(const Match&, EventSink& sink) { sink.remark("phase/load"); }
-
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "deepspeed/see_memory_usage",
-         .anchor = "Max_MA ",
-         .regex =
-             R"(\bMA (\d{1,6}(?:\.\d{1,6})?) GB {1,12}Max_MA (\d{1,6}(?:\.\d{1,6})?) GB {1,12}CA (\d{1,6}(?:\.\d{1,6})?) GB)",
-         .captures = 3,
-         .example = "[2024-05-11 10:00:01,221] [INFO] [utils.py:801:see_memory_usage] MA 7.11 GB         Max_MA 9.46 "
-                    "GB         CA 10.02 GB         Max_CA 10 GB ",
-         .emit = device}),
-    checked(
-        {.name = "deepspeed/host",
-         .anchor = "CPU Virtual Memory:",
-         .regex =
-             R"(CPU Virtual Memory: {1,4}used = (\d{1,6}(?:\.\d{1,6})?) GB(?:, percent = (\d{1,3}(?:\.\d{1,2})?)%)?)",
-         .captures = 2,
-         .example = "[2024-05-11 10:00:01,222] [INFO] [utils.py:808:see_memory_usage] CPU Virtual Memory:  used = "
-                    "61.34 GB, percent = 12.2%",
-         .emit = host}),
-    checked(
-        {.name = "deepspeed/initialising",
-         .anchor = "see_memory_usage] ",
-         .regex = R"(see_memory_usage\] (?:Before|After) (?:creating fp\d\d partitions|initializing optimizer states))",
-         .example = "[2024-05-11 10:00:00,120] [INFO] [utils.py:803:see_memory_usage] Before creating fp16 partitions",
-         .emit = initialising,
-         .non_exclusive = true,
-         .source = "DeepSpeed: deepspeed/runtime/zero/stage3.py"}),
-    checked({.name = "deepspeed/cache_flushes",
-             .anchor = "pytorch allocator cache flushes",
-             .regex = R"((\d{1,9}) pytorch allocator cache flushes)",
-             .captures = 1,
-             .example = "[2024-05-11 10:01:01,221] [WARNING] [stage3.py:2070:step] 3 pytorch allocator cache flushes "
-                        "since last step. this happens when there is high memory pressure",
-             .emit = flushes}),
-};
-
-}  // namespace
-
-extern const Parser deepspeed;
-const Parser deepspeed{.name = "deepspeed",
-                       .title = "DeepSpeed",
-                       .source =
-                           "DeepSpeed: deepspeed/runtime/utils.py (see_memory_usage), deepspeed/utils/timer.py, "
-                           "deepspeed/runtime/zero/stage3.py",
-                       .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::deepspeed

@@ -9,7 +9,7 @@
 #include "parse/context.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::exceptions {
 namespace {
 
 constexpr std::array<std::string_view, 5> name_endings{"Error", "Exception", "Interrupt", "Exit", "Iteration"};
@@ -37,6 +37,8 @@ bool is_echo(std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != text.npos; });
 }
 
+}  // namespace
+
 bool is_final_exception(std::string_view line) {
   const LinePrefix prefix = peel_prefix(line);
   const std::string_view body = skip_location(line.substr(prefix.length));
@@ -47,7 +49,7 @@ void exception(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"})) sink.remark("end/exception");
 }
 
-/// quick_reject: true if a colon or the end of the line follows the name around the anchor.
+/// may_match: true if a colon or the end of the line follows the name around the anchor.
 bool ends_a_name(std::string_view block, std::size_t at) {
   std::size_t end = at;
   while (end < block.size() && is_dotted_name_char(block[end])) ++end;
@@ -58,45 +60,4 @@ void crash(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("end/crash");
 }
 
-constexpr std::array<std::string_view, 4> names{"Exception", "KeyboardInterrupt", "SystemExit", "StopIteration"};
-
-constexpr Pattern patterns[] = {
-    {.name = "exceptions/python",
-     .anchor = "Error",
-     .more_anchors = names,
-     .example = "Traceback (most recent call last):\nNotImplementedError: this attention has no mask",
-     .emit = exception,
-     .accepts = is_final_exception,
-     .quick_reject = ends_a_name,
-     .non_exclusive = true,
-     .source = "CPython: Lib/traceback.py"},
-    checked({.name = "exceptions/segfault",
-             .anchor = "Segmentation fault",
-             .regex = R"(Segmentation fault(?: \(core dumped\))?|Fatal Python error: Segmentation fault)",
-             .example = "Segmentation fault (core dumped)",
-             .emit = crash,
-             .non_exclusive = true,
-             .source = "bash, CPython"}),
-    checked({.name = "exceptions/panic",
-             .anchor = "panic",
-             .regex = R"(^(?:panic: |thread '[^'\r\n]{0,60}' panicked at ))",
-             .example = "panic: runtime error: index out of range [5] with length 3",
-             .emit = crash,
-             .non_exclusive = true,
-             .source = "Go: runtime/panic.go; Rust: library/std/src/panicking.rs"}),
-    checked({.name = "exceptions/abort",
-             .anchor = "core dumped",
-             .regex = R"((?:Aborted|Illegal instruction|Floating point exception) \(core dumped\))",
-             .example = "./train.sh: line 3:  8812 Aborted (core dumped) python train.py",
-             .emit = crash,
-             .non_exclusive = true,
-             .source = "bash"}),
-};
-
-}  // namespace
-
-extern const Parser exceptions;
-const Parser exceptions{
-    .name = "exceptions", .title = "What ended a program", .source = "CPython, shells", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::exceptions

@@ -18,7 +18,7 @@
 #include "parse/recorded_rows.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::free_table {
 namespace {
 
 /// The size of one unit of a unitless column.
@@ -98,14 +98,6 @@ void without_cache(const Match& m, EventSink& sink) {
   emit(m[1], trimmed(cells.substr(blank)), Metric::host_available, &m.cursor, sink);
 }
 
-void memory(const Match& m, EventSink& sink) {
-  const auto head = find_before(m.cursor, 2, "total");
-  if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
-  if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
-  emit(m[1], m[2], Metric::host_used, &m.cursor, sink);
-  emit(m[1], m[3], Metric::host_available, &m.cursor, sink);
-}
-
 std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> cells;
   for (std::size_t at = line.find_first_not_of(" \t"); at != line.npos; at = line.find_first_not_of(" \t", at)) {
@@ -114,6 +106,16 @@ std::vector<std::string_view> split_cells(std::string_view line) {
     at = end;
   }
   return cells;
+}
+
+}  // namespace
+
+void memory(const Match& m, EventSink& sink) {
+  const auto head = find_before(m.cursor, 2, "total");
+  if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
+  if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
+  emit(m[1], m[2], Metric::host_used, &m.cursor, sink);
+  emit(m[1], m[3], Metric::host_available, &m.cursor, sink);
 }
 
 /// Accepts free's header after a time column: a loop printed the rows, each with a date in place of "Mem:".
@@ -140,30 +142,4 @@ bool timed_row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-constexpr Table tables[] = {{.name = "free_table/timed",
-                             .anchor = "buff/cache",
-                             .example_header = "date        total  used  free  shared  buff/cache  available",
-                             .example_row = "2025-02-01 10:00:00  257780  40112  61204  22  156464  214981",
-                             .header = timed_header,
-                             .sniff = nullptr,
-                             .rows = recorded_rows<timed_row>}};
-
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "free_table/memory",
-         .anchor = "Mem: ",
-         .regex =
-             R"(^Mem: {1,16}(\d{1,15}(?:[.,]\d)?[KMGT]?i?) {1,16}(\d{1,15}(?:[.,]\d)?[KMGTB]?i?)(?: {1,16}\d{1,15}(?:[.,]\d)?[KMGTB]?i?){3} {1,16}(\d{1,15}(?:[.,]\d)?[KMGTB]?i?)\s{0,4}$)",
-         .captures = 3,
-         .example = "               total        used        free      shared  buff/cache   available\nMem:           "
-                    "125Gi        40Gi        60Gi       1.0Gi        24Gi        83Gi",
-         .emit = memory}),
-};
-
-}  // namespace
-
-extern const Parser free_table;
-const Parser free_table{
-    .name = "free_table", .title = "free", .source = "procps-ng: src/free.c", .patterns = patterns, .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::free_table

@@ -10,7 +10,7 @@
 #include "parse/device_export.h"
 #include "text/lines.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::gpustat {
 namespace {
 
 constexpr int max_cards = 64;
@@ -19,6 +19,20 @@ bool is_card(const Line& line) {
   const std::string_view body = trimmed(line.body());
   return body.starts_with('[') && body.find(" MB") != body.npos && body.find('|') != body.npos;
 }
+
+constexpr int max_keys = 24;     ///< lines of one GPU's object after "memory.used", without its processes
+constexpr int max_lines = 2000;  ///< lines of the GPUs above or below, with their processes
+
+/// The number after `key` in a line of JSON; nullopt if the value is not a number.
+std::optional<i64> number_after(std::string_view line, std::string_view key) {
+  const std::size_t at = line.find(key);
+  if (at == line.npos || at + key.size() >= line.size()) return std::nullopt;
+  const std::string_view rest = trimmed(line.substr(at + key.size()));
+  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
+  return leading_integer(rest);
+}
+
+}  // namespace
 
 void card(const Match& m, EventSink& sink) {
   // Other GPUs' lines may precede this one, up to the heading with the date.
@@ -38,18 +52,6 @@ void card(const Match& m, EventSink& sink) {
   emit_gpu_reading(sink, own, {.number = static_cast<double>(leading_integer(m[3])), .unit = "MB"}, time);
   emit_capacity(sink, own, leading_integer(m[4]), "MiB");
   sink.setting("gpu", trimmed(m[2]));
-}
-
-constexpr int max_keys = 24;     ///< lines of one GPU's object after "memory.used", without its processes
-constexpr int max_lines = 2000;  ///< lines of the GPUs above or below, with their processes
-
-/// The number after `key` in a line of JSON; nullopt if the value is not a number.
-std::optional<i64> number_after(std::string_view line, std::string_view key) {
-  const std::size_t at = line.find(key);
-  if (at == line.npos || at + key.size() >= line.size()) return std::nullopt;
-  const std::string_view rest = trimmed(line.substr(at + key.size()));
-  if (rest.empty() || !is_digit(rest.front())) return std::nullopt;
-  return leading_integer(rest);
 }
 
 void json(const Match& m, EventSink& sink) {
@@ -87,30 +89,4 @@ void json(const Match& m, EventSink& sink) {
   if (!name.empty()) sink.setting("gpu", name);
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "gpustat/card",
-             .anchor = "\xc2\xb0"
-                       "C, ",
-             .second_anchor = "'C, ",
-             .regex =
-                 R"(\[([0-9]{1,3})\] ([^|]{1,80})\|[^|]{1,60}C, [^|]{1,60}\| {1,8}([0-9]{1,8}) / {1,8}([0-9]{1,8}) MB)",
-             .captures = 4,
-             .example = "[0] NVIDIA A40       | 61\xc2\xb0"
-                        "C,  98 % | 11812 / 46068 MB | user(11804M)",
-             .emit = card}),
-    checked({.name = "gpustat/json",
-             .anchor = "\"memory.used\": ",
-             .regex = R"(^ {4,16}"memory\.used": ([0-9]{1,8}),[ \r]{0,4}$)",
-             .captures = 1,
-             .example = "            \"index\": 0,\n"
-                        "            \"memory.used\": 1812,\n"
-                        "            \"memory.total\": 46068,\n",
-             .emit = json}),
-};
-
-}  // namespace
-
-extern const Parser gpustat;
-const Parser gpustat{.name = "gpustat", .title = "gpustat", .source = "gpustat: gpustat/core.py", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::gpustat

@@ -13,7 +13,7 @@
 #include "parse/line_format.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::gputil {
 namespace {
 
 constexpr int block_lines = 8;  ///< lines of one sample
@@ -34,51 +34,12 @@ std::vector<std::string_view> bar_cells(std::string_view line) {
 
 enum Role : int { other, id, share, used, total, name };
 
-bool header(std::string_view line, Layout& layout) {
-  layout = {};
-  layout.kind = "gputil";
-  for (const auto cell : bar_cells(line)) {
-    layout.columns.emplace_back(cell);
-    layout.roles.push_back(cell == "ID"             ? id
-                           : cell == "MEM"          ? share
-                           : cell == "Name"         ? name
-                           : cell == "Memory used"  ? used
-                           : cell == "Memory total" ? total
-                                                    : other);
-  }
-  const auto has = [&](int role) { return std::count(layout.roles.begin(), layout.roles.end(), role) == 1; };
-  return has(id) && (has(share) || has(used));
-}
-
 /// Parses the number of "15%" or "425MB"; nullopt if the unit differs.
 std::optional<double> parse_number(std::string_view cell, std::string_view unit) {
   std::size_t at = 0;
   const auto number = read_number(cell, at);
   if (!number || number->value < 0 || trimmed(cell.substr(at)) != unit) return std::nullopt;
   return number->value;
-}
-
-bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto cells = bar_cells(line);
-  if (cells.size() != layout.roles.size()) return false;
-  Card card;
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    if (layout.roles[i] == id) {
-      if (cells[i].empty() || cells[i].size() > 4 || !only_digits(cells[i])) return false;
-      card.device = static_cast<int>(leading_integer(cells[i]));
-    }
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (layout.roles[i] == share)
-      if (const auto value = parse_number(cells[i], "%"))
-        emit_gpu_reading(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
-    if (layout.roles[i] == used)
-      if (const auto value = parse_number(cells[i], "MB"))
-        emit_gpu_reading(sink, card, {.number = *value, .unit = "MB"});
-    if (layout.roles[i] == total)
-      if (const auto value = parse_number(cells[i], "MB")) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
-    if (layout.roles[i] == name) sink.setting("gpu", cells[i]);
-  }
-  return true;
 }
 
 /// The time above the block, "=== 2025-02-01 12:00:00 ===", and whether the block is GPUtil's.
@@ -106,6 +67,47 @@ GpuAmount megabytes(Metric metric, std::string_view text) {
       .metric = metric, .number = number ? number->value : 0, .unit = "MB", .decimals = number ? number->decimals : 0};
 }
 
+}  // namespace
+
+bool header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.kind = "gputil";
+  for (const auto cell : bar_cells(line)) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "ID"             ? id
+                           : cell == "MEM"          ? share
+                           : cell == "Name"         ? name
+                           : cell == "Memory used"  ? used
+                           : cell == "Memory total" ? total
+                                                    : other);
+  }
+  const auto has = [&](int role) { return std::count(layout.roles.begin(), layout.roles.end(), role) == 1; };
+  return has(id) && (has(share) || has(used));
+}
+
+bool row(std::string_view line, const Layout& layout, EventSink& sink) {
+  const auto cells = bar_cells(line);
+  if (cells.size() != layout.roles.size()) return false;
+  Card card;
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    if (layout.roles[i] == id) {
+      if (cells[i].empty() || cells[i].size() > 4 || !only_digits(cells[i])) return false;
+      card.device = static_cast<int>(leading_integer(cells[i]));
+    }
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (layout.roles[i] == share)
+      if (const auto value = parse_number(cells[i], "%"))
+        emit_gpu_reading(sink, card, {.metric = Metric::utilization, .number = *value, .unit_bytes = 1, .unit = "%"});
+    if (layout.roles[i] == used)
+      if (const auto value = parse_number(cells[i], "MB"))
+        emit_gpu_reading(sink, card, {.number = *value, .unit = "MB"});
+    if (layout.roles[i] == total)
+      if (const auto value = parse_number(cells[i], "MB")) emit_capacity(sink, card, static_cast<i64>(*value), "MiB");
+    if (layout.roles[i] == name) sink.setting("gpu", cells[i]);
+  }
+  return true;
+}
+
 void block_used(const Match& m, EventSink& sink) {
   const Block block = find_block(m.cursor);
   emit_gpu_reading(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
@@ -126,55 +128,4 @@ void emit_free(const Match& m, EventSink& sink) {
   emit_capacity(sink, card, leading_integer(m[2]), "MiB");
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "gputil/block",
-             .anchor = "GPU Memory: ",
-             .regex = R"(^ {0,8}GPU Memory: ([0-9.]{1,12})MB / ([0-9.]{1,12})MB \([0-9.]{1,6}%\))",
-             .captures = 2,
-             .example = "GPU Load: 98.0%\nGPU Memory: 1812.0MB / 46068.0MB (3.9%)",
-             .emit = block_used,
-             .source = "scripts around GPUtil; real logs"}),
-    checked({.name = "gputil/block_torch",
-             .anchor = "GPU Memory - Allocated: ",
-             .regex = R"(GPU Memory - Allocated: ([0-9.]{1,12})MB, Reserved: ([0-9.]{1,12})MB)",
-             .captures = 2,
-             .example = "PyTorch GPU Memory - Allocated: 812.4MB, Reserved: 1204.0MB",
-             .emit = block_torch,
-             .source = "scripts around GPUtil; real logs"}),
-    checked({.name = "gputil/free_of_card",
-             .anchor = " MiB free ",
-             .regex = R"(GPU ([0-9]{1,3}): total ([0-9]{1,8}) MiB,? free ([0-9]{1,8}) MiB)",
-             .captures = 3,
-             .example = "GPU 1: total 46068 MiB free 44256 MiB",
-             .emit = emit_free,
-             .source = "scripts around cudaMemGetInfo; real logs"}),
-};
-
-constexpr Table tables[] = {
-    {.name = "gputil/shares",
-     .anchor = "| MEM |",
-     .example_header = "| ID | GPU | MEM |",
-     .example_row = "|  0 | 98% |  4% |",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-    {.name = "gputil/all",
-     .anchor = "| Memory used |",
-     .example_header = "| ID | Name       | Memory total | Memory used | Memory free |",
-     .example_row = "|  0 | NVIDIA A40 |      46068MB |      1812MB |     44256MB |",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-};
-
-}  // namespace
-
-extern const Parser gputil;
-const Parser gputil{.name = "gputil",
-                    .title = "GPUtil and lines of a GPU's total and free memory",
-                    .source = "GPUtil: GPUtil/GPUtil.py (showUtilization)",
-                    .patterns = patterns,
-                    .gauges = {},
-                    .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::gputil

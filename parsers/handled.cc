@@ -9,7 +9,7 @@
 #include "parse/context.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::handled {
 namespace {
 
 /// True if the allocator's own message is on the notice's line or up to 14 lines above it. Programs print at most that
@@ -58,6 +58,8 @@ void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::
   sink.oom(std::move(oom));
 }
 
+}  // namespace
+
 void smaller(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body()))
     sink.remark("handled/smaller_batch", static_cast<double>(leading_integer(m[1])));
@@ -65,8 +67,6 @@ void smaller(const Match& m, EventSink& sink) {
 void lightning(const Match& m, EventSink& sink) {
   emit_caught(m, sink, "lightning-batch-size", "handled/smaller_batch", {}, static_cast<double>(leading_integer(m[1])));
 }
-void skipped(const Match&, EventSink& sink) { sink.remark("handled/skipped"); }
-void non_fatal(const Match&, EventSink& sink) { sink.remark("handled/non_fatal"); }
 
 void reduced(const Match& m, EventSink& sink) { emit_caught(m, sink, "ultralytics-batch", "handled/smaller_batch"); }
 void assigner(const Match& m, EventSink& sink) { emit_caught(m, sink, "ultralytics-assigner", "handled/fallback"); }
@@ -116,158 +116,4 @@ void retracted(const Match&, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// A search continues with its next trial: the earlier failure was one of its trials.
-void next_trial(const Match&, EventSink& sink) { sink.remark("run/went_on"); }
-
-constexpr Pattern patterns[] = {
-    checked({.name = "handled/accelerate",
-             .anchor = "Decreasing batch size",
-             .regex = R"(Decreasing batch size to: (\d{1,7})\b)",
-             .captures = 1,
-             .example = "Decreasing batch size to: 8.",
-             .emit = smaller,
-             .source = "accelerate: src/accelerate/utils/memory.py"}),
-    checked(
-        {.name = "handled/trying",
-         .anchor = "batch size",
-         .regex =
-             R"((?:^|[\]:] )(?:Trying batch size:? |Determined [Ll]argest batch size: |Finished batch size finder, will continue with full run using batch size )(\d{1,7})\b)",
-         .captures = 1,
-         .example = "Determined largest batch size: 16",
-         .emit = smaller,
-         .source = "lm-evaluation-harness: lm_eval/models/huggingface.py"}),
-    checked({.name = "handled/lightning",
-             .anchor = "trying batch size",
-             .regex = R"(Batch size \d{1,7} failed, trying batch size (\d{1,7}))",
-             .captures = 1,
-             .example = "Batch size 64 failed, trying batch size 32",
-             .emit = lightning,
-             .source = "lightning: src/lightning/pytorch/tuner/batch_size_scaling.py"}),
-    checked({.name = "handled/autobatch",
-             .anchor = "AutoBatch: ",
-             .regex = R"(AutoBatch: Using batch-size (\d{1,7}) for )",
-             .captures = 1,
-             .example = "AutoBatch: Using batch-size 15 for CUDA:0 12.59G/22.03G (57%)",
-             .emit = smaller,
-             .source = "ultralytics: ultralytics/utils/autobatch.py"}),
-    checked({.name = "handled/ultralytics_batch",
-             .anchor = "out of memory with batch",
-             .regex = R"(CUDA out of memory with batch=\d{1,6}\. Reducing to batch=\d{1,6} and retrying)",
-             .example = "WARNING: CUDA out of memory with batch=16. Reducing to batch=8 and retrying (1/3).",
-             .emit = reduced,
-             .source = "ultralytics: ultralytics/engine/trainer.py"}),
-    checked({.name = "handled/ultralytics_assigner",
-             .anchor = "TaskAlignedAssigner",
-             .regex = R"(CUDA OutOfMemoryError in (?:Rotated)?TaskAlignedAssigner, using CPU)",
-             .example = "WARNING: CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU",
-             .emit = assigner,
-             .source = "ultralytics: ultralytics/utils/tal.py"}),
-    checked(
-        {.name = "handled/fairseq_batch",
-         .anchor = "ran out of memory",
-         .regex =
-             R"(WARNING: ran out of memory(?: on GPU #(\d{1,3})| in validation step| with exception[^\r\n]{0,200})?, (?:skipping|retrying) (?:batch|step|update))",
-         .captures = 1,
-         .example = "| WARNING: ran out of memory on GPU #2, skipping batch",
-         .emit = fairseq,
-         .source = "fairseq: fairseq/trainer.py"}),
-    checked({.name = "handled/fairseq_recover",
-             .anchor = "recover from OOM",
-             .regex = R"(attempting to recover from OOM in (?:forward|backward|validation))",
-             .example = "| WARNING: attempting to recover from OOM in forward/backward pass",
-             .emit = skipped,
-             .source = "fairseq: fairseq/trainer.py"}),
-    checked({.name = "handled/fairseq_all",
-             .anchor = "OOM in all workers",
-             .regex = R"(OOM in all workers, skipping update)",
-             .example = "| WARNING: OOM in all workers, skipping update",
-             .emit = skipped,
-             .source = "fairseq: fairseq/trainer.py"}),
-    checked(
-        {.name = "handled/fairseq_exception",
-         .anchor = "OOM: Ran out",
-         .regex = R"(OOM: Ran out of memory with exception: )",
-         .example =
-             "| OOM: Ran out of memory with exception: CUDA out of memory.\n| WARNING: attempting to recover from OOM",
-         .emit = fairseq_exception,
-         .source = "fairseq: fairseq/trainer.py"}),
-    checked({.name = "handled/fairseq_skipping",
-             .anchor = "Skipping batch",
-             .regex = R"(^ Skipping batch$)",
-             .example = "| WARNING: ran out of memory with exception: no room;\n Skipping batch",
-             .emit = fairseq_skipping,
-             .source = "fairseq: fairseq/trainer.py"}),
-    checked(
-        {.name = "handled/composer",
-         .anchor = "out of memory detected",
-         .regex =
-             R"(CUDA out of memory detected\. (?:Train microbatch size will be decreased from|Gradient Accumulation increased from) [\d.]{1,8} -> )",
-         .example = "RuntimeWarning: CUDA out of memory detected. Train microbatch size will be decreased from 8 -> 4.",
-         .emit = composer,
-         .source = "composer: composer/trainer/trainer.py"}),
-    checked({.name = "handled/detectron2",
-             .anchor = "due to CUDA OOM",
-             .regex = R"(Attempting to copy inputs(?: of [^\r\n]{0,160})? to (?:CPU|FP16|cpu|fp16) due to CUDA OOM)",
-             .example = "Attempting to copy inputs of <function pairwise_iou at 0x7f3a> to CPU due to CUDA OOM",
-             .emit = detectron,
-             .source = "detectron2: detectron2/utils/memory.py"}),
-    checked({.name = "handled/comfyui",
-             .anchor = "Ran out of memory when",
-             .regex = R"(Ran out of memory when regular VAE (?:decoding|encoding), retrying with tiled)",
-             .example = "Warning: Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.",
-             .emit = comfyui,
-             .source = "ComfyUI: comfy/sd.py"}),
-    checked({.name = "handled/non_fatal",
-             .anchor = "non-fatal",
-             .regex = R"(FAILED non-fatal(?:ly)?\b)",
-             .example = "[eval:validation @ep5] FAILED non-fatally (KeyError: 'x')",
-             .emit = non_fatal}),
-    checked(
-        {.name = "handled/skips",
-         .anchor = "skip",
-         .regex =
-             R"((?:out of memory|OOM|OutOfMemoryError)\b[^\r\n]{0,80}[,;:.\-] {0,2}(?:[Ss]kipping|skipped) (?:this |the |current )?(?:batch|update|step|sample|iteration))",
-         .example = "step 1841: CUDA out of memory - skipping this batch",
-         .emit = skips,
-         .fallback = true}),
-    checked({.name = "handled/retries",
-             .anchor = "retrying",
-             .regex = R"((?:out of memory|OOM|OutOfMemoryError)\b[^\r\n]{0,60}[,;:.\-] {0,2}retrying\b)",
-             .example = "OOM at batch 12, retrying with half the batch",
-             .emit = retries,
-             .fallback = true}),
-    checked({.name = "handled/next_trial",
-             .anchor = "finished with value",
-             .regex = R"(Trial \d{1,7} finished with values?:)",
-             .example = "[I 2025-01-30 20:08:03,200] Trial 4 finished with value: 0.73 and parameters: {'width': 768}.",
-             .emit = next_trial,
-             .source = "optuna: optuna/study/study.py"}),
-    checked({.name = "handled/vllm_preemption",
-             .anchor = "PreemptionMode.",
-             .second_anchor = "enough KV cache",
-             .regex = R"(ispreemptedbyPreemptionMode\.(?:RECOMPUTE|SWAP)modebecausethereisnotenoughKVcachespace)",
-             .reach = Reach::message,
-             .example = "WARNING 05-09 00:49:33 scheduler.py:1057] Sequence group 0 is preempted by "
-                        "PreemptionMode.RECOMPUTE mode because "
-                        "there is not enough KV cache space.",
-             .emit = preempted,
-             .source = "vllm: vllm/core/scheduler.py"}),
-    checked(
-        {.name = "handled/sglang_retract",
-         .anchor = "#retracted_reqs",
-         .regex =
-             R"((?:Decode out of memory happened|KV cache pool is full\. Retract requests)\. #retracted_reqs: \d{1,6})",
-         .example = "KV cache pool is full. Retract requests. #retracted_reqs: 3, #new_token_ratio: 0.61",
-         .emit = retracted,
-         .source = "sglang: python/sglang/srt/managers/scheduler.py"}),
-};
-
-}  // namespace
-
-extern const Parser handled;
-const Parser handled{.name = "handled",
-                     .title = "Failures that the program survived",
-                     .source = "users' training loops: real logs",
-                     .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::handled

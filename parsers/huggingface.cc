@@ -12,10 +12,8 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::huggingface {
 namespace {
-
-bool is_dict(std::string_view line) { return line.find("{'") != line.npos && line.find('}') != line.npos; }
 
 /// The fraction in 'epoch': 0.32. The reader of freeform lines reads only whole numbers.
 std::optional<double> parse_epoch(std::string_view line) {
@@ -38,6 +36,27 @@ std::optional<double> parse_global_step(std::string_view line) {
   return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
 }
 
+/// The number of a metric on one line: "'init_mem_gpu_alloc_delta': 433047040", "  init_mem_gpu_alloc_delta  =  412MB".
+/// Sets `megabytes` if the number has the unit MB.
+std::optional<GaugeValue> parse_metric(std::string_view line, std::string_view key, bool& megabytes) {
+  std::size_t at = line.find(key);
+  if (at == line.npos || (at > 0 && line[at - 1] == '_')) return std::nullopt;
+  at += key.size();
+  for (int i = 0; i < 40 && at < line.size() && std::string_view("'\" =:|").find(line[at]) != std::string_view::npos;
+       ++i)
+    ++at;
+  const bool negative = line.substr(at).starts_with('-');
+  if (negative) ++at;
+  auto number = read_number(line, at);
+  if (number && negative) number->value = -number->value;
+  megabytes = number && line.substr(at).starts_with("MB");
+  return number;
+}
+
+}  // namespace
+
+bool is_dict(std::string_view line) { return line.find("{'") != line.npos && line.find('}') != line.npos; }
+
 bool accept_any(const FreeformLine&) { return true; }
 
 void log(const Match& m, EventSink& sink) {
@@ -59,9 +78,6 @@ void log(const Match& m, EventSink& sink) {
     }
   }
 }
-
-void evaluated(const Match&, EventSink& sink) { sink.remark("phase/evaluation"); }
-void finished(const Match&, EventSink& sink) { sink.remark("run/completed"); }
 
 /// "GPU Total Peak Memory consumed during the train (max): 9404": int(bytes / 2^20) in PEFT, whole GB with a unit in
 /// llama-recipes.
@@ -91,23 +107,6 @@ void stage_begin(const Match& m, EventSink& sink) {
   r.quantum = static_cast<double>(MiB);
   r.phase = "before " + std::string(m[2]);
   sink.reading(r);
-}
-
-/// The number of a metric on one line: "'init_mem_gpu_alloc_delta': 433047040", "  init_mem_gpu_alloc_delta  =  412MB".
-/// Sets `megabytes` if the number has the unit MB.
-std::optional<GaugeValue> parse_metric(std::string_view line, std::string_view key, bool& megabytes) {
-  std::size_t at = line.find(key);
-  if (at == line.npos || (at > 0 && line[at - 1] == '_')) return std::nullopt;
-  at += key.size();
-  for (int i = 0; i < 40 && at < line.size() && std::string_view("'\" =:|").find(line[at]) != std::string_view::npos;
-       ++i)
-    ++at;
-  const bool negative = line.substr(at).starts_with('-');
-  if (negative) ++at;
-  auto number = read_number(line, at);
-  if (number && negative) number->value = -number->value;
-  megabytes = number && line.substr(at).starts_with("MB");
-  return number;
 }
 
 /// The peak of the first stage is a sum of four parts: the memory before the start, the differences of the start and
@@ -160,70 +159,4 @@ void retries(const Match& m, EventSink& sink) {
   sink.remark("allocator/retries", number ? std::optional(number->value) : std::nullopt);
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "huggingface/log",
-         .anchor = "'loss': ",
-         .example = "{'loss': 2.4113, 'grad_norm': 1.9012, 'learning_rate': 4.1e-05, 'gpu_mem_gb': 11.204, 'step': 60}",
-         .emit = log,
-         .accepts = is_dict,
-         .accepts_parsed = accept_any,
-         .digits_are_numbers = true}),
-    checked(
-        {.name = "huggingface/evaluated",
-         .anchor = "'eval_runtime': ",
-         .example = "{'eval_loss': 1.9912, 'eval_runtime': 41.2201, 'eval_samples_per_second': 24.26, 'epoch': 1.0}",
-         .emit = evaluated,
-         .accepts = is_dict}),
-    checked(
-        {.name = "huggingface/finished",
-         .anchor = "'train_runtime': ",
-         .example = "{'train_runtime': 812.4401, 'train_samples_per_second': 3.69, 'train_loss': 2.0112, 'epoch': 3.0}",
-         .emit = finished,
-         .accepts = is_dict}),
-    checked(
-        {.name = "huggingface/stage_peak",
-         .anchor = "Total Peak Memory consumed during the ",
-         .regex = R"(\b([A-Z]{2,6}) Total Peak Memory consumed during the ([a-z]{2,20}) \(max\): (\d{1,9})(?: (GB))?)",
-         .captures = 4,
-         .example = "GPU Total Peak Memory consumed during the train (max): 8120",
-         .emit = stage_peak}),
-    checked({.name = "huggingface/stage_begin",
-             .anchor = "Memory before entering the ",
-             .regex = R"(\b([A-Z]{2,6}) Memory before entering the ([a-z]{2,20}) ?: (\d{1,9})\b)",
-             .captures = 3,
-             .example = "GPU Memory before entering the train : 3212",
-             .emit = stage_begin}),
-    checked({.name = "huggingface/gpu_differences",
-             .anchor = "_mem_gpu_peaked_delta",
-             .regex = R"((?<![a-z_])(train|eval|test|predict)_mem_(gpu)_peaked_delta\b)",
-             .captures = 2,
-             .example = "{'before_init_mem_gpu': 0, 'init_mem_gpu_alloc_delta': 433047040, "
-                        "'train_mem_gpu_alloc_delta': 1303921152, 'train_mem_gpu_peaked_delta': 5303921664}",
-             .emit = stage_differences}),
-    checked({.name = "huggingface/cpu_differences",
-             .anchor = "_mem_cpu_peaked_delta",
-             .regex = R"((?<![a-z_])(train|eval|test|predict)_mem_(cpu)_peaked_delta\b)",
-             .captures = 2,
-             .example = "{'before_init_mem_cpu': 1012006912, 'init_mem_cpu_alloc_delta': 1200001024, "
-                        "'train_mem_cpu_alloc_delta': 500002816, 'train_mem_cpu_peaked_delta': 20000768}",
-             .emit = stage_differences}),
-    checked({.name = "huggingface/malloc_retries",
-             .anchor = "Malloc retries",
-             .regex = R"((?:CUDA|XPU) Malloc retries ?: (\d{1,9}))",
-             .captures = 1,
-             .example = "CUDA Malloc retries : 2",
-             .emit = retries}),
-};
-
-}  // namespace
-
-extern const Parser huggingface;
-const Parser huggingface{.name = "huggingface",
-                         .title = "Hugging Face Trainer",
-                         .source =
-                             "transformers: trainer.py, trainer_utils.py (TrainerMemoryTracker), trainer_pt_utils.py; "
-                             "ms-swift: swift/trainers; PEFT: examples; llama-recipes: src/llama_recipes/utils",
-                         .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::huggingface

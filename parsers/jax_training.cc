@@ -7,7 +7,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::jax_training {
 namespace {
 
 /// Takes the step or the phase from the heading above the rows: "Memstats: step 12:", "Memstats: After params
@@ -25,6 +25,8 @@ void name_moment(const Cursor& cursor, Reading& reading, std::optional<double>& 
   else
     reading.phase = moment.substr(0, moment.find(':'));
 }
+
+}  // namespace
 
 void using_memory(const Match& m, EventSink& sink) {
   std::size_t at = 0, device_at = 0;
@@ -51,29 +53,4 @@ void step(const Match& m, EventSink& sink) {
   if (const auto number = read_number(m[1], at)) sink.step({static_cast<i64>(number->value), {}, {}});
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "jax_training/memstats",
-         .anchor = "Using (GB) ",
-         .regex =
-             R"(Using \(GB\) (\d{1,6}(?:\.\d{1,3})?) / (\d{1,6}(?:\.\d{1,3})?) \([\d.naif]{1,12}%\) on [A-Za-z]{2,12}[_:]?(\d{1,6})\b)",
-         .captures = 3,
-         .example = "\tUsing (GB) 3.42 / 31.25 (10.944%) on TPU_2(process=0,(0,1,0,0))",
-         .emit = using_memory}),
-    checked({.name = "jax_training/step",
-             .anchor = "completed step: ",
-             .regex = R"(completed step: (\d{1,9}), seconds: )",
-             .captures = 1,
-             .example = "completed step: 12, seconds: 5.402, TFLOP/s/device: 141.5, total_weights: 4096",
-             .emit = step}),
-};
-
-}  // namespace
-
-extern const Parser jax_training;
-const Parser jax_training{.name = "jax_training",
-                          .title = "MaxText",
-                          .source = "MaxText: src/maxtext/utils/max_utils.py (print_mem_stats), metric_logger.py",
-                          .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::jax_training

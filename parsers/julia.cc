@@ -9,7 +9,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::julia {
 namespace {
 
 constexpr i64 max_context = 3 * GiB / 2;  ///< upper bound of what a process uses on the GPU besides its pool
@@ -21,6 +21,23 @@ void parse_pool(std::string_view text, Oom& oom) {
   oom.allocated = allocated ? allocated : usage;
   oom.reserved = allocated ? usage : size_before(text, "reserved)");
 }
+
+void emit(std::string_view size, Metric metric, EventSink& sink) {
+  const auto bytes = read_size(dense(size));
+  if (!bytes) return;
+  Reading r;
+  r.metric = metric;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = static_cast<double>(bytes->count);
+  r.quantum = static_cast<double>(std::max<i64>(2 * bytes->slack, 1));
+  r.unit = size.substr(size.rfind(' ') + 1);
+  sink.reading(r);
+}
+
+/// True below an out-of-memory message: the status is then a part of that message.
+bool is_part_of_failure(const Cursor& cursor) { return find_before(cursor, 3, "Out of GPU memory").has_value(); }
+
+}  // namespace
 
 void emit_refusal(const Match& m, EventSink& sink) {
   Oom oom = device_oom("julia");
@@ -58,21 +75,6 @@ void emit_retry(const Match&, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void emit(std::string_view size, Metric metric, EventSink& sink) {
-  const auto bytes = read_size(dense(size));
-  if (!bytes) return;
-  Reading r;
-  r.metric = metric;
-  r.kind = SeriesKind::sampled_gauge;
-  r.value = static_cast<double>(bytes->count);
-  r.quantum = static_cast<double>(std::max<i64>(2 * bytes->slack, 1));
-  r.unit = size.substr(size.rfind(' ') + 1);
-  sink.reading(r);
-}
-
-/// True below an out-of-memory message: the status is then a part of that message.
-bool is_part_of_failure(const Cursor& cursor) { return find_before(cursor, 3, "Out of GPU memory").has_value(); }
-
 void status(const Match& m, EventSink& sink) {
   if (is_part_of_failure(m.cursor)) return;
   emit(m[1], Metric::used, sink);
@@ -85,39 +87,4 @@ void pool_status(const Match& m, EventSink& sink) {
   emit(m[2], Metric::reserved, sink);
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "julia/status",
-         .anchor = "Effective GPU memory",
-         .regex =
-             R"(Effective GPU memory usage: [\d.]{1,8}% \(([\d.]{1,12} (?:bytes|[KMGT]iB))/([\d.]{1,12} [KMGT]iB)\))",
-         .captures = 2,
-         .example = "Effective GPU memory usage: 25.68% (3.018 GiB/11.751 GiB)",
-         .emit = status}),
-    checked({.name = "julia/pool",
-             .anchor = "Memory pool usage: ",
-             .regex =
-                 R"(Memory pool usage: ([\d.]{1,12} (?:bytes|[KMGT]iB)) \(([\d.]{1,12} (?:bytes|[KMGT]iB)) reserved\))",
-             .captures = 2,
-             .example = "Memory pool usage: 6.911 GiB (9.812 GiB reserved)",
-             .emit = pool_status}),
-    checked({.name = "julia/refused",
-             .anchor = "Out of GPU memory",
-             .regex = R"(OutofGPUmemorytryingtoallocate([\d.]{1,10}(?:bytes|[KMGT]iB)))",
-             .captures = 1,
-             .reach = Reach::message,
-             .example = "ERROR: LoadError: Out of GPU memory trying to allocate 11.921 GiB",
-             .emit = emit_refusal}),
-    checked({.name = "julia/retried",
-             .anchor = "memory allocation failed; attempting",
-             .regex = R"(WARNING: CUDA memory allocation failed; attempting to free up memory)",
-             .example = "WARNING: CUDA memory allocation failed; attempting to free up memory...",
-             .emit = emit_retry}),
-};
-
-}  // namespace
-
-extern const Parser julia;
-const Parser julia{.name = "julia", .title = "CUDA.jl", .source = "CUDA.jl: src/pool.jl", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::julia

@@ -11,7 +11,7 @@
 #include "parse/context.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::kernel {
 namespace {
 
 constexpr double max_block_seconds = 120;  ///< seconds from "invoked oom-killer" to the kill, even over a slow console
@@ -145,6 +145,17 @@ std::vector<OtherProcess> find_other_processes(const Cursor& cursor, i64 victim,
   return others;
 }
 
+/// The time of the line: its prefix, or "[81234.101200]", the seconds since the machine started.
+std::optional<double> parse_time(const Line& line) {
+  if (line.prefix.time) return line.prefix.time;
+  const std::size_t open = line.text.find('[');
+  if (open == line.text.npos) return std::nullopt;
+  const i64 seconds = leading_integer(trimmed(line.text.substr(open + 1)));
+  return seconds > 0 ? std::optional(static_cast<double>(seconds)) : std::nullopt;
+}
+
+}  // namespace
+
 void killed(const Match& m, EventSink& sink) {
   Oom oom;
   oom.process = non_file_memory(m);
@@ -200,15 +211,6 @@ void group_counters(const Match& m, EventSink& sink) {
 
 void reaped(const Match& m, EventSink& sink) { emit_victim(sink, Agent::kernel, m[1], m[2]); }
 
-/// The time of the line: its prefix, or "[81234.101200]", the seconds since the machine started.
-std::optional<double> parse_time(const Line& line) {
-  if (line.prefix.time) return line.prefix.time;
-  const std::size_t open = line.text.find('[');
-  if (open == line.text.npos) return std::nullopt;
-  const i64 seconds = leading_integer(trimmed(line.text.substr(open + 1)));
-  return seconds > 0 ? std::optional(static_cast<double>(seconds)) : std::nullopt;
-}
-
 /// Reports the failure only if the block was cut off before its victim. A victim after the next "invoked oom-killer"
 /// belongs to that call. A victim more than max_block_seconds later belongs to another call as well.
 void invoked(const Match& m, EventSink& sink) {
@@ -238,95 +240,4 @@ void group_events(const Match& m, EventSink& sink) {
   sink.oom(host_oom(Agent::cgroup, "memory.events"));
 }
 
-/// Jetson boards share memory between host and GPU. The driver's ENOMEM means that the host had no pages.
-void nvmap(const Match&, EventSink& sink) { sink.remark("host/overcommit"); }
-
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "kernel/killed",
-         .anchor = "anon-rss:",
-         .second_anchor = "total-vm:",
-         .regex =
-             R"(Killedprocess(\d{1,10})(?:,UID\d{1,10},)?\(([^\r\n]{1,40}?)\)(?:,UID:?\d{1,10})?,?)"
-             R"((?:total-vm|vsz):\d{1,15}kB,anon-rss:(\d{1,15})kB(?:,file-rss:\d{1,15}kB)?(?:,shmem-rss:(\d{1,15})kB)?)",
-         .captures = 4,
-         .reach = Reach::message,
-         .example = "[81234.567] Memory cgroup out of memory: Killed process 28914 (python) total-vm:2418296kB, "
-                    "anon-rss:2048512kB, file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:4832kB oom_score_adj:998",
-         .emit = killed}),
-    checked({.name = "kernel/killed_short",
-             .anchor = "Killed process",
-             .regex =
-                 R"((Memory cgroup out of memory|Out of memory(?: \([^()\r\n]{1,40}\))?): Killed process (\d{1,10}) )"
-                 R"(\(([^\r\n]{1,40}?)\)\s{0,4}$)",
-             .captures = 3,
-             .example = "Out of memory: Killed process 28914 (python)",
-             .emit = killed_short}),
-    checked({.name = "kernel/announced",
-             .anchor = "sacrifice child",
-             .second_anchor = "Kill process",
-             .regex = R"((?:(Memorycgroupoutofmemory)|Outofmemory(?:\([^()\r\n]{1,40}\))?):Killprocess(\d{1,10}))"
-                      R"(\(([^\r\n]{1,40}?)\)score\d{1,5}orsacrificechild)",
-             .captures = 3,
-             .reach = Reach::message,
-             .example = "Out of memory: Kill process 1234 (python) score 905 or sacrifice child",
-             .emit = announced}),
-    checked(
-        {.name = "kernel/summary",
-         .anchor = "oom-kill:constraint",
-         .second_anchor = "CONSTRAINT_",
-         .regex =
-             R"(oom-kill:constraint=CONSTRAINT_([A-Z]{4,8})[A-Z_]{0,8},[^\r\n]{0,900}?,task=([^,\r\n]{1,32}),pid=(\d{1,10}))",
-         .captures = 3,
-         .reach = Reach::message,
-         .example = "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=pod7,mems_allowed=0,oom_memcg=/pods/7,"
-                    "task_memcg=/pods/7/a,task=python,pid=28914,uid=0",
-         .emit = summary}),
-    checked(
-        {.name = "kernel/group",
-         .anchor = "killed as a result of",
-         .regex = R"(Task in \S{1,300} killed as a result of limit of (/\S{1,300}))",
-         .captures = 1,
-         .example = "Task in /slurm/uid_1004/job_5521/step_0 killed as a result of limit of /slurm/uid_1004/job_5521",
-         .emit = group,
-         .non_exclusive = true,
-         .source = "linux: mm/memcontrol.c"}),
-    checked({.name = "kernel/group_counters",
-             .anchor = "Memory cgroup stats",
-             .regex = R"(Memory cgroup stats for (/[^\s:]{0,300}):)",
-             .captures = 1,
-             .example = "Memory cgroup stats for /slurm/uid_1004/job_5521: cache:4KB rss:31648816KB",
-             .emit = group_counters,
-             .source = "linux: mm/memcontrol.c"}),
-    checked({.name = "kernel/reaped",
-             .anchor = "oom_reaper: reaped",
-             .regex = R"(oom_reaper: reaped process (\d{1,10}) \(([^\r\n]{1,40}?)\), now anon-rss:)",
-             .captures = 2,
-             .example = "oom_reaper: reaped process 28914 (python), now anon-rss:0kB, file-rss:0kB, shmem-rss:0kB",
-             .emit = reaped}),
-    checked({.name = "kernel/invoked",
-             .anchor = "invoked oom-killer",
-             .regex = R"(\S invoked oom-killer: gfp_mask=0x)",
-             .example = "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=998",
-             .emit = invoked}),
-    checked({.name = "kernel/memory_events",
-             .anchor = "oom_kill ",
-             .regex = R"(^oom_kill [1-9]\d{0,6}$)",
-             .example = "high 0\nmax 18231\noom 3\noom_kill 3",
-             .emit = group_events,
-             .source = "linux: mm/memcontrol.c (memory.events)"}),
-    checked({.name = "kernel/nvmap",
-             .anchor = "NvMapMem",
-             .regex = R"(NvMapMem\w{0,32}: (?:\d{1,12} )?error (?:12|0)\b)",
-             .example = "NvMapMemAllocInternalTagged: 1075072515 error 12",
-             .emit = nvmap,
-             .source = "NVIDIA Jetson's nvmap: real logs"}),
-};
-
-}  // namespace
-
-extern const Parser kernel;
-const Parser kernel{
-    .name = "kernel", .title = "Kernel out-of-memory killer", .source = "linux: mm/oom_kill.c", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::kernel

@@ -9,7 +9,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::kubernetes {
 namespace {
 
 Oom kubernetes_failure(std::string_view format) { return host_oom(Agent::kubernetes, format); }
@@ -32,6 +32,8 @@ std::optional<Bytes> find_container_limit(const Cursor& cursor) {
   return out;
 }
 
+}  // namespace
+
 /// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
 void reason(const Match& m, EventSink& sink) {
   const auto code = find_after(m.cursor, 2, "Exit Code:");
@@ -48,8 +50,6 @@ void inspect(const Match&, EventSink& sink) {
   oom.agent = Agent::cgroup;
   sink.oom(std::move(oom));
 }
-
-void not_killed(const Match&, EventSink& sink) { sink.remark("container/not_killed"); }
 
 void evicted(const Match& m, EventSink& sink) {
   Oom oom = kubernetes_failure("evicted");
@@ -79,66 +79,4 @@ void system_oom(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "kubernetes/reason",
-             .anchor = "OOMKilled",
-             .regex = R"(^\s{0,40}"?[Rr]eason"?\s{0,3}:\s{0,20}"?OOMKilled"?,?\s{0,5}$)",
-             .example = "      Reason:       OOMKilled",
-             .emit = reason,
-             .source = "kubectl describe: pkg/describe/describe.go"}),
-    checked({.name = "kubernetes/status",
-             .anchor = "OOMKilled",
-             .regex = R"(^[\w.\-/ ]{1,120} {1,40}\d{1,3}/\d{1,3} {1,20}(?:Init:)?OOMKilled {1,20}\d{1,6})",
-             .example = "trainer-0   0/1     OOMKilled   3 (2m ago)   10m",
-             .emit = status,
-             .source = "kubernetes: pkg/printers/internalversion/printers.go"}),
-    checked({.name = "kubernetes/inspect",
-             .anchor = "\"OOMKilled\"",
-             .regex = R"("OOMKilled": {0,2}true)",
-             .example = "            \"OOMKilled\": true,",
-             .emit = inspect,
-             .source = "docker inspect: State.OOMKilled"}),
-    checked({.name = "kubernetes/inspect_denies",
-             .anchor = "\"OOMKilled\"",
-             .regex = R"("OOMKilled": {0,2}false)",
-             .example = "            \"OOMKilled\": false,",
-             .emit = not_killed,
-             .source = "docker inspect: State.OOMKilled"}),
-    checked(
-        {.name = "kubernetes/evicted",
-         .anchor = "low on resource",
-         .second_anchor = "resource: memory",
-         .regex =
-             R"(Thenodewaslowonresource:memory\.(?:Thresholdquantity:[\w.]{1,20},available:(\d{1,15}(?:[KMGT]i?)?)\.)?)"
-             R"((?:Container([\w.\-]{1,80}?)wasusing(\d{1,15}(?:\.\d{1,6})?(?:[KMGT]i?)?),)?)",
-         .captures = 3,
-         .reach = Reach::message,
-         .example = "The node was low on resource: memory. Container trainer was using 1924152Ki, which exceeds "
-                    "its request of 0.",
-         .emit = evicted}),
-    checked(
-        {.name = "kubernetes/shm_volume",
-         .anchor = "EmptyDir volume",
-         .regex =
-             R"~(Usage of EmptyDir volume "[\w.\-]{0,60}shm[\w.\-]{0,60}" exceeds the limit "(\d{1,12}(?:[KMGT]i?)?)")~",
-         .captures = 1,
-         .example = "Usage of EmptyDir volume \"dshm\" exceeds the limit \"8Gi\".",
-         .emit = shm_volume}),
-    checked({.name = "kubernetes/system_oom",
-             .anchor = "System OOM",
-             .regex = R"(System OOM encountered, victim process: ([^,\r\n]{1,64}), pid: (\d{1,10}))",
-             .captures = 2,
-             .example = "Warning  SystemOOM  node/gpu-7  System OOM encountered, victim process: python, pid: 12345",
-             .emit = system_oom,
-             .source = "kubernetes: pkg/kubelet/oom/oom_watcher_linux.go"}),
-};
-
-}  // namespace
-
-extern const Parser kubernetes;
-const Parser kubernetes{.name = "kubernetes",
-                        .title = "Kubernetes and containers",
-                        .source = "kubernetes: pkg/kubelet/eviction/helpers.go",
-                        .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::kubernetes

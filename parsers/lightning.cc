@@ -12,7 +12,7 @@
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::lightning {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
@@ -90,6 +90,25 @@ std::vector<std::string_view> split_fields(std::string_view line) {
   return out;
 }
 
+/// The number after "…/allocated_bytes.all.current': ". `at` is the offset after the key.
+std::optional<GaugeValue> value_after(std::string_view line, std::size_t at) {
+  const std::size_t key = at;
+  while (at < line.size() && at < key + 4 && std::string_view("'\": =").find(line[at]) != std::string_view::npos) ++at;
+  return at > key ? read_number(line, at) : std::nullopt;
+}
+
+std::optional<double> find_step(std::string_view line) {
+  for (const std::string_view key : {"trainer/global_step", "'step'", "\"step\"", "\"_step\""}) {
+    const std::size_t at = line.find(key);
+    if (at == line.npos) continue;
+    const std::size_t end = at + key.size();
+    if (const auto step = value_after(line, end < line.size() && line[end] == '"' ? end + 1 : end)) return step->value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 bool header(std::string_view line, Layout& layout) {
   std::vector<std::string> columns;
   bool memory = false;
@@ -140,23 +159,6 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-/// The number after "…/allocated_bytes.all.current': ". `at` is the offset after the key.
-std::optional<GaugeValue> value_after(std::string_view line, std::size_t at) {
-  const std::size_t key = at;
-  while (at < line.size() && at < key + 4 && std::string_view("'\": =").find(line[at]) != std::string_view::npos) ++at;
-  return at > key ? read_number(line, at) : std::nullopt;
-}
-
-std::optional<double> find_step(std::string_view line) {
-  for (const std::string_view key : {"trainer/global_step", "'step'", "\"step\"", "\"_step\""}) {
-    const std::size_t at = line.find(key);
-    if (at == line.npos) continue;
-    const std::size_t end = at + key.size();
-    if (const auto step = value_after(line, end < line.size() && line[end] == '"' ? end + 1 : end)) return step->value;
-  }
-  return std::nullopt;
-}
-
 bool has_pairs(std::string_view line) {
   for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
     const Column column = parse_column(line.substr(at + monitor.size()));
@@ -177,41 +179,4 @@ void pairs(const Match& m, EventSink& sink) {
   }
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "lightning/device_stats",
-             .anchor = "DeviceStatsMonitor.",
-             .example = "{'DeviceStatsMonitor.on_train_batch_end/allocated_bytes.all.current': 1310720000, "
-                        "'DeviceStatsMonitor.on_train_batch_end/reserved_bytes.all.current': 2097152000}",
-             .emit = pairs,
-             .accepts = has_pairs}),
-};
-
-constexpr Table tables[] = {
-    {.name = "lightning/device_stats_csv",
-     .anchor = "DeviceStatsMonitor.",
-     .example_header = "DeviceStatsMonitor.on_train_batch_end/allocated_bytes.all.current,"
-                       "DeviceStatsMonitor.on_train_batch_end/reserved_bytes.all.current,epoch,step,train_loss",
-     .example_row = "1310720000,2097152000,,49,",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-    {.name = "lightning/gpu_stats_csv",
-     .anchor = "/memory.used (MB)",
-     .example_header = "epoch,gpu_id: 0/memory.used (MB),gpu_id: 1/memory.used (MB),step",
-     .example_row = ",4021.0,3871.0,49",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>,
-     .source = "Lightning: pytorch_lightning/callbacks/gpu_stats_monitor.py, core/memory.py (get_gpu_memory_map)"},
-};
-
-}  // namespace
-
-extern const Parser lightning;
-const Parser lightning{.name = "lightning",
-                       .title = "Lightning's device monitors",
-                       .source = "Lightning: pytorch/callbacks/device_stats_monitor.py, pytorch/loggers/csv_logs.py",
-                       .patterns = patterns,
-                       .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::lightning

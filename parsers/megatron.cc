@@ -6,8 +6,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
-namespace {
+namespace oomdoctor::parsers::megatron {
 
 /// Scalars that Megatron's tests keep: "mem-allocated-bytes": {…, "values": {"1": 684610560.0, "5": …}}. The first
 /// value of each run is lower than the others, because the optimizer states do not exist yet.
@@ -85,7 +84,7 @@ bool is_named_report(std::string_view line) {
   return line.find("iterations") == line.npos || line.find("| cached:") != line.npos;
 }
 
-/// quick_reject: reports of iterations are gauges. Skips their lines, which are frequent in a log.
+/// may_match: reports of iterations are gauges. Skips their lines, which are frequent in a log.
 bool may_be_named(std::string_view block, std::size_t at) {
   constexpr std::size_t line_length = 300;
   const std::string_view before = block.substr(0, at);
@@ -120,54 +119,4 @@ void named_report(const Match& m, EventSink& sink) {
   }
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "megatron/named_report",
-         .anchor = "memory (MB) | allocated: ",
-         .regex =
-             R"((?:\[Rank (\d{1,5})\] )?\(?([A-Za-z_][^|:\]\r\n]{0,60}?)\)? memory \(MB\) \| allocated: ([\d.]{1,20}) \| max allocated: ([\d.]{1,20}) \| (?:reserved|cached): ([\d.]{1,20}) \| max (?:reserved|cached): ([\d.]{1,20}))",
-         .captures = 6,
-         .example = "[Rank 3] after load memory (MB) | allocated: 20144.27 | max allocated: 23118.51 | reserved: "
-                    "24810.0 | max reserved: 24810.0",
-         .emit = named_report,
-         .accepts = is_named_report,
-         .quick_reject = may_be_named,
-         .source = "Megatron-LM: megatron/utils.py (report_memory)"}),
-    checked(
-        {.name = "megatron/nemo",
-         .anchor = "peak_memory_usage: ",
-         .regex =
-             R"(Training epoch \d{1,6}, iteration \d{1,9}/\d{1,9} \|[^\r\n]{1,300}?global_step: (\d{1,9}) \|[^\r\n]{0,300}?peak_memory_usage: (\d{1,15}) \| memory_allocated: (\d{1,15}) )",
-         .captures = 3,
-         .example = "Training epoch 0, iteration 9/999 | lr: 1.5e-05 | global_batch_size: 512 | global_step: 9 | "
-                    "peak_memory_usage: 61203283968 | memory_allocated: 31507611648 | reduced_train_loss: 10.9 | "
-                    "consumed_samples: 5120",
-         .emit = nemo,
-         .source = "NeMo: nemo/lightning/pytorch/strategies/megatron_strategy.py; real logs"}),
-    checked({.name = "megatron/iteration",
-             .anchor = "consumed samples:",
-             .regex = R"(iteration {1,12}(\d{1,10})/ {0,12}(\d{1,10}) {1,4}\| {1,4}consumed samples:)",
-             .captures = 2,
-             .example = " iteration       50/  500000 | consumed samples:        12800 | elapsed time per iteration "
-                        "(ms): 4521.3 |",
-             .emit = iteration}),
-    checked(
-        {.name = "megatron/scalars",
-         .anchor = "allocated-bytes\"",
-         .regex = R"("mem-(max-)?allocated-bytes": \{)",
-         .captures = 1,
-         .example =
-             R"("mem-allocated-bytes": {"start_step": 1, "end_step": 5, "step_interval": 5, "values": {"1": 684610560.0, "5": 1043027456.0}})",
-         .emit = scalars}),
-};
-
-}  // namespace
-
-extern const Parser megatron;
-const Parser megatron{
-    .name = "megatron",
-    .title = "Megatron-LM and NeMo",
-    .source = "Megatron-LM: megatron/training/utils/common_utils.py (report_memory), megatron/training/training.py",
-    .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::megatron

@@ -8,7 +8,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::memory_summary {
 namespace {
 
 /// Sets the device from the first line of the table, which is about twenty lines above the last.
@@ -28,13 +28,6 @@ void set_device(const Match& m, EventSink& sink) {
   if (where.device) sink.at(where);
 }
 
-void counters(const Match& m, EventSink& sink) {
-  const auto failures = read_size(m[1]), retries = read_size(m[2]);
-  set_device(m, sink);
-  if (failures) sink.remark("allocator/failures", static_cast<double>(failures->count));
-  if (retries) sink.remark("allocator/retries", static_cast<double>(retries->count));
-}
-
 void emit_reading(std::string_view number, std::string_view unit, Metric metric, std::string_view label,
                   EventSink& sink) {
   const std::string joined = std::string(number) + std::string(unit);
@@ -49,23 +42,6 @@ void emit_reading(std::string_view number, std::string_view unit, Metric metric,
   r.unit = std::string(unit);
   r.label = std::string(label);
   sink.reading(r);
-}
-
-void allocated(const Match& m, EventSink& sink) {
-  set_device(m, sink);
-  emit_reading(m[1], m[2], Metric::allocated, "", sink);
-  emit_reading(m[3], m[4], Metric::max_allocated, "", sink);
-}
-
-void active(const Match& m, EventSink& sink) {
-  set_device(m, sink);
-  emit_reading(m[1], m[2], Metric::active, "", sink);
-}
-
-void reserved(const Match& m, EventSink& sink) {
-  set_device(m, sink);
-  emit_reading(m[1], m[2], Metric::reserved, "", sink);
-  emit_reading(m[3], m[4], Metric::max_reserved, "", sink);
 }
 
 /// The keys of memory_stats() that are read, and their series.
@@ -93,6 +69,32 @@ std::optional<double> number_after(std::string_view text, std::string_view key) 
   at = start;
   const auto number = read_number(text, at);
   return number && number->decimals == 0 ? std::optional(number->value) : std::nullopt;
+}
+
+}  // namespace
+
+void counters(const Match& m, EventSink& sink) {
+  const auto failures = read_size(m[1]), retries = read_size(m[2]);
+  set_device(m, sink);
+  if (failures) sink.remark("allocator/failures", static_cast<double>(failures->count));
+  if (retries) sink.remark("allocator/retries", static_cast<double>(retries->count));
+}
+
+void allocated(const Match& m, EventSink& sink) {
+  set_device(m, sink);
+  emit_reading(m[1], m[2], Metric::allocated, "", sink);
+  emit_reading(m[3], m[4], Metric::max_allocated, "", sink);
+}
+
+void active(const Match& m, EventSink& sink) {
+  set_device(m, sink);
+  emit_reading(m[1], m[2], Metric::active, "", sink);
+}
+
+void reserved(const Match& m, EventSink& sink) {
+  set_device(m, sink);
+  emit_reading(m[1], m[2], Metric::reserved, "", sink);
+  emit_reading(m[3], m[4], Metric::max_reserved, "", sink);
 }
 
 void stats(const Match& m, EventSink& sink) {
@@ -128,67 +130,4 @@ void device_info(const Match& m, EventSink& sink) {
   sink.reading(r, read_freeform(m.text).step);
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "memory_summary/stats",
-         .anchor = "_bytes.all.",
-         .regex =
-             R"((?:^|[^/\w])(?:allocated|reserved|active)_bytes\.all\.(?:current|peak)['"]{0,1}(?: ?[:=,] {0,3}| {1,3})\d)",
-         .example = "OrderedDict([('active_bytes.all.current', 104857600), ('allocated_bytes.all.peak', 204857600)])",
-         .emit = stats,
-         .non_exclusive = true,
-         .source = "torch: torch/cuda/memory.py (memory_stats)"}),
-    checked({.name = "memory_summary/stats_counters",
-             .anchor = "num_alloc_retries",
-             .second_anchor = "num_ooms",
-             .regex = R"((?:^|[^/\w])num_(?:alloc_retries|ooms)['"]{0,1}(?: ?[:=,] {0,3}| {1,3})\d)",
-             .example = "  \"num_alloc_retries\": 2,",
-             .emit = stats_counters,
-             .non_exclusive = true,
-             .source = "torch: torch/cuda/memory.py (memory_stats)"}),
-    checked({.name = "memory_summary/mem_get_info",
-             .anchor = "mem_get_info",
-             .regex = R"(mem_get_info(?:\(\w{0,12}\))?[ :=]{0,4}\((\d{6,15}), (\d{9,15})\))",
-             .captures = 2,
-             .example = "torch.cuda.mem_get_info(): (8589934592, 25438126080)",
-             .emit = device_info,
-             .source = "torch: torch/cuda/memory.py (mem_get_info)"}),
-    checked({.name = "memory_summary/counters",
-             .anchor = "cudaMalloc retries:",
-             .regex = R"([A-Z]{3,4} OOMs: {1,4}(\d{1,9}) {1,14}\| {1,10}[a-z]{3,4}Malloc retries: {1,4}(\d{1,9})\b)",
-             .captures = 2,
-             .example = "|            CUDA OOMs: 2            |        cudaMalloc retries: 5         |",
-             .emit = counters}),
-    checked(
-        {.name = "memory_summary/allocated",
-         .anchor = "| Allocated memory ",
-         .regex =
-             R"(\| Allocated memory {1,12}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\|)",
-         .captures = 4,
-         .example = "| Allocated memory      | 512300 KiB |  21430 MiB |   1415 GiB |   1414 GiB |",
-         .emit = allocated}),
-    checked({.name = "memory_summary/active",
-             .anchor = "| Active memory ",
-             .regex = R"(\| Active memory {1,12}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\|)",
-             .captures = 2,
-             .example = "| Active memory         | 512300 KiB |  21430 MiB |   1415 GiB |   1414 GiB |",
-             .emit = active}),
-    checked(
-        {.name = "memory_summary/reserved",
-         .anchor = "| GPU reserved memory ",
-         .regex =
-             R"(\| GPU reserved memory {1,12}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\| {1,9}(\d{1,9}) {1,3}([KMGTPE]?i?B) {1,3}\|)",
-         .captures = 4,
-         .example = "| GPU reserved memory   |  22984 MiB |  22984 MiB |  23132 MiB | 151552 KiB |",
-         .emit = reserved}),
-};
-
-}  // namespace
-
-extern const Parser memory_summary;
-const Parser memory_summary{.name = "memory_summary",
-                            .title = "torch.cuda.memory_summary() and memory_stats()",
-                            .source = "torch: torch/cuda/memory.py",
-                            .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::memory_summary

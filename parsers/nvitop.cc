@@ -8,7 +8,7 @@
 #include "parse/line_format.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::nvitop {
 namespace {
 
 void emit(const Match& m, EventSink& sink, Metric metric, std::size_t unit, std::size_t value, const Card& card) {
@@ -26,6 +26,8 @@ void emit(const Match& m, EventSink& sink, Metric metric, std::size_t unit, std:
 
 Card parse_card(std::string_view digits) { return {.device = static_cast<int>(leading_integer(digits))}; }
 
+}  // namespace
+
 void used(const Match& m, EventSink& sink) { emit(m, sink, Metric::used, 2, 3, parse_card(m[1])); }
 void host(const Match& m, EventSink& sink) { emit(m, sink, Metric::host_used, 1, 2, {}); }
 
@@ -42,37 +44,4 @@ void process(const Match& m, EventSink& sink) {
   emit(m, sink, Metric::host_rss, 2, 3, {});
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "nvitop/used",
-             .anchor = "/memory_used (",
-             .regex = R"(gpu:([0-9]{1,3})\)?/memory_used \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
-             .captures = 3,
-             .example = "    'train/cuda:0 (gpu:1)/memory_used (MiB)/mean': 1812.5,",
-             .emit = used}),
-    checked({.name = "nvitop/total",
-             .anchor = "/memory_total (",
-             .regex = R"(gpu:([0-9]{1,3})\)?/memory_total \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
-             .captures = 3,
-             .example = "    'train/cuda:0 (gpu:1)/memory_total (MiB)/mean': 46068.0,",
-             .emit = total}),
-    checked({.name = "nvitop/host",
-             .anchor = "/host/memory_used (",
-             .regex = R"(/host/memory_used \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
-             .captures = 2,
-             .example = "    'train/host/memory_used (GiB)/mean': 91.25,",
-             .emit = host}),
-    checked({.name = "nvitop/process",
-             .anchor = "/host/host_memory (",
-             .regex = R"(/pid:([0-9]{1,9})/host/host_memory \(([KMG]iB)\)/mean['"]: ([0-9.e+]{1,24}))",
-             .captures = 3,
-             .example = "    'train/pid:4711/host/host_memory (MiB)/mean': 4472.75,",
-             .emit = process}),
-};
-
-}  // namespace
-
-extern const Parser nvitop;
-const Parser nvitop{
-    .name = "nvitop", .title = "nvitop's collector", .source = "nvitop: nvitop/api/collector.py", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::nvitop

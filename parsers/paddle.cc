@@ -9,7 +9,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::paddle {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
@@ -38,6 +38,8 @@ std::optional<double> step_before(std::string_view text) {
   }
   return numbers[0] * numbers[2] + numbers[1];
 }
+
+}  // namespace
 
 void emit_mebibytes(const Match& m, EventSink& sink) {
   const auto step = step_before(m.before());
@@ -72,35 +74,4 @@ void emit_bytes(const Match& m, EventSink& sink) {
   }
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "paddle/training",
-             .anchor = "max_mem_reserved:",
-             .second_anchor = "max_mem_allocated:",
-             .regex = R"(max_mem_reserved:(\d{1,8})MB,max_mem_allocated:(\d{1,8})MB)",
-             .captures = 2,
-             .reach = Reach::message,
-             .example =
-                 "[2023/02/01 10:11:12] ppocr INFO: epoch: [1/50], global_step: 40, lr: 0.0001, avg_samples: 8.0, "
-                 "ips: 13.2 samples/s, eta: 1:12:20, max_mem_reserved: 9120 MB, max_mem_allocated: 8411 MB",
-             .emit = emit_mebibytes}),
-    checked({.name = "paddle/bytes",
-             .anchor = "max_mem_reserved:",
-             .regex = R"(max_mem_reserved: (\d{4,15})(?: B,)? max_mem_allocated: (\d{4,15})(?: B\b|\s{0,8}$))",
-             .captures = 2,
-             .example = "2024-02-11 10:11:12,161 -     INFO - [TRAIN] epoch=1/4, iter=40/900 , total_loss=2.011797, "
-                        "batch_cost: 0.906130 sec, ips: 3.9 images/s | ETA 00:12:28, max_mem_reserved: 9562488832 B, "
-                        "max_mem_allocated: 8819572736 B",
-             .emit = emit_bytes,
-             .source = "Paddle3D: paddle3d/apis/trainer.py; PaddleScience: ppsci/solver/printer.py; PaddleVideo: "
-                       "paddlevideo/utils/record.py"}),
-};
-
-}  // namespace
-
-extern const Parser paddle;
-const Parser paddle{.name = "paddle",
-                    .title = "PaddlePaddle's toolkits",
-                    .source = "PaddleDetection: ppdet/engine/callbacks.py; PaddleOCR: tools/program.py",
-                    .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::paddle

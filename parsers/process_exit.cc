@@ -7,7 +7,7 @@
 #include "parse/context.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::process_exit {
 namespace {
 
 /// True if a nearby line shows a kill for another reason than memory.
@@ -17,6 +17,26 @@ bool was_killed_on_purpose(const Cursor& cursor) {
                   "preempted", "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM",
                   "liveness probe, will be restarted", "startup probe, will be restarted"});
 }
+
+/// The exit code under "Root Cause (first observed failure)", which is at the end of torchrun's table.
+std::optional<i64> find_root_code(const Cursor& cursor) {
+  const auto parse_code = [](std::string_view text) -> std::optional<i64> {
+    const std::size_t at = text.find("exitcode");
+    const std::size_t colon = text.find(':', at == text.npos ? text.size() : at);
+    if (colon == text.npos) return std::nullopt;
+    return leading_integer(trimmed(text.substr(colon + 1)));
+  };
+  std::optional<i64> code;
+  bool root = false;
+  cursor.forward(400, [&](const Line& line) {
+    root |= line.text.find("Root Cause") != line.text.npos;
+    if (root) code = parse_code(line.text);
+    return !code;
+  });
+  return code;
+}
+
+}  // namespace
 
 /// Every SIGKILL is an exit. It is an out-of-memory report only without a sign of another reason.
 void emit(const Match& m, EventSink& sink) {
@@ -36,24 +56,6 @@ void shell(const Match& m, EventSink& sink) {
 void bare(const Match& m, EventSink& sink) {
   const std::string_view body = trimmed(m.cursor.line().body());
   if (body == "Killed" || body == "Killed: 9") emit(m, sink);
-}
-
-/// The exit code under "Root Cause (first observed failure)", which is at the end of torchrun's table.
-std::optional<i64> find_root_code(const Cursor& cursor) {
-  const auto parse_code = [](std::string_view text) -> std::optional<i64> {
-    const std::size_t at = text.find("exitcode");
-    const std::size_t colon = text.find(':', at == text.npos ? text.size() : at);
-    if (colon == text.npos) return std::nullopt;
-    return leading_integer(trimmed(text.substr(colon + 1)));
-  };
-  std::optional<i64> code;
-  bool root = false;
-  cursor.forward(400, [&](const Line& line) {
-    root |= line.text.find("Root Cause") != line.text.npos;
-    if (root) code = parse_code(line.text);
-    return !code;
-  });
-  return code;
 }
 
 /// A row of torchrun's table of failures. Only the first failure counts, because the other processes died as a
@@ -96,7 +98,7 @@ void code_137(const Match& m, EventSink& sink) {
   emit(m, sink);
 }
 
-/// quick_reject: "code" is common in other texts, but a death has its number right after the word.
+/// may_match: "code" is common in other texts, but a death has its number right after the word.
 bool is_numbered(std::string_view block, std::size_t at) {
   std::string_view after = block.substr(at + std::string_view("code").size());
   for (const char c : {':', ' ', '('})
@@ -104,190 +106,4 @@ bool is_numbered(std::string_view block, std::size_t at) {
   return after.starts_with("137") || after.starts_with("-9");
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "process_exit/elastic",
-             .anchor = "failed (exitcode",
-             .regex = R"(failed \(exitcode: (-?\d{1,3})\) local_rank: \d{1,5} \(pid: \d{1,10}\) of binary)",
-             .captures = 1,
-             .example = "torch.distributed.elastic.multiprocessing.api: [ERROR] failed (exitcode: -9) local_rank: 0 "
-                        "(pid: 71127) of "
-                        "binary: /usr/bin/python",
-             .emit = elastic,
-             .source = "torch: torch/distributed/elastic/multiprocessing/api.py"}),
-    checked({.name = "process_exit/table_row",
-             .anchor = "exitcode ",
-             .regex = R"(^\s{0,12}exitcode {1,6}: (-?\d{1,3}) \(pid: \d{1,10}\))",
-             .captures = 1,
-             .example = "  exitcode  : -9 (pid: 71127)",
-             .emit = table_row,
-             .source = "torch: torch/distributed/elastic/multiprocessing/errors/__init__.py"}),
-    checked({.name = "process_exit/received",
-             .anchor = "SIGKILL) received",
-             .regex = R"(Signal 9 \(SIGKILL\) received by PID \d{1,10})",
-             .example = "  traceback : Signal 9 (SIGKILL) received by PID 71127",
-             .emit = emit,
-             .source = "torch: torch/distributed/elastic/multiprocessing/errors/__init__.py"}),
-    checked(
-        {.name = "process_exit/died_with",
-         .anchor = "Signals.SIGKILL",
-         .regex = R"(died with <Signals\.SIGKILL: 9>)",
-         .example = "subprocess.CalledProcessError: Command '['python', 'train.py']' died with <Signals.SIGKILL: 9>.",
-         .emit = emit,
-         .source = "CPython: Lib/subprocess.py"}),
-    checked({.name = "process_exit/shell_line",
-             .anchor = " Killed ",
-             .regex = R"(: line \d{1,6}: {1,4}(\d{1,10}) Killed {2,60}\S)",
-             .captures = 1,
-             .example = "run.sh: line 28: 66899 Killed                  python train.py",
-             .emit = shell,
-             .source = "bash: jobs.c"}),
-    checked({.name = "process_exit/job_notice",
-             .anchor = "illed",
-             .regex = R"((?:^\[\d{1,3}\][+\-]? {1,4}(?:\d{1,10} )? {0,4}[Kk]illed {2,60}\S|^zsh: killed {1,12}\S))",
-             .example = "[1]+  Killed                  python train.py",
-             .emit = emit,
-             .source = "bash: jobs.c"}),
-    checked(
-        {.name = "process_exit/bare",
-         .anchor = "Killed",
-         .regex =
-             R"(^(?:\d{1,5}: |\[[\w: .,\-]{1,60}\]:? |\([\w .=,]{1,80}\) |[\w.\-]{1,40} {1,10}\| )?Killed(?:: 9)?\s{0,4}$)",
-         .example = "Killed",
-         .emit = bare,
-         .source = "bash: jobs.c"}),
-    checked({.name = "process_exit/killed_zh_cn",
-             .anchor = "已杀死",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?已杀死(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: 行 7: 12345 已杀死               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_zh_tw",
-             .anchor = "已砍掉",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?已砍掉(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: 列 7: 12345 已砍掉               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_ja",
-             .anchor = "強制終了",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?強制終了(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: 行 7: 12345 強制終了               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_de",
-             .anchor = "Getötet",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Getötet(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: Zeile 7: 12345 Getötet               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_fr",
-             .anchor = "Processus arrêté",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Processus arrêté(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh : ligne 7 : 12345 Processus arrêté        python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_fr_old",
-             .anchor = "Tué",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Tué(?: {2,60}\S|\s{0,4}$))",
-             .example = "Tué",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_ru",
-             .anchor = "Убито",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Убито(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: строка 7: 12345 Убито               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_it",
-             .anchor = "Ucciso",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Ucciso(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: riga 7: 12345 Ucciso               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked({.name = "process_exit/killed_pl",
-             .anchor = "Unicestwiony",
-             .regex = R"(^(?:.{0,200}\d{1,6} ?: {1,4}\d{1,10} )?Unicestwiony(?: {2,60}\S|\s{0,4}$))",
-             .example = "train.sh: linia 7: 12345 Unicestwiony               python train.py",
-             .emit = emit,
-             .source = "bash and glibc: po/"}),
-    checked(
-        {.name = "process_exit/status",
-         .anchor = "exit status ",
-         .regex =
-             R"((?:^\s{0,8}|returned non-zero |exited with |failed with |error |[:=] ?)exit status (?:137\b|-9\b|\(137\)))",
-         .example = "subprocess.CalledProcessError: Command 'python train.py' returned non-zero exit status 137.",
-         .emit = code_137,
-         .source = "CPython: Lib/subprocess.py"}),
-    checked(
-        {.name = "process_exit/code",
-         .anchor = "code",
-         .regex =
-             R"((?:[Ee]xited with|[Ff]inished with|[Cc]ompleted with|[Tt]erminated with|[Ff]ailed with|[Ff]ailed:?|[Rr]eturned a non-zero|did not )"
-             R"(complete successfully:|[Ee]xited \() ?(?:an? )?(?:exit )?code:? ?\(?(?:137|-9)\b)",
-         .example = "Process finished with exit code 137 (interrupted by signal 9: SIGKILL)",
-         .emit = code_137,
-         .quick_reject = is_numbered}),
-    checked(
-        {.name = "process_exit/return_code",
-         .anchor = "return code",
-         .regex = R"([Ee]xit(?:ed|s) with return code (?:= -9\b|-9\b|Negsignal\.SIGKILL))",
-         .example =
-             "[2024-10-01 09:12:44,772] {local_task_job.py:208} INFO - Task exited with return code Negsignal.SIGKILL",
-         .emit = emit,
-         .source = "airflow: airflow/jobs/local_task_job.py"}),
-    checked({.name = "process_exit/make",
-             .anchor = "make",
-             .regex = R"(^make(?:\[\d{1,3}\])?: \*\*\* \[[^\r\n]{1,120}\] (?:Killed|Error 137)\b)",
-             .example = "make: *** [Makefile:12: train] Killed",
-             .emit = emit,
-             .source = "make: src/job.c"}),
-    checked({.name = "process_exit/service",
-             .anchor = "KILL",
-             .regex = R"((?:Main process exited, code=killed, status=9/KILL|\(terminated by SIGKILL; not expected\)))",
-             .example = "systemd[1]: train.service: Main process exited, code=killed, status=9/KILL",
-             .emit = emit,
-             .source = "systemd: src/core/service.c"}),
-    checked({.name = "process_exit/horovod",
-             .anchor = "status code 137",
-             .regex = R"(Process \d{1,6} exit with status code 137)",
-             .example = "Process 3 exit with status code 137.",
-             .emit = emit,
-             .source = "horovod: horovod/runner/gloo_run.py"}),
-    checked({.name = "process_exit/yarn_container",
-             .anchor = "Exit code is 137",
-             .regex = R"(Container killed on request\. Exit code is 137)",
-             .example = "Exit status: 137. Diagnostics: Container killed on request. Exit code is 137",
-             .emit = emit,
-             .source = "hadoop: its container's diagnostics"}),
-    checked({.name = "process_exit/container_code",
-             .anchor = "Exit Code:",
-             .second_anchor = "ode\": 137",
-             .regex = R"(^\s{0,40}(?:Exit Code: {1,12}137|"[Ee]xitCode": 137,?)\s{0,4}$)",
-             .example = "      Exit Code:    137",
-             .emit = emit,
-             .source = "kubectl describe: pkg/describe/describe.go"}),
-    checked(
-        {.name = "process_exit/signal",
-         .anchor = "SIGKILL",
-         .regex =
-             R"((?:process \d{1,6} terminated with signal SIGKILL|was sent SIGKILL! Perhaps out of memory\?|exited with 'signal 9 \(SIGKILL\)'|)"
-             R"(exit codes of the workers are \{[^\r\n]{0,60}SIGKILL\(-9\)))",
-         .example = "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL",
-         .emit = emit,
-         .source = "torch: torch/multiprocessing/spawn.py"}),
-    checked(
-        {.name = "process_exit/signal_nine",
-         .anchor = "signal 9",
-         .regex =
-             R"((?:^Command terminated by signal 9$|exited on signal 9 \(Killed\)|EXIT STRING: Killed \(signal 9\)))",
-         .example = "mpirun noticed that process rank 3 with PID 5120 on node gpu-04 exited on signal 9 (Killed).",
-         .emit = emit,
-         .source = "Open MPI: orterun"}),
-};
-
-}  // namespace
-
-extern const Parser process_exit;
-const Parser process_exit{
-    .name = "process_exit", .title = "Exit codes and signals", .source = "real logs", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::process_exit

@@ -9,7 +9,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::procfs {
 namespace {
 
 void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label, EventSink& sink) {
@@ -28,10 +28,6 @@ void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label
   sink.reading(r, read_freeform(m.text).step);
 }
 
-void available(const Match& m, EventSink& sink) {
-  emit(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
-}
-
 /// Takes the process id from the "Pid:" line of the same status file.
 void emit_process(const Match& m, EventSink& sink) {
   constexpr int max_rows = 17;
@@ -44,34 +40,15 @@ void emit_process(const Match& m, EventSink& sink) {
   if (where.pid && *where.pid > 0) sink.at(where);
 }
 
+}  // namespace
+
+void available(const Match& m, EventSink& sink) {
+  emit(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
+}
+
 void resident(const Match& m, EventSink& sink) {
   emit_process(m, sink);
   emit(m, Metric::host_rss, SeriesKind::sampled_gauge, "VmRSS", sink);
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "procfs/available",
-             .anchor = "MemAvailable:",
-             .regex = R"(^[^\r\n"']{0,60}\bMemAvailable:\s{1,20}(\d{1,15}) kB)",
-             .captures = 1,
-             .example = "MemAvailable:   23947420 kB",
-             .emit = available,
-             .source = "Linux: fs/proc/meminfo.c"}),
-    checked({.name = "procfs/resident",
-             .anchor = "VmRSS",
-             .regex = R"(^[^\r\n"']{0,80}\bVmRSS(?::\s{1,20}|=)(\d{1,15}) (kB|KiB|MiB)\b)",
-             .captures = 2,
-             .example = "VmRSS:\t  555000 kB",
-             .emit = resident,
-             .source = "Linux: fs/proc/task_mmu.c"}),
-};
-
-}  // namespace
-
-extern const Parser procfs;
-const Parser procfs{.name = "procfs",
-                    .title = "/proc/meminfo and /proc/PID/status",
-                    .source = "Linux: fs/proc/meminfo.c, fs/proc/task_mmu.c",
-                    .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::procfs

@@ -17,7 +17,7 @@
 #include "parse/recorded_rows.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::python_memory {
 namespace {
 
 constexpr double kib = static_cast<double>(KiB), mib = static_cast<double>(MiB);
@@ -40,24 +40,6 @@ Reading make_reading(double value, double quantum, std::string_view unit, std::s
   return r;
 }
 
-/// The peak during one statement. Each call of %memit resets it.
-void memit(const Match& m, EventSink& sink) {
-  Reading r = make_reading(parse_number(m[1]) * mib, mib / 100, "MiB", "%memit peak");
-  r.kind = SeriesKind::reset_maximum;
-  sink.reading(r);
-}
-
-void recorded(const Match& m, EventSink& sink) {
-  sink.reading(make_reading(parse_number(m[1]) * mib, 1, "MiB", "mprof"), {}, parse_number(m[2]));
-}
-
-void traced(const Match& m, EventSink& sink) {
-  const double unit = m[2] == "MiB" ? mib : 1e6;
-  Reading r = make_reading(parse_number(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
-  r.ambiguous_unit = m[2] == "MB";
-  sink.reading(r);
-}
-
 /// Distinguishes the two units of ru_maxrss: a multiple of the page size of 1 GiB or more is bytes.
 void emit_max_rss(double value, std::optional<double> step, EventSink& sink) {
   const bool bytes = value >= 1024 * mib && value / mac_page == static_cast<double>(whole_number(value / mac_page));
@@ -65,8 +47,6 @@ void emit_max_rss(double value, std::optional<double> step, EventSink& sink) {
   r.kind = SeriesKind::running_maximum;
   if (value > 0) sink.reading(r, step);
 }
-
-void usage(const Match& m, EventSink& sink) { emit_max_rss(parse_number(m[1]), read_freeform(m.text).step, sink); }
 
 /// Parses a cell printed as "{:.1f}" and a letter: "3.8G".
 std::optional<Reading> parse_cell(std::string_view text, std::string_view label) {
@@ -85,6 +65,28 @@ std::vector<std::string_view> split_words(std::string_view line) {
   }
   return out;
 }
+
+}  // namespace
+
+/// The peak during one statement. Each call of %memit resets it.
+void memit(const Match& m, EventSink& sink) {
+  Reading r = make_reading(parse_number(m[1]) * mib, mib / 100, "MiB", "%memit peak");
+  r.kind = SeriesKind::reset_maximum;
+  sink.reading(r);
+}
+
+void recorded(const Match& m, EventSink& sink) {
+  sink.reading(make_reading(parse_number(m[1]) * mib, 1, "MiB", "mprof"), {}, parse_number(m[2]));
+}
+
+void traced(const Match& m, EventSink& sink) {
+  const double unit = m[2] == "MiB" ? mib : 1e6;
+  Reading r = make_reading(parse_number(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
+  r.ambiguous_unit = m[2] == "MB";
+  sink.reading(r);
+}
+
+void usage(const Match& m, EventSink& sink) { emit_max_rss(parse_number(m[1]), read_freeform(m.text).step, sink); }
 
 bool worker_header(std::string_view line, Layout& layout) {
   const std::vector<std::string_view> words = split_words(line);
@@ -110,58 +112,4 @@ bool worker_row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "python_memory/memit",
-             .anchor = "MiB, increment: ",
-             .regex = R"(peak memory: (\d{1,8}\.\d{2}) MiB, increment: -?\d{1,8}\.\d{2} MiB)",
-             .captures = 1,
-             .example = "peak memory: 1412.51 MiB, increment: 210.07 MiB",
-             .emit = memit,
-             .source = "memory_profiler: memory_profiler.py (magic_memit)"}),
-    checked({.name = "python_memory/mprof",
-             .anchor = "MEM ",
-             .regex = R"(^MEM (\d{1,9}\.\d{6}) (\d{9,11}\.\d{4})\s{0,4}$)",
-             .captures = 2,
-             .example = "MEM 214.304688 1712345678.1234",
-             .emit = recorded,
-             .source = "memory_profiler: mprof.py"}),
-    checked(
-        {.name = "python_memory/tracemalloc",
-         .anchor = "Current memory usage is ",
-         .regex = R"(Current memory usage is (\d{1,9}(?:\.\d{1,12})?) ?(Mi?B); Peak was \d{1,9}(?:\.\d{1,12})? ?Mi?B)",
-         .captures = 2,
-         .example = "Current memory usage is 10.51MB; Peak was 12.19MB",
-         .emit = traced,
-         .source = "real logs"}),
-    checked({.name = "python_memory/ru_maxrss",
-             .anchor = "maxrss",
-             .regex = R"((?:^|[^\w])(?:ru_)?maxrss['"]?(?: ?[=:] ?| )(\d{4,13})(?![\d.]|,\d))",
-             .captures = 1,
-             .example = "resource.struct_rusage(ru_utime=1.2, ru_stime=0.1, ru_maxrss=1266020, ru_ixrss=0)",
-             .emit = usage,
-             .source = "cpython: Modules/resource.c"}),
-};
-
-constexpr Table tables[] = {
-    {.name = "python_memory/workers",
-     .anchor = "  pss ",
-     .example_header = "  time     PID  rss    pss    uss    shared    shared_file",
-     .example_row = " 20105    3301  3.8G   1.3G   1.1G   1.0G      32.0M",
-     .header = worker_header,
-     .sniff = nullptr,
-     .rows = recorded_rows<worker_row>,
-     .source = "real logs"},
-};
-
-}  // namespace
-
-extern const Parser python_memory;
-const Parser python_memory{.name = "python_memory",
-                           .title = "Memory tools of Python",
-                           .source =
-                               "memory_profiler: memory_profiler.py; memory_profiler: mprof.py; cpython: "
-                               "Modules/resource.c",
-                           .patterns = patterns,
-                           .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::python_memory

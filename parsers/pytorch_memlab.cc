@@ -8,8 +8,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
-namespace {
+namespace oomdoctor::parsers::pytorch_memlab {
 
 void allocated(const Match& m, EventSink& sink) {
   const auto size = read_size(m[2]);
@@ -26,21 +25,4 @@ void allocated(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "pytorch_memlab/allocated",
-             .anchor = "The allocated memory on",
-             .regex = R"(^The allocated memory on cuda:(\d{1,3}): (\d{1,9}\.\d{2}[KMGTB])\s{0,4}$)",
-             .captures = 2,
-             .example = "The allocated memory on cuda:0: 6.00M",
-             .emit = allocated}),
-};
-
-}  // namespace
-
-extern const Parser pytorch_memlab;
-const Parser pytorch_memlab{.name = "pytorch_memlab",
-                            .title = "pytorch_memlab",
-                            .source = "pytorch_memlab: pytorch_memlab/mem_reporter.py",
-                            .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::pytorch_memlab

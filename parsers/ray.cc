@@ -8,7 +8,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::ray {
 namespace {
 
 Oom ray_failure(std::string_view format) { return host_oom(Agent::scheduler, format); }
@@ -51,6 +51,8 @@ std::string find_largest_user(const Cursor& cursor) {
   return (count > 1 ? std::to_string(count) + " of " : std::string()) + name + ", " + size + " GB" +
          (count > 1 ? " at most" : "");
 }
+
+}  // namespace
 
 /// Parses "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
 void killed(const Match& m, EventSink& sink) {
@@ -104,78 +106,4 @@ void vanished(const Match& m, EventSink& sink) {
   sink.oom(host_oom(Agent::signal, "ray-worker-died", "ray"));
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "ray/vanished",
-             .anchor = "unexpected system error",
-             .regex = R"(A worker died or was killed while executing a task by an unexpected system error)",
-             .example = "(raylet) A worker died or was killed while executing a task by an unexpected system error. To "
-                        "troubleshoot the problem, check the logs for the dead worker.",
-             .emit = vanished,
-             .source = "ray: python/ray/_private/utils.py"}),
-    checked({.name = "ray/system_error",
-             .anchor = "SYSTEM_ERROR",
-             .regex = R"(Worker exit type: SYSTEM_ERROR)",
-             .example =
-                 "Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection "
-                 "error code 2. End of file.",
-             .emit = vanished,
-             .source = "ray: src/ray/protobuf/common.proto"}),
-    checked({.name = "ray/killed",
-             .anchor = "running low on memory",
-             .second_anchor = "killed due to the",
-             .regex = R"(Taskwaskilledduetothenoderunninglowonmemory)",
-             .reach = Reach::message,
-             .example = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.",
-             .emit = killed,
-             .source = "ray: python/ray/exceptions.py"}),
-    checked(
-        {.name = "ray/old_monitor",
-         .anchor = "RayOutOfMemoryError",
-         .regex =
-             R"(RayOutOfMemoryError:Morethan\d{1,3}%ofthememoryonnode\S{1,80}?isused\(([\d.]{1,10})/([\d.]{1,10})GB\))",
-         .captures = 2,
-         .reach = Reach::message,
-         .example = "ray.memory_monitor.RayOutOfMemoryError: More than 95% of the memory on node node7 is used "
-                    "(61.02 / 64.0 GB).",
-         .emit = old_monitor,
-         .source = "ray: python/ray/_private/memory_monitor.py"}),
-    checked(
-        {.name = "ray/raylet",
-         .anchor = "System memory low at",
-         .regex =
-             R"(System memory low at node with IP \S{1,64}\. Used memory \(([\d.]{1,10}GB)\) / total capacity )"
-             R"(\(([\d.]{1,10}GB)\) \([\d.]{1,10}\) exceeds threshold [\d.]{1,10}, killing latest task with name (\S{1,64}))",
-         .captures = 3,
-         .example = "(raylet) node_manager.cc:2963: System memory low at node with IP 10.0.0.5. Used memory "
-                    "(30.41GB) / total capacity (32.00GB) (0.950313) exceeds threshold 0.95, killing latest task "
-                    "with name Trainer.fit and actor ID 77bb to avoid running out of memory.",
-         .emit = raylet,
-         .source = "ray: src/ray/raylet/node_manager.cc"}),
-    checked({.name = "ray/workers",
-             .anchor = "memory pressure (OOM)",
-             .regex = R"([1-9]\d{0,5} Workers \(tasks / actors\) killed due to memory pressure \(OOM\))",
-             .example = "2 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to "
-                        "other reasons at node",
-             .emit = workers,
-             .source = "ray: src/ray/raylet/node_manager.cc"}),
-    checked(
-        {.name = "ray/object_store",
-         .anchor = "because it is full",
-         .regex =
-             R"(Failed to put object \w{1,80} in object store because it is full\. Object size is (\d{1,20}) bytes)",
-         .captures = 1,
-         .example = "ray.exceptions.ObjectStoreFullError: Failed to put object 00ab in object store because it is "
-                    "full. Object size is 1073741824 bytes.",
-         .emit = object_store,
-         .source = "ray: python/ray/exceptions.py"}),
-};
-
-}  // namespace
-
-extern const Parser ray;
-const Parser ray{.name = "ray",
-                 .title = "Ray's memory monitor",
-                 .source = "ray: src/ray/common/memory_monitor.cc",
-                 .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::ray

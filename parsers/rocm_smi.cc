@@ -12,7 +12,7 @@
 #include "parse/device_export.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::rocm_smi {
 namespace {
 
 constexpr int max_keys = 200;         ///< keys of one GPU in JSON
@@ -63,15 +63,6 @@ void emit_total(EventSink& sink, int device, i64 bytes, bool alone) {
   emit_capacity(sink, {.device = device, .alone = alone}, bytes, "B");
 }
 
-void text_used(const Match& m, EventSink& sink) {
-  emit_used(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
-}
-
-void text_total(const Match& m, EventSink& sink) {
-  const int device = static_cast<int>(leading_integer(m[1]));
-  emit_total(sink, device, leading_integer(m[2]), !has_others(m.cursor, device, max_lines_around, "GPU[", ']'));
-}
-
 /// Calls `emit` for every `key` of a line of JSON, with its GPU.
 void each_value(const Match& m, EventSink& sink, std::string_view key, void (*emit)(EventSink&, int, i64, bool),
                 bool total) {
@@ -87,18 +78,31 @@ void each_value(const Match& m, EventSink& sink, std::string_view key, void (*em
   }
 }
 
-void json_used(const Match& m, EventSink& sink) {
-  each_value(m, sink, "\"VRAM Total Used Memory (B)\": \"", emit_used, false);
-}
-void json_total(const Match& m, EventSink& sink) {
-  each_value(m, sink, "\"VRAM Total Memory (B)\": \"", emit_total, true);
-}
-
 /// "GPU Memory Allocated (VRAM%)" is the share of GPU memory in use. "GPU memory use (%)" next to it is the share of
 /// time in which the memory was busy.
 void emit_share(EventSink& sink, int device, i64 share, bool) {
   emit_gpu_reading(sink, {.device = device},
                    {.metric = Metric::utilization, .number = static_cast<double>(share), .unit_bytes = 1, .unit = "%"});
+}
+
+enum CsvRole : int { other, device, used_bytes, total_bytes };
+
+}  // namespace
+
+void text_used(const Match& m, EventSink& sink) {
+  emit_used(sink, static_cast<int>(leading_integer(m[1])), leading_integer(m[2]), false);
+}
+
+void text_total(const Match& m, EventSink& sink) {
+  const int device = static_cast<int>(leading_integer(m[1]));
+  emit_total(sink, device, leading_integer(m[2]), !has_others(m.cursor, device, max_lines_around, "GPU[", ']'));
+}
+
+void json_used(const Match& m, EventSink& sink) {
+  each_value(m, sink, "\"VRAM Total Used Memory (B)\": \"", emit_used, false);
+}
+void json_total(const Match& m, EventSink& sink) {
+  each_value(m, sink, "\"VRAM Total Memory (B)\": \"", emit_total, true);
 }
 
 void text_share(const Match& m, EventSink& sink) {
@@ -135,8 +139,6 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return share.ends_with('%');
 }
 
-enum CsvRole : int { other, device, used_bytes, total_bytes };
-
 /// The header of --csv: "device,VRAM Total Memory (B),VRAM Total Used Memory (B)".
 bool csv_header(std::string_view line, Layout& layout) {
   layout = {};
@@ -165,66 +167,4 @@ bool csv_row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "rocm_smi/used",
-             .anchor = "VRAM Total Used Memory (B)",
-             .regex = R"(GPU\[([0-9]{1,3})\][ \t]{0,8}: (?:VRAM|vram) Total Used Memory \(B\): ([0-9]{1,15}))",
-             .captures = 2,
-             .example = "GPU[0]\t\t: VRAM Total Used Memory (B): 30412800000",
-             .emit = text_used,
-             .fold_case = true}),
-    checked({.name = "rocm_smi/total",
-             .anchor = "VRAM Total Memory (B)",
-             .regex = R"(GPU\[([0-9]{1,3})\][ \t]{0,8}: (?:VRAM|vram) Total Memory \(B\): ([0-9]{1,15}))",
-             .captures = 2,
-             .example = "GPU[0]\t\t: VRAM Total Memory (B): 68702699520",
-             .emit = text_total,
-             .fold_case = true}),
-    checked({.name = "rocm_smi/json_used",
-             .anchor = "\"VRAM Total Used Memory (B)\": \"",
-             .example = "{\"card0\": {\"VRAM Total Used Memory (B)\": \"30412800000\"}}",
-             .emit = json_used}),
-    checked({.name = "rocm_smi/json_total",
-             .anchor = "\"VRAM Total Memory (B)\": \"",
-             .example = "{\"card0\": {\"VRAM Total Memory (B)\": \"68702699520\"}}",
-             .emit = json_total}),
-    checked({.name = "rocm_smi/share",
-             .anchor = "GPU Memory Allocated (VRAM%)",
-             .regex = R"(GPU\[([0-9]{1,3})\][ \t]{0,8}: GPU Memory Allocated \(VRAM%\): ([0-9]{1,3})[ \r]{0,4}$)",
-             .captures = 2,
-             .example = "GPU[0]\t\t: GPU Memory Allocated (VRAM%): 44",
-             .emit = text_share}),
-    checked({.name = "rocm_smi/json_share",
-             .anchor = "\"GPU Memory Allocated (VRAM%)\": \"",
-             .example = "{\"card0\": {\"GPU Memory Allocated (VRAM%)\": \"44\"}}",
-             .emit = json_share}),
-};
-
-constexpr Table tables[] = {
-    {.name = "rocm_smi/shares",
-     .anchor = "VRAM%",
-     .example_header = "GPU  Temp   AvgPwr  SCLK    MCLK     Fan  Perf  PwrCap  VRAM%  GPU%",
-     .example_row = "0    35.0c  34.0W   300Mhz  1200Mhz  0%   auto  290.0W   12%   98%",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-    {.name = "rocm_smi/csv",
-     .anchor = "VRAM Total Used Memory (B)",
-     .example_header = "device,VRAM Total Memory (B),VRAM Total Used Memory (B)",
-     .example_row = "card0,68702699520,30412800000",
-     .header = csv_header,
-     .sniff = nullptr,
-     .rows = recorded_rows<csv_row>},
-};
-
-}  // namespace
-
-extern const Parser rocm_smi;
-const Parser rocm_smi{.name = "rocm_smi",
-                      .title = "rocm-smi",
-                      .source = "rocm_smi_lib: python_smi_tools/rocm_smi.py",
-                      .patterns = patterns,
-                      .gauges = {},
-                      .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::rocm_smi

@@ -7,7 +7,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::slowfast {
 namespace {
 
 /// The text from the end of `key` to the next quote; empty if the key is missing.
@@ -43,6 +43,8 @@ void emit(std::string_view number, Metric metric, SeriesKind kind, std::string_v
   sink.reading(r, step);
 }
 
+}  // namespace
+
 void stats(const Match& m, EventSink& sink) {
   const std::string_view line = m.text;
   const bool training = find_value(line, "\"_type\": \"").starts_with("train");
@@ -58,22 +60,4 @@ void stats(const Match& m, EventSink& sink) {
   emit(find_value(line, "\"RAM\": \""), Metric::host_used, SeriesKind::sampled_gauge, phase, step, sink);
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "slowfast/stats",
-             .anchor = "json_stats: {",
-             .regex = R"("gpu_mem": "(\d{1,5}\.\d\d)G")",
-             .captures = 1,
-             .example = R"([02/11 10:11:12][INFO] logging.py:  98: json_stats: {"RAM": "31.02/251.77G", "_type": )"
-                        R"("train_iter_", "epoch": "1/196", "gpu_mem": "10.12G", "iter": "10/1251", "loss": 6.91})",
-             .emit = stats}),
-};
-
-}  // namespace
-
-extern const Parser slowfast;
-const Parser slowfast{.name = "slowfast",
-                      .title = "PySlowFast",
-                      .source = "SlowFast: slowfast/utils/meters.py, slowfast/utils/misc.py, slowfast/utils/logging.py",
-                      .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::slowfast

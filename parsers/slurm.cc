@@ -11,13 +11,10 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::slurm {
 namespace {
 
 Oom slurm_failure(std::string_view format) { return host_oom(Agent::slurm, format); }
-
-void oom_event(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-oom-kill")); }
-void task(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-task")); }
 
 /// The cell of a sacct row in the column `name`. Columns end with the dashes below the header, or bars separate them.
 /// Empty if the column is missing.
@@ -39,6 +36,11 @@ std::string_view find_cell(const Line& header, std::string_view rules, std::stri
   const std::size_t begin = blank == rules.npos ? 0 : blank + 1;
   return trimmed(row.substr(begin, rules.find(' ', last) - begin));
 }
+
+}  // namespace
+
+void oom_event(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-oom-kill")); }
+void task(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-task")); }
 
 /// Other programs also print an unabbreviated state. The line is a row only if an exit code follows or a sacct header
 /// is above.
@@ -118,90 +120,9 @@ void cancelled(const Match& m, EventSink& sink) {
   sink.remark("run/cancelled");
 }
 
-/// quick_reject: the state must be a separate word. CUDA_ERROR_OUT_OF_MEMORY is not one.
+/// may_match: the state must be a separate word. CUDA_ERROR_OUT_OF_MEMORY is not one.
 bool is_state(std::string_view block, std::size_t at) {
   return at == 0 || std::string_view(" |:=").find(block[at - 1]) != std::string_view::npos;
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "slurm/oom_event",
-         .anchor = "oom-kill event",
-         .second_anchor = "oom_kill event",
-         .regex = R"(Detected\d{1,6}oom[-_]killevents?(?:\(s\))?in(?:StepId=|step|task))",
-         .reach = Reach::message,
-         .example =
-             "slurmstepd: error: Detected 1 oom-kill event(s) in StepId=14604003.0 cgroup. Some of your processes may "
-             "have been killed by the cgroup out-of-memory handler.",
-         .emit = oom_event}),
-    checked(
-        {.name = "slurm/over_limit",
-         .anchor = "memory limit (",
-         .second_anchor = "being killed",
-         .regex =
-             R"((?:Step|StepId=|Job|JobId=)[\w.=]{1,40}exceeded(virtual)?memorylimit\((\d{1,15})>(\d{1,15})\),beingkilled)",
-         .captures = 3,
-         .reach = Reach::message,
-         .example = "slurmstepd: error: Step 71422.0 exceeded memory limit (8485688 > 8388608), being killed",
-         .emit = over_limit,
-         .source = "slurm: src/common/slurm_jobacct_gather.c"}),
-    checked({.name = "slurm/exceeded",
-             .anchor = "memory limit",
-             .regex = R"(slurmstepd: error: Exceeded (?:step|job) memory limit)",
-             .example = "slurmstepd: error: Exceeded job memory limit",
-             .emit = exceeded,
-             .source = "slurm: src/slurmd/slurmd/req.c; src/plugins/task/cgroup/task_cgroup_memory.c"}),
-    checked({.name = "slurm/task",
-             .anchor = "Out Of Memory",
-             .second_anchor = "srun: error",
-             .regex = R"(srun:error:[\w.\-]{1,64}:tasks?[\d,\-\[\]]{1,80}:OutOfMemory)",
-             .reach = Reach::message,
-             .example = "srun: error: gpu-04: task 0: Out Of Memory",
-             .emit = task,
-             .source = "slurm: src/srun"}),
-    checked({.name = "slurm/task_killed",
-             .anchor = "srun: error",
-             .regex = R"(srun: error: [\w.\-]{1,64}: tasks? [\d,\-\[\]]{1,80}: Killed)",
-             .example = "srun: error: gpu-04: tasks 0-3: Killed",
-             .emit = task_killed,
-             .source = "slurm: src/srun"}),
-    checked(
-        {.name = "slurm/accounting",
-         .anchor = "OUT_OF_ME",
-         .regex =
-             R"(^ {0,8}\d{1,12}[\w+.\-\[\]]{0,24}[ |](?:[^\r\n]{0,300}[ |])?(OUT_OF_ME(?:MORY|M?O?R?\+))(?:[ |]{1,40}(\d{1,3}:\d{1,3})|[ |]|$))",
-         .captures = 2,
-         .example = "71422          train     normal      group          4 OUT_OF_ME+    0:125",
-         .emit = row,
-         .quick_reject = is_state,
-         .source = "slurm: src/sacct/print.c"}),
-    checked(
-        {.name = "slurm/report",
-         .anchor = "OUT_OF_MEMORY",
-         .regex =
-             R"((?:^ {0,8}State {0,40}: {0,4}|^ {0,8}JobState=|Slurm [\w ]{0,8}Job_id=\d{1,12} Name=\S{1,80} (?:Ended|Failed), )"
-             R"(Run time [\d:\-]{1,20}, )OUT_OF_MEMORY)",
-         .example = "State: OUT_OF_MEMORY (exit code 0)",
-         .emit = report,
-         .quick_reject = is_state,
-         .source = "seff and job scripts: real logs"}),
-    checked(
-        {.name = "slurm/cancelled",
-         .anchor = "CANCELLED AT",
-         .regex =
-             R"(\*\*\* (?:STEP|JOB) [\w+.]{1,40}(?: ON \S{1,64})? CANCELLED AT [\w:\-]{1,24}((?: DUE TO [A-Za-z ]{1,40})?) ?\*\*\*)",
-         .captures = 1,
-         .example = "slurmstepd: error: *** JOB 71422 ON gpu-04 CANCELLED AT 2024-05-27T21:42:11 DUE TO TIME LIMIT ***",
-         .emit = cancelled,
-         .source = "slurm: src/slurmd/slurmstepd/req.c"}),
-};
-
-}  // namespace
-
-extern const Parser slurm;
-const Parser slurm{.name = "slurm",
-                   .title = "Slurm",
-                   .source = "slurm: src/plugins/task/cgroup/task_cgroup_memory.c",
-                   .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::slurm

@@ -20,7 +20,7 @@
 #include "parse/device_export.h"
 #include "parse/line_format.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::smi {
 namespace {
 
 enum Role : int { other, time_stamp, index, name, uuid, bus, tile, used, total, free_, pid, process_used };
@@ -82,35 +82,6 @@ int find_role(std::string_view cell) {
   if (is({"memory_total", "gpu_memory_total", "gpu_mem_total", "mem_total"})) return total | *unit;
   if (is({"memory_free", "gpu_memory_free", "gpu_mem_free", "mem_free"})) return free_ | *unit;
   return other;
-}
-
-/// Accepts the line as a header if its columns identify a query of nvidia-smi, or amounts with a time or an index.
-bool header(std::string_view line, Layout& layout) {
-  const auto cells = split_at_commas(line);
-  if (cells.size() < 2) return false;
-  layout = {};
-  for (const auto cell : cells) {
-    if (cell.empty() || cell.size() > 120 || is_digit(cell[0])) return false;
-    layout.columns.emplace_back(cell);
-    layout.roles.push_back(find_role(cell));
-  }
-  const auto has = [&](int role) {
-    return std::any_of(layout.roles.begin(), layout.roles.end(), [&](int r) { return (r & ~unit_bits) == role; });
-  };
-  const bool query = line.find("utilization.gpu") != line.npos || line.find("memory.") != line.npos;
-  if (has(pid)) {
-    layout.kind = "smi_apps_csv";
-    return has(process_used) || has(used);
-  }
-  layout.kind = "smi_csv";
-  if (query && !has(used) && !has(free_))
-    layout.note =
-        "the nvidia-smi query did not contain memory.used; utilization.memory is the time in which the memory was "
-        "busy, not "
-        "what "
-        "is in use";
-  return query ? has(time_stamp) || has(index) || has(name) || has(uuid) || has(used) || has(bus)
-               : has(used) && (has(time_stamp) || has(index));
 }
 
 struct Number {
@@ -501,7 +472,7 @@ class CsvRows final : public Rows {
       return *card.known;
     }
     RowMemory::Known& current = card.known != nullptr ? *card.known : row_memory.other.emplace();
-    parsers::emit_card(row_memory, card.named, time, with_total_, current, sink);
+    smi::emit_card(row_memory, card.named, time, with_total_, current, sink);
     if (current.last_emitted != nullptr) *current.last_emitted = &current;
     return current;
   }
@@ -512,6 +483,37 @@ class CsvRows final : public Rows {
   std::vector<Card> cards_;
   std::uint32_t card_ = 0;  ///< GPU of the last row
 };
+
+}  // namespace
+
+/// Accepts the line as a header if its columns identify a query of nvidia-smi, or amounts with a time or an index.
+bool header(std::string_view line, Layout& layout) {
+  const auto cells = split_at_commas(line);
+  if (cells.size() < 2) return false;
+  layout = {};
+  for (const auto cell : cells) {
+    if (cell.empty() || cell.size() > 120 || is_digit(cell[0])) return false;
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(find_role(cell));
+  }
+  const auto has = [&](int role) {
+    return std::any_of(layout.roles.begin(), layout.roles.end(), [&](int r) { return (r & ~unit_bits) == role; });
+  };
+  const bool query = line.find("utilization.gpu") != line.npos || line.find("memory.") != line.npos;
+  if (has(pid)) {
+    layout.kind = "smi_apps_csv";
+    return has(process_used) || has(used);
+  }
+  layout.kind = "smi_csv";
+  if (query && !has(used) && !has(free_))
+    layout.note =
+        "the nvidia-smi query did not contain memory.used; utilization.memory is the time in which the memory was "
+        "busy, not "
+        "what "
+        "is in use";
+  return query ? has(time_stamp) || has(index) || has(name) || has(uuid) || has(used) || has(bus)
+               : has(used) && (has(time_stamp) || has(index));
+}
 
 std::unique_ptr<Rows> csv_rows(const Layout& layout) { return std::make_unique<CsvRows>(layout); }
 
@@ -554,81 +556,4 @@ bool device_oom(std::string_view line, Layout& layout) {
   return true;
 }
 
-constexpr Table tables[] = {
-    {.name = "smi/unknown_field",
-     .anchor = "is not a valid field to query",
-     .example_header = "Field \"memory.usage\" is not a valid field to query.",
-     .example_row = "",
-     .header = device_oom,
-     .sniff = nullptr,
-     .rows = csv_rows},
-    {.name = "smi/csv",
-     .anchor = "memory.used",
-     .example_header = "timestamp, index, name, memory.used [MiB], memory.total [MiB]",
-     .example_row = "2025/02/01 12:00:00.104, 0, NVIDIA A40, 1812 MiB, 46068 MiB",
-     .header = header,
-     .sniff = sniff,
-     .rows = csv_rows},
-    {.name = "smi/csv_renamed",
-     .anchor = "memory_used",
-     .example_header = "timestamp,gpu_utilization,memory_used,memory_total",
-     .example_row = "1746550000.25,98, 1812, 46068",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows},
-    {.name = "smi/csv_free",
-     .anchor = "memory.free",
-     .example_header = "index, memory.free [MiB]",
-     .example_row = "0, 44256 MiB",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows},
-    {.name = "smi/csv_without_memory",
-     .anchor = "utilization.gpu",
-     .example_header = "timestamp, name, utilization.gpu [%], temperature.gpu",
-     .example_row = "2025/02/01 12:00:00.104, NVIDIA A40, 98 %, 61",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows},
-    {.name = "smi/csv_spelled_out",
-     .anchor = "Memory Used (MiB)",
-     .example_header = "Timestamp, DeviceId, GPU Utilization (%), GPU Memory Used (MiB)",
-     .example_row = "12:00:00.104,    0, 98.00, 1812.25",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows,
-     .source = "xpumanager: xpu-smi dump; scripts around nvidia-smi"},
-    {.name = "smi/csv_free_renamed",
-     .anchor = "memory_free",
-     .example_header = "timestamp,index,memory_free_mb",
-     .example_row = "2025-02-01 12:00:00,0,44256",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows},
-    {.name = "smi/csv_memory_short",
-     .anchor = "mem_used",
-     .example_header = "timestamp,gpu,gpu_mem_used",
-     .example_row = "2025-02-01 12:00:00,0,1812",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows},
-    {.name = "smi/apps_csv",
-     .anchor = "used_gpu_memory",
-     .example_header = "timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]",
-     .example_row = "2025/02/01 12:00:00.104, GPU-6e0b3c5a-0000-0000-0000-000000000001, 4711, python, 1812 MiB",
-     .header = header,
-     .sniff = nullptr,
-     .rows = csv_rows},
-};
-
-}  // namespace
-
-extern const Parser smi;
-const Parser smi{.name = "smi",
-                 .title = "nvidia-smi as CSV",
-                 .source = "nvidia-smi --query-gpu, --query-compute-apps; real logs",
-                 .patterns = {},
-                 .gauges = {},
-                 .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::smi

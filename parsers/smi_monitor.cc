@@ -13,7 +13,7 @@
 #include "parse/device_export.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::smi_monitor {
 namespace {
 
 enum Role : int { other, gpu, pid, fb, date, clock_time };
@@ -22,6 +22,21 @@ enum Role : int { other, gpu, pid, fb, date, clock_time };
 std::vector<std::string_view> split_cells(std::string_view line) {
   return line.find(',') == line.npos ? split_at_blanks(line) : split_at_commas(line);
 }
+
+bool is_value(std::string_view cell) { return cell == "-" || cell.find_first_not_of("0123456789.:") == cell.npos; }
+
+/// Parses the cells "20250201" and "12:00:05" into seconds since 1970.
+std::optional<double> parse_time(std::string_view day, std::string_view clock) {
+  if (clock.empty()) return std::nullopt;
+  std::string text(clock);
+  if (day.size() == 8)
+    text = std::string(day.substr(0, 4)) + '-' + std::string(day.substr(4, 2)) + '-' + std::string(day.substr(6)) +
+           ' ' + text;
+  const auto stamp = read_time(text);
+  return stamp ? std::optional(stamp->seconds) : std::nullopt;
+}
+
+}  // namespace
 
 bool header(std::string_view line, Layout& layout) {
   line = trimmed(line);
@@ -43,19 +58,6 @@ bool header(std::string_view line, Layout& layout) {
   else if (!has(fb))
     layout.note = "nvidia-smi dmon ran without memory (-s m); its column mem is the time in which the memory was busy";
   return has(gpu) && layout.columns.size() > 1;
-}
-
-bool is_value(std::string_view cell) { return cell == "-" || cell.find_first_not_of("0123456789.:") == cell.npos; }
-
-/// Parses the cells "20250201" and "12:00:05" into seconds since 1970.
-std::optional<double> parse_time(std::string_view day, std::string_view clock) {
-  if (clock.empty()) return std::nullopt;
-  std::string text(clock);
-  if (day.size() == 8)
-    text = std::string(day.substr(0, 4)) + '-' + std::string(day.substr(4, 2)) + '-' + std::string(day.substr(6)) +
-           ' ' + text;
-  const auto stamp = read_time(text);
-  return stamp ? std::optional(stamp->seconds) : std::nullopt;
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
@@ -91,38 +93,4 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-constexpr Table tables[] = {
-    {.name = "smi_monitor/dmon",
-     .anchor = "   fb",
-     .example_header = "# gpu     fb   bar1   ccpm",
-     .example_row = "    0   1812      4      0",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-    {.name = "smi_monitor/dmon_csv",
-     .anchor = "gpu, ",
-     .example_header = "#gpu, fb, bar1, ccpm",
-     .example_row = "0, 1812, 4, 0",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-    {.name = "smi_monitor/without_memory",
-     .anchor = "# gpu ",
-     .example_header = "# gpu    pwr  gtemp  mtemp     sm    mem",
-     .example_row = "    0     97     61      -     98     29",
-     .header = header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-};
-
-}  // namespace
-
-extern const Parser smi_monitor;
-const Parser smi_monitor{.name = "smi_monitor",
-                         .title = "nvidia-smi dmon",
-                         .source = "nvidia-smi dmon, pmon; real logs",
-                         .patterns = {},
-                         .gauges = {},
-                         .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::smi_monitor

@@ -9,7 +9,7 @@
 #include "parse/context.h"
 #include "parse/device_export.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::smi_query {
 namespace {
 
 constexpr int max_lines = 600;    ///< between a GPU's heading and its memory, including seven MIG instances
@@ -144,36 +144,11 @@ void emit(EventSink& sink, const SectionOwner& owner, const Section& section) {
   if (section.total) emit_capacity(sink, card, *section.total, "MiB");
 }
 
+}  // namespace
+
 void text_form(const Match& m, EventSink& sink) { emit(sink, find_text_owner(m.cursor), read_text_section(m.cursor)); }
 void xml_form(const Match& m, EventSink& sink) { emit(sink, find_xml_owner(m.cursor), read_xml_section(m.cursor)); }
 
 bool is_heading(std::string_view line) { return trimmed(line).ends_with("FB Memory Usage"); }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "smi_query/text",
-             .anchor = "FB Memory Usage",
-             .regex = R"(^ {1,24}(?:Shared )?FB Memory Usage)",
-             .example = "GPU 00000000:31:00.0\n"
-                        "    FB Memory Usage\n"
-                        "        Total                             : 46068 MiB\n"
-                        "        Used                              : 1812 MiB\n",
-             .emit = text_form,
-             .accepts = is_heading}),
-    checked({.name = "smi_query/xml",
-             .anchor = "<fb_memory_usage>",
-             .example = "<gpu id=\"00000000:31:00.0\">\n"
-                        "  <fb_memory_usage>\n"
-                        "    <total>46068 MiB</total>\n"
-                        "    <used>1812 MiB</used>\n",
-             .emit = xml_form}),
-};
-
-}  // namespace
-
-extern const Parser smi_query;
-const Parser smi_query{.name = "smi_query",
-                       .title = "nvidia-smi -q",
-                       .source = "nvidia-smi -q, -q -x (nvsmi_device_v4 to v13.dtd); real logs",
-                       .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::smi_query

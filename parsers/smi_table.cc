@@ -9,7 +9,7 @@
 #include "parse/context.h"
 #include "parse/device_export.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::smi_table {
 namespace {
 
 constexpr int max_rows = 160;  ///< lines of a table above one GPU: 32 GPUs of four lines each, and the heading
@@ -107,15 +107,6 @@ bool is_divided(const Cursor& cursor) {
   return divided;
 }
 
-void amount(const Match& m, EventSink& sink) {
-  const LinesAbove above = read_above(m.cursor);
-  if (!above.own) return;
-  const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor) && !is_divided(m.cursor)};
-  emit_gpu_reading(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
-  emit_capacity(sink, card, leading_integer(m[2]), "MiB");
-  if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
-}
-
 /// True for a row of the MIG table, "|  0    2   0   1  |": the numbers of GPU, GPU instance, compute instance and MIG
 /// device.
 bool is_instance(const Line& line) {
@@ -137,6 +128,17 @@ bool is_only_instance(const Cursor& cursor) {
   return !others;
 }
 
+}  // namespace
+
+void amount(const Match& m, EventSink& sink) {
+  const LinesAbove above = read_above(m.cursor);
+  if (!above.own) return;
+  const Card card{.device = above.own->index, .alone = !above.others && !card_below(m.cursor) && !is_divided(m.cursor)};
+  emit_gpu_reading(sink, card, {.number = static_cast<double>(leading_integer(m[1]))}, above.time);
+  emit_capacity(sink, card, leading_integer(m[2]), "MiB");
+  if (!above.own->name.empty()) sink.setting("gpu", above.own->name);
+}
+
 void instance(const Match& m, EventSink& sink) {
   std::optional<double> time;
   int gaps = 0;  // an empty line separates the two tables
@@ -151,29 +153,4 @@ void instance(const Match& m, EventSink& sink) {
   emit_capacity(sink, {.device = {}, .label = name, .alone = is_only_instance(m.cursor)}, leading_integer(m[5]), "MiB");
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "smi_table/card",
-             .anchor = "MiB / ",
-             .regex = R"(\| {1,9}([0-9]{1,8})MiB / {1,6}([0-9]{1,8})MiB {1,4}\|)",
-             .captures = 2,
-             .example = "|   0  NVIDIA A40                     On  |   00000000:31:00.0 Off |                    0 |\n"
-                        "|  0%   38C    P0             97W /  300W |    1812MiB /  46068MiB |     29%      Default |",
-             .emit = amount}),
-    checked({.name = "smi_table/instance",
-             .anchor = "MiB / ",
-             .regex = R"(\| {1,3}([0-9]{1,3}) {1,6}([0-9]{1,3}) {1,6}([0-9]{1,3}) {1,6}[0-9]{1,3} {1,4}\|)"
-                      R"( {1,24}([0-9]{1,8})MiB / {1,6}([0-9]{1,8})MiB {1,6}\|)",
-             .captures = 5,
-             .example = "|  0    2   0   1  |            1812MiB / 40448MiB    | 60      0 |  3   0    3    0    3 |",
-             .emit = instance}),
-};
-
-}  // namespace
-
-extern const Parser smi_table;
-const Parser smi_table{.name = "smi_table",
-                       .title = "nvidia-smi's table",
-                       .source = "nvidia-smi; real logs of drivers 384 to 610",
-                       .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::smi_table

@@ -10,7 +10,7 @@
 #include "parse/parser.h"
 #include "parse/statement.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::statements {
 namespace {
 
 /// Guesses the kind of memory from the surrounding lines.
@@ -30,6 +30,8 @@ Agent guess_agent(const Statement& statement, OomKind kind, std::string_view lin
   if (line.find("pod") != line.npos || line.find("Evicted") != line.npos) return Agent::kubernetes;
   return Agent::daemon;
 }
+
+}  // namespace
 
 void emit(const Match& m, EventSink& sink) {
   const std::string_view line = m.cursor.line().text;
@@ -70,7 +72,7 @@ void emit(const Match& m, EventSink& sink) {
 
 bool is_statement(std::string_view line) { return read_statement(line).voice != Voice::other; }
 
-/// quick_reject: true if a word of memory is near the anchor on the same line. Most lines with "exceed" or "out of"
+/// may_match: true if a word of memory is near the anchor on the same line. Most lines with "exceed" or "out of"
 /// have none.
 bool names_memory(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 160;
@@ -91,30 +93,4 @@ bool names_memory(std::string_view block, std::size_t at) {
   return false;
 }
 
-/// The lexicon's anchors are known only at run time. The list is never freed, because the static pattern refers to it.
-std::span<const Pattern> patterns() {
-  static const auto& anchors =
-      *new std::vector<std::string_view>(failure_lexicon().anchors().begin(), failure_lexicon().anchors().end());
-  static const Pattern pattern{
-      .name = "statements/failure",
-      .anchor = anchors.front(),
-      .more_anchors = anchors,
-      .example =
-          "render: error: ran out of memory, cannot reserve 2.1 GB for the frame buffer, only 812 MB of 8 GB left",
-      .emit = emit,
-      .fallback = true,
-      .fold_case = true,
-      .accepts = is_statement,
-      .quick_reject = names_memory};
-  return {&pattern, 1};
-}
-
-}  // namespace
-
-extern const Parser statements;
-const Parser statements{.name = "statements",
-                        .title = "Failures in the words of any program",
-                        .source = "many programs",
-                        .patterns = patterns()};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::statements

@@ -18,7 +18,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::tensorflow {
 namespace {
 
 /// The maximum length of the allocator's dump.
@@ -50,36 +50,6 @@ std::optional<Bytes> parse_statistic(std::string_view text, std::string_view nam
   if (!line.starts_with(name)) return std::nullopt;
   const i64 count = leading_integer(trimmed(line.substr(name.size())));
   return count > 0 ? std::optional(Bytes{count, 0}) : std::nullopt;
-}
-
-void allocator(const Match& m, EventSink& sink) {
-  if (m.after().starts_with("withfreed_by_count") ||
-      m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
-    return;
-  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
-  Origin where;
-  set_memory_kind(m[1], oom, where);
-  read_request(m[2], oom);
-  i64 last = 0;
-  bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
-  // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
-  m.cursor.forward(max_dump_lines, [&](const Line& line) {
-    const std::string_view text = line.text;
-    if (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos)
-      return false;
-    if (text.find("Out of memory while trying to allocate") != text.npos ||
-        text.find("Out of memory allocating") != text.npos)
-      exception = true;
-    if (exception || text.starts_with("Traceback (most recent")) return false;
-    if (text.find("bfc_allocator") != text.npos) last = line.number;
-    if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
-    if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number;
-    return !(oom.limit && parse_statistic(text, "MaxAllocSize:"));
-  });
-  if (exception) return;
-  if (last > 0) sink.claim_through(last);
-  sink.at(where);
-  sink.oom(std::move(oom));
 }
 
 /// Bytes per element; 0 for types of varying size.
@@ -137,6 +107,113 @@ void emit_shape(const Match& m, EventSink& sink, Oom oom) {
     if (const auto limit = parse_statistic(line.text, "Limit:")) oom.limit = limit;
     return !oom.limit;
   });
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+void device_memory(const Match& m, double now, double peak, double quantum, std::string_view unit, EventSink& sink) {
+  const std::optional<double> step = read_freeform(m.text).step;
+  Reading r;
+  r.metric = Metric::allocated;
+  r.value = now;
+  r.quantum = quantum;
+  r.unit = std::string(unit);
+  r.ambiguous_unit = unit == "gb";
+  r.label = "get_memory_info";
+  sink.reading(r, step);
+  r.metric = Metric::max_allocated;
+  r.kind = SeriesKind::running_maximum;
+  r.value = peak;
+  sink.reading(r, step);
+}
+
+double parse_number(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  return number ? number->value : 0;
+}
+
+bool is_refusal(std::string_view text) {
+  return text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos || text.find("pinned host memory of size") != text.npos;
+}
+
+/// The bytes of a refusal: in parentheses on a GPU, after "size:" or "alloc" on the host.
+i64 refused_bytes(std::string_view text) {
+  for (const std::string_view label : {"failed to allocate ", "memory of size: ", "failed to alloc "}) {
+    const std::size_t at = text.find(label);
+    if (at == text.npos) continue;
+    const std::size_t paren = label == "failed to allocate " ? text.find('(', at) : text.npos;
+    return leading_integer(text.substr(paren == text.npos ? at + label.size() : paren + 1));
+  }
+  return 0;
+}
+
+/// The event after a run of refusals: nothing, a failure of the pool, a message that the pool recovered, or further
+/// work.
+enum class Next { nothing, failure, recovered, work };
+Next find_next(const Cursor& cursor) {
+  Next next = Next::nothing;
+  cursor.forward(64, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (is_refusal(text) || trimmed(text).empty()) return true;
+    const bool failure =
+        (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos) ||
+        text.find("OOM when allocating") != text.npos;
+    const bool ends = text.find("Traceback (most") != text.npos || text.find("rror") != text.npos ||
+                      text.find("Aborted") != text.npos || text.find("terminate called") != text.npos ||
+                      text.find("Killed") != text.npos;
+    const bool recovered =
+        text.find("Garbage collection: deallocate") != text.npos || text.find("this is not a failure") != text.npos;
+    next = failure ? Next::failure : recovered ? Next::recovered : ends ? Next::nothing : Next::work;
+    return false;
+  });
+  return next;
+}
+
+/// Emits a refusal of the driver unless the pool reports the failure itself or recovers.
+void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
+  bool first = true;  // the pool retries with smaller sizes; only the first refusal of a run counts
+  m.cursor.backward(1, [&](const Line& line) {
+    if (is_refusal(line.text)) first = bytes > refused_bytes(line.text);
+    return false;
+  });
+  if (!first) return;
+  const Next next = find_next(m.cursor);
+  if (next == Next::failure || next == Next::recovered) return;
+  // Growth is refused at info level. A refusal at level "E" or without a level is a real failure.
+  oom.caught = next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos;
+  if (bytes > 0) oom.request = Bytes{bytes, 0};
+  sink.oom(std::move(oom));
+}
+
+}  // namespace
+
+void allocator(const Match& m, EventSink& sink) {
+  if (m.after().starts_with("withfreed_by_count") ||
+      m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
+    return;
+  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
+  Origin where;
+  set_memory_kind(m[1], oom, where);
+  read_request(m[2], oom);
+  i64 last = 0;
+  bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
+  // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
+  m.cursor.forward(max_dump_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos)
+      return false;
+    if (text.find("Out of memory while trying to allocate") != text.npos ||
+        text.find("Out of memory allocating") != text.npos)
+      exception = true;
+    if (exception || text.starts_with("Traceback (most recent")) return false;
+    if (text.find("bfc_allocator") != text.npos) last = line.number;
+    if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
+    if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number;
+    return !(oom.limit && parse_statistic(text, "MaxAllocSize:"));
+  });
+  if (exception) return;
+  if (last > 0) sink.claim_through(last);
   sink.at(where);
   sink.oom(std::move(oom));
 }
@@ -203,28 +280,6 @@ void destination(const Match&, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void device_memory(const Match& m, double now, double peak, double quantum, std::string_view unit, EventSink& sink) {
-  const std::optional<double> step = read_freeform(m.text).step;
-  Reading r;
-  r.metric = Metric::allocated;
-  r.value = now;
-  r.quantum = quantum;
-  r.unit = std::string(unit);
-  r.ambiguous_unit = unit == "gb";
-  r.label = "get_memory_info";
-  sink.reading(r, step);
-  r.metric = Metric::max_allocated;
-  r.kind = SeriesKind::running_maximum;
-  r.value = peak;
-  sink.reading(r, step);
-}
-
-double parse_number(std::string_view text) {
-  std::size_t at = 0;
-  const auto number = read_number(text, at);
-  return number ? number->value : 0;
-}
-
 /// The printed dict of tf.config.experimental.get_memory_info: bytes of one device.
 void memory_info(const Match& m, EventSink& sink) {
   device_memory(m, parse_number(m[1]), parse_number(m[2]), 1, "bytes", sink);
@@ -234,59 +289,6 @@ void memory_info(const Match& m, EventSink& sink) {
 void memory_details(const Match& m, EventSink& sink) {
   constexpr double gib = static_cast<double>(GiB);
   device_memory(m, parse_number(m[1]) * gib, parse_number(m[2]) * gib, gib / 1e4, "gb", sink);
-}
-
-bool is_refusal(std::string_view text) {
-  return text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos || text.find("pinned host memory of size") != text.npos;
-}
-
-/// The bytes of a refusal: in parentheses on a GPU, after "size:" or "alloc" on the host.
-i64 refused_bytes(std::string_view text) {
-  for (const std::string_view label : {"failed to allocate ", "memory of size: ", "failed to alloc "}) {
-    const std::size_t at = text.find(label);
-    if (at == text.npos) continue;
-    const std::size_t paren = label == "failed to allocate " ? text.find('(', at) : text.npos;
-    return leading_integer(text.substr(paren == text.npos ? at + label.size() : paren + 1));
-  }
-  return 0;
-}
-
-/// The event after a run of refusals: nothing, a failure of the pool, a message that the pool recovered, or further
-/// work.
-enum class Next { nothing, failure, recovered, work };
-Next find_next(const Cursor& cursor) {
-  Next next = Next::nothing;
-  cursor.forward(64, [&](const Line& line) {
-    const std::string_view text = line.text;
-    if (is_refusal(text) || trimmed(text).empty()) return true;
-    const bool failure =
-        (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos) ||
-        text.find("OOM when allocating") != text.npos;
-    const bool ends = text.find("Traceback (most") != text.npos || text.find("rror") != text.npos ||
-                      text.find("Aborted") != text.npos || text.find("terminate called") != text.npos ||
-                      text.find("Killed") != text.npos;
-    const bool recovered =
-        text.find("Garbage collection: deallocate") != text.npos || text.find("this is not a failure") != text.npos;
-    next = failure ? Next::failure : recovered ? Next::recovered : ends ? Next::nothing : Next::work;
-    return false;
-  });
-  return next;
-}
-
-/// Emits a refusal of the driver unless the pool reports the failure itself or recovers.
-void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
-  bool first = true;  // the pool retries with smaller sizes; only the first refusal of a run counts
-  m.cursor.backward(1, [&](const Line& line) {
-    if (is_refusal(line.text)) first = bytes > refused_bytes(line.text);
-    return false;
-  });
-  if (!first) return;
-  const Next next = find_next(m.cursor);
-  if (next == Next::failure || next == Next::recovered) return;
-  // Growth is refused at info level. A refusal at level "E" or without a level is a real failure.
-  oom.caught = next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos;
-  if (bytes > 0) oom.request = Bytes{bytes, 0};
-  sink.oom(std::move(oom));
 }
 
 /// TensorFlow before 1.0 does not name the allocator.
@@ -308,112 +310,4 @@ void pinned(const Match& m, EventSink& sink) {
   emit_refusal(m, refused_bytes(m.text), sink, std::move(oom));
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "tensorflow/memory_info",
-             .anchor = "{'current': ",
-             .regex = R"(\{'current': (\d{4,15}), 'peak': (\d{4,15})\})",
-             .captures = 2,
-             .example = "{'current': 1310720, 'peak': 2310720}",
-             .emit = memory_info,
-             .source = "tensorflow: python/framework/config.py (get_memory_info)"}),
-    checked({.name = "tensorflow/memory_details",
-             .anchor = "GPU memory details",
-             .regex = R"(GPU memory details \[current: (\d{1,6}\.\d{1,12}) gb, peak: (\d{1,6}\.\d{1,12}) gb\])",
-             .captures = 2,
-             .example = "GPU memory details [current: 1.2501 gb, peak: 3.5000 gb]",
-             .emit = memory_details,
-             .source = "real logs"}),
-    checked({.name = "tensorflow/allocator",
-             .anchor = "ran out of memory",
-             .second_anchor = "_bfc)",
-             .regex = R"(Allocator\((\w{1,24})\)ranoutofmemorytryingtoallocate([\d.]{1,12}(?:[KMGT]i)?B))",
-             .captures = 2,
-             .reach = Reach::message,
-             .example = "2024-07-12 14:20:01.744246: W tensorflow/tsl/framework/bfc_allocator.cc:485] Allocator "
-                        "(GPU_0_bfc) ran out of memory "
-                        "trying to allocate 2.20GiB (rounded to 2362232064)requested by op model/dense/MatMul",
-             .emit = allocator}),
-    checked(
-        {.name = "tensorflow/tensor",
-         .anchor = "OOM when",
-         .second_anchor = "allocating tensor",
-         .regex =
-             R"(OOMwhenallocatingtensorwithshape\[([\d,]{0,160})\](?:andtype(\w{1,12})on(/[\w/:]{1,120}?)byallocator(\w{1,24}?)(?=\[|$|\W|Traceback|name:)|(?!and|,)))",
-         .captures = 4,
-         .reach = Reach::message,
-         .example = "ResourceExhaustedError: OOM when allocating tensor with shape[32,512,512,64] and type float on "
-                    "/job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Conv2D]",
-         .emit = tensor}),
-    checked({.name = "tensorflow/nameless",
-             .anchor = "Ran out of memory trying",
-             .second_anchor = "See logs for memory",
-             .regex = R"(Ranoutofmemorytryingtoallocate([\d.]{1,12}[KMGT]?i?B)\.Seelogsformemorystate)",
-             .captures = 1,
-             .reach = Reach::message,
-             .example = "W tensorflow/core/common_runtime/bfc_allocator.cc:213] Ran out of memory trying to allocate "
-                        "877.38MiB.  See logs for memory state",
-             .emit = old_message}),
-    checked({.name = "tensorflow/operation",
-             .anchor = "to allocate memory",
-             .second_anchor = "ResourceExhausted",
-             .regex = R"((?:device:(GPU|CPU):(\d{1,3})\}\}|Error:|\)|\.)failedtoallocatememory\[Op:\w{1,60}\])",
-             .captures = 2,
-             .reach = Reach::message,
-             .example = "ResourceExhaustedError: {{function_node "
-                        "__wrapped__Mul_device_/job:localhost/replica:0/task:0/device:GPU:0}} failed to allocate "
-                        "memory [Op:Mul]",
-             .emit = operation}),
-    checked({.name = "tensorflow/malloc_async",
-             .anchor = "cuMemAllocAsync failed",
-             .second_anchor = "failed to allocate",
-             .regex = R"((?:gpu_async_(\d{1,3}))?cuMemAllocAsyncfailedtoallocate(\d{1,20})(?:bytes)?:)",
-             .captures = 2,
-             .reach = Reach::message,
-             .example = "E tensorflow/core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc:288] gpu_async_0 "
-                        "cuMemAllocAsync failed to allocate 4294967296 bytes: CUDA error: out of memory "
-                        "(CUDA_ERROR_OUT_OF_MEMORY)",
-             .emit = malloc_async}),
-    checked({.name = "tensorflow/destination",
-             .anchor = "Dst tensor",
-             .second_anchor = "not initialized",
-             .regex = R"(Error[^\r\n]{0,300}?:Dsttensorisnotinitialized)",
-             .reach = Reach::message,
-             .example = "InternalError: Failed copying input tensor from /job:localhost/replica:0/task:0/device:CPU:0 "
-                        "to /job:localhost/replica:0/task:0/device:GPU:0 in order to run _EagerConst: Dst tensor is "
-                        "not initialized.",
-             .emit = destination}),
-    checked(
-        {.name = "tensorflow/driver",
-         .anchor = "CUDA_ERROR_OUT_OF_MEMORY",
-         .second_anchor = "bytes) from",
-         .regex =
-             R"(failedtoallocate[\d.,]{1,12}[KMGT]?i?B?\((\d{1,20})bytes\)fromdevice:(?:RESOURCE_EXHAUSTED:)?:?CUDA_ERROR_OUT_OF_MEMORY)",
-         .captures = 1,
-         .reach = Reach::message,
-         .example = "2021-09-20 02:06:38.416188: E tensorflow/stream_executor/cuda/cuda_driver.cc:775] failed to "
-                    "allocate 2.12G (2282521344 "
-                    "bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory",
-         .emit = driver}),
-    checked(
-        {.name = "tensorflow/pinned",
-         .anchor = "pinned host memory",
-         .second_anchor = "bytes on host",
-         .regex =
-             R"((?:could not allocate pinned host memory of size: \d{1,20}|failed to alloc \d{1,20} bytes on host: CUDA_ERROR_OUT_OF_MEMORY))",
-         .example = "W tensorflow/core/common_runtime/gpu/gpu_host_allocator.h:40] could not allocate pinned host "
-                    "memory of size: 17179869184",
-         .emit = pinned}),
-};
-
-}  // namespace
-
-extern const Parser tensorflow;
-const Parser tensorflow{.name = "tensorflow",
-                        .title = "TensorFlow allocators",
-                        .source =
-                            "tensorflow: tsl/framework/bfc_allocator.cc; tensorflow: core/framework/op_kernel.cc; "
-                            "tensorflow: core/common_runtime/gpu/gpu_cudamallocasync_allocator.cc; tensorflow: "
-                            "stream_executor/cuda/cuda_driver.cc; tensorflow: core/common_runtime/gpu/gpu_util.cc",
-                        .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::tensorflow

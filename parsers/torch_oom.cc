@@ -16,7 +16,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::torch_oom {
 namespace {
 
 /// NVML's value for "unknown" (2^64 - 1 bytes). It exceeds the range of a size and is read as absent.
@@ -137,6 +137,29 @@ void read_old_form(std::string_view text, Oom& oom) {
   oom.message_format = text.find("max_split_size_mb") != text.npos ? "torch-1.11" : "torch-1.4";
 }
 
+/// The device that the line names before the message: "GPU 1 is bad: ", "cuda:1 ".
+std::optional<int> find_device(std::string_view before) {
+  std::optional<int> device;
+  for (const std::string_view word : {"GPU", "gpu", "cuda", "device"})
+    for (std::size_t at = before.find(word); at != before.npos; at = before.find(word, at + 1)) {
+      std::size_t i = at + word.size();
+      if (i < before.size() && (before[i] == ' ' || before[i] == ':' || before[i] == '#')) ++i;
+      const std::size_t digits = i;
+      while (i < before.size() && is_digit(before[i])) ++i;
+      const bool whole = i == before.size() || std::string_view(" :,;)]").find(before[i]) != std::string_view::npos;
+      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(parse_integer(before.substr(digits)));
+    }
+  return device;
+}
+
+void set_named_device(const Match& m, EventSink& sink) {
+  Origin where;
+  where.device = find_device(m.before());
+  if (where.device) sink.at(where);
+}
+
+}  // namespace
+
 void request(const Match& m, EventSink& sink) {
   Oom oom;
   oom.agent = find_agent(m[1]);
@@ -212,27 +235,6 @@ void nvml_assert(const Match&, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The device that the line names before the message: "GPU 1 is bad: ", "cuda:1 ".
-std::optional<int> find_device(std::string_view before) {
-  std::optional<int> device;
-  for (const std::string_view word : {"GPU", "gpu", "cuda", "device"})
-    for (std::size_t at = before.find(word); at != before.npos; at = before.find(word, at + 1)) {
-      std::size_t i = at + word.size();
-      if (i < before.size() && (before[i] == ' ' || before[i] == ':' || before[i] == '#')) ++i;
-      const std::size_t digits = i;
-      while (i < before.size() && is_digit(before[i])) ++i;
-      const bool whole = i == before.size() || std::string_view(" :,;)]").find(before[i]) != std::string_view::npos;
-      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(parse_integer(before.substr(digits)));
-    }
-  return device;
-}
-
-void set_named_device(const Match& m, EventSink& sink) {
-  Origin where;
-  where.device = find_device(m.before());
-  if (where.device) sink.at(where);
-}
-
 /// PyTorch and ggml print the same words. ggml names the device on the next line: "  current device: 0, in function …".
 void driver_error(const Match& m, EventSink& sink) {
   Oom oom;
@@ -280,108 +282,8 @@ void thc(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// quick_reject for "… error: out of memory". The failed part precedes the colon. The allocator's "CUDA out of memory"
+/// may_match for "… error: out of memory". The failed part precedes the colon. The allocator's "CUDA out of memory"
 /// has no colon there.
 bool follows_colon(std::string_view block, std::size_t at) { return block.substr(0, at).ends_with(": "); }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "torch_oom/request",
-         .anchor = "Tried",
-         .second_anchor = "total capac",
-         .regex =
-             R"((CUDA|HIP|XPU|NPU|MLU)?(?:outofmemory\.)?Triedtoallocate(\d{1,12}(?:\.\d{1,3})?(?:bytes|[KMGT]i?B))(?=\.?GPU|\.?\((?:GPU|NPU|XPU|MLU|\d)|\.(?![oO]np|[oO]ns)))",
-         .captures = 2,
-         .reach = Reach::message,
-         .example = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 346.00 MiB. GPU 0 has a total "
-                    "capacity of 14.56 GiB "
-                    "of which 343.81 MiB is free. Process 2404 has 14.22 GiB memory in use. Of the allocated memory "
-                    "12.84 GiB is "
-                    "allocated by PyTorch, and 1.26 GiB is reserved by PyTorch but unallocated.",
-         .emit = request}),
-    checked({.name = "torch_oom/beyond_exabyte",
-             .anchor = "1EB memory",
-             .second_anchor = "out of memory. Tried",
-             .regex = R"((CUDA|HIP|XPU|NPU|MLU)outofmemory\.Triedtoallocatemorethan1EBmemory)",
-             .captures = 1,
-             .reach = Reach::message,
-             .example = "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
-             .emit = beyond_exabyte}),
-    checked(
-        {.name = "torch_oom/malloc_async",
-         .anchor = "exceed allowed",
-         .second_anchor = "Requested     ",
-         .regex =
-             R"(Allocationondevice(\d{0,3})[^\r\n]{0,3}wouldexceedallowedmemory(?:[^:]{0,20}Currentlyallocated:[\d.]{1,12}[A-Za-z]{1,5}Requested:)?)",
-         .captures = 1,
-         .reach = Reach::message,
-         .example = "torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (out of memory)",
-         .emit = malloc_async}),
-    checked(
-        {.name = "torch_oom/mps",
-         .anchor = "MPS backend",
-         .second_anchor = "max allowed",
-         .regex =
-             R"(MPSbackendoutofmemory\(MPSallocated:([\d.]{1,12}[A-Za-z]{1,5}),otherallocations:([\d.]{1,12}[A-Za-z]{1,5}),maxallowed:([\d.]{1,12}[A-Za-z]{1,5})\)\.Triedtoallocate([\d.]{1,12}[A-Za-z]{1,2}?B|[\d.]{1,12}bytes))",
-         .captures = 4,
-         .reach = Reach::message,
-         .example = "RuntimeError: MPS backend out of memory (MPS allocated: 17.36 GB, other allocations: 613.56 MB, "
-                    "max allowed: 18.13 GB). "
-                    "Tried to allocate 192.00 MB on private pool.",
-         .emit = mps}),
-    checked({.name = "torch_oom/mps_buffer",
-             .anchor = "Invalid buffer size",
-             .regex = R"(Error: Invalid buffer size: (\d{1,9}\.\d{2}) ([KMGT]i?B)\s{0,4}$)",
-             .captures = 2,
-             .example = "RuntimeError: Invalid buffer size: 24.00 GB",
-             .emit = mps_buffer}),
-    checked(
-        {.name = "torch_oom/nvml_assert",
-         .anchor = "NVML_SUCCESS",
-         .second_anchor = "CUDACachingAllocator",
-         .regex =
-             R"(NVML_SUCCESS==(?:r|DriverAPI::get\(\)->nvml\w{1,40}\([^\r\n]{0,60}?\))INTERNALASSERTFAILEDat[^\r\n]{0,200}?CUDACachingAllocator)",
-         .reach = Reach::message,
-         .example =
-             R"(RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838, please report a bug to PyTorch.)",
-         .emit = nvml_assert}),
-    checked(
-        {.name = "torch_oom/thc",
-         .anchor = "out of memory",
-         .regex = R"((?:cuda runtime error \(2\)|error=2) : out of memory)",
-         .example =
-             "RuntimeError: cuda runtime error (2) : out of memory at /pytorch/aten/src/THC/generic/THCStorage.cu:58",
-         .emit = thc,
-         .quick_reject = follows_colon}),
-    checked(
-        {.name = "torch_oom/cuda_error",
-         .anchor = "out of memory",
-         .regex =
-             R"((?:^|[:\]|>)%] {0,3})(?:CUDA|HIP)(?: driver)? error: out of memory(?!:|\. Tried| \(CUDA_ERROR|["'`\w]))",
-         .example = "torch.AcceleratorError: CUDA error: out of memory",
-         .emit = driver_error,
-         .quick_reject = follows_colon}),
-    checked(
-        {.name = "torch_oom/short",
-         .anchor = "CUDA OOM",
-         .regex =
-             R"(^(?:[^\r\nA-Za-z]{0,20}(?:[Ss]tep|[Ii]ter|[Ii]teration|[Bb]atch)[ :=#]{0,3}(\d{1,9})[ :|,-]{1,4})?[^\r\nA-Za-z]{0,8}CUDA OOM[^\r\nA-Za-z]{0,8}$)",
-         .captures = 1,
-         .example = "Step 1000: CUDA OOM",
-         .emit = short_message}),
-};
-
-}  // namespace
-
-extern const Parser torch_oom;
-const Parser torch_oom{.name = "torch_oom",
-                       .title = "PyTorch allocator message",
-                       .source =
-                           "torch: c10/cuda/CUDACachingAllocator.cpp; torch: c10/cuda/CUDAMallocAsyncAllocator.cpp; "
-                           "torch: c10/xpu/XPUCachingAllocator.cpp; torch: aten/src/ATen/mps/MPSAllocator.mm; "
-                           "torch_npu: torch_npu/csrc/core/npu/NPUCachingAllocator.cpp; "
-                           "torch_mlu: torch_mlu/csrc/framework/core/caching_allocator.cpp; "
-                           "torch 1.3 and older: aten/src/THC",
-                       .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::torch_oom

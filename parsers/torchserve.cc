@@ -6,8 +6,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
-namespace {
+namespace oomdoctor::parsers::torchserve {
 
 void metric(const Match& m, EventSink& sink) {
   std::size_t at = 0;
@@ -31,24 +30,4 @@ void metric(const Match& m, EventSink& sink) {
   sink.reading(r, {}, time);
 }
 
-constexpr Pattern patterns[] = {
-    checked(
-        {.name = "torchserve/metric",
-         .anchor = "TS_METRICS",
-         .regex =
-             R"(TS_METRICS - ((?:GPU)?MemoryUsed|MemoryAvailable)\.Megabytes:(\d{1,9}(?:\.\d{1,18})?)\|#Level:Host(?:,(?:DeviceId|device_id):(\d{1,4}))?(?:\|#hostname:[^\r\n|]{1,253}?,timestamp:(\d{9,11}))?)",
-         .captures = 4,
-         .example = "2023-02-11T10:11:12,100 [INFO ] pool-3-thread-1 TS_METRICS - "
-                    "GPUMemoryUsed.Megabytes:4071.0|#Level:Host,DeviceId:0|#hostname:host1,timestamp:1676110272",
-         .emit = metric}),
-};
-
-}  // namespace
-
-extern const Parser torchserve;
-const Parser torchserve{.name = "torchserve",
-                        .title = "TorchServe's system metrics",
-                        .source = "TorchServe: ts/metrics/system_metrics.py",
-                        .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::torchserve

@@ -5,7 +5,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::verl {
 namespace {
 
 void emit(std::string_view text, Metric metric, std::string_view phase, EventSink& sink) {
@@ -22,6 +22,8 @@ void emit(std::string_view text, Metric metric, std::string_view phase, EventSin
   r.phase = std::string(phase);
   sink.reading(r);
 }
+
+}  // namespace
 
 void emit_device(const Match& m, EventSink& sink) { emit(m[2], Metric::used, m[1], sink); }
 
@@ -68,38 +70,4 @@ void metrics(const Match& m, EventSink& sink) {
     }
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "verl/metrics",
-             .anchor = "perf/max_memory_allocated_gb:",
-             .regex = R"(\bstep:(\d{1,9}) - )",
-             .captures = 1,
-             .example = "(TaskRunner pid=4711) step:3 - actor/entropy:0.41 - perf/max_memory_allocated_gb:41.211 - "
-                        "perf/max_memory_reserved_gb:61.002 - perf/cpu_memory_used_gb:88.119",
-             .emit = metrics,
-             .source = "verl: verl/workers/fsdp_workers.py, verl/utils/logger"}),
-    checked({.name = "verl/of_card",
-             .anchor = " GB / ",
-             .regex = R"(((?:Before|After) [^:\r\n]{1,80}): (\d{1,4}\.\d{1,3}) GB / \d{1,4}\.\d{1,3} GB\b)",
-             .captures = 2,
-             .example = "(WorkerDict pid=4711) After vllm offload in sharding manager: 31.07 GB / 79.19 GB.",
-             .emit = emit_device}),
-    checked(
-        {.name = "verl/of_process",
-         .anchor = "memory allocated (GB): ",
-         .regex =
-             R"(((?:Before|After) [^:\r\n]{1,80}), memory allocated \(GB\): (\d{1,4}(?:\.\d{1,18})?), memory reserved \(GB\): (\d{1,4}(?:\.\d{1,18})?)(?:, device memory used/total \(GB\): (\d{1,4}(?:\.\d{1,18})?)/)?)",
-         .captures = 4,
-         .example = "(WorkerDict pid=4711) Before init from HF AutoModel, memory allocated (GB): 0.00, memory reserved "
-                    "(GB): 0.02, device memory used/total (GB): 1.44/79.19",
-         .emit = emit_process}),
-};
-
-}  // namespace
-
-extern const Parser verl;
-const Parser verl{.name = "verl",
-                  .title = "verl and EasyR1",
-                  .source = "verl: verl/utils/debug/performance.py; real logs",
-                  .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::verl

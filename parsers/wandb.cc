@@ -8,7 +8,7 @@
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::wandb {
 namespace {
 
 /// Reads the number after a "key": that ends at `at`; moves `at` to the end of the number.
@@ -25,6 +25,8 @@ std::optional<double> find_value(std::string_view line, std::string_view key) {
   at += key.size();
   return read_value_at(line, at);
 }
+
+}  // namespace
 
 bool has_memory_value(std::string_view line) {
   return line.find("\"system.") != line.npos &&
@@ -70,22 +72,4 @@ void sample(const Match& m, EventSink& sink) {
   }
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "wandb/event",
-             .anchor = "\"_runtime\"",
-             .example =
-                 R"({"system.gpu.0.memoryAllocated": 41.2, "system.gpu.0.memoryAllocatedBytes": 10251468800, )"
-                 R"("system.proc.memory.rssMB": 3120.4, "_wandb": true, "_timestamp": 1690000031, "_runtime": 31})",
-             .emit = sample,
-             .accepts = has_memory_value}),
-};
-
-}  // namespace
-
-extern const Parser wandb;
-const Parser wandb{.name = "wandb",
-                   .title = "Weights & Biases events",
-                   .source = "wandb: sdk/internal/system/assets/gpu.py, memory.py; real logs",
-                   .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::wandb

@@ -10,7 +10,7 @@
 #include "parse/parser.h"
 #include "parse/sizes.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::xla {
 namespace {
 
 /// Lines from the message up to the pool's warning.
@@ -54,6 +54,8 @@ void claim_plan(const Cursor& cursor, EventSink& sink) {
   sink.claim_through(last);
 }
 
+}  // namespace
+
 void gpu(const Match& m, EventSink& sink) {
   Oom oom = xla_failure("xla-gpu");
   read_request(m[1], oom);
@@ -87,7 +89,6 @@ void tpu_runtime(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-// Named functions: clang 14 miscompiles lambdas in the arguments of an immediate function.
 void emit_constant(const Match& m, EventSink& sink) {
   Oom oom = xla_failure("xla-gpu");
   read_request(m[1], oom);
@@ -116,74 +117,4 @@ void memory_stats(const Match& m, EventSink& sink) {
   emit("'peak_bytes_in_use': ", Metric::max_allocated, SeriesKind::running_maximum);
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "xla/memory_stats",
-             .anchor = "'bytes_in_use': ",
-             .regex = R"('bytes_in_use': \d{1,15}[,}])",
-             .example = "{'num_allocs': 120, 'bytes_in_use': 131072000, 'peak_bytes_in_use': 231072000, "
-                        "'bytes_limit': 16000000000}",
-             .emit = memory_stats,
-             .non_exclusive = true,
-             .source = "jaxlib: jaxlib/py_device.cc (memory_stats)"}),
-    checked(
-        {.name = "xla/gpu",
-         .anchor = "RESOURCE_EXHAUSTED",
-         .second_anchor = "of memory while",
-         .regex =
-             R"((?:RESOURCE_EXHAUSTED|Resourceexhausted):(?:Outofmemory(?:whiletryingtoallocate|allocating)|Failedtoallocaterequestfor)(\d{1,20}(?:\.\d{1,3})?(?:bytes|(?:[KMGT]i)?B)))"
-             R"((?:\(\d{1,20}B\)ondeviceordinal(\d{1,3}))?)",
-         .captures = 2,
-         .reach = Reach::message,
-         .example = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate "
-                    "4831838256 bytes.",
-         .emit = gpu}),
-    checked({.name = "xla/constant",
-             .anchor = "for new constant",
-             .regex = R"(Failed to allocate (\d{1,20}) bytes for new constant)",
-             .captures = 1,
-             .example =
-                 "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: Failed to allocate 1073741824 bytes for new constant",
-             .emit = emit_constant}),
-    checked(
-        {.name = "xla/hbm",
-         .anchor = "memory space hbm",
-         .second_anchor = "of memory in memory",
-         .regex = R"(Ranoutofmemoryinmemoryspacehbm\.Used([\d.]{1,10}[KMGT]?)of([\d.]{1,10}[KMGT]?)hbm\.)",
-         .captures = 2,
-         .reach = Reach::message,
-         .example = "Ran out of memory in memory space hbm. Used 21.40G of 15.75G hbm. Exceeded hbm capacity by 5.65G.",
-         .emit = hbm}),
-    checked({.name = "xla/vmem",
-             .anchor = "memory space vmem",
-             .second_anchor = "of memory in memory",
-             .regex = R"(Ranoutofmemoryinmemoryspacevmem\.Used([\d.]{1,10}[KMGT]?)of([\d.]{1,10}[KMGT]?)vmem\.)",
-             .captures = 2,
-             .reach = Reach::message,
-             .example = "RESOURCE_EXHAUSTED: Ran out of memory in memory space vmem. Used 32.42M of 16.00M vmem. "
-                        "Exceeded vmem capacity by 16.42M.",
-             .emit = vmem}),
-    checked(
-        {.name = "xla/tpu_runtime",
-         .anchor = "was not possible",
-         .second_anchor = "RESOURCE_EXHAUSTED",
-         .regex =
-             R"(Attemptingto(?:allocate|reserve)([\d.]{1,10}[KMGT]?)(?:atthebottomofmemory)?\.Thatwasnotpossible\.Thereare([\d.]{1,10}[KMGT]?)free)",
-         .captures = 2,
-         .reach = Reach::message,
-         .example = "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Attempting to reserve 5.80G at the "
-                    "bottom of memory. That was "
-                    "not possible. There are 5.64G free, 0B reserved, and 5.64G reservable.",
-         .emit = tpu_runtime}),
-};
-
-}  // namespace
-
-extern const Parser xla;
-const Parser xla{.name = "xla",
-                 .title = "XLA and JAX",
-                 .source =
-                     "openxla: xla/pjrt/pjrt_stream_executor_client.cc; openxla: xla/service/buffer_assignment.cc; "
-                     "openxla: xla/tsl/framework/bfc_allocator.cc; libtpu (closed source)",
-                 .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::xla

@@ -8,7 +8,7 @@
 #include "parse/context.h"
 #include "parse/device_export.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::xpu_smi {
 namespace {
 
 constexpr int max_lines = 60;  ///< rows of the table above the memory row
@@ -26,24 +26,10 @@ std::optional<int> device_above(const Cursor& cursor) {
   return device;
 }
 
+}  // namespace
+
 void used(const Match& m, EventSink& sink) {
   emit_gpu_reading(sink, {.device = device_above(m.cursor)}, {.number = static_cast<double>(leading_integer(m[1]))});
 }
 
-constexpr Pattern patterns[] = {
-    checked({.name = "xpu_smi/stats",
-             .anchor = "| GPU Memory Used (MiB) ",
-             .regex = R"(^ {0,4}\| GPU Memory Used \(MiB\) {1,24}\| {1,4}([0-9]{1,8})(?:\.[0-9]{1,4})? {1,99}\|)",
-             .captures = 1,
-             .example = "| Device ID                   | 0                     |\n"
-                        "| GPU Memory Used (MiB)       | 1812                  |",
-             .emit = used}),
-};
-
-}  // namespace
-
-extern const Parser xpu_smi;
-const Parser xpu_smi{
-    .name = "xpu_smi", .title = "xpu-smi", .source = "xpumanager: cli/src/comlet_statistics.cpp", .patterns = patterns};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::xpu_smi

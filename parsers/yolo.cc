@@ -11,7 +11,7 @@
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 
-namespace oomdoctor::parsers {
+namespace oomdoctor::parsers::yolo {
 namespace {
 
 constexpr std::size_t max_prefix = 120;  ///< bytes before the table that launchers and loggers may print
@@ -36,9 +36,6 @@ bool read_header(std::string_view line, std::string_view column, Layout& layout)
   layout.kind = "yolo_table";
   return true;
 }
-
-bool new_header(std::string_view line, Layout& layout) { return read_header(line, "GPU_mem", layout); }
-bool old_header(std::string_view line, Layout& layout) { return read_header(line, "gpu_mem", layout); }
 
 /// Parses the position in a bar, "640: 100% 8/8 [", into done and total; zeros if the row has no bar.
 std::pair<double, double> parse_bar(std::string_view rest) {
@@ -72,6 +69,11 @@ std::optional<RowStart> parse_row_start(std::string_view line, std::size_t at) {
   return RowStart{*epoch, *memory, at};
 }
 
+}  // namespace
+
+bool new_header(std::string_view line, Layout& layout) { return read_header(line, "GPU_mem", layout); }
+bool old_header(std::string_view line, Layout& layout) { return read_header(line, "gpu_mem", layout); }
+
 /// "      0/299      6.3G    0.1131 ...", possibly after a tag or a time: the epoch, then the memory. YOLOv5 and YOLOv7
 /// count epochs from 0, ultralytics from 1.
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
@@ -103,33 +105,4 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   return true;
 }
 
-constexpr Table tables[] = {
-    {.name = "yolo/table",
-     .anchor = "GPU_mem",
-     .example_header = "      Epoch    GPU_mem   box_loss   obj_loss   cls_loss  Instances       Size",
-     .example_row =
-         "       0/99      6.31G    0.05113    0.03921    0.02215        118        640: 100% 40/40 [00:11<00:00]",
-     .header = new_header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-    {.name = "yolo/old_table",
-     .anchor = "gpu_mem",
-     .example_header = "     Epoch   gpu_mem       box       obj       cls     total    labels  img_size",
-     .example_row =
-         "      0/99     6.31G   0.05113   0.03921   0.02215    0.1125        71       640: 100% 40/40 [00:11<00:00]",
-     .header = old_header,
-     .sniff = nullptr,
-     .rows = recorded_rows<row>},
-};
-
-}  // namespace
-
-extern const Parser yolo;
-const Parser yolo{.name = "yolo",
-                  .title = "YOLOv5, YOLOv7 and ultralytics",
-                  .source = "YOLOv5 and YOLOv7: train.py, segment/train.py; ultralytics: ultralytics/engine/trainer.py",
-                  .patterns = {},
-                  .gauges = {},
-                  .tables = tables};
-
-}  // namespace oomdoctor::parsers
+}  // namespace oomdoctor::parsers::yolo

@@ -1,16 +1,18 @@
-// A program of the build. It checks the step formats and settings in parsers/*.toml with the code that checks a user's
-// formats, and writes them as the source file that defines all_parsers(). A wrong one stops the build, with its file,
-// line and a caret.
+// A program of the build. It checks parsers/*.toml, the step formats with the code that checks a user's, and writes
+// them as the source file that defines all_parsers(). A wrong one stops the build, with its file, line and a caret.
 //
-// A family of formats is parsers/NAME.toml, parsers/NAME.cc, which defines oomdoctor::parsers::NAME, or both.
+// A family of formats is parsers/NAME.toml. The functions that it names are in parsers/NAME.cc, in the namespace
+// oomdoctor::parsers::NAME. The generated source declares them, so a missing one stops the link.
 //
 //   format_compiler parsers/ parser_table.cc
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/facts.h"
@@ -24,15 +26,21 @@ namespace oomdoctor {
 namespace {
 
 struct Family {
-  bool has_code = false;      ///< there is a .cc, which has the title and the source
-  std::string title, source;  ///< of a .toml alone
+  std::string title, source;
   std::vector<LineFormat> formats;
   std::vector<SettingFormat> settings;
+  std::vector<MessageFormat> messages;
+  std::vector<TableFormat> tables;
 };
 using Families = std::map<std::string, Family>;  ///< by name
 
+std::string_view name_of(const LineFormat& format) { return format.name; }
+std::string_view name_of(const SettingFormat& format) { return format.name; }
+std::string_view name_of(const MessageFormat& format) { return format.pattern.name; }
+std::string_view name_of(const TableFormat& format) { return format.table.name; }
+
 /// The family's name, which is an identifier in the generated source.
-std::string name_of(const std::filesystem::path& path) {
+std::string family_of(const std::filesystem::path& path) {
   const std::string name = path.stem();
   const auto allowed = [](char c) { return is_lower(c) || is_digit(c) || c == '_'; };
   if (name.empty() || !is_lower(name[0]) || !std::all_of(name.begin(), name.end(), allowed))
@@ -43,10 +51,11 @@ std::string name_of(const std::filesystem::path& path) {
 /// Throws Error if the name is not one of the family's, or if it has a format of that name.
 template <typename Format>
 void add(std::vector<Format>& formats, const Format& format, const std::string& family, const TomlTable& table) {
-  if (!format.name.starts_with(family + '/'))
+  const std::string_view name = name_of(format);
+  if (!name.starts_with(family + '/'))
     table.fail("name", "the name does not begin with that of its file", "write \"" + family + "/…\"");
   for (const Format& other : formats)
-    if (other.name == format.name) table.fail("name", "there are two formats \"" + std::string(format.name) + '"');
+    if (name_of(other) == name) table.fail("name", "there are two formats \"" + std::string(name) + '"');
   formats.push_back(format);
 }
 
@@ -60,98 +69,158 @@ void check_fact(const SettingFormat& setting, const TomlTable& table) {
   table.fail("sets", "there is no fact \"" + fact + '"', near.empty() ? near : "did you mean " + near + "?");
 }
 
-void read_family(Family& family, const std::filesystem::path& path, TextStore& texts) {
-  const std::string text = read_small_file(path), shown = path.string();
+Family read_family(const std::filesystem::path& path, TextStore& texts) {
+  const std::string text = read_small_file(path), shown = path.string(), name = family_of(path);
   const TomlText toml{shown, text};
   const TomlNode tree = read_toml(toml);
   TomlTable top(toml, tree);
-  if (!family.has_code) {
-    family.title = top.need_text("title");
-    family.source = top.need_text("source");
-  }
-  const std::string name = path.stem();
+  Family family;
+  family.title = top.need_text("title");
+  family.source = top.text("source");
   for (TomlTable& table : top.tables("format")) add(family.formats, read_format(table, texts), name, table);
+  for (TomlTable& table : top.tables("message")) add(family.messages, read_message(table, texts), name, table);
+  for (TomlTable& table : top.tables("table")) add(family.tables, read_table(table, texts), name, table);
   for (TomlTable& table : top.tables("setting")) {
-    if (family.has_code) table.fail("setting", "a family with a .cc has no settings", "write it into settings.toml");
     const SettingFormat setting = read_setting(table, name, texts);
     check_fact(setting, table);
     add(family.settings, setting, name, table);
   }
-  top.finish(family.has_code ? "the title and the source are in the .cc of the same name"
-                             : "a file has a title, a source, and one [[format]] or [[setting]] per format");
+  top.finish("a file has a title, a source, and one [[format]], [[message]], [[setting]] or [[table]] per format");
+  return family;
 }
 
 Families read_families(const std::filesystem::path& folder, TextStore& texts) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    if (file.path().extension() == ".toml") files.push_back(file.path());
+  std::sort(files.begin(), files.end());  // the first error does not depend on the file system
   Families families;
-  std::vector<std::filesystem::path> format_files;
-  for (const auto& file : std::filesystem::directory_iterator(folder)) {
-    const std::filesystem::path& path = file.path();
-    if (path.extension() == ".cc") families[name_of(path)].has_code = true;
-    if (path.extension() == ".toml") format_files.push_back(path);
-  }
-  std::sort(format_files.begin(), format_files.end());  // the first error does not depend on the file system
-  for (const auto& path : format_files) read_family(families[name_of(path)], path, texts);
+  for (const auto& path : files) families.emplace(family_of(path), read_family(path, texts));
   return families;
 }
 
-std::string text_field(const char* name, std::string_view value) {
-  return "     ." + std::string(name) + " = " + literal(value) + ",\n";
+/// One member of an initializer; "" for an empty value, which is the default.
+std::string member(const char* name, std::string_view value) {
+  return value.empty() ? "" : "     ." + std::string(name) + " = " + std::string(value) + ",\n";
 }
+std::string text_member(const char* name, std::string_view value) {
+  return value.empty() ? "" : member(name, literal(value));
+}
+std::string flag_member(const char* name, bool value) { return value ? member(name, "true") : ""; }
 
 std::string initializer(const LineFormat& format) {
   const auto kind = [](SeriesKind of) { return "SeriesKind::" + std::string(to_string(of)); };
   std::array<char, 32> unit{};
   std::snprintf(unit.data(), unit.size(), "%.17g", format.unit);
-  return "    {\n" + text_field("name", format.name) + text_field("anchor", format.anchor) +
-         text_field("form", format.form) + "     .unit = " + unit.data() + ",\n" +
-         text_field("unit_name", format.unit_name) + "     .maxima = " + kind(format.maxima) +
-         ",\n     .current = " + kind(format.current) + ",\n" + text_field("example", format.example) +
-         text_field("label", format.label) + text_field("source", format.source) + text_field("regex", format.regex) +
-         "    },\n";
+  return text_member("name", format.name) + text_member("anchor", format.anchor) + text_member("form", format.form) +
+         member("unit", unit.data()) + text_member("unit_name", format.unit_name) +
+         member("maxima", kind(format.maxima)) + member("current", kind(format.current)) +
+         text_member("example", format.example) + text_member("label", format.label) +
+         text_member("source", format.source) + text_member("regex", format.regex);
 }
 
 std::string initializer(const SettingFormat& format) {
-  return "    {\n" + text_field("name", format.name) + text_field("setting", format.setting) +
-         "     .type = static_cast<SettingType>(" + std::to_string(static_cast<int>(format.type)) +
-         "),\n     .spelling = static_cast<SettingSpelling>(" + std::to_string(static_cast<int>(format.spelling)) +
-         "),\n" + text_field("value", format.value) + text_field("anchor", format.anchor) +
-         text_field("second_anchor", format.second_anchor) + text_field("regex", format.regex) +
-         text_field("example", format.example) + "    },\n";
+  const auto number = [](const char* type, auto value) {
+    return "static_cast<" + std::string(type) + ">(" + std::to_string(static_cast<int>(value)) + ')';
+  };
+  return text_member("name", format.name) + text_member("setting", format.setting) +
+         member("type", number("SettingType", format.type)) +
+         member("spelling", number("SettingSpelling", format.spelling)) + text_member("value", format.value) +
+         text_member("unit", format.unit) + text_member("anchor", format.anchor) +
+         text_member("second_anchor", format.second_anchor) + text_member("regex", format.regex) +
+         text_member("example", format.example) + text_member("source", format.source);
 }
 
-template <typename Format>
-std::string array_of(const std::vector<Format>& formats, const std::string& type, const std::string& name) {
-  std::string text = "constexpr " + type + ' ' + name + "[] = {\n";
-  for (const Format& format : formats) text += initializer(format);
-  return text + "};\n";
+/// The declarations of the functions that a family names.
+class Functions {
+ public:
+  explicit Functions(std::string family) : family_(std::move(family)) {}
+
+  /// The function as the tables name it. `before` and `after` are its type, without the name.
+  std::string use(const std::string& function, const char* before, const char* after) {
+    if (function.empty() || function.find(':') != function.npos) return function;  // a header declares the latter
+    declarations_.insert(std::string(before) + ' ' + function + after + ";\n");
+    return family_ + "::" + function;
+  }
+
+  std::string declarations() const {
+    if (declarations_.empty()) return "";
+    std::string text = "namespace " + family_ + " {\n";
+    for (const std::string& one : declarations_) text += one;
+    return text + "}\n";
+  }
+
+ private:
+  std::string family_;
+  std::set<std::string> declarations_;
+};
+
+std::string initializer(const MessageFormat& format, const std::string& anchors, Functions& functions) {
+  const Pattern& p = format.pattern;
+  return text_member("name", p.name) + text_member("anchor", p.anchor) + text_member("second_anchor", p.second_anchor) +
+         member("more_anchors", anchors) + text_member("regex", p.regex) +
+         (p.reach == Reach::message ? member("reach", "Reach::message") : "") + text_member("example", p.example) +
+         member("emit", functions.use(format.emit, "void", "(const Match&, EventSink&)")) +
+         text_member("remark", p.remark) + flag_member("fallback", p.fallback) + flag_member("fold_case", p.fold_case) +
+         member("accepts", functions.use(format.accepts, "bool", "(std::string_view)")) +
+         member("accepts_parsed", functions.use(format.accepts_parsed, "bool", "(const FreeformLine&)")) +
+         member("may_match", functions.use(format.may_match, "bool", "(std::string_view, std::size_t)")) +
+         (p.before_anchor ? member("before_anchor", std::to_string(*p.before_anchor)) : "") +
+         flag_member("digits_are_numbers", p.digits_are_numbers) + flag_member("non_exclusive", p.non_exclusive) +
+         text_member("source", p.source);
 }
 
-/// The declaration of a family's C++ part, the tables of its formats, and the parser with both.
+std::string initializer(const TableFormat& format, Functions& functions) {
+  const Table& t = format.table;
+  const std::string row = functions.use(format.row, "bool", "(std::string_view, const Layout&, EventSink&)");
+  const std::string rows = functions.use(format.rows, "std::unique_ptr<Rows>", "(const Layout&)");
+  return text_member("name", t.name) + text_member("anchor", t.anchor) +
+         text_member("example_header", t.example_header) + text_member("example_row", t.example_row) +
+         member("header", functions.use(format.header, "bool", "(std::string_view, Layout&)")) +
+         member("sniff", functions.use(format.sniff, "bool", "(std::span<const std::string>, Layout&)")) +
+         member("rows", row.empty() ? rows : "recorded_rows<" + row + '>') + text_member("source", t.source);
+}
+
+/// An array of `initializers`, or nothing if there are none.
+std::string array_of(const std::string& type, const std::string& name, const std::string& initializers) {
+  return initializers.empty() ? "" : "constexpr " + type + ' ' + name + "[] = {\n" + initializers + "};\n";
+}
+
+std::string row(const std::string& members) { return "    {\n" + members + "    },\n"; }
+
+/// The declarations of a family's functions, the arrays of its formats, and the parser with both.
 struct FamilySource {
-  std::string declaration, tables, parser;
+  std::string functions, arrays, parser;
 };
 
 FamilySource make_source(const std::string& name, const Family& family) {
+  Functions functions(name);
   FamilySource source;
-  std::string patterns = "{}", gauges = "{}";
-  if (!family.formats.empty()) {
-    gauges = name + "_formats";
-    source.tables += array_of(family.formats, "LineFormat", gauges);
+  std::string patterns, formats, settings, tables;
+  for (const MessageFormat& format : family.messages) {
+    std::string anchors, texts;
+    for (const std::string& anchor : format.more_anchors) texts += "    " + literal(anchor) + ",\n";
+    if (!texts.empty()) anchors = name + "_anchors_" + std::to_string(&format - family.messages.data());
+    source.arrays += array_of("std::string_view", anchors, texts);
+    patterns += row(initializer(format, anchors, functions));
   }
-  if (!family.settings.empty()) {
-    patterns = name + "_patterns";
-    source.tables += array_of(family.settings, "SettingFormat", name + "_settings") + "constexpr auto " + patterns +
-                     " = make_patterns(" + name + "_settings);\n";
+  for (const SettingFormat& format : family.settings) {
+    patterns += "    make_pattern(" + name + "_settings[" + std::to_string(&format - family.settings.data()) + "]),\n";
+    settings += row(initializer(format));
   }
-  if (family.has_code) {
-    source.declaration = "extern const Parser " + name + ";\n";
-    source.parser = "parsers::" + name;
-    if (!family.formats.empty()) source.parser = "with_formats(" + source.parser + ", " + gauges + ')';
-  } else {
-    source.parser = "{.name = " + literal(name) + ", .title = " + literal(family.title) +
-                    ", .source = " + literal(family.source) + ", .patterns = " + patterns + ", .gauges = " + gauges +
-                    '}';
-  }
+  for (const LineFormat& format : family.formats) formats += row(initializer(format));
+  for (const TableFormat& format : family.tables) tables += row(initializer(format, functions));
+  const auto add = [&](const char* member_name, const std::string& type, const std::string& array,
+                       const std::string& rows) {
+    source.arrays += array_of(type, array, rows);
+    return rows.empty() ? "" : member(member_name, array);
+  };
+  add("", "SettingFormat", name + "_settings", settings);
+  source.parser =
+      row(text_member("name", name) + text_member("title", family.title) + text_member("source", family.source) +
+          add("patterns", "Pattern", name + "_patterns", patterns) +
+          add("gauges", "LineFormat", name + "_formats", formats) + add("tables", "Table", name + "_tables", tables));
+  source.functions = functions.declarations();
   return source;
 }
 
@@ -159,39 +228,29 @@ std::string make_source(const Families& families) {
   FamilySource all;
   for (const auto& [name, family] : families) {
     const FamilySource one = make_source(name, family);
-    all.declaration += one.declaration;
-    all.tables += one.tables;
-    all.parser += "      " + one.parser + ",\n";
+    all.functions += one.functions;
+    all.arrays += one.arrays;
+    all.parser += one.parser;
   }
-  const std::string count = std::to_string(families.size());
   return "// Written by src/cmake/format_compiler.cc from the files in parsers/.\n"
          "#include <array>\n"
+         "#include <iterator>\n"
          "#include <span>\n\n"
+         "#include \"parse/freeform.h\"\n"
+         "#include \"parse/recorded_rows.h\"\n"
          "#include \"parse/setting_format.h\"\n\n"
-         "namespace oomdoctor {\n\n"
-         "namespace parsers {\n" +
-         all.declaration +
+         "namespace oomdoctor {\n"
+         "namespace parsers {\n\n" +
+         all.functions + "\nnamespace {\n\n" + all.arrays + "\nconstexpr Parser all[] = {\n" + all.parser +
+         "};\n\n"
+         "constexpr auto pointers = [] {\n"
+         "  std::array<const Parser*, std::size(all)> list{};\n"
+         "  for (std::size_t i = 0; i < list.size(); ++i) list[i] = &all[i];\n"
+         "  return list;\n"
+         "}();\n\n"
+         "}  // namespace\n"
          "}  // namespace parsers\n\n"
-         "namespace {\n\n" +
-         all.tables +
-         "\nParser with_formats(Parser parser, std::span<const LineFormat> formats) {\n"
-         "  parser.gauges = formats;\n"
-         "  return parser;\n"
-         "}\n\n"
-         "}  // namespace\n\n"
-         "std::span<const Parser* const> all_parsers() {\n"
-         "  static const std::array<Parser, " +
-         count + "> all = {\n" + all.parser +
-         "  };\n"
-         "  static const auto table = [] {\n"
-         "    std::array<const Parser*, " +
-         count +
-         "> pointers{};\n"
-         "    for (std::size_t i = 0; i < pointers.size(); ++i) pointers[i] = &all[i];\n"
-         "    return pointers;\n"
-         "  }();\n"
-         "  return table;\n"
-         "}\n\n"
+         "std::span<const Parser* const> all_parsers() { return parsers::pointers; }\n\n"
          "}  // namespace oomdoctor\n";
 }
 

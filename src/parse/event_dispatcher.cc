@@ -144,6 +144,8 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
     emit_gauge(*f.by->form, findings.values_of(f), sink);
   } else if (f.by->pattern->setting != nullptr) {
     emit_setting(*f.by->pattern->setting, f.marked, sink);
+  } else if (!f.by->pattern->remark.empty()) {
+    sink.remark(f.by->pattern->remark);
   } else {
     const Captures captures = captures_of(f);
     const FreeformLine* printed = f.printed != nullptr ? &findings.printed_of(f) : nullptr;

@@ -248,7 +248,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader->is_step_only = p.emit == emit_step;
       reader->digits = classify_digits(p);
       const bool key = p.setting != nullptr && p.setting->spelling == SettingSpelling::key;
-      const Target target{reader.get(), nullptr, p.quick_reject, key ? p.anchor.size() : 0};
+      const Target target{reader.get(), nullptr, p.may_match, key ? p.anchor.size() : 0};
       add_anchor(p.anchor, p.fold_case, target);
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, target);
       for (const std::string_view anchor : p.more_anchors) add_anchor(anchor, p.fold_case, target);
@@ -273,10 +273,9 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
   prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
 }
 
-bool FormatRegistry::passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target) {
-  const bool near = target.key_size > 0
-                        ? is_key(window.buffer(), hit.offset, target.key_size)
-                        : target.quick_reject == nullptr || target.quick_reject(window.buffer(), hit.offset);
+bool FormatRegistry::may_lead_to_match(const Window& window, const AnchorHit& hit, const Target& target) {
+  const bool near = target.key_size > 0 ? is_key(window.buffer(), hit.offset, target.key_size)
+                                        : target.may_match == nullptr || target.may_match(window.buffer(), hit.offset);
   return near || !window.clean_around(hit.offset);
 }
 
@@ -287,7 +286,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
   for (const AnchorHit& hit : hits)
     for (const Target& t : behind_[hit.anchor]) {
       table |= t.table != nullptr;
-      if (t.reader != nullptr && passes_quick_reject(window, hit, t)) wanted.push_back(t.reader);
+      if (t.reader != nullptr && may_lead_to_match(window, hit, t)) wanted.push_back(t.reader);
     }
   std::sort(wanted.begin(), wanted.end(), InOrder());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());

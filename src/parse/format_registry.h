@@ -151,7 +151,7 @@ class FormatRegistry {
   struct Target {
     const CompiledFormat* reader = nullptr;
     const Table* table = nullptr;
-    bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
+    bool (*may_match)(std::string_view block, std::size_t at) = nullptr;
     std::size_t key_size = 0;  ///< of the key that begins at the anchor, see is_key(); 0 for none
   };
   /// Parsed views of one line, shared by its formats. Each is made on first use.
@@ -161,7 +161,7 @@ class FormatRegistry {
   };
 
   /// False if the bytes around the anchor show that the target cannot match.
-  static bool passes_quick_reject(const Window& window, const AnchorHit& hit, const Target& target);
+  static bool may_lead_to_match(const Window& window, const AnchorHit& hit, const Target& target);
   /// Sets `wanted` to the formats that the anchors of a line lead to, in order. False if no format and no table is
   /// left.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits,

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "model/remark_ids.h"
 #include "parse/format_notation.h"
+#include "parse/lexicon.h"
 #include "parse/line_format.h"
 #include "parse/scanner.h"
 
@@ -97,16 +99,24 @@ void set_kinds(LineFormat& gauge, TomlTable& table) {
   if (!table.text("current").empty()) gauge.current = read_kind("current");
 }
 
-constexpr std::array<std::pair<std::string_view, SettingType>, 6> types{{{"count", SettingType::count},
+constexpr std::array<std::pair<std::string_view, Reach>, 2> reaches{
+    {{"line", Reach::line}, {"message", Reach::message}}};
+constexpr std::array<std::pair<std::string_view, SettingType>, 7> types{{{"count", SettingType::count},
                                                                          {"first_count", SettingType::first_count},
                                                                          {"ratio", SettingType::ratio},
                                                                          {"truth", SettingType::truth},
                                                                          {"word", SettingType::word},
-                                                                         {"precision", SettingType::precision}}};
+                                                                         {"precision", SettingType::precision},
+                                                                         {"size", SettingType::size}}};
 
-void check_anchor(const TomlTable& table, std::string_view example, std::string_view anchor) {
+SettingType read_type(TomlTable& table) {
+  return row_of(table, "type", table.need_text("type"), types, [](const auto& row) { return row.first; }).second;
+}
+
+void check_anchor(const TomlTable& table, std::string_view example, std::string_view anchor,
+                  std::string_view key = "example") {
   if (example.find(anchor) == std::string_view::npos)
-    table.fail("example", "the example does not hold the anchor", "the anchor is " + std::string(anchor));
+    table.fail(key, "the example does not hold the anchor", "the anchor is " + std::string(anchor));
 }
 
 ScanResult scan_example(const Parser& alone, std::string_view example) {
@@ -154,12 +164,51 @@ void read_key(TomlTable& table, std::string_view family, SettingFormat& format, 
   if (key.size() < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_char))
     table.fail("key", "a key is at least four letters, digits and _", "a _ in it matches a dash, too");
   format.name = texts.keep(std::string(family) + '/' + key);
-  format.type = row_of(table, "type", table.need_text("type"), types, [](const auto& row) { return row.first; }).second;
+  format.type = read_type(table);
   format.spelling = table.truth("option_only") ? SettingSpelling::option : SettingSpelling::key;
   KeyTexts built = texts_of_key(key, format.type, format.spelling);
   format.anchor = texts.keep(std::move(built.anchor));
   format.second_anchor = texts.keep(std::move(built.dashed_anchor));
   format.regex = texts.keep(std::move(built.regex));
+}
+
+/// A compiled regex, or its error. Users' regexes have further limits; see check_regex().
+void check_message_regex(const TomlTable& table, std::string_view regex, Reach reach) {
+  try {
+    if (const Regex compiled(regex); compiled.captures() >= max_captures)
+      table.fail("regex", "the regex has too many groups", "write (?:…) for a group that no function reads");
+  } catch (const BadExpression& error) {
+    table.fail("regex", "the regex cannot be read: " + error.reason, {}, regex, std::min(error.at, regex.size()));
+  }
+  const std::size_t blank = regex.find(' ');
+  if (reach == Reach::message && blank != regex.npos)
+    table.fail("regex", "there is a blank", "the text of a message has none", regex, blank);
+}
+
+/// The name of a C++ function; "" if the key is missing.
+std::string read_function(TomlTable& table, std::string_view key) {
+  const std::string name = table.text(key);
+  const bool valid = std::all_of(name.begin(), name.end(), [](char c) { return is_word_char(c) || c == ':'; });
+  if (!valid) table.fail(key, "this is not the name of a function");
+  return name;
+}
+
+/// The anchors that a message may have besides its first.
+void read_more_anchors(TomlTable& table, MessageFormat& message) {
+  message.more_anchors = table.texts("more_anchors");
+  if (message.more_anchors.empty()) return;
+  if (!message.pattern.regex.empty())
+    table.fail("more_anchors", "a message with a regex has at most two anchors", "write anchor and second_anchor");
+}
+
+void check_example(const TomlTable& table, const MessageFormat& message) {
+  const Pattern& format = message.pattern;
+  const auto folded = [&](std::string_view text) { return format.fold_case ? lower(text) : std::string(text); };
+  if (format.reach == Reach::line) check_anchor(table, folded(format.example), folded(format.anchor));
+  Pattern alone = format;  // without the functions, which are not known here
+  alone.remark = remark_specs.front().id;
+  if (scan_example({.name = "example", .title = "", .patterns = {&alone, 1}}, format.example).remarks.empty())
+    table.fail("example", "the regex does not match the example", "it is a whole line, as a program prints it");
 }
 
 }  // namespace
@@ -195,12 +244,74 @@ SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore&
     if (!format.regex.empty()) check_regex(table, format.regex);
     if (format.regex.empty() && !table.has("value"))
       table.fail("anchor", "there is no value", "write value = \"…\", or a regex whose first group is the value");
+    if (table.has("type")) format.type = read_type(table);
+    format.unit = texts.keep(table.text("unit"));
+    format.source = texts.keep(table.text("source"));
   }
   format.setting = texts.keep(table.need_text("sets"));
   format.value = texts.keep(table.text("value"));
   format.example = texts.keep(table.need_text("example"));
-  table.finish("a setting has key and type, or name, anchor, regex; and sets, value and example");
+  table.finish(
+      "a setting has key and type, or name, anchor, regex, type, unit and source; and sets, value and example");
   check_example(table, format);
+  return format;
+}
+
+MessageFormat read_message(TomlTable& table, TextStore& texts) {
+  MessageFormat message;
+  Pattern& pattern = message.pattern;
+  pattern.name = read_name(table, texts);
+  if (table.text("anchors_from") == "lexicon") {
+    message.more_anchors = failure_lexicon().anchors();
+    pattern.anchor = texts.keep(message.more_anchors.front());
+  } else {
+    pattern.anchor = read_anchor(table, texts);
+  }
+  pattern.second_anchor = texts.keep(table.text("second_anchor"));
+  pattern.regex = texts.keep(table.text("regex"));
+  if (message.more_anchors.empty()) read_more_anchors(table, message);
+  if (table.has("reach"))
+    pattern.reach =
+        row_of(table, "reach", table.text("reach"), reaches, [](const auto& row) { return row.first; }).second;
+  check_message_regex(table, pattern.regex, pattern.reach);
+  pattern.fallback = table.truth("fallback");
+  pattern.fold_case = table.truth("fold_case");
+  pattern.digits_are_numbers = table.truth("digits_are_numbers");
+  pattern.non_exclusive = table.truth("non_exclusive");
+  if (table.has("before_anchor"))
+    pattern.before_anchor = static_cast<std::size_t>(table.need_number("before_anchor", 0, max_window));
+  pattern.example = texts.keep(table.need_text("example"));
+  pattern.source = texts.keep(table.text("source"));
+  pattern.remark = texts.keep(table.text("remark"));
+  message.emit = read_function(table, "emit");
+  message.accepts = read_function(table, "accepts");
+  message.accepts_parsed = read_function(table, "accepts_parsed");
+  message.may_match = read_function(table, "may_match");
+  table.finish("the keys of a message are the members of Pattern in src/parse/parser.h");
+  if (pattern.remark.empty() == message.emit.empty())
+    table.fail(pattern.remark.empty() ? "name" : "remark", "a message has emit or a remark, and not both");
+  if (!pattern.remark.empty())
+    row_of(table, "remark", pattern.remark, remark_specs, [](const RemarkSpec& spec) { return spec.id; });
+  check_example(table, message);
+  return message;
+}
+
+TableFormat read_table(TomlTable& table, TextStore& texts) {
+  TableFormat format;
+  format.table.name = read_name(table, texts);
+  format.table.anchor = read_anchor(table, texts);
+  format.table.example_header = texts.keep(table.need_text("example_header"));
+  format.table.example_row = texts.keep(table.text("example_row"));
+  format.table.source = texts.keep(table.text("source"));
+  format.header = read_function(table, "header");
+  format.sniff = read_function(table, "sniff");
+  format.row = read_function(table, "row");
+  format.rows = read_function(table, "rows");
+  table.finish("a table has name, anchor, header, sniff, row or rows, example_header, example_row and source");
+  if (format.header.empty()) table.fail("header", "there is no function for the header");
+  if (format.row.empty() == format.rows.empty())
+    table.fail(format.row.empty() ? "name" : "row", "a table has row or rows, and not both");
+  check_anchor(table, format.table.example_header, format.table.anchor, "example_header");
   return format;
 }
 

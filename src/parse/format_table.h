@@ -1,10 +1,11 @@
-// One [[format]] of a TOML file as a LineFormat, for the user's files and for the shipped ones in parsers/, and one
-// [[setting]] of a shipped file. Each must read its own example; an error shows its position in the file.
+// The tables of a TOML file in parsers/ or of a user's file, checked: [[format]], [[setting]], [[message]], [[table]].
+// Each must read its own example; an error shows its position in the file.
 #pragma once
 
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "parse/setting_format.h"
 #include "text/toml_table.h"
@@ -20,9 +21,27 @@ class TextStore {
   std::deque<std::string> texts_;
 };
 
+/// A pattern whose functions are still names: those of functions in the family's .cc, or "oomdoctor::name" for one of
+/// parse/freeform.h. A name is empty if there is no such function.
+struct MessageFormat {
+  Pattern pattern;
+  std::vector<std::string> more_anchors;
+  std::string emit, accepts, accepts_parsed, may_match;
+};
+
+/// A table whose functions are still names. `row` reads a row that does not depend on others, `rows` makes a reader.
+struct TableFormat {
+  Table table;
+  std::string header, sniff, row, rows;
+};
+
 /// Throws Error. `source` is empty if the table has none.
 LineFormat read_format(TomlTable& table, TextStore& texts);
 /// Throws Error. The format of a key is called "family/key".
 SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts);
+/// Throws Error.
+MessageFormat read_message(TomlTable& table, TextStore& texts);
+/// Throws Error.
+TableFormat read_table(TomlTable& table, TextStore& texts);
 
 }  // namespace oomdoctor

@@ -1,10 +1,10 @@
-// The interface of a format. One file parsers/foo.cc defines `const Parser oomdoctor::parsers::foo`. The build finds
-// it by its name and makes the table of parsers. A parser is data: patterns for messages and settings,
-// gauges for step lines, tables for CSV-like exports. Gauges and settings come from parsers/foo.toml.
+// The interface of a format. A family of formats is parsers/foo.toml: patterns for messages and settings, formats for
+// step lines, tables for CSV-like exports. parsers/foo.cc has the functions that the file names, in the namespace
+// oomdoctor::parsers::foo. A program of the build checks the file and makes these structs of it; the functions are the
+// only code of a format.
 //
 // Each pattern has an anchor, a literal of at least four bytes. oomdoctor tries the pattern only on lines that contain
-// the anchor, so lines without one cost almost nothing. The example is part of the pattern: the compiler checks that
-// it contains the anchor, tests check the rest.
+// the anchor, so lines without one cost almost nothing.
 #pragma once
 
 #include <any>
@@ -69,7 +69,7 @@ struct Match {
 
 struct SettingFormat;
 
-/// The pattern of a message. checked() verifies its invariants at compile time.
+/// The pattern of a message.
 struct Pattern {
   std::string_view name;    ///< "torch_oom/request"
   std::string_view anchor;  ///< a literal; without blanks if `reach` is message
@@ -77,27 +77,27 @@ struct Pattern {
   std::string_view second_anchor = {};
   std::span<const std::string_view> more_anchors = {};  ///< further alternatives; only for patterns without a regex
   std::string_view regex = {};  ///< without blanks if `reach` is message; empty: the anchor is enough
-  std::size_t captures = 0;     ///< number of groups that emit reads
   Reach reach = Reach::line;
   /// A line that the pattern matches, and no other pattern.
   std::string_view example;
-  /// Reports the events of a match; never null.
+  // Exactly one of these three reports the events of a match.
   void (*emit)(const Match&, EventSink&) = nullptr;
-  bool fallback = false;   ///< tried only if no other pattern matched the line
-  bool fold_case = false;  ///< the anchor matches in any letter case
+  std::string_view remark = {};            ///< the id of a remark
+  const SettingFormat* setting = nullptr;  ///< the setting that the line prints
+  bool fallback = false;                   ///< tried only if no other pattern matched the line
+  bool fold_case = false;                  ///< the anchor matches in any letter case
   /// A further test that a regex cannot express; only if `reach` is line.
   bool (*accepts)(std::string_view line) = nullptr;
   /// A further test of the parsed free-form line; emit gets the line as Match::printed.
   bool (*accepts_parsed)(const FreeformLine&) = nullptr;
   /// A cheap test of the bytes around the anchor at offset `at` of a block, before the line is cleaned. It returns
   /// false only if this occurrence cannot lead to a match. Not called if escape sequences or NULs are near.
-  bool (*quick_reject)(std::string_view block, std::size_t at) = nullptr;
+  bool (*may_match)(std::string_view block, std::size_t at) = nullptr;
   /// Max bytes of a match before the anchor. The regex is then tried from there only, not on the whole line.
   std::optional<std::size_t> before_anchor = {};
-  bool digits_are_numbers = false;         ///< `accepts` treats all digits alike
-  bool non_exclusive = false;              ///< fallbacks are still tried: the match is beside the subject of the line
-  std::string_view source = {};            ///< the code that prints this form, if it differs from the parser's source
-  const SettingFormat* setting = nullptr;  ///< the setting that the line prints; in place of `emit`
+  bool digits_are_numbers = false;  ///< `accepts` treats all digits alike
+  bool non_exclusive = false;       ///< fallbacks are still tried: the match is beside the subject of the line
+  std::string_view source = {};     ///< the code that prints this form, if it differs from the parser's source
 };
 
 /// A step line: numbers between constant texts. `form` is the line with its numbers in braces:
@@ -110,9 +110,9 @@ struct Pattern {
 struct LineFormat {
   std::string_view name;
   std::string_view anchor;
-  std::string_view form;
+  std::string_view form = {};
   double unit = 1;                                  ///< bytes of one printed unit
-  std::string_view unit_name;                       ///< "MiB"
+  std::string_view unit_name = {};                  ///< "MiB"
   SeriesKind maxima = SeriesKind::running_maximum;  ///< kind of the max_… values
   SeriesKind current = SeriesKind::gauge;           ///< kind of the other values
   std::string_view example;
@@ -146,23 +146,24 @@ class Rows {
 struct Table {
   std::string_view name;
   std::string_view anchor;  ///< a literal in the header line
-  std::string_view example_header, example_row;
+  std::string_view example_header;
+  std::string_view example_row = {};
   /// True if `line` is a header of this table. Fills `layout`.
   bool (*header)(std::string_view line, Layout& layout);
   /// True if the first lines of an input are rows without a header. Fills `layout`. May be null.
-  bool (*sniff)(std::span<const std::string> first_lines, Layout& layout);
+  bool (*sniff)(std::span<const std::string> first_lines, Layout& layout) = nullptr;
   /// Makes a reader for rows of this layout. `layout` outlives it.
   std::unique_ptr<Rows> (*rows)(const Layout& layout);
   std::string_view source = {};  ///< the code that prints this form, if it differs from the parser's source
 };
 
-/// A family of formats: one file in parsers/.
+/// A family of formats: one TOML file in parsers/.
 struct Parser {
   std::string_view name;   ///< the name of the file
   std::string_view title;  ///< the name of the format for people
   /// The code that prints it: "torch: c10/cuda/CUDACachingAllocator.cpp", or "real logs".
   std::string_view source = {};
-  std::span<const Pattern> patterns;
+  std::span<const Pattern> patterns = {};
   std::span<const LineFormat> gauges = {};
   std::span<const Table> tables = {};
   bool declared = false;  ///< declared by the user: overrides the shipped parsers for the memory of its lines
@@ -182,65 +183,5 @@ struct FormatInfo {
 };
 /// All formats of `parsers`. Scans each example, which takes time.
 std::vector<FormatInfo> list_formats(std::span<const Parser* const> parsers);
-
-/// The compiler checks with these: the example contains the anchor, parentheses balance, and the number of groups
-/// equals `captures`.
-consteval bool balanced(std::string_view regex) {
-  int depth = 0;
-  bool in_class = false;
-  for (std::size_t i = 0; i < regex.size(); ++i) {
-    if (regex[i] == '\\') {
-      ++i;
-      continue;
-    }
-    if (in_class) {
-      in_class = regex[i] != ']';
-      continue;
-    }
-    if (regex[i] == '[') {
-      in_class = true;
-      if (i + 1 < regex.size() && regex[i + 1] == '^') ++i;
-      if (i + 1 < regex.size() && regex[i + 1] == ']') ++i;
-    } else if (regex[i] == '(')
-      ++depth;
-    else if (regex[i] == ')' && --depth < 0)
-      return false;
-  }
-  return depth == 0 && !in_class;
-}
-consteval std::size_t groups(std::string_view regex) {
-  std::size_t n = 0;
-  bool in_class = false;
-  for (std::size_t i = 0; i < regex.size(); ++i) {
-    if (regex[i] == '\\') {
-      ++i;
-      continue;
-    }
-    if (in_class) {
-      in_class = regex[i] != ']';
-      continue;
-    }
-    if (regex[i] == '[') {
-      in_class = true;
-      if (i + 1 < regex.size() && regex[i + 1] == '^') ++i;
-      if (i + 1 < regex.size() && regex[i + 1] == ']') ++i;
-    } else if (regex[i] == '(' && (i + 1 >= regex.size() || regex[i + 1] != '?'))
-      ++n;
-  }
-  return n;
-}
-consteval bool holds(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
-consteval std::string_view::size_type blanks_in(std::string_view s) { return s.find(' '); }
-
-/// Returns `p`. A broken pattern does not compile.
-consteval Pattern checked(Pattern p) {
-  if (p.anchor.size() < 4) throw "an anchor has at least four bytes";
-  if (!p.fold_case && !holds(p.example, p.anchor)) throw "the example does not hold the anchor";
-  if (!balanced(p.regex)) throw "parentheses or brackets of the regex do not balance";
-  if (groups(p.regex) != p.captures) throw "the regex has other groups than emit reads";
-  if (p.reach == Reach::message && blanks_in(p.regex) != std::string_view::npos) throw "a message regex holds no blank";
-  if (p.emit == nullptr) throw "a pattern without emit says nothing";
-  return p;
-}
 
 }  // namespace oomdoctor

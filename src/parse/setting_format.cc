@@ -23,6 +23,7 @@ std::string_view value_regex(SettingType type) {
     case SettingType::precision:
       return R"((?:torch\.)?(b?float(?:16|32)|bf16|fp16|fp32|half|16-mixed|bf16-mixed|16-true|bf16-true|32-true|no|int8|fp8|(?:16|32|64)(?![.\d-]))\b)";
     case SettingType::text:
+    case SettingType::size:
       break;
   }
   return {};
@@ -54,6 +55,12 @@ std::string precision_name(std::string_view text) {
   if (t.find("16") != t.npos || t == "half") return "fp16";
   if (t.find("32") != t.npos || t == "no") return "fp32";
   return t;
+}
+
+/// "16G" becomes "16 GiB", as Slurm and the shells mean it. "4000" gets the unit.
+std::string with_unit(std::string_view size, std::string_view unit) {
+  if (size.empty() || is_digit(size.back())) return std::string(size).append(" ").append(unit);
+  return std::string(size.substr(0, size.size() - 1)).append(" ").append(1, upper(size.back())).append("iB");
 }
 
 /// digits; 1048576 is the block size of an asynchronous reader, not a sequence length
@@ -109,6 +116,8 @@ void emit_setting(const SettingFormat& format, std::string_view printed, EventSi
   switch (format.type) {
     case SettingType::text:
       return sink.setting(format.setting, format.value.empty() ? printed : format.value);
+    case SettingType::size:
+      return sink.setting(format.setting, with_unit(printed, format.unit));
     case SettingType::truth: {
       const std::string t = lower(printed);
       const bool on = t != "false" && t != "none" && t != "null" && t != "no";

@@ -3,7 +3,6 @@
 // setting. The last printed value wins.
 #pragma once
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -13,6 +12,7 @@ namespace oomdoctor {
 
 enum class SettingType {
   text,         ///< as printed
+  size,         ///< a size; of "16G", K to T are powers of 1,024; a number alone has the format's unit
   count,        ///< a whole number
   first_count,  ///< a whole number, or the first of a list of them
   ratio,        ///< a share such as 0.9
@@ -32,10 +32,13 @@ struct SettingFormat {
   std::string_view setting;  ///< as analyses name it: the fact settings.NAME
   SettingType type = SettingType::text;
   SettingSpelling spelling = SettingSpelling::text;
-  std::string_view value;  ///< emitted in place of the printed one, and of "true"; may be empty
-  std::string_view anchor, second_anchor;
-  std::string_view regex;  ///< the first group is the value
+  std::string_view value = {};  ///< emitted in place of the printed one, and of "true"; may be empty
+  std::string_view unit = {};   ///< of a size that is printed without one
+  std::string_view anchor;
+  std::string_view second_anchor = {};  ///< may be empty
+  std::string_view regex = {};          ///< the first group is the value
   std::string_view example;
+  std::string_view source = {};  ///< the code that prints it, if it differs from the parser's source
 };
 
 /// Fills in the anchors and the regex of a key.
@@ -60,8 +63,8 @@ constexpr Pattern make_pattern(const SettingFormat& format) {
   Pattern pattern{.name = format.name, .anchor = format.anchor, .example = format.example};
   pattern.second_anchor = format.second_anchor;
   pattern.regex = format.regex;
-  pattern.captures = format.regex.empty() ? 0 : 1;
   pattern.non_exclusive = true;
+  pattern.source = format.source;
   pattern.setting = &format;
   if (format.spelling != SettingSpelling::text)
     pattern.accepts = format.type == SettingType::precision ? is_precision_statement : is_configuration;
@@ -70,13 +73,6 @@ constexpr Pattern make_pattern(const SettingFormat& format) {
     pattern.digits_are_numbers = true;
   }
   return pattern;
-}
-
-template <std::size_t n>
-constexpr std::array<Pattern, n> make_patterns(const SettingFormat (&formats)[n]) {
-  std::array<Pattern, n> patterns;
-  for (std::size_t i = 0; i < n; ++i) patterns[i] = make_pattern(formats[i]);
-  return patterns;
 }
 
 }  // namespace oomdoctor

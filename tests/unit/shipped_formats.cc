@@ -6,6 +6,7 @@
 
 #include "catch.h"
 #include "parse/format_table.h"
+#include "parse/scanner.h"
 
 namespace fs = std::filesystem;
 using namespace oomdoctor;
@@ -30,6 +31,29 @@ setting = [
 ]
 )";
 
+constexpr std::string_view message = R"(title = "Mine"
+source = "mine.py"
+
+[[message]]
+name = "mine/killed"
+anchor = "killed at"
+regex = 'killed at (\d{1,9} MB)'
+example = "mine: killed at 512 MB"
+emit = "killed"
+)";
+
+constexpr std::string_view table = R"(title = "Mine"
+source = "mine.py"
+
+[[table]]
+name = "mine/rows"
+anchor = "used_mb"
+header = "header"
+row = "row"
+example_header = "gpu,used_mb"
+example_row = "0,512"
+)";
+
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out(text);
   const auto at = out.find(from);
@@ -42,15 +66,13 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// A folder with mine.toml, and with mine.cc after add_code().
+/// A folder with mine.toml.
 class Folder {
  public:
   Folder() { fs::create_directories(formats()); }
   ~Folder() { fs::remove_all(root_); }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
-
-  void add_code() const { std::ofstream(formats() / "mine.cc").put('\n'); }
 
   /// The generated source, or the error without the path of the file.
   std::string compile(std::string_view text) const {
@@ -126,16 +148,83 @@ TEST_CASE("a wrong setting stops the build and shows its position") {
         "  it is a whole line, as a program prints it\n");
 }
 
-TEST_CASE("a title belongs to the code of a family, if it has code") {
+TEST_CASE("a message becomes a pattern that names its function") {
   const Folder folder;
-  folder.add_code();
-  CHECK(folder.compile(step_format) ==
-        "mine.toml:2: unknown key \"source\"\n"
-        "  source = \"mine.py\"\n"
-        "  ^\n"
-        "  the title and the source are in the .cc of the same name\n");
-  const std::string source = folder.compile(step_format.substr(step_format.find("[[")));
-  CHECK(source.find("with_formats(parsers::mine, mine_formats)") != std::string::npos);
+  const std::string source = folder.compile(message);
+  CHECK(source.find("namespace mine {\nvoid killed(const Match&, EventSink&);\n}") != std::string::npos);
+  CHECK(source.find(".emit = mine::killed") != std::string::npos);
+  const std::string remark = folder.compile(replaced(message, "emit = \"killed\"", "remark = \"handled/skipped\""));
+  CHECK(remark.find("namespace mine") == std::string::npos);
+  CHECK(remark.find(".remark = \"handled/skipped\"") != std::string::npos);
+  const std::string shared = folder.compile(replaced(message, "\"killed\"", "\"oomdoctor::emit_step\""));
+  CHECK(shared.find(".emit = oomdoctor::emit_step") != std::string::npos);
+  CHECK(shared.find("namespace mine") == std::string::npos);
+}
+
+TEST_CASE("a wrong message stops the build and shows its position") {
+  const Folder folder;
+  CHECK(folder.compile(replaced(message, "\"mine: killed at 512 MB\"", "\"mine: killed at ten MB\"")) ==
+        "mine.toml:8: the regex does not match the example\n"
+        "  example = \"mine: killed at ten MB\"\n"
+        "            ^\n"
+        "  it is a whole line, as a program prints it\n");
+  CHECK(folder.compile(replaced(message, "MB)'", "MB'")) ==
+        "mine.toml:7: the regex cannot be read: Unmatched marking parenthesis ( or \\(\n"
+        "  regex = 'killed at (\\d{1,9} MB'\n"
+        "                                ^\n");
+  CHECK(folder.compile(replaced(message, "emit = \"killed\"", "remark = \"handled/skiped\"")) ==
+        "mine.toml:9: there is no remark \"handled/skiped\"\n"
+        "  remark = \"handled/skiped\"\n"
+        "           ^\n"
+        "  did you mean handled/skipped?\n");
+  CHECK(folder.compile(replaced(message, "emit =", "remark = \"handled/skipped\"\nemit =")) ==
+        "mine.toml:9: a message has emit or a remark, and not both\n"
+        "  remark = \"handled/skipped\"\n"
+        "           ^\n");
+  CHECK(folder.compile(replaced(message, "\"killed\"", "\"killed()\"")) ==
+        "mine.toml:9: this is not the name of a function\n"
+        "  emit = \"killed()\"\n"
+        "         ^\n");
+  CHECK(folder.compile(replaced(message, "emit =", "reach = \"message\"\nemit =")) ==
+        "mine.toml:7: there is a blank\n"
+        "  regex = 'killed at (\\d{1,9} MB)'\n"
+        "                 ^\n"
+        "  the text of a message has none\n");
+}
+
+TEST_CASE("a table names the functions that read its header and its rows") {
+  const Folder folder;
+  const std::string source = folder.compile(table);
+  CHECK(source.find("bool header(std::string_view, Layout&);") != std::string::npos);
+  CHECK(source.find("bool row(std::string_view, const Layout&, EventSink&);") != std::string::npos);
+  CHECK(source.find(".rows = recorded_rows<mine::row>") != std::string::npos);
+  CHECK(folder.compile(replaced(table, "row = \"row\"\n", "")) ==
+        "mine.toml:5: a table has row or rows, and not both\n"
+        "  name = \"mine/rows\"\n"
+        "         ^\n");
+  CHECK(folder.compile(replaced(table, "\"gpu,used_mb\"", "\"gpu,free_mb\"")) ==
+        "mine.toml:9: the example does not hold the anchor\n"
+        "  example_header = \"gpu,free_mb\"\n"
+        "                   ^\n"
+        "  the anchor is used_mb\n");
+}
+
+TEST_CASE("a size is emitted with its unit") {
+  TextStore texts;
+  const auto read = [&](const char* line) {
+    const SettingFormat format = read_row(
+        R"({ name = "mine/request", anchor = "request ", regex = 'request (\w{1,9})', sets = "job_memory", type = "size", unit = "MB", example = "request 8" })",
+        texts);
+    const Pattern pattern = make_pattern(format);
+    const Parser parser{.name = "mine", .title = "", .patterns = {&pattern, 1}};
+    const Parser* const parsers[] = {&parser};
+    std::vector<Source> sources;
+    sources.push_back(Source::of_text("log", line));
+    return Scanner(parsers).scan(sources).settings.at("job_memory").value;
+  };
+  CHECK(read("request 4000") == "4000 MB");
+  CHECK(read("request 16G") == "16 GiB");
+  CHECK(read("request 512k") == "512 KiB");
 }
 
 TEST_CASE("a setting is a key in all its spellings, an option only, or a text") {
