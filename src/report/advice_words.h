@@ -33,6 +33,10 @@ std::string growing_series_words(const Report& report);
 /// 3 memory series".
 std::string performed_checks_words(const Report& report);
 
+/// The slowdown of a fix: class 0 to 4. Other numbers are clamped.
+std::string_view cost_text(int cost);
+/// The effect of a fix on the training result: class 0 to 3. Other numbers are clamped.
+std::string_view risk_text(int risk);
 inline constexpr std::string_view enough_words = "enough on its own", free_words = "costs nothing";
 /// For example "costs nothing" or "up to 5% slower, numerics differ slightly"; "" if unknown.
 std::string cost_words(const ReportFix& fix);

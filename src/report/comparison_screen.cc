@@ -25,7 +25,7 @@ std::string inputs_text(const Report& report) {
 std::string run_text(const Report& report) {
   const Verdict& verdict = report.verdict;
   std::string text = fmt::format("{}; {}", inputs_text(report), outcome_words(report.verdict.outcome));
-  return verdict.outcome == "no_oom" ? text : text + ": " + verdict.headline;
+  return verdict.outcome == Outcome::no_oom ? text : text + ": " + verdict.headline;
 }
 
 /// For example "10.31 → 14.90 GiB  +4.59 GiB (+45%)", "10.31 GiB in both".

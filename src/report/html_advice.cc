@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::size_t fixes_open = 3;  ///< the first one is next to the verdict
 
-bool is_all_clear(const Report& report) { return report.verdict.outcome == "no_oom" && report.incidents.empty(); }
+bool is_all_clear(const Report& report) {
+  return report.verdict.outcome == Outcome::no_oom && report.incidents.empty();
+}
 
 void add_all_clear(Document& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
@@ -24,8 +26,8 @@ void add_all_clear(Document& page, const Report& report) {
         lines);
     return;
   }
-  page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n", outcome_words("no_oom"),
-           lines);
+  page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n",
+           outcome_words(Outcome::no_oom), lines);
   for (const ReportInput& input : report.inputs)
     if (input.truncated)
       page.add("<p>The rest of <code>{}</code> is missing, and failures are at the end of a log.</p>\n",
@@ -133,7 +135,7 @@ void add_command(Document& page, const std::string& place, const std::string& te
 }
 
 std::string_view tone(const Report& report) {
-  if (report.verdict.outcome == "oom") return "bad";
+  if (report.verdict.outcome == Outcome::oom) return "bad";
   const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const bool clear = is_all_clear(report) && report.coverage.claimed > 0;
   return clear && !cut && growing_series_words(report).empty() ? "good" : "warn";

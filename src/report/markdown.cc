@@ -25,7 +25,7 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
-  if (verdict.outcome == "no_oom" && report.incidents.empty()) {
+  if (verdict.outcome == Outcome::no_oom && report.incidents.empty()) {
     const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
@@ -163,8 +163,8 @@ void add_fixes(Document& out, const Report& report) {
     std::vector<std::string> details;
     if (const auto saving = saving_words(fix); !saving.empty()) details.push_back(saving);
     if (fix.enough) details.emplace_back(enough_words);
-    details.push_back(fix.cost.text);
-    details.push_back(fix.risk.text);
+    details.emplace_back(cost_text(fix.cost));
+    details.emplace_back(risk_text(fix.risk));
     if (fix.if_not_already) details.push_back("if not already set");
     std::erase(details, "");
     out.add("#### {}. {}\n\n{}\n\n", i + 1, markdown_inline(fix.title),

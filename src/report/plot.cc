@@ -204,7 +204,7 @@ class Drawing {
       if (p.x <= end) curve_.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
   }
 
-  bool is_dead() const { return report_.verdict.outcome == "oom"; }
+  bool is_dead() const { return report_.verdict.outcome == Outcome::oom; }
 
   /// For example "line 32", or with the file if there are several.
   std::string location_text(const Location& at) const {

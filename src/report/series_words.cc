@@ -79,7 +79,7 @@ TrendText trend_text(const ReportSeries& of) {
 }
 
 std::string full_words(const Report& report, const ReportSeries& of) {
-  if (!of.trend.forecast || report.verdict.outcome == "oom")
+  if (!of.trend.forecast || report.verdict.outcome == Outcome::oom)
     return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
   const std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));

@@ -200,10 +200,15 @@ std::set<std::string> find_numbers(std::string_view text) {
   return numbers;
 }
 
+std::string_view first_fact(const Reason& reason) {
+  return reason.facts.empty() ? std::string_view() : reason.facts.front();
+}
+
 /// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
 bool is_shown(const Reason& reason) {
-  return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact == "host.victims" ||
-         reason.fact.starts_with("trend.");
+  const std::string_view fact = first_fact(reason);
+  return fact == "host.kernel_kill" || fact == "host.limit_kill" || fact == "host.victims" ||
+         fact.starts_with("trend.");
 }
 
 /// Whether all numbers of a reason are on the page already. It then says the same in other words.
@@ -220,7 +225,9 @@ std::string reason_text(const Page& page, const Report& report, const Reason& be
 }
 
 /// A measurement rather than a conclusion. It needs no line if the page already shows its numbers.
-bool is_measurement(const Reason& reason) { return reason.fact.starts_with("trend.") || reason.fact == "host.used"; }
+bool is_measurement(const Reason& reason) {
+  return first_fact(reason).starts_with("trend.") || first_fact(reason) == "host.used";
+}
 
 /// The strongest reasons that are not on the page yet. Without any, a reason that only repeats numbers of the page.
 std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {

@@ -279,9 +279,9 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
   for (std::size_t i = report.runs.size() - std::min(report.runs.size(), max_runs); i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
     page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_location(run, in_one_log),
-                                                              run.outcome == "oom"            ? "out of memory, "
-                                                              : run.outcome == "possible_oom" ? "killed, "
-                                                                                              : "",
+                                                              run.outcome == Outcome::oom            ? "out of memory, "
+                                                              : run.outcome == Outcome::possible_oom ? "killed, "
+                                                                                                     : "",
                                                               plain_line(run.headline)));
   }
 }

@@ -7,7 +7,6 @@
 
 #include "report/advice_words.h"
 #include "report/escape.h"
-#include "report/grades.h"
 #include "report/series_words.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
@@ -20,10 +19,11 @@ constexpr std::size_t max_fixes = 3;         ///< in the short report
 constexpr std::size_t max_command_rows = 4;  ///< of the second and third fix; longer commands are left out
 constexpr int command_indent = 6;
 
-std::string paint_outcome(const Page& page, const std::string& outcome) {
+std::string paint_outcome(const Page& page, Outcome outcome) {
   const std::string words = outcome_words(outcome);
-  if (outcome == "oom") return page.paint.error(words);
-  return outcome == "no_oom" || outcome == "ended_otherwise" ? page.paint.good(words) : page.paint.warning(words);
+  if (outcome == Outcome::oom) return page.paint.error(words);
+  return outcome == Outcome::no_oom || outcome == Outcome::ended_otherwise ? page.paint.good(words)
+                                                                           : page.paint.warning(words);
 }
 
 /// For a run without failure and risk: the number of lines, and the kinds of failures that oomdoctor searched for.
@@ -38,7 +38,7 @@ void add_all_clear(Page& page, const Report& report, bool quiet) {
   }
   const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const std::string growing = plain_line(growing_series_words(report));
-  const std::string words = outcome_words("no_oom");
+  const std::string words = outcome_words(Outcome::no_oom);
   if (cut != report.inputs.end())
     page.text("", page.paint.warning(words) +
                       fmt::format(" in the {} that could be read. The rest of {} is missing, and failures are at the "
@@ -154,7 +154,7 @@ std::size_t hidden_fixes(const Report& report) {
 
 void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const Verdict& verdict = report.verdict;
-  if (verdict.outcome == "no_oom" && report.incidents.empty()) return add_all_clear(page, report, view.quiet);
+  if (verdict.outcome == Outcome::no_oom && report.incidents.empty()) return add_all_clear(page, report, view.quiet);
   // Without the details above, print the headline: it also has the numbers and the location.
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
   page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));

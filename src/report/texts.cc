@@ -58,7 +58,7 @@ class TextVisitor : public FieldVisitor {
   }
   template <class T>
   void go_to(T& value) {
-    if constexpr (!std::is_arithmetic_v<T>) fields(*this, value);
+    if constexpr (std::is_class_v<T>) fields(*this, value);
   }
 
   const TextVisit& visit_;

@@ -78,15 +78,24 @@ bool are_names_enough(const Report& report) {
 
 }  // namespace
 
-std::string outcome_words(std::string_view outcome) {
-  constexpr std::array<Words, 7> table = {{{"oom", "OUT OF MEMORY"},
-                                           {"handled_oom", "OOM CAUGHT, RUN CONTINUED"},
-                                           {"at_risk", "AT RISK"},
-                                           {"possible_oom", "POSSIBLE OOM"},
-                                           {"ended_otherwise", "NOT A MEMORY FAILURE"},
-                                           {"unrecognised", "NOTHING COULD BE READ"},
-                                           {"no_oom", "NO SIGN OF MEMORY FAILURE"}}};
-  return look_up(table, outcome);
+std::string outcome_words(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::unrecognised:
+      return "NOTHING COULD BE READ";
+    case Outcome::no_oom:
+      return "NO SIGN OF MEMORY FAILURE";
+    case Outcome::ended_otherwise:
+      return "NOT A MEMORY FAILURE";
+    case Outcome::handled_oom:
+      return "OOM CAUGHT, RUN CONTINUED";
+    case Outcome::at_risk:
+      return "AT RISK";
+    case Outcome::possible_oom:
+      return "POSSIBLE OOM";
+    case Outcome::oom:
+      break;
+  }
+  return "OUT OF MEMORY";
 }
 
 // The line distinguishes signals and GPU errors that share a kind, so its words come first.

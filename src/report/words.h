@@ -10,7 +10,7 @@
 
 namespace oomdoctor {
 
-std::string outcome_words(std::string_view outcome);  ///< for example "OUT OF MEMORY"
+std::string outcome_words(Outcome outcome);  ///< for example "OUT OF MEMORY"
 /// RunEnd::kind in words, for example "a time limit"; more exact if the line contains a known word.
 std::string_view ending_words(std::string_view kind, std::string_view line);
 std::string phase_words(std::string_view phase);      ///< for example "in the backward pass"; "" for ""
