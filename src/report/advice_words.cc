@@ -50,6 +50,16 @@ std::string_view risk_text(int risk) {
       {"same result", "numerics differ slightly", "hyper-parameters may need retuning", "the result changes"}, risk);
 }
 
+bool is_all_clear(const Report& report) {
+  return report.verdict.outcome == Outcome::no_oom && report.incidents.empty();
+}
+
+bool has_cause(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
+
+std::string cause_name(const Verdict& verdict) {
+  return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+}
+
 bool is_nothing_to_fix(const Report& report) {
   return report.verdict.outcome == Outcome::handled_oom && report.fixes.empty();
 }
@@ -71,8 +81,7 @@ std::string conclusion_words(const Report& report) {
       text += fmt::format(", {} {}", short_cause_name(report.causes[1]), percent_text(report.causes[1].probability));
     return text;
   }
-  const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
-  return fmt::format("{} ({})", name, percent_text(verdict.confidence));
+  return fmt::format("{} ({})", cause_name(verdict), percent_text(verdict.confidence));
 }
 
 // If the headline names the cause already, a reason is more informative.
@@ -80,7 +89,7 @@ std::string why_words(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (verdict.cause.empty()) return {};
   if (verdict.cause != "undetermined") {
-    const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+    const std::string name = cause_name(verdict);
     const bool names_cause = verdict.headline.find(name) != std::string::npos;
     if (names_cause && !report.causes.empty() && !report.causes[0].because.empty())
       return fmt::format("{} sure: {}", percent_text(verdict.confidence), report.causes[0].because[0].text);

@@ -10,6 +10,11 @@
 
 namespace oomdoctor {
 
+/// Whether nothing failed and nothing is at risk.
+bool is_all_clear(const Report& report);
+/// Whether the verdict names a cause. cause_name() is its title, or its id without a title.
+bool has_cause(const Verdict& verdict);
+std::string cause_name(const Verdict& verdict);
 /// Whether the program caught the failure and the report offers no fix.
 bool is_nothing_to_fix(const Report& report);
 /// The first words of a cause's title, up to ':' or '(': "Step too large for the GPU" of "Step too large for the GPU

@@ -8,6 +8,7 @@
 #include "analysis/steady.h"
 #include "judge/verdict.h"
 #include "report/headline.h"
+#include "report/incident_words.h"
 
 namespace oomdoctor {
 namespace {

@@ -47,7 +47,7 @@ std::string slope_text(const SeriesComparison& series) {
   const ReportTrend &before = series.good.trend, &after = series.bad.trend;
   if (before.shape == after.shape && !is_growth(before) && !is_growth(after))
     return shape_words(before.shape) + " in both";  // the lines above have the numbers
-  const std::string good = trend_text(series.good).trend, bad = trend_text(series.bad).trend;
+  const std::string good = trend_words(series.good), bad = trend_words(series.bad);
   return good == bad ? good + " in both" : good + " → " + bad;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "report/advice_words.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 #include "text/digest.h"
 

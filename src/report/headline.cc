@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "report/advice_words.h"
-#include "report/host_words.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/words.h"
 #include "text/lines.h"
@@ -164,26 +164,6 @@ std::string headline(const ScanResult& scan, const Analysis& analysis, const Rep
 std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure) {
   if (failure != nullptr) return numbers_with_place(*failure);
   return end ? "ended with " + end_words(*end) : "no end in the log";
-}
-
-std::string decisive_numbers(const Oom& oom, const Facts& facts) {
-  const auto text = [](const Bytes& b) { return bytes_text(b.count); };
-  if (const auto victims = facts.number("host.victims"); victims && !facts.find("host.used"))
-    return fmt::format("{} processes killed at once", *victims);
-  if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty()) return host;
-  if (oom.limit && oom.request && facts.is_true("account.limit_reached"))
-    return fmt::format("{} requested with {} of {} allowed in use", text(*oom.request),
-                       text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit));
-  if (oom.request && oom.free && oom.capacity)
-    return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
-  if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
-  if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
-  if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
-  if (oom.request && oom.allocated)
-    return fmt::format("{} requested with {} allocated", text(*oom.request), text(*oom.allocated));
-  if (oom.request) return text(*oom.request) + " requested";
-  if (oom.process) return text(*oom.process) + " in use";
-  return "";
 }
 
 }  // namespace oomdoctor

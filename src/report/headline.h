@@ -17,8 +17,4 @@ std::string headline(const ScanResult& scan, const Analysis& analysis, const Rep
 /// one.
 std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure);
 
-/// The decisive numbers of the judged failure, for example "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"; "" if the
-/// log prints none.
-std::string decisive_numbers(const Oom& oom, const Facts& facts);
-
 }  // namespace oomdoctor

@@ -1,4 +1,4 @@
-#include "report/junit.h"
+#include "report/ci_reports.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "report/escape.h"
 #include "report/findings.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 
 namespace oomdoctor {

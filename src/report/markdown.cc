@@ -9,6 +9,7 @@
 #include "report/chart.h"
 #include "report/document.h"
 #include "report/escape.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -25,7 +26,7 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
-  if (verdict.outcome == Outcome::no_oom && report.incidents.empty()) {
+  if (is_all_clear(report)) {
     const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
@@ -87,14 +88,11 @@ void add_series(Document& out, const Report& report) {
       "### Memory over the run\n\n| series | | first | last | max | values | shape |\n| :-- | :-- | --: | --: | --: | "
       "--: | :-- |\n");
   for (const auto& series : report.series) {
-    const auto value = [&](double v) {
-      return series.unit == "%" ? fmt::format("{:.1f}%", v) : bytes_text(whole_number(v));
-    };
-    std::string shape = trend_text(series).trend;
+    std::string shape = trend_words(series);
     if (const std::string full = full_words(report, series); !full.empty()) shape += "; " + full;
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
-            sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),
-            count_text(series.n), markdown_inline(shape));
+            sparkline(series.points, 24), value_text(series, series.first_value), value_text(series, series.last_value),
+            value_text(series, series.max_value), count_text(series.n), markdown_inline(shape));
   }
   out.add("\n");
 }

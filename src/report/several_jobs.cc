@@ -1,5 +1,7 @@
 #include "report/several_jobs.h"
 
+#include "report/incident_words.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +12,8 @@ namespace {
 
 /// The log that the job's verdict is about.
 const std::string& verdict_path(const Report& job) {
-  for (const ReportIncident& incident : job.incidents)
-    if (incident.id == job.verdict.incident) return incident.location.path;
-  return job.inputs.front().path;
+  const ReportIncident* failure = verdict_incident(job);
+  return failure != nullptr ? failure->location.path : job.inputs.front().path;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "report/chart.h"
 #include "report/escape.h"
 #include "report/excerpt.h"
-#include "report/rank_words.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
@@ -140,10 +140,8 @@ std::string range_text(const Report& report, const ReportSeries& of) {
 }
 
 std::string trend_line(const Page& page, const ReportSeries& series) {
-  const TrendText words = trend_text(series);
-  const std::string trend = plain_line(words.trend), detail = plain_line(words.detail);
-  if (is_growth(series.trend)) return page.paint.bold(trend);
-  return detail.empty() ? trend : trend + page.paint.dim(" · " + detail);
+  const std::string trend = plain_line(trend_words(series));
+  return is_growth(series.trend) ? page.paint.bold(trend) : trend;
 }
 
 std::string size_text(double bytes) { return bytes_text(whole_number(bytes)); }

@@ -43,8 +43,8 @@ LIBRARIES = {
 ORDINARY_WORDS = {
     ("src/model/event.cc", "shared_memory"): "a kind of incident in the report's contract",
     ("src/model/event.cc", "masked"): "a kind of incident in the report's contract",
-    ("src/report/words.cc", "shared_memory"): "the same kind, in words",
-    ("src/report/words.cc", "masked"): "the same kind, in words",
+    ("src/report/incident_words.cc", "shared_memory"): "the same kind, in words",
+    ("src/report/incident_words.cc", "masked"): "the same kind, in words",
     ("src/report/report_fields.h", "shared_memory"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "masked"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "leak"): "a field of a trend in the report's contract",

@@ -6,6 +6,7 @@
 
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 
 using namespace oomdoctor;
