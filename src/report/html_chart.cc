@@ -28,6 +28,8 @@ constexpr double width = 760, height = 460, min_margin = 46, margin_top = 36, ma
 constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
 constexpr int max_label = 14;  ///< columns
 
+std::string_view text_colour(int index) { return text_palette[static_cast<std::size_t>(index) % palette.size()]; }
+
 /// A text in the right margin, next to the value that it names; two lines if `second` is not empty.
 struct EndLabel {
   double value = 0;  ///< position on the value axis
@@ -297,7 +299,6 @@ std::string stroked(const std::string& path, int index) {
 }  // namespace
 
 std::string_view colour(int index) { return palette[static_cast<std::size_t>(index) % palette.size()]; }
-std::string_view text_colour(int index) { return text_palette[static_cast<std::size_t>(index) % palette.size()]; }
 
 std::string svg_chart(const Plot& plot) {
   const std::vector<EndLabel> labels = end_labels(plot);

@@ -14,10 +14,9 @@
 
 namespace oomdoctor::html {
 
-/// Fallback colours for pages without their style sheet, which colours the classes c0 to c5 (stroke), f0 to f5 (fill)
+/// A fallback for pages without their style sheet, which colours the classes c0 to c5 (stroke), f0 to f5 (fill)
 /// and t0 to t5 (text).
 std::string_view colour(int index);
-std::string_view text_colour(int index);
 
 inline constexpr std::string_view red = "#c0262d", grey = "#59636e", pale = "#d8dee4";
 /// Keeps the width of a line constant when its picture is scaled.

@@ -47,17 +47,15 @@ void add_verdict(Document& out, const Report& report) {
 /// A table with numbers that add up as printed, the same as on the terminal.
 void add_account(Document& out, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
-  std::vector<std::int64_t> sizes;
-  for (const auto& share : account.shares) sizes.push_back(share.bytes);
-  sizes.push_back(account.unexplained_bytes);
-  const SharesText text = shares_text(sizes, account.capacity_bytes);
+  std::vector<Share> parts = account.shares;
+  parts.push_back({unexplained_label(account), account.unexplained_bytes});
+  const SharesText text = shares_text(account);
   out.add("| Where the memory of {} was | {} | share | |\n| :-- | --: | --: | :-- |\n", memory_name(of), text.unit);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const double share =
-        account.capacity_bytes > 0 ? static_cast<double>(sizes[i]) / static_cast<double>(account.capacity_bytes) : 0;
-    out.add("| {} | {} | {} | {} |\n",
-            i < account.shares.size() ? markdown_inline(account.shares[i].label) : unexplained_label(account),
-            text.numbers[i], text.percents[i], bar(share, 20));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto capacity = static_cast<double>(account.capacity_bytes);
+    const double share = capacity > 0 ? static_cast<double>(parts[i].bytes) / capacity : 0;
+    out.add("| {} | {} | {} | {} |\n", markdown_inline(parts[i].label), text.numbers[i], text.percents[i],
+            bar(share, 20));
   }
   out.add("| **capacity** | **{}** | 100% | |\n\n", text.total);
 }

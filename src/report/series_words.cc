@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analysis/growth_limits.h"
 #include "base/bytes.h"
@@ -12,6 +13,19 @@
 
 namespace oomdoctor {
 namespace {
+
+/// The first step of the working stage in which the run ended; nullopt if no stage is known.
+std::optional<double> working_since(const ReportTrend& trend) {
+  std::optional<double> since;
+  for (const ReportStage& stage : trend.stages) {
+    if (stage.kind == "working" && !since) since = stage.first_step;
+    // Evaluations and pauses interrupt the work. Every other stage ends the work before it.
+    if (stage.kind != "working" && stage.kind != "evaluation" && stage.kind != "pause" && stage.kind != "release" &&
+        !(stage.kind == "idle" && &stage == &trend.stages.back()))
+      since.reset();
+  }
+  return since;
+}
 
 /// For example "since step 70"; "" if the growth began with the first value.
 std::string since_words(const ReportSeries& of) {
@@ -47,18 +61,6 @@ std::string range_words(const ReportSeries& of) {
   if (of.max_value > of.last_value && of.max_value > of.first_value)
     text += ", at most " + value_text(of, of.max_value);
   return text;
-}
-
-std::optional<double> working_since(const ReportTrend& trend) {
-  std::optional<double> since;
-  for (const ReportStage& stage : trend.stages) {
-    if (stage.kind == "working" && !since) since = stage.first_step;
-    // Evaluations and pauses interrupt the work. Every other stage ends the work before it.
-    if (stage.kind != "working" && stage.kind != "evaluation" && stage.kind != "pause" && stage.kind != "release" &&
-        !(stage.kind == "idle" && &stage == &trend.stages.back()))
-      since.reset();
-  }
-  return since;
 }
 
 std::string growth_words(const ReportSeries& of) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,6 @@ std::string forecast_words(const Report& report, const ReportSeries& of);
 /// What the other series show about a growing one: "allocated memory does not grow: PyTorch's cache fragments", "only
 /// rank 3 of 8 grows"; "" for nothing.
 std::string relation_words(const Report& report, const ReportSeries& growing);
-/// The first step of the working stage in which the run ended; nullopt if no stage is known.
-std::optional<double> working_since(const ReportTrend& trend);
 
 /// Whether the trend has a slope to print: growth, or a slope with an interval that excludes zero.
 bool is_growth(const ReportTrend& trend);

@@ -76,25 +76,21 @@ void add_frame(Page& page, const ReportIncident& of) {
 /// Each part as a row with its own section of one long bar, so that label, number and picture are next to each other.
 void add_account(Page& page, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
+  std::vector<Share> parts = account.shares;
+  parts.push_back({unexplained_label(account), account.unexplained_bytes});
+  const SharesText text = shares_text(account);
   std::vector<std::string> labels;
-  std::vector<std::int64_t> sizes;
-  for (const auto& share : account.shares) {
-    labels.push_back(plain_line(share.label));
-    sizes.push_back(share.bytes);
-  }
-  labels.push_back(unexplained_label(account));
-  sizes.push_back(account.unexplained_bytes);
-
-  const SharesText text = shares_text(sizes, account.capacity_bytes);
   int widest = 0;
-  for (const auto& label : labels) widest = std::max(widest, columns_of(label));
+  std::vector<double> shares;
+  for (const Share& part : parts) {
+    labels.push_back(plain_line(part.label));
+    widest = std::max(widest, columns_of(labels.back()));
+    shares.push_back(
+        account.capacity_bytes > 0 ? static_cast<double>(part.bytes) / static_cast<double>(account.capacity_bytes) : 0);
+  }
   widest = std::min(widest, page.width() - 36);
   const int number_width = columns_of(text.numbers.front()) + 1 + static_cast<int>(text.unit.size());
   const int bar_width = std::min(40, page.width() - widest - number_width - 13);
-  std::vector<double> shares;
-  for (const auto size : sizes)
-    shares.push_back(
-        account.capacity_bytes > 0 ? static_cast<double>(size) / static_cast<double>(account.capacity_bytes) : 0);
   const auto bars = waterfall(shares, std::max(bar_width, 4));
 
   page.heading(account_title(of));
