@@ -9,7 +9,7 @@
 
 #include "analysis/analysis.h"
 #include "base/parallel.h"
-#include "judge/rule_pack.h"
+#include "judge/verdict.h"
 #include "oomdoctor/version.h"
 #include "parse/jobs.h"
 #include "parse/path_tags.h"
@@ -99,9 +99,7 @@ class Rules {
 
 Report diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
   const Analysis analysis = analyse(scan, {options.capacity_bytes, threads});
-  // A failure that a later run of the job got past needs no fix.
-  const bool needs_diagnosis = (analysis.primary && !analysis.runs.overcome) || analysis.facts.is_true("run.at_risk");
-  const Diagnosis diagnosis = needs_diagnosis ? judge(rules.pack(), analysis.facts) : Diagnosis{};
+  const Diagnosis diagnosis = needs_judgement(analysis) ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;
   for (const Input& input : scan.inputs)

@@ -93,7 +93,7 @@ bool follows_exception(const Incident& killed,
 
 /// The outcome and the end of one run. Runs are separated only in a single log, so several logs share all incidents.
 RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
-  RunSummary summary{first, last, "no_oom", std::nullopt, std::nullopt};
+  RunSummary summary{first, last, Outcome::no_oom, std::nullopt, std::nullopt};
   bool handled = false, silent = true;
   for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
     const Incident& incident = scan.incidents[i];
@@ -106,10 +106,10 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   if (scan.inputs.size() == 1) summary.ending = find_ending(scan, first, last);
   if (summary.failure && silent && follows_exception(scan.incidents[*summary.failure], summary.ending))
     summary.failure.reset();
-  summary.outcome = summary.failure                             ? silent ? "possible_oom" : "oom"
-                    : summary.ending && summary.ending->decides ? "ended_otherwise"
-                    : handled                                   ? "handled_oom"
-                                                                : "no_oom";
+  summary.outcome = summary.failure                             ? silent ? Outcome::possible_oom : Outcome::oom
+                    : summary.ending && summary.ending->decides ? Outcome::ended_otherwise
+                    : handled                                   ? Outcome::handled_oom
+                                                                : Outcome::no_oom;
   return summary;
 }
 
@@ -137,7 +137,7 @@ Runs find_runs(const ScanResult& scan) {
   runs.outcome = runs.last().outcome;
   if (!scan.inputs.empty() && std::all_of(scan.inputs.begin(), scan.inputs.end(),
                                           [](const Input& input) { return !input.unreadable.empty(); })) {
-    runs.outcome = "unrecognised";
+    runs.outcome = Outcome::unrecognised;
     return runs;
   }
   if (runs.last().failure || later == 0) return runs;
@@ -149,7 +149,7 @@ Runs find_runs(const ScanResult& scan) {
   const std::optional<Ending>& ending = runs.last().ending;
   if (ending && ending->decides) return runs;
   if (runs.overcome || (ending && ending->kind == "finished")) {
-    runs.outcome = "handled_oom";
+    runs.outcome = Outcome::handled_oom;
   } else {
     runs.judged = *failed;
     runs.outcome = runs.all[*failed].outcome;

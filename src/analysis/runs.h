@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/scan_result.h"
+#include "oomdoctor/report.h"
 
 namespace oomdoctor {
 
@@ -20,7 +21,7 @@ struct Ending {
 /// One run of a log.
 struct RunSummary {
   i64 first_line = 1, last_line = 0;
-  std::string outcome;  ///< "oom", "possible_oom", "handled_oom", "ended_otherwise", "no_oom"
+  Outcome outcome = Outcome::no_oom;
   std::optional<Ending> ending;
   std::optional<std::size_t> failure;  ///< index of its first unhandled incident
 };
@@ -29,8 +30,8 @@ struct RunSummary {
 struct Runs {
   std::vector<RunSummary> all;  ///< in the order of the log, at least one
   std::size_t judged = 0;       ///< the last run; or the last one that ran out of memory, if the last is unfinished
-  std::string outcome;          ///< of the whole log, from its failures and ends alone
-  bool overcome = false;        ///< earlier runs ran out of memory, and the last one got further
+  Outcome outcome = Outcome::no_oom;  ///< of the whole log, from its failures and ends alone
+  bool overcome = false;              ///< earlier runs ran out of memory, and the last one got further
 
   const RunSummary& last() const { return all.back(); }
 };

@@ -45,9 +45,9 @@ void check_cause(const std::string& id, const std::string& rules_folder) {
 }
 
 /// The severity of an outcome. 2: a failure ended the run. 1: a risk, a possible failure or a survived one. 0: neither.
-int level_of(std::string_view outcome) {
-  if (outcome == "oom") return 2;
-  return outcome == "handled_oom" || outcome == "at_risk" || outcome == "possible_oom" ? 1 : 0;
+int level_of(Outcome outcome) {
+  if (outcome == Outcome::oom) return 2;
+  return outcome >= Outcome::handled_oom ? 1 : 0;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Options diagnose_options(const Arguments& arguments) {
 int exit_status(const Report& report, const std::string& fail_on) {
   constexpr int nothing_recognized = 2;
   if (fail_on == "never") return 0;
-  if (report.verdict.outcome == "unrecognised") return nothing_recognized;
+  if (report.verdict.outcome == Outcome::unrecognised) return nothing_recognized;
   return level_of(report.verdict.outcome) >= (fail_on == "warning" ? 1 : 2) ? 1 : 0;
 }
 

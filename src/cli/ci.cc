@@ -84,7 +84,7 @@ std::string summary_of(SharedReport& report) {
 void set_outputs(const Report& report, const std::string& path) {
   std::random_device random;
   const std::string end = fmt::format("oomdoctor_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-  const std::pair<const char*, std::string> outputs[] = {{"verdict", report.verdict.outcome},
+  const std::pair<const char*, std::string> outputs[] = {{"verdict", std::string(to_string(report.verdict.outcome))},
                                                          {"cause", report.verdict.cause},
                                                          {"retry", report.verdict.retry.decision},
                                                          {"sarif", path_of("sarif")},
@@ -110,15 +110,15 @@ void emit_buildkite(SharedReport& report, const Report& whole) {
   if (!text || std::fwrite(summary.data(), 1, summary.size(), text.get()) != summary.size() || std::fflush(text.get()))
     return;
   std::rewind(text.get());
-  const std::string& outcome = whole.verdict.outcome;
+  const Outcome outcome = whole.verdict.outcome;
   std::string words[] = {"buildkite-agent",
                          "annotate",
                          "--context",
                          "oomdoctor",
                          "--style",
-                         outcome == "oom"                                      ? "error"
-                         : outcome == "no_oom" || outcome == "ended_otherwise" ? "info"
-                                                                               : "warning"};
+                         outcome == Outcome::oom                                             ? "error"
+                         : outcome == Outcome::no_oom || outcome == Outcome::ended_otherwise ? "info"
+                                                                                             : "warning"};
   std::vector<char*> pointers;
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

@@ -27,7 +27,7 @@ constexpr CauseWeights weighing;
 
 /// A cause while its weights are summed.
 struct Weighed {
-  RankedCause ranked;
+  ReportCause ranked;
   double logit = 0;
   double cap = weighing.cap;
   bool possible = true;
@@ -45,19 +45,16 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
     return;
   }
   cause.logit += sign.weight;
-  if (sign.definitional) {
-    cause.ranked.definitional = true;
-    cause.cap = std::max(cause.cap, weighing.proven_cap);
-  }
+  if (sign.definitional) cause.cap = std::max(cause.cap, weighing.proven_cap);
   std::string text = sign.why.fill_sentences(facts);
   if (text.empty()) return;  // the sign counts, but its text needs an unknown fact
-  auto& list = sign.weight >= 0 ? cause.ranked.supporting : cause.ranked.against;
-  list.push_back({std::move(text), sign.weight, {result.facts.begin(), result.facts.end()}});
+  auto& list = sign.weight >= 0 ? cause.ranked.because : cause.ranked.against;
+  list.push_back({{result.facts.begin(), result.facts.end()}, std::move(text), sign.weight, {}});
 }
 
 Weighed weigh(const CauseRule& rule, const Facts& facts) {
   Weighed cause;
-  cause.ranked.id = rule.id;
+  cause.ranked.cause = rule.id;
   cause.ranked.guide = rule.guide;
   cause.ranked.title = choose_title(rule.title, rule.other_titles, facts);
   cause.ranked.explain = rule.explain.fill_sentences(facts);
@@ -65,16 +62,14 @@ Weighed weigh(const CauseRule& rule, const Facts& facts) {
   if (rule.possible && rule.possible->truth(facts) == Truth::no) {
     const Evaluation possible = rule.possible->evaluate(facts);
     cause.possible = false;
-    cause.ranked.against.push_back({rule.impossible, -12, {possible.facts.begin(), possible.facts.end()}});
+    cause.ranked.against.push_back({{possible.facts.begin(), possible.facts.end()}, rule.impossible, -12, {}});
     return cause;
   }
   for (const auto& sign : rule.signs) weigh_sign(sign, facts, cause);
   for (const auto& ceiling : rule.ceilings)
     if (ceiling.condition.truth(facts) == Truth::yes) cause.cap = std::min(cause.cap, ceiling.at_most);
-  const auto stronger = [](const FiredSign& a, const FiredSign& b) {
-    return std::fabs(a.weight) > std::fabs(b.weight);
-  };
-  std::stable_sort(cause.ranked.supporting.begin(), cause.ranked.supporting.end(), stronger);
+  const auto stronger = [](const Reason& a, const Reason& b) { return std::fabs(a.weight) > std::fabs(b.weight); };
+  std::stable_sort(cause.ranked.because.begin(), cause.ranked.because.end(), stronger);
   std::stable_sort(cause.ranked.against.begin(), cause.ranked.against.end(), stronger);
   return cause;
 }
@@ -95,7 +90,7 @@ std::string find_top_cause(const std::vector<Weighed>& causes) {
   const double first = causes.empty() ? 0 : causes[0].ranked.probability;
   const double second = causes.size() < 2 ? 0 : causes[1].ranked.probability;
   const bool decided = first >= weighing.decided && first >= weighing.decided_ratio * second;
-  return decided ? causes[0].ranked.id : "undetermined";
+  return decided ? causes[0].ranked.cause : "undetermined";
 }
 
 }  // namespace

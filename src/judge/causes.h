@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "analysis/facts.h"
-#include "judge/diagnosis.h"
 #include "judge/rule_pack.h"
+#include "oomdoctor/report.h"
 
 namespace oomdoctor {
 
@@ -21,9 +21,8 @@ struct MissingFact {
 
 /// The causes with their probabilities, and the facts that would narrow them down.
 struct WeighedCauses {
-  std::vector<RankedCause>
-      causes;             ///< every cause of the pack, the most probable first; impossible ones have probability 0
-  std::string top_cause;  ///< id of the first cause, or "undetermined"
+  std::vector<ReportCause> causes;  ///< see Diagnosis
+  std::string top_cause;            ///< id of the first cause, or "undetermined"
   std::vector<MissingFact> doubts;
 };
 

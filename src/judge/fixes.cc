@@ -23,7 +23,6 @@ struct PlannerLimits {
   double fix_doubt = 0.5;         // factor on doubts about fixes: the cause matters more than a single fix
   std::size_t max_fixes = 8;
   std::size_t max_doubtful = 3;  // fixes whose condition is unknown
-  std::size_t max_held_back = 2;
   double expected_probability =
       0.1;  // probability of a cause from which users expect to hear why a usual fix is missing
 };
@@ -81,7 +80,7 @@ i64 rounded(double bytes) { return whole_number(std::round(bytes)); }
 double cause_weight(const FixRule& rule, const WeighedCauses& causes) {
   double sum = 0;
   for (const auto& cause : causes.causes)
-    if (std::find(rule.causes.begin(), rule.causes.end(), cause.id) != rule.causes.end()) sum += cause.probability;
+    if (std::find(rule.causes.begin(), rule.causes.end(), cause.cause) != rule.causes.end()) sum += cause.probability;
   return std::min(sum, 1.0);
 }
 
@@ -179,8 +178,8 @@ Truth applicability(const SettingRule& setting, const Facts& facts) {
 
 /// The settings to print: those of the places in this log, else general ones, else those of places that the log does
 /// not exclude.
-std::vector<FixSettingText> choose_settings(const FixRule& rule, const Facts& facts) {
-  std::vector<FixSettingText> specific, general, doubtful;
+std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts) {
+  std::vector<FixSetting> specific, general, doubtful;
   for (const auto& setting : rule.settings) {
     const Truth applies = applicability(setting, facts);
     if (applies == Truth::no) continue;
@@ -206,16 +205,15 @@ bool is_enough(double low, double high, const Need& need) { return need.whole &&
 // Only a saving with a known condition may be promised.
 bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
 
-RankedFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need) {
+ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need) {
   const FixRule& rule = *fix.rule;
-  RankedFix out;
+  ReportFix out;
   out.id = rule.id;
   out.title = choose_title(rule.title, rule.other_titles, facts);
-  out.source = rule.source;
   out.causes = rule.causes;
-  if (fix.saves) out.saves_high = rounded(std::max(*fix.saves, fix.low.value_or(0)));
-  if (fix.low) out.saves_low = rounded(*fix.low);
-  if (fix.max_saves && *fix.max_saves > 0) out.saves_low = 0, out.saves_high = rounded(*fix.max_saves);
+  if (fix.saves) out.saves_high_bytes = rounded(std::max(*fix.saves, fix.low.value_or(0)));
+  if (fix.low) out.saves_low_bytes = rounded(*fix.low);
+  if (fix.max_saves && *fix.max_saves > 0) out.saves_low_bytes = 0, out.saves_high_bytes = rounded(*fix.max_saves);
   out.saves_formula = rule.saves_formula;
   out.cost = rule.cost;
   out.diagnostic = rule.kind == FixKind::diagnostic;
@@ -306,12 +304,12 @@ std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, c
   return set;
 }
 
-std::optional<FixPlan> make_plan(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
+std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
   if (!need.bytes || list.empty()) return std::nullopt;
   auto set = smallest_set(list, facts, need);
-  FixPlan plan;
-  plan.need = rounded(*need.bytes);
-  plan.margin = rounded(need.margin);
+  ReportPlan plan;
+  plan.need_bytes = rounded(*need.bytes);
+  plan.margin_bytes = rounded(need.margin);
   const SavingsSum sum = sum_savings(set, facts);
   plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
   if (set.empty()) set.push_back(&list.front());  // no saving is known in bytes, so the plan is the first thing to try
@@ -319,12 +317,12 @@ std::optional<FixPlan> make_plan(const std::vector<Candidate>& list, const Facts
   const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
              request = facts.number("oom.request");
   if (capacity && free && request && sum.high() > 0)
-    plan.predicted_peak = rounded(std::max(0.0, *capacity - *free + *request - (sum.low() + sum.high()) / 2));
+    plan.predicted_peak_bytes = rounded(std::max(0.0, *capacity - *free + *request - (sum.low() + sum.high()) / 2));
   return plan;
 }
 
 bool is_worth_mention(const FixRule& rule, const WeighedCauses& causes, const Prescription& out) {
-  return out.held_back.size() < planning.max_held_back && expected_by_user(rule, causes);
+  return out.held_back.size() < max_held_back && expected_by_user(rule, causes);
 }
 
 void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {

@@ -9,11 +9,13 @@
 
 namespace oomdoctor {
 
+inline constexpr std::size_t max_held_back = 2;  ///< those with the highest rank; nobody reads more
+
 /// The planner's result.
 struct Prescription {
-  std::vector<RankedFix> fixes;  ///< in the order to try
-  std::vector<HeldBackFix> held_back;
-  std::optional<FixPlan> plan;  ///< absent if the log does not show how much memory was missing
+  std::vector<ReportFix> fixes;  ///< in the order to try
+  std::vector<HeldBack> held_back;
+  std::optional<ReportPlan> plan;  ///< absent if the log does not show how much memory was missing
   std::vector<MissingFact> doubts;
 };
 

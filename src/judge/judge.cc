@@ -1,33 +1,27 @@
 // The order of the diagnosis: weigh the causes, plan the fixes, select the popular advice that does not help, ask the
 // open questions.
+#include "judge/judge.h"
+
 #include <algorithm>
 #include <map>
 
+#include "base/ascii.h"
 #include "judge/causes.h"
-#include "judge/device_words.h"
-#include "judge/diagnosis.h"
 #include "judge/fixes.h"
-#include "judge/rule_pack.h"
 
 namespace oomdoctor {
 
 namespace {
 
-constexpr std::size_t max_held_back = 2;  // those with the highest rank; nobody reads more
 constexpr std::size_t max_questions = 3;
 constexpr double min_gain = 0.05;  // in nats, weighted by probability; below it an answer changes nothing
 
-// True if there is a failure, or growth that leads to one.
-bool anything_to_judge(const Facts& facts) {
-  return facts.find("oom.kind") || facts.is_true("run.at_risk") || facts.is_true("trend.leak");
-}
-
-std::vector<HeldBackFix> find_myths(const RulePack& pack, const Facts& facts) {
+std::vector<HeldBack> find_myths(const RulePack& pack, const Facts& facts) {
   std::vector<const MythRule*> wrong;
   for (const auto& [id, myth] : pack.myths())
     if (myth.when.truth(facts) == Truth::yes) wrong.push_back(&myth);
   std::stable_sort(wrong.begin(), wrong.end(), [](const MythRule* a, const MythRule* b) { return a->rank > b->rank; });
-  std::vector<HeldBackFix> list;
+  std::vector<HeldBack> list;
   for (const auto* myth : wrong) {
     std::string because = myth->because.fill_sentences(facts);
     if (because.empty()) continue;
@@ -120,8 +114,8 @@ std::string command_here(std::string_view command, const Facts& facts) {
   return std::string(command);
 }
 
-std::vector<OpenQuestion> make_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
-  std::vector<OpenQuestion> questions;
+std::vector<Question> make_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
+  std::vector<Question> questions;
   for (const auto& open : open_questions(doubts, facts)) {
     if (questions.size() == max_questions || open.gain < min_gain) break;
     // Settings are printed one by one. Facts computed from a series or a traceback are missing together with it.
@@ -136,10 +130,45 @@ std::vector<OpenQuestion> make_questions(const std::vector<MissingFact>& doubts,
   return questions;
 }
 
+/// The name of the device; "" for a GPU or an unknown device.
+std::string noun_of(const Facts& facts) {
+  if (facts.text("platform.vendor") == "huawei") return "NPU";
+  if (facts.text("platform.vendor") == "google") return "TPU";
+  return "";
+}
+
 }  // namespace
 
+std::string with_device_noun(const std::string& text, const std::string& noun) {
+  constexpr std::string_view gpu = "GPU";
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at = text.find(gpu); at != text.npos; at = text.find(gpu, at + gpu.size())) {
+    const std::size_t plural = at + gpu.size() < text.size() && text[at + gpu.size()] == 's' ? 1 : 0;
+    const std::size_t end = at + gpu.size() + plural;
+    if ((at > 0 && is_word_char(text[at - 1])) || (end < text.size() && is_word_char(text[end]))) continue;
+    out.append(text, from, at - from).append(noun);
+    from = at + gpu.size();
+  }
+  return out.append(text, from);
+}
+
+void name_device(Diagnosis& diagnosis, const Facts& facts) {
+  const std::string noun = noun_of(facts);
+  if (noun.empty()) return;
+  const auto rename = [&](std::string& text) { text = with_device_noun(text, noun); };
+  for (ReportCause& cause : diagnosis.causes) {
+    rename(cause.title), rename(cause.explain);
+    for (auto* reasons : {&cause.because, &cause.against})
+      for (Reason& reason : *reasons) rename(reason.text);
+  }
+  for (ReportFix& fix : diagnosis.fixes)
+    rename(fix.title), rename(fix.why), rename(fix.verify), rename(fix.saves_formula);
+  for (HeldBack& held : diagnosis.held_back) rename(held.title), rename(held.because);
+  for (Question& question : diagnosis.questions) rename(question.missing), rename(question.text);
+}
+
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
-  if (!anything_to_judge(facts)) return {};
   WeighedCauses causes = weigh_causes(pack, facts);
   // A failure that the program survived needs a fix only if its cause is known.
   const bool is_over = facts.is_true("run.survived") && causes.top_cause == "undetermined";

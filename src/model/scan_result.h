@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/event.h"
@@ -23,6 +24,10 @@ struct Input {
 };
 
 enum class Severity { note, warning, error };
+
+constexpr std::string_view to_string(Severity severity) {
+  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
+}
 
 /// A remark about the reading itself: a damaged line, the choice of a unit, a limit that was reached.
 struct Note {

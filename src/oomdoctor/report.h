@@ -1,12 +1,15 @@
 // The report: the only type that crosses the library's boundary. It consists of plain strings, numbers and file:line,
-// and every writer is a pure function of it. Field names follow the JSON contract. Texts from the log are unescaped;
-// sizes are in bytes.
+// and every writer is a pure function of it. The stages fill its types directly. Field names follow the JSON contract.
+// Texts from the log are unescaped; sizes are in bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,15 @@ namespace oomdoctor {
 
 /// The version of the JSON contract.
 inline constexpr const char* report_schema_version = "1.1";
+
+/// What happened to memory, from best to worst.
+enum class Outcome { unrecognised, no_oom, ended_otherwise, handled_oom, at_risk, possible_oom, oom };
+
+constexpr std::string_view to_string(Outcome outcome) {
+  constexpr std::array<std::string_view, 7> names = {
+      "unrecognised", "no_oom", "ended_otherwise", "handled_oom", "at_risk", "possible_oom", "oom"};
+  return names[static_cast<std::size_t>(outcome)];
+}
 
 /// A line or a range of lines in an input, counted from 1.
 struct Location {
@@ -49,8 +61,7 @@ struct RunEnd {
 
 /// The result of the diagnosis.
 struct Verdict {
-  std::string
-      outcome;        ///< "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"
+  Outcome outcome = Outcome::no_oom;
   std::string cause;  ///< a cause id, "undetermined", or "" if there is nothing to explain
   std::string cause_title;
   double confidence = 0;  ///< probability of the first cause, 0 … 1
@@ -65,7 +76,7 @@ struct ReportRun {
   std::string id;
   std::string path;
   std::int64_t first_line = 0, last_line = 0;
-  std::string outcome;  ///< "oom", "handled_oom", "possible_oom", "ended_otherwise", "no_oom"
+  Outcome outcome = Outcome::no_oom;
   std::optional<RunEnd> end;
   std::string headline;
 };
@@ -201,7 +212,8 @@ struct ReportRank {
 
 /// One reason for or against a cause, with its lines.
 struct Reason {
-  std::string fact, text;
+  std::vector<std::string> facts;  ///< names of the facts that the sign read; the JSON has the first
+  std::string text;
   double weight = 0;  ///< nats; positive for, negative against the cause
   std::vector<Location> locations;
 };
@@ -210,7 +222,7 @@ struct Reason {
 struct ReportCause {
   std::string cause, title, explain;
   double probability = 0;
-  std::vector<Reason> because, against;
+  std::vector<Reason> because, against;  ///< strongest first
   std::string guide = {};  ///< words only: the page about it, a path in this project; "" for a cause of own rules
 };
 
@@ -221,25 +233,21 @@ struct FixSetting {
   std::string from, to;  ///< old and new value; "" if the setting is no change of one value
 };
 
-/// The class of a cost or a risk, and its words.
-struct CostClass {
-  int level = 0;
-  std::string text;
-};
-
 /// One fix. The savings are a range in bytes, absent if unknown.
 struct ReportFix {
   std::string id, title;
   std::vector<std::string> causes;
   std::optional<std::int64_t> saves_low_bytes, saves_high_bytes;
   std::string saves_formula;
-  CostClass cost, risk;
+  int cost = 0, risk = 0;       ///< classes: cost 0 to 4, risk 0 to 3
   bool enough = false;          ///< this fix alone frees the missing memory, with the margin
   bool if_not_already = false;  ///< the log does not show whether it is already set
   std::string why;              ///< the numbers of this log that support it
   std::vector<FixSetting> settings;
   std::vector<std::string> not_with;  ///< ids of fixes that exclude it
   std::string verify;                 ///< the check in the next run
+  bool diagnostic = false;            ///< it provides information, and changes nothing in the next run; not in the JSON
+  std::vector<std::string> facts;     ///< names of the facts that decided; not in the JSON
   std::vector<Location> locations;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "analysis/growth_limits.h"
 #include "base/bytes.h"
@@ -25,16 +26,43 @@ std::string nothing_to_fix_words(const Report& report) {
 }
 
 std::vector<std::string> cost_parts(const ReportFix& fix) {
-  if (fix.cost.level == 0 && fix.risk.level == 0) return {std::string(free_words)};
+  if (fix.cost == 0 && fix.risk == 0) return {std::string(free_words)};
   std::vector<std::string> parts;
-  if (!fix.cost.text.empty()) parts.push_back(fix.cost.text);
-  if (fix.risk.level > 0) parts.push_back(fix.risk.text);
+  parts.emplace_back(cost_text(fix.cost));
+  if (fix.risk > 0) parts.emplace_back(risk_text(fix.risk));
   return parts;
+}
+
+template <std::size_t n>
+std::string_view clamped(const std::array<std::string_view, n>& texts, int level) {
+  return texts[static_cast<std::size_t>(std::clamp(level, 0, static_cast<int>(n) - 1))];
 }
 
 }  // namespace
 
-bool is_nothing_to_fix(const Report& report) { return report.verdict.outcome == "handled_oom" && report.fixes.empty(); }
+std::string_view cost_text(int cost) {
+  return clamped<5>({"no slowdown", "up to 5% slower", "5 to 25% slower", "25 to 50% slower", "more than 50% slower"},
+                    cost);
+}
+
+std::string_view risk_text(int risk) {
+  return clamped<4>(
+      {"same result", "numerics differ slightly", "hyper-parameters may need retuning", "the result changes"}, risk);
+}
+
+bool is_all_clear(const Report& report) {
+  return report.verdict.outcome == Outcome::no_oom && report.incidents.empty();
+}
+
+bool has_cause(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
+
+std::string cause_name(const Verdict& verdict) {
+  return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+}
+
+bool is_nothing_to_fix(const Report& report) {
+  return report.verdict.outcome == Outcome::handled_oom && report.fixes.empty();
+}
 
 std::string short_cause_name(const ReportCause& cause) {
   const std::string name = cause_name(cause);
@@ -53,8 +81,7 @@ std::string conclusion_words(const Report& report) {
       text += fmt::format(", {} {}", short_cause_name(report.causes[1]), percent_text(report.causes[1].probability));
     return text;
   }
-  const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
-  return fmt::format("{} ({})", name, percent_text(verdict.confidence));
+  return fmt::format("{} ({})", cause_name(verdict), percent_text(verdict.confidence));
 }
 
 // If the headline names the cause already, a reason is more informative.
@@ -62,7 +89,7 @@ std::string why_words(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (verdict.cause.empty()) return {};
   if (verdict.cause != "undetermined") {
-    const std::string name = verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+    const std::string name = cause_name(verdict);
     const bool names_cause = verdict.headline.find(name) != std::string::npos;
     if (names_cause && !report.causes.empty() && !report.causes[0].because.empty())
       return fmt::format("{} sure: {}", percent_text(verdict.confidence), report.causes[0].because[0].text);

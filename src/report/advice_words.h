@@ -10,6 +10,11 @@
 
 namespace oomdoctor {
 
+/// Whether nothing failed and nothing is at risk.
+bool is_all_clear(const Report& report);
+/// Whether the verdict names a cause. cause_name() is its title, or its id without a title.
+bool has_cause(const Verdict& verdict);
+std::string cause_name(const Verdict& verdict);
 /// Whether the program caught the failure and the report offers no fix.
 bool is_nothing_to_fix(const Report& report);
 /// The first words of a cause's title, up to ':' or '(': "Step too large for the GPU" of "Step too large for the GPU
@@ -33,6 +38,10 @@ std::string growing_series_words(const Report& report);
 /// 3 memory series".
 std::string performed_checks_words(const Report& report);
 
+/// The slowdown of a fix: class 0 to 4. Other numbers are clamped.
+std::string_view cost_text(int cost);
+/// The effect of a fix on the training result: class 0 to 3. Other numbers are clamped.
+std::string_view risk_text(int risk);
 inline constexpr std::string_view enough_words = "enough on its own", free_words = "costs nothing";
 /// For example "costs nothing" or "up to 5% slower, numerics differ slightly"; "" if unknown.
 std::string cost_words(const ReportFix& fix);

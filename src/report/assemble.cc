@@ -4,22 +4,18 @@
 #include <cmath>
 #include <set>
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "analysis/steady.h"
-#include "report/advice_words.h"
-#include "report/grades.h"
-#include "report/host_words.h"
-#include "report/series_words.h"
-#include "report/words.h"
-#include "text/lines.h"
+#include "judge/verdict.h"
+#include "report/headline.h"
+#include "report/incident_words.h"
 
 namespace oomdoctor {
 namespace {
 
 // Points of a drawn series: four per column for as many columns as a screen shows, fewer if there are very many series.
 constexpr std::size_t max_points_of_one = 1600, min_points_of_one = 400, points_of_all = 32'000;
-constexpr std::size_t max_locations = 4;  ///< per reason
+constexpr std::size_t max_locations = 4;  ///< per reason and per fix
 
 /// Translates the internal types. Holds references only while assemble() runs. Report ids are numbers in the order of
 /// the scan: incident-1, series-1, run-1.
@@ -46,50 +42,32 @@ class Assembler {
     }
     r.more_series += scan_.more_series;
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
-    if (has_something_to_explain()) add_diagnosis(r);
+    for (const ReportCause& cause : diagnosis_.causes)
+      if (cause.probability > 0) r.causes.push_back(cited(cause));
+    for (const ReportFix& fix : diagnosis_.fixes) r.fixes.emplace_back(fix).locations = citations(fix.facts);
+    r.plan = diagnosis_.plan;
+    r.held_back = diagnosis_.held_back;
+    r.questions = diagnosis_.questions;
     const Coverage& coverage = scan_.coverage;
     r.coverage = {coverage.lines, coverage.claimed, {coverage.by_parser.begin(), coverage.by_parser.end()}};
     for (const auto* notes : {&scan_.notes, &analysis_.notes})
       for (const Note& n : *notes)
-        r.notes.push_back({n.severity == Severity::error     ? "error"
-                           : n.severity == Severity::warning ? "warning"
-                                                             : "note",
-                           n.text, n.at ? std::optional(location(*n.at)) : std::nullopt});
-    r.verdict = verdict(r);
+        r.notes.push_back(
+            {std::string(to_string(n.severity)), n.text, n.at ? std::optional(location(*n.at)) : std::nullopt});
+    r.verdict = decide_verdict(analysis_, diagnosis_);
+    if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
+    if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);
+    r.verdict.headline = headline(scan_, analysis_, r);
     if (analysis_.runs.all.size() > 1)
-      for (std::size_t k = 0; k < analysis_.runs.all.size(); ++k) r.runs.push_back(run(k));
+      for (std::size_t k = 0; k < analysis_.runs.all.size(); ++k) r.runs.push_back(run(k, r.incidents));
     return r;
   }
 
-  /// True for a failure or a risk. False for a run that something else ended, even if it survived a failure before.
-  bool has_something_to_explain() const {
-    const auto& runs = analysis_.runs.all;
-    return analysis_.runs.outcome != "ended_otherwise" || is_growing_risk() ||
-           std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) { return run.failure.has_value(); });
-  }
-
-  void add_diagnosis(Report& r) const {
-    for (const RankedCause& c : diagnosis_.causes)
-      if (c.probability > 0) r.causes.push_back(cause(c));
-    for (const RankedFix& f : diagnosis_.fixes) r.fixes.push_back(fix(f));
-    if (diagnosis_.plan) {
-      const FixPlan& p = *diagnosis_.plan;
-      r.plan = ReportPlan{p.fixes, p.need, p.margin, p.predicted_peak, p.would_have_fitted};
-    }
-    for (const HeldBackFix& h : diagnosis_.held_back) r.held_back.push_back({h.id, h.title, h.because});
-    for (const OpenQuestion& q : diagnosis_.questions) r.questions.push_back({q.missing, q.text, q.command});
-  }
-
-  ReportCause cause(const RankedCause& c) const {
-    ReportCause out;
-    out.cause = c.id;
-    out.title = c.title;
-    out.explain = c.explain;
-    out.guide = c.guide;
-    out.probability = c.probability;
-    for (const FiredSign& s : c.supporting) out.because.push_back(because(s));
-    for (const FiredSign& s : c.against) out.against.push_back(because(s));
-    return out;
+  /// The cause with the cited lines of its reasons.
+  ReportCause cited(ReportCause cause) const {
+    for (auto* reasons : {&cause.because, &cause.against})
+      for (Reason& reason : *reasons) reason.locations = citations(reason.facts);
+    return cause;
   }
 
   /// The known facts, each with at most two citations, in the order of the vocabulary.
@@ -121,24 +99,20 @@ class Assembler {
     return at;
   }
 
-  /// The report's form of a sign. It cites the lines of all facts that the sign read, without duplicates.
-  Reason because(const FiredSign& sign) const {
-    Reason out;
-    out.text = sign.text;
-    out.weight = sign.weight;
-    for (const std::string& name : sign.facts) {
-      if (out.fact.empty()) out.fact = name;
+  /// The lines of these facts, without duplicates.
+  std::vector<Location> citations(const std::vector<std::string>& facts) const {
+    std::vector<Location> all;
+    for (const std::string& name : facts) {
       const Fact* fact = analysis_.facts.find(name);
       if (fact == nullptr) continue;
       for (const Evidence& e : fact->evidence) {
-        const Location at = location(e);
-        if (out.locations.size() < max_locations &&
-            std::none_of(out.locations.begin(), out.locations.end(),
-                         [&](const Location& l) { return l.path == at.path && l.line == at.line; }))
-          out.locations.push_back(at);
+        Location at = location(e);
+        const auto is_same_line = [&](const Location& other) { return other.path == at.path && other.line == at.line; };
+        if (all.size() < max_locations && std::none_of(all.begin(), all.end(), is_same_line))
+          all.push_back(std::move(at));
       }
     }
-    return out;
+    return all;
   }
 
   /// The ranks that ran out of memory independently like this one. A rank whose own request was refused is no
@@ -184,7 +158,7 @@ class Assembler {
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;
     r.moment = analysis_.phases[index].moment;
-    r.numbers = numbers_of(in);
+    r.numbers = decisive_numbers(in.oom, analysis_.facts);
     r.requested_bytes = count(oom.request);
     r.capacity_bytes = count(oom.capacity);
     r.free_bytes = count(oom.free);
@@ -312,176 +286,6 @@ class Assembler {
     return r;
   }
 
-  ReportFix fix(const RankedFix& f) const {
-    ReportFix r;
-    r.id = f.id;
-    r.title = f.title;
-    r.causes = f.causes;
-    r.saves_low_bytes = f.saves_low;
-    r.saves_high_bytes = f.saves_high;
-    r.saves_formula = f.saves_formula;
-    r.cost = {f.cost, cost_text(f.cost)};
-    r.risk = {f.risk, risk_text(f.risk)};
-    r.enough = f.enough;
-    r.if_not_already = f.if_not_already;
-    r.why = f.why;
-    for (const FixSettingText& s : f.settings) r.settings.push_back({s.scope, s.text, s.from, s.to});
-    r.not_with = f.not_with;
-    r.verify = f.verify;
-    r.locations = because({"", 0, f.facts}).locations;
-    return r;
-  }
-
-  /// File name and line. A headline has no room for a long path, and the location has it.
-  static std::string short_location(const Location& at) {
-    return fmt::format("{}:{}", at.path.substr(at.path.rfind('/') + 1), at.line);
-  }
-
-  /// The decisive numbers of a failure; "" if the log prints none.
-  std::string numbers_of(const Incident& in) const {
-    const Oom& oom = in.oom;
-    const auto text = [](const Bytes& b) { return bytes_text(b.count); };
-    if (const auto victims = analysis_.facts.number("host.victims"); victims && !analysis_.facts.find("host.used"))
-      return fmt::format("{} processes killed at once", *victims);
-    if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty()) return host;
-    if (oom.limit && oom.request && analysis_.facts.is_true("account.limit_reached"))
-      return fmt::format("{} requested with {} of {} allowed in use", text(*oom.request),
-                         text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit));
-    if (oom.request && oom.free && oom.capacity)
-      return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
-    if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
-    if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
-    if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
-    if (oom.request && oom.allocated)
-      return fmt::format("{} requested with {} allocated", text(*oom.request), text(*oom.allocated));
-    if (oom.request) return text(*oom.request) + " requested";
-    if (oom.process) return text(*oom.process) + " in use";
-    return "";
-  }
-
-  /// The decisive numbers, and the line that prints them.
-  std::string numbers_with_place(const Incident& in) const {
-    const std::string numbers = numbers_of(in);
-    return fmt::format("{} ({})", numbers.empty() ? "no numbers printed" : numbers,
-                       short_location(location(in.evidence)));
-  }
-
-  /// The growth of the main series in words; "" if it is no leak.
-  std::string growth_sentence() const {
-    if (!analysis_.main_series) return "";
-    const Series& s = scan_.series[*analysis_.main_series];
-    const Trend& t = analysis_.trends[*analysis_.main_series];
-    if (!t.leak) return "";
-    const Location at = location(s.last_evidence);
-    return fmt::format("{} {} from {} to {} ({})", to_string(s.metric),
-                       t.working.last_value < t.working.first_value ? "fell"
-                       : t.shape == Shape::accelerating             ? "grew at an increasing rate"
-                                                                    : "grew",
-                       bytes_text(round_to_integer(t.working.first_value)),
-                       bytes_text(round_to_integer(t.working.last_value)), short_location(at));
-  }
-
-  /// Whether the strongest reason of the first cause is a memory series instead of the message.
-  bool growth_is_first_reason() const {
-    if (diagnosis_.causes.empty() || diagnosis_.causes.front().supporting.empty()) return false;
-    const auto& facts = diagnosis_.causes.front().supporting.front().facts;
-    return std::any_of(facts.begin(), facts.end(),
-                       [](const std::string& f) { return f == "trend.leak" || f == "trend.accelerating"; });
-  }
-
-  bool is_growing_risk() const { return analysis_.facts.is_true("run.at_risk"); }
-
-  /// The headline for several runs names the run that the verdict is about. For one run it is headline_of_run().
-  std::string headline(const Report& r, const Verdict& v) const {
-    const std::size_t runs = analysis_.runs.all.size();
-    const std::string earlier = earlier_failures();
-    if (v.outcome == "unrecognised") {
-      const Input& first = scan_.inputs.front();
-      if (scan_.inputs.size() > 1) return fmt::format("none of the {} files is text", scan_.inputs.size());
-      return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);
-    }
-    if (v.outcome == "ended_otherwise") {
-      const std::string step = scan_.last_step ? fmt::format(" at step {}", *scan_.last_step) : "";
-      if (runs == 1) return fmt::format("the run ended with {}{}", end_words(*v.end), step);
-      return fmt::format("{} runs; the last ended with {}{}{}", runs, end_words(*v.end), step,
-                         earlier.empty() ? "" : "; " + earlier);
-    }
-    if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
-    const std::string of_run = headline_of_run(r, v);
-    if (runs == 1) return of_run;
-    if (analysis_.runs.judged + 1 < runs)
-      return fmt::format("{} runs, the last one unfinished; run {}: {}", runs, analysis_.runs.judged + 1, of_run);
-    return fmt::format("run {} of {}: {}", runs, runs, of_run);
-  }
-
-  /// The headline of the judged run: its cause with the decisive numbers. Growth replaces the numbers of the message if
-  /// it is the reason for the cause.
-  std::string headline_of_run(const Report& r, const Verdict& v) const {
-    const std::string growth = growth_sentence();
-    if (v.outcome == "no_oom") {
-      const bool cut =
-          std::any_of(scan_.inputs.begin(), scan_.inputs.end(), [](const Input& i) { return i.truncated; });
-      const std::string growing = growing_series_words(r);
-      return fmt::format("no memory failure in {} lines{}{}", scan_.coverage.lines,
-                         cut ? "; the rest of the log is missing" : "", growing.empty() ? "" : "; " + growing);
-    }
-    if (v.outcome == "at_risk" && !is_growing_risk())
-      return fmt::format("tensors came within {} of the GPU's capacity",
-                         bytes_text(round_to_integer(analysis_.facts.number("run.headroom").value_or(0))));
-    if (v.outcome == "at_risk" && analysis_.facts.find("run.steep") != nullptr)
-      return std::string(*analysis_.facts.text("run.steep"));
-    if (v.outcome == "at_risk") {
-      const Trend& t = analysis_.trends[*analysis_.main_series];
-      const Series& series = scan_.series[*analysis_.main_series];
-      const std::string when = t.forecast ? fmt::format("; full at {} {:.0f}",
-                                                        series.has_times   ? "second"
-                                                        : series.has_steps ? "step"
-                                                                           : "value",
-                                                        t.forecast->step)
-                               : std::string(to_string(series.metric)).starts_with("host_")
-                                   ? ""
-                                   : "; add --capacity 80GiB to see when it is full";
-      const auto main = std::find_if(r.series.begin(), r.series.end(), [&](const ReportSeries& of) {
-        return of.id == "series-" + std::to_string(*analysis_.main_series + 1);
-      });
-      const std::string relation = main == r.series.end() ? "" : relation_words(r, *main);
-      return growth + (relation.empty() ? "" : "; " + relation) + when;
-    }
-    const Incident& in = scan_.incidents[*analysis_.primary];
-    const std::string title = v.cause == "undetermined" ? "cause unclear" : v.cause_title;
-    if (!growth.empty() && growth_is_first_reason()) {
-      const auto kept = analysis_.facts.text("trend.increment");
-      return fmt::format("{}{} {}{}", title, title.find(':') == title.npos ? ':' : ';', growth,
-                         kept ? "; " + std::string(*kept) : "");
-    }
-    if (in.oom.agent == Agent::signal && in.oom.kind == OomKind::host)
-      return fmt::format("{}; {}{} ({})",
-                         analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
-                                                                  : "killed; the log does not show by what",
-                         v.cause == "undetermined" ? "" : "most likely: ", title,
-                         short_location(location(in.evidence)));
-    return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', numbers_with_place(in));
-  }
-
-  /// Whether another try makes sense. Without a setting to change, the same run would fail again.
-  Retry retry(const Verdict& v) const {
-    if (v.outcome == "unrecognised") return {"", ""};
-    if (v.outcome == "ended_otherwise") return {"unknown", ""};
-    if (v.outcome == "no_oom" || v.outcome == "handled_oom" || (v.outcome == "at_risk" && !is_growing_risk()))
-      return {"retry_unchanged", ""};
-    if (analysis_.facts.is_true("account.free_beyond_request") &&
-        analysis_.facts.number("oom.others_count").value_or(0) > 0)
-      return {"retry_unchanged", ""};
-    // On the host, a diagnostic comes before any change, because a change would be a guess.
-    if (analysis_.primary && scan_.incidents[*analysis_.primary].oom.kind == OomKind::host &&
-        !diagnosis_.fixes.empty() && diagnosis_.fixes.front().diagnostic)
-      return {"retry_with_change", diagnosis_.fixes.front().title};
-    for (const RankedFix& f : diagnosis_.fixes)
-      for (const FixSettingText& s : f.settings)
-        if (!s.text.empty() && !f.diagnostic) return {"retry_with_change", f.title};
-    return {"stop", ""};
-  }
-
   RunEnd run_end(const Ending& ending) const {
     constexpr std::size_t max_bytes = 200;
     std::string text = ending.at.excerpt;
@@ -489,60 +293,13 @@ class Assembler {
     return {ending.kind, std::move(text), location(ending.at)};
   }
 
-  /// For example "`NotImplementedError` (train.log:293)".
-  std::string end_words(const RunEnd& end) const {
-    const std::string_view line = std::string_view(end.location.excerpt);
-    const std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
-    const std::string name(message.substr(0, message.find(':')));
-    const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
-    return fmt::format("{} ({})", what, short_location(end.location));
-  }
-
-  ReportRun run(std::size_t k) const {
+  ReportRun run(std::size_t k, const std::vector<ReportIncident>& incidents) const {
     const RunSummary& of = analysis_.runs.all[k];
     ReportRun out{
         "run-" + std::to_string(k + 1), scan_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
     if (of.ending) out.end = run_end(*of.ending);
-    if (of.failure)
-      out.headline = numbers_with_place(scan_.incidents[*of.failure]);
-    else if (out.end)
-      out.headline = "ended with " + end_words(*out.end);
-    else
-      out.headline = "no end in the log";
+    out.headline = run_headline(out.end, of.failure ? &incidents[*of.failure] : nullptr);
     return out;
-  }
-
-  /// For example "runs 1 and 2 ran out of memory".
-  std::string earlier_failures() const {
-    std::vector<std::string> failed;
-    for (std::size_t k = 0; k + 1 < analysis_.runs.all.size(); ++k)
-      if (analysis_.runs.all[k].failure) failed.push_back(std::to_string(k + 1));
-    if (failed.empty()) return "";
-    const std::string list = failed.size() <= 3 ? fmt::format("{}", fmt::join(failed, " and "))
-                                                : std::to_string(failed.size()) + " earlier runs";
-    return (failed.size() > 3 ? list : (failed.size() == 1 ? "run " : "runs ") + list) + " ran out of memory";
-  }
-
-  /// Outcome, cause and headline. Growth or nearly full memory turns a run without a failure into a risk.
-  Verdict verdict(const Report& r) const {
-    Verdict v;
-    v.outcome = analysis_.runs.outcome;
-    const bool alive = v.outcome == "no_oom" || (v.outcome == "ended_otherwise" && is_growing_risk());
-    if (alive && (is_growing_risk() || analysis_.facts.is_true("run.scarce"))) v.outcome = "at_risk";
-    if (analysis_.runs.last().ending) v.end = run_end(*analysis_.runs.last().ending);
-    const bool explained = v.outcome != "no_oom" && v.outcome != "unrecognised" && v.outcome != "ended_otherwise" &&
-                           !analysis_.runs.overcome;
-    if (explained && (v.outcome != "at_risk" || is_growing_risk())) {  // else there is nothing to explain
-      v.cause = diagnosis_.cause.empty() ? "undetermined" : diagnosis_.cause;
-      if (!r.causes.empty()) {
-        v.confidence = r.causes.front().probability;
-        if (v.cause == r.causes.front().cause) v.cause_title = r.causes.front().title;
-      }
-    }
-    if (analysis_.primary && explained) v.incident = incident_id(*analysis_.primary);
-    v.headline = headline(r, v);
-    v.retry = retry(v);
-    return v;
   }
 
   const ScanResult& scan_;
@@ -558,8 +315,8 @@ Report assemble(const ScanResult& scan, const Analysis& analysis, const Diagnosi
   Report report = assembler.report();
   if (options.trace) report.trace = assembler.trace();
   if (!options.why_not.empty())
-    for (const RankedCause& c : diagnosis.causes)
-      if (c.id == options.why_not) report.why_not = assembler.cause(c);
+    for (const ReportCause& cause : diagnosis.causes)
+      if (cause.cause == options.why_not) report.why_not = assembler.cited(cause);
   return report;
 }
 

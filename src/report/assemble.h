@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/analysis.h"
-#include "judge/diagnosis.h"
+#include "judge/judge.h"
 #include "oomdoctor/report.h"
 
 namespace oomdoctor {

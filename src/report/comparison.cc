@@ -235,7 +235,7 @@ Comparison compare(Report good, Report bad) {
 }
 
 bool only_bad_failed(const Comparison& comparison) {
-  return comparison.bad.verdict.outcome == "oom" && comparison.good.verdict.outcome != "oom";
+  return comparison.bad.verdict.outcome == Outcome::oom && comparison.good.verdict.outcome != Outcome::oom;
 }
 
 std::optional<GrowthLimit> read_growth_limit(std::string_view text) {

@@ -25,7 +25,7 @@ std::string inputs_text(const Report& report) {
 std::string run_text(const Report& report) {
   const Verdict& verdict = report.verdict;
   std::string text = fmt::format("{}; {}", inputs_text(report), outcome_words(report.verdict.outcome));
-  return verdict.outcome == "no_oom" ? text : text + ": " + verdict.headline;
+  return verdict.outcome == Outcome::no_oom ? text : text + ": " + verdict.headline;
 }
 
 /// For example "10.31 → 14.90 GiB  +4.59 GiB (+45%)", "10.31 GiB in both".
@@ -47,7 +47,7 @@ std::string slope_text(const SeriesComparison& series) {
   const ReportTrend &before = series.good.trend, &after = series.bad.trend;
   if (before.shape == after.shape && !is_growth(before) && !is_growth(after))
     return shape_words(before.shape) + " in both";  // the lines above have the numbers
-  const std::string good = trend_text(series.good).trend, bad = trend_text(series.bad).trend;
+  const std::string good = trend_words(series.good), bad = trend_words(series.bad);
   return good == bad ? good + " in both" : good + " → " + bad;
 }
 

@@ -134,12 +134,6 @@ std::string html_inline(std::string_view text) { return html_escaped(plain_line(
 
 std::string html_block(std::string_view text) { return html_escaped(plain_block(text)); }
 
-std::string html_json(std::string_view json) {
-  std::string out(json);
-  replace_all(out, "<", "\\u003c");
-  return out;
-}
-
 std::string markdown_inline(std::string_view text) {
   std::string out;
   const std::string safe = plain_line(text);

@@ -21,11 +21,9 @@ std::string markdown_inline(std::string_view text);
 std::string markdown_code(std::string_view text);
 std::string markdown_fence(std::string_view text, std::string_view language = {});
 
-/// HTML: text between tags or in a quoted attribute; a block keeps its line ends. html_json() is for JSON in a script
-/// element, which the text then cannot close.
+/// HTML: text between tags or in a quoted attribute; a block keeps its line ends.
 std::string html_inline(std::string_view text);
 std::string html_block(std::string_view text);
-std::string html_json(std::string_view json);
 
 /// The message and a property ("file=", "title=") of a GitHub workflow command.
 std::string workflow_message(std::string_view text);

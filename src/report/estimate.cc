@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "report/advice_words.h"
 #include "report/chart.h"
 #include "report/escape.h"
-#include "report/grades.h"
 #include "report/layout.h"
 #include "report/utf8.h"
 #include "report/words.h"

@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "report/advice_words.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 #include "text/digest.h"
 
@@ -68,7 +69,7 @@ Finding failure(const Report& report, const ReportIncident& of) {
   Finding finding;
   finding.incident = &of;
   finding.rule = "undetermined";
-  finding.level = of.handled || report.verdict.outcome != "oom" ? "warning" : "error";
+  finding.level = of.handled || report.verdict.outcome != Outcome::oom ? "warning" : "error";
   finding.title = finding.text = incident_title(of);
   const bool own = names_own_line(of);
   finding.file = own ? of.frame->file : of.location.path;
@@ -103,7 +104,7 @@ std::vector<Finding> findings(const Report& report) {
   std::vector<Finding> all;
   for (const auto& incident : report.incidents)
     if (!incident.follows) all.push_back(failure(report, incident));
-  if (report.verdict.outcome == "at_risk") all.push_back(risk(report));
+  if (report.verdict.outcome == Outcome::at_risk) all.push_back(risk(report));
   std::map<std::string, int> seen;
   for (auto& finding : all) {
     finding.line = std::max<std::int64_t>(finding.line, 1);

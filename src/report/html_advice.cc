@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t fixes_open = 3;  ///< the first one is next to the verdict
 
-bool is_all_clear(const Report& report) { return report.verdict.outcome == "no_oom" && report.incidents.empty(); }
-
 void add_all_clear(Document& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   if (report.coverage.claimed == 0) {
@@ -24,8 +22,8 @@ void add_all_clear(Document& page, const Report& report) {
         lines);
     return;
   }
-  page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n", outcome_words("no_oom"),
-           lines);
+  page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n",
+           outcome_words(Outcome::no_oom), lines);
   for (const ReportInput& input : report.inputs)
     if (input.truncated)
       page.add("<p>The rest of <code>{}</code> is missing, and failures are at the end of a log.</p>\n",
@@ -35,11 +33,8 @@ void add_all_clear(Document& page, const Report& report) {
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(performed_checks_words(report)));
 }
 
-bool is_determined(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
-
 std::string title_of(const Report& report) {
-  const Verdict& verdict = report.verdict;
-  if (is_determined(verdict)) return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
+  if (has_cause(report.verdict)) return cause_name(report.verdict);
   return capitalised(conclusion_words(report));  // other outputs print it after the outcome
 }
 
@@ -55,7 +50,7 @@ std::string rest_of_headline(const Verdict& verdict, const std::string& title) {
 /// The strongest reason of the cause, with its lines. The section Evidence has the others.
 void add_why(Document& page, const Content& content) {
   const Report& report = content.report;
-  if (!is_determined(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
+  if (!has_cause(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
   const Reason& reason = report.causes.front().because.front();
   page.add("<p>{}</p>\n", cited(capitalised(reason.text), content.citations.links(reason.locations, 4)));
 }
@@ -133,7 +128,7 @@ void add_command(Document& page, const std::string& place, const std::string& te
 }
 
 std::string_view tone(const Report& report) {
-  if (report.verdict.outcome == "oom") return "bad";
+  if (report.verdict.outcome == Outcome::oom) return "bad";
   const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const bool clear = is_all_clear(report) && report.coverage.claimed > 0;
   return clear && !cut && growing_series_words(report).empty() ? "good" : "warn";
@@ -143,7 +138,7 @@ void add_verdict(Document& page, const Content& content) {
   const Report& report = content.report;
   const Verdict& verdict = report.verdict;
   if (is_all_clear(report)) return add_all_clear(page, report);
-  const std::string sure = is_determined(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
+  const std::string sure = has_cause(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
   const std::string title = title_of(report);
   page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
            sure.empty() ? "" : " <span>" + sure + " sure</span>", with_code(title));

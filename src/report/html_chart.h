@@ -14,10 +14,9 @@
 
 namespace oomdoctor::html {
 
-/// Fallback colours for pages without their style sheet, which colours the classes c0 to c5 (stroke), f0 to f5 (fill)
+/// A fallback for pages without their style sheet, which colours the classes c0 to c5 (stroke), f0 to f5 (fill)
 /// and t0 to t5 (text).
 std::string_view colour(int index);
-std::string_view text_colour(int index);
 
 inline constexpr std::string_view red = "#c0262d", grey = "#59636e", pale = "#d8dee4";
 /// Keeps the width of a line constant when its picture is scaled.
@@ -26,5 +25,17 @@ inline constexpr std::string_view svg_font = R"(font-family="sans-serif" font-si
 
 /// The chart as an <svg> element of 760 × 460 units.
 std::string svg_chart(const Plot& plot);
+
+// Small pictures of a series without axes.
+
+/// A picture for a table row, with its own scale; "" for fewer than two values.
+std::string svg_spark(const std::vector<ReportPoint>& points, int colour);
+
+/// The common scale of all tiles of a group; values start at zero.
+struct TileScale {
+  double left = 0, right = 1, top = 1;
+};
+/// A picture as wide as its container; "" for fewer than two values or an empty scale.
+std::string svg_tile(const std::vector<ReportPoint>& points, int colour, const TileScale& scale);
 
 }  // namespace oomdoctor::html

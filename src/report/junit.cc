@@ -1,4 +1,4 @@
-#include "report/junit.h"
+#include "report/ci_reports.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "report/escape.h"
 #include "report/findings.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -111,7 +112,7 @@ class Suite {
       out += fmt::format("      <property name=\"oomdoctor.{}\" value=\"{}\"/>\n", name, xml_text(plain_line(value)));
     };
     add("version", report.tool_version);
-    add("outcome", report.verdict.outcome);
+    add("outcome", std::string(to_string(report.verdict.outcome)));
     if (!report.verdict.cause.empty()) add("cause", report.verdict.cause);
     if (more_ > 0) add("more_cases", std::to_string(more_));
     return out + "    </properties>\n";

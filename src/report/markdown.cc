@@ -9,6 +9,7 @@
 #include "report/chart.h"
 #include "report/document.h"
 #include "report/escape.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -25,7 +26,7 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
-  if (verdict.outcome == "no_oom" && report.incidents.empty()) {
+  if (is_all_clear(report)) {
     const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
@@ -46,17 +47,15 @@ void add_verdict(Document& out, const Report& report) {
 /// A table with numbers that add up as printed, the same as on the terminal.
 void add_account(Document& out, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
-  std::vector<std::int64_t> sizes;
-  for (const auto& share : account.shares) sizes.push_back(share.bytes);
-  sizes.push_back(account.unexplained_bytes);
-  const SharesText text = shares_text(sizes, account.capacity_bytes);
+  std::vector<Share> parts = account.shares;
+  parts.push_back({unexplained_label(account), account.unexplained_bytes});
+  const SharesText text = shares_text(account);
   out.add("| Where the memory of {} was | {} | share | |\n| :-- | --: | --: | :-- |\n", memory_name(of), text.unit);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const double share =
-        account.capacity_bytes > 0 ? static_cast<double>(sizes[i]) / static_cast<double>(account.capacity_bytes) : 0;
-    out.add("| {} | {} | {} | {} |\n",
-            i < account.shares.size() ? markdown_inline(account.shares[i].label) : unexplained_label(account),
-            text.numbers[i], text.percents[i], bar(share, 20));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto capacity = static_cast<double>(account.capacity_bytes);
+    const double share = capacity > 0 ? static_cast<double>(parts[i].bytes) / capacity : 0;
+    out.add("| {} | {} | {} | {} |\n", markdown_inline(parts[i].label), text.numbers[i], text.percents[i],
+            bar(share, 20));
   }
   out.add("| **capacity** | **{}** | 100% | |\n\n", text.total);
 }
@@ -87,14 +86,11 @@ void add_series(Document& out, const Report& report) {
       "### Memory over the run\n\n| series | | first | last | max | values | shape |\n| :-- | :-- | --: | --: | --: | "
       "--: | :-- |\n");
   for (const auto& series : report.series) {
-    const auto value = [&](double v) {
-      return series.unit == "%" ? fmt::format("{:.1f}%", v) : bytes_text(whole_number(v));
-    };
-    std::string shape = trend_text(series).trend;
+    std::string shape = trend_words(series);
     if (const std::string full = full_words(report, series); !full.empty()) shape += "; " + full;
     out.add("| {} | {} | {} | {} | {} | {} | {} |\n", markdown_inline(series_name(series)),
-            sparkline(series.points, 24), value(series.first_value), value(series.last_value), value(series.max_value),
-            count_text(series.n), markdown_inline(shape));
+            sparkline(series.points, 24), value_text(series, series.first_value), value_text(series, series.last_value),
+            value_text(series, series.max_value), count_text(series.n), markdown_inline(shape));
   }
   out.add("\n");
 }
@@ -163,8 +159,8 @@ void add_fixes(Document& out, const Report& report) {
     std::vector<std::string> details;
     if (const auto saving = saving_words(fix); !saving.empty()) details.push_back(saving);
     if (fix.enough) details.emplace_back(enough_words);
-    details.push_back(fix.cost.text);
-    details.push_back(fix.risk.text);
+    details.emplace_back(cost_text(fix.cost));
+    details.emplace_back(risk_text(fix.risk));
     if (fix.if_not_already) details.push_back("if not already set");
     std::erase(details, "");
     out.add("#### {}. {}\n\n{}\n\n", i + 1, markdown_inline(fix.title),

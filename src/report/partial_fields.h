@@ -13,10 +13,6 @@ inline constexpr const char* part_version_field = "oomdoctor_partial";
 inline constexpr std::size_t max_frames = 1 << 16, max_other_processes = 1 << 16;  ///< per failure
 inline constexpr std::size_t max_remarks = 1 << 13;                                ///< and ids, parsers, notes
 
-inline std::string_view to_string(Severity severity) {
-  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
-}
-
 void fields(auto& field, Is<Bytes> auto& of) {
   field.type("size");
   field("count", of.count);

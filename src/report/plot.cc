@@ -3,6 +3,7 @@
 // for growth within its upper half: a leak of a few percent would be invisible there. In all other cases a cut axis
 // would make noise look like a leak.
 #include "report/plot.h"
+#include "report/incident_words.h"
 
 #include <fmt/format.h>
 
@@ -30,12 +31,6 @@ constexpr double headroom = 1.06;       ///< of the value axis above the highest
 constexpr double covered_share = 0.02;  ///< share of the value axis; a fit this close to the values is hidden
 
 using Chosen = std::vector<const ReportSeries*>;
-
-const ReportIncident* named_incident(const Report& report) {
-  for (const auto& incident : report.incidents)
-    if (report.verdict.incident == incident.id) return &incident;
-  return nullptr;
-}
 
 std::string plot_title(const ReportSeries& of) {
   return of.unit == "%" ? "Share of the device's memory" : of.metric.starts_with("host") ? "Host memory" : "GPU memory";
@@ -204,7 +199,7 @@ class Drawing {
       if (p.x <= end) curve_.push_back({p.x, p.y / unit_.size, p.low / unit_.size, p.high / unit_.size});
   }
 
-  bool is_dead() const { return report_.verdict.outcome == "oom"; }
+  bool is_dead() const { return report_.verdict.outcome == Outcome::oom; }
 
   /// For example "line 32", or with the file if there are several.
   std::string location_text(const Location& at) const {
@@ -242,7 +237,7 @@ class Drawing {
   }
 
   void add_failures() {
-    const ReportIncident* named = named_incident(report_);
+    const ReportIncident* named = verdict_incident(report_);
     if (named != nullptr && (!named->step || !may_belong(main_, named))) named = nullptr;
     for (const auto& incident : report_.incidents) {
       if (incident.follows || !incident.step || plot_.marks.size() >= max_marks || !may_belong(main_, &incident))
@@ -263,7 +258,7 @@ class Drawing {
   /// The request is drawn on top of the last value before the failure. A survived failure without a step has no
   /// position among the values.
   void add_request() {
-    const ReportIncident* incident = named_incident(report_);
+    const ReportIncident* incident = verdict_incident(report_);
     if (incident == nullptr || by_order_ || !incident->requested_bytes || !same_memory(*incident)) return;
     if (measures_free_memory(main_) || !may_belong(main_, incident) || (incident->handled && !incident->step)) return;
     const auto& points = plot_.lines.back().points;
@@ -278,7 +273,7 @@ class Drawing {
   /// The capacity of the forecast, else the limit or the capacity of the failure.
   // A capacity far above the values is omitted, because it would flatten the lines.
   void find_capacity(double greatest) {
-    const ReportIncident* incident = named_incident(report_);
+    const ReportIncident* incident = verdict_incident(report_);
     std::optional<std::int64_t> size;
     bool limit = false;
     if (main_.trend.forecast && main_.trend.forecast->capacity_bytes > 0) size = main_.trend.forecast->capacity_bytes;
@@ -382,7 +377,7 @@ int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
 
 // One plot per kind of memory and unit of x. Series that may belong to the failure come first.
 std::vector<Plot> make_plots(const Report& report) {
-  const ReportIncident* incident = named_incident(report);
+  const ReportIncident* incident = verdict_incident(report);
   std::vector<const ReportSeries*> order = sort_series(report);
   std::stable_partition(order.begin(), order.end(), [&](const auto* s) { return may_belong(*s, incident); });
   std::vector<Chosen> groups;

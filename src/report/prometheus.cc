@@ -1,4 +1,4 @@
-#include "report/prometheus.h"
+#include "report/ci_reports.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/escape.h"
+#include "report/report_fields.h"
 
 namespace oomdoctor {
 namespace {
@@ -46,9 +47,7 @@ std::string optional_text(const auto& value) { return value ? std::to_string(*va
 
 std::string verdict_gauges(const Report& report) {
   Gauge outcome("oomdoctor_outcome", "1 for the outcome of the last analysis, else 0.");
-  for (const char* name :
-       {"oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"})
-    outcome.add({{"outcome", name}}, report.verdict.outcome == name ? 1 : 0);
+  for (const char* name : outcomes) outcome.add({{"outcome", name}}, to_string(report.verdict.outcome) == name ? 1 : 0);
   Gauge causes("oomdoctor_cause_probability", "How probable each cause is.");
   for (const auto& cause : report.causes)
     if (cause.probability >= min_probability) causes.add({{"cause", cause.cause}}, cause.probability);

@@ -2,6 +2,7 @@
 // report. Each removed text leaves a visible replacement, and a note has the counts.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,5 +30,12 @@ void remove_secrets(std::string_view lead, std::string& excerpt, int& column, in
 
 /// For example "1 GitHub token, 2 passwords"; "" if nothing was replaced.
 std::string redaction_words(const Redacted& of);
+
+/// `excerpt_of` is the location whose excerpt is the text, with its marked columns; null for other texts.
+using TextVisit = std::function<void(std::string& text, Location* excerpt_of)>;
+
+/// Visits all texts by the list of fields (report_fields.h), so that redaction forgets none, including identifiers. The
+/// order depends on the report only.
+void visit_texts(Report& report, const TextVisit& visit);
 
 }  // namespace oomdoctor

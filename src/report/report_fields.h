@@ -2,7 +2,10 @@
 // members.
 #pragma once
 
+#include <string>
+
 #include "oomdoctor/report.h"
+#include "report/advice_words.h"
 #include "report/fields.h"
 
 namespace oomdoctor {
@@ -266,7 +269,8 @@ void fields(auto& field, Is<ReportRank> auto& of) {
 
 void fields(auto& field, Is<Reason> auto& of) {
   field.type("reason");
-  field("fact", of.fact);
+  std::string first = of.facts.empty() ? "" : of.facts.front();
+  field("fact", first);
   field("text", of.text);
   field("weight", of.weight, {.description = "natural logarithm of the likelihood ratio"});
   field("locations", of.locations);
@@ -301,13 +305,15 @@ void fields(auto& field, Is<ReportFix> auto& of) {
     saves("high_bytes", of.saves_high_bytes, in_bytes);
     saves("formula", of.saves_formula, if_any);
   });
-  field.object("cost", of.cost, [](auto& cost, auto& grade) {
-    cost("class", grade.level, {.minimum = 0, .maximum = 4});
-    cost("text", grade.text);
+  field.object("cost", of.cost, [](auto& cost, auto& level) {
+    std::string text(cost_text(level));
+    cost("class", level, {.minimum = 0, .maximum = 4});
+    cost("text", text);
   });
-  field.object("risk", of.risk, [](auto& risk, auto& grade) {
-    risk("class", grade.level, {.minimum = 0, .maximum = 3});
-    risk("text", grade.text);
+  field.object("risk", of.risk, [](auto& risk, auto& level) {
+    std::string text(risk_text(level));
+    risk("class", level, {.minimum = 0, .maximum = 3});
+    risk("text", text);
   });
   field("enough", of.enough, {.description = "frees what is needed on its own, with the margin"});
   field("if_not_already", of.if_not_already, {.description = "the log does not show whether it is set"});
@@ -315,6 +321,7 @@ void fields(auto& field, Is<ReportFix> auto& of) {
   field("settings", of.settings);
   field("not_with", of.not_with);
   field("verify", of.verify, if_any);
+  field.words_only(of.diagnostic, of.facts);
   field("locations", of.locations, if_any);
 }
 
@@ -369,10 +376,11 @@ void fields(auto& field, Is<Report> auto& of) {
   field("settings", of.settings,
         {.description = "what the run was set to, as the log printed it last; by name", .optional = true});
   field("verdict", of.verdict);
-  field("runs", of.runs,
-        {.description = "where the log contains several runs of the job; the verdict is about the last one, or about the "
-                        "last that ran out of memory where the last is unfinished",
-         .optional = true});
+  field(
+      "runs", of.runs,
+      {.description = "where the log contains several runs of the job; the verdict is about the last one, or about the "
+                      "last that ran out of memory where the last is unfinished",
+       .optional = true});
   field("incidents", of.incidents, {.description = "one for each distinct failure, the first one first"});
   field("more_incidents", of.more_incidents, {.optional = true, .minimum = 1});
   field("series", of.series);

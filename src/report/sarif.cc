@@ -1,4 +1,4 @@
-#include "report/sarif.h"
+#include "report/ci_reports.h"
 
 #include <fmt/format.h>
 

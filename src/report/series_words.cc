@@ -4,14 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analysis/growth_limits.h"
 #include "base/bytes.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 
 namespace oomdoctor {
-
 namespace {
+
+/// The first step of the working stage in which the run ended; nullopt if no stage is known.
+std::optional<double> working_since(const ReportTrend& trend) {
+  std::optional<double> since;
+  for (const ReportStage& stage : trend.stages) {
+    if (stage.kind == "working" && !since) since = stage.first_step;
+    // Evaluations and pauses interrupt the work. Every other stage ends the work before it.
+    if (stage.kind != "working" && stage.kind != "evaluation" && stage.kind != "pause" && stage.kind != "release" &&
+        !(stage.kind == "idle" && &stage == &trend.stages.back()))
+      since.reset();
+  }
+  return since;
+}
 
 /// For example "since step 70"; "" if the growth began with the first value.
 std::string since_words(const ReportSeries& of) {
@@ -49,18 +63,6 @@ std::string range_words(const ReportSeries& of) {
   return text;
 }
 
-std::optional<double> working_since(const ReportTrend& trend) {
-  std::optional<double> since;
-  for (const ReportStage& stage : trend.stages) {
-    if (stage.kind == "working" && !since) since = stage.first_step;
-    // Evaluations and pauses interrupt the work. Every other stage ends the work before it.
-    if (stage.kind != "working" && stage.kind != "evaluation" && stage.kind != "pause" && stage.kind != "release" &&
-        !(stage.kind == "idle" && &stage == &trend.stages.back()))
-      since.reset();
-  }
-  return since;
-}
-
 std::string growth_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
   const RateText rate = rate_text(trend.slope);
@@ -72,14 +74,13 @@ std::string growth_words(const ReportSeries& of) {
   return text;
 }
 
-TrendText trend_text(const ReportSeries& of) {
-  const ReportTrend& trend = of.trend;
-  if (is_growth(trend)) return {growth_words(of), ""};
-  return {trend.why.empty() ? shape_words(trend.shape) : trend.why, ""};
+std::string trend_words(const ReportSeries& of) {
+  if (is_growth(of.trend)) return growth_words(of);
+  return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 
 std::string full_words(const Report& report, const ReportSeries& of) {
-  if (!of.trend.forecast || report.verdict.outcome == "oom")
+  if (!of.trend.forecast || report.verdict.outcome == Outcome::oom)
     return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
   const std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
@@ -143,6 +144,36 @@ std::vector<const ReportSeries*> sort_series(const Report& report) {
     return a->n > b->n;
   });
   return order;
+}
+
+std::vector<const ReportRank*> sort_ranks(const Report& report) {
+  std::vector<const ReportRank*> rows;
+  for (const ReportRank& rank : report.ranks) rows.push_back(&rank);
+  const ReportIncident* named = verdict_incident(report);
+  const auto weight = [&](const ReportRank* r) {
+    const bool first = named != nullptr && named->rank == r->rank;
+    return (first ? 4 : 0) + (r->failed ? 2 : 0) + (r->leak ? 1 : 0);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const ReportRank* a, const ReportRank* b) {
+    if (weight(a) != weight(b)) return weight(a) > weight(b);
+    return a->max_value.value_or(0) > b->max_value.value_or(0);
+  });
+  return rows;
+}
+
+std::string ranks_summary(const Report& report) {
+  std::vector<double> peaks;
+  std::int64_t failed = 0;
+  for (const ReportRank& r : report.ranks) {
+    if (r.max_value) peaks.push_back(*r.max_value);
+    failed += r.failed;
+  }
+  std::string text = plural(static_cast<std::int64_t>(report.ranks.size()), "rank", "ranks");
+  if (failed > 0) text += fmt::format(", {} of them out of memory", count_text(failed));
+  if (peaks.size() < 2) return text;
+  const auto middle = peaks.begin() + static_cast<std::ptrdiff_t>(peaks.size() / 2);
+  std::nth_element(peaks.begin(), middle, peaks.end());
+  return text + fmt::format("; at most {} in the usual one", bytes_text(whole_number(*middle)));
 }
 
 }  // namespace oomdoctor

@@ -1,8 +1,8 @@
-// A memory series in words: its name, values, trend and forecast. The words may quote the log; the caller escapes them
-// for its output.
+// Memory series and ranks in words: names, values, trends and forecasts. The words may quote the log; the caller
+// escapes them for its output.
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,11 +18,8 @@ std::string value_text(const ReportSeries& of, double value);
 std::string series_title(const Report& report, const ReportSeries& of);
 /// For example "15.40 → 21.40 GiB, at most 22.00 GiB".
 std::string range_words(const ReportSeries& of);
-/// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB", and its reason.
-struct TrendText {
-  std::string trend, detail;
-};
-TrendText trend_text(const ReportSeries& of);
+/// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB".
+std::string trend_words(const ReportSeries& of);
 /// For example "+7.59 MiB per step since step 200 (±0.44), accelerating by 14.6 KiB per step".
 std::string growth_words(const ReportSeries& of);
 /// For example "23.69 GiB full at step 1003" or "nothing left at step 1003"; "" without a forecast and for a run that
@@ -34,8 +31,6 @@ std::string forecast_words(const Report& report, const ReportSeries& of);
 /// What the other series show about a growing one: "allocated memory does not grow: PyTorch's cache fragments", "only
 /// rank 3 of 8 grows"; "" for nothing.
 std::string relation_words(const Report& report, const ReportSeries& growing);
-/// The first step of the working stage in which the run ended; nullopt if no stage is known.
-std::optional<double> working_since(const ReportTrend& trend);
 
 /// Whether the trend has a slope to print: growth, or a slope with an interval that excludes zero.
 bool is_growth(const ReportTrend& trend);
@@ -43,5 +38,13 @@ bool is_growth(const ReportTrend& trend);
 bool is_single(const ReportSeries& of);
 /// Growing series first, then by number of values; without series that are zero throughout. Points into the report.
 std::vector<const ReportSeries*> sort_series(const Report& report);
+
+inline constexpr std::size_t min_ranks_for_summary = 3;  ///< reports with fewer ranks show their series instead
+
+/// All ranks: that of the verdict first, then the failed ones, then the growing ones, then by maximum. Points into the
+/// report.
+std::vector<const ReportRank*> sort_ranks(const Report& report);
+/// For example "5,000 ranks, 126 of them out of memory; at most 29.32 GiB in the usual one".
+std::string ranks_summary(const Report& report);
 
 }  // namespace oomdoctor

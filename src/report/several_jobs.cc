@@ -1,28 +1,19 @@
 #include "report/several_jobs.h"
 
+#include "report/incident_words.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
 
 namespace oomdoctor {
 namespace {
 
-/// Sorted from best to worst.
-constexpr std::array<std::string_view, 7> outcomes{
-    "unrecognised", "no_oom", "ended_otherwise", "handled_oom", "at_risk", "possible_oom", "oom"};
-
-auto severity(const Report& report) {
-  return std::find(outcomes.begin(), outcomes.end(), report.verdict.outcome) - outcomes.begin();
-}
-
 /// The log that the job's verdict is about.
 const std::string& verdict_path(const Report& job) {
-  for (const ReportIncident& incident : job.incidents)
-    if (incident.id == job.verdict.incident) return incident.location.path;
-  return job.inputs.front().path;
+  const ReportIncident* failure = verdict_incident(job);
+  return failure != nullptr ? failure->location.path : job.inputs.front().path;
 }
 
 }  // namespace
@@ -35,11 +26,11 @@ void SeveralJobs::add(Report job, const std::vector<std::size_t>& logs) {
   const Verdict& verdict = job.verdict;
   runs_.push_back({fmt::format("run-{}", runs_.size() + 1), path, 1, input == job.inputs.end() ? 0 : input->lines,
                    verdict.outcome, verdict.end, verdict.headline});
-  out_of_memory_ += verdict.outcome == "oom";
+  out_of_memory_ += verdict.outcome == Outcome::oom;
   coverage_.lines += job.coverage.lines;
   coverage_.claimed += job.coverage.claimed;
   for (const auto& [parser, lines] : job.coverage.by_parser) coverage_.by_parser[parser] += lines;
-  if (!worst_ || severity(job) >= severity(*worst_)) worst_ = std::move(job);
+  if (!worst_ || job.verdict.outcome >= worst_->verdict.outcome) worst_ = std::move(job);
 }
 
 Report SeveralJobs::take() {

@@ -11,7 +11,7 @@
 #include "report/chart.h"
 #include "report/escape.h"
 #include "report/excerpt.h"
-#include "report/rank_words.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/terminal_sections.h"
 #include "report/words.h"
@@ -35,9 +35,7 @@ std::vector<const ReportIncident*> root_incidents(const Report& report) {
 
 /// The failure that the verdict is about, else the last one.
 const ReportIncident& main_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
-  const auto named = std::find_if(roots.begin(), roots.end(), [&](const ReportIncident* of) {
-    return report.verdict.incident && of->id == *report.verdict.incident;
-  });
+  const auto named = std::find(roots.begin(), roots.end(), verdict_incident(report));
   return named == roots.end() ? *roots.back() : **named;
 }
 
@@ -106,15 +104,12 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
 std::string account_line(const ReportIncident& of) {
   constexpr double worth_a_percent = 0.1;
   const ReportAccount& account = *of.account;
-  std::vector<std::int64_t> sizes;
-  for (const auto& share : account.shares) sizes.push_back(share.bytes);
-  sizes.push_back(account.unexplained_bytes);
-  const SharesText text = shares_text(sizes, account.capacity_bytes);
+  const SharesText text = shares_text(account);
   const auto without_padding = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < account.shares.size(); ++i) {
     std::string part = plain_line(short_share_label(account.shares[i].label)) + " " + without_padding(text.numbers[i]);
-    if (static_cast<double>(sizes[i]) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
+    if (static_cast<double>(account.shares[i].bytes) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
       part += " (" + without_padding(text.percents[i]) + ")";
     parts.push_back(std::move(part));
   }
@@ -147,7 +142,7 @@ std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_locations(report, {of.first}, 1)));
   const bool level = of.trend.shape == "flat";
-  std::string text = level ? plain_line(trend_text(of).trend) : range_words(of);
+  std::string text = level ? plain_line(trend_words(of)) : range_words(of);
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
@@ -178,7 +173,7 @@ void add_series(Page& page, const Report& report) {
   page.text("", title + line + values_text(report, series), 2);
   if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
   if (is_single(series) || series.trend.shape == "flat" || is_too_short) return;
-  std::vector<std::string> parts = {plain_line(trend_text(series).trend)};
+  std::vector<std::string> parts = {plain_line(trend_words(series))};
   const std::string level = " at " + value_text(series, series.last_value);  // which the line above ends with
   if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
   if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
@@ -200,10 +195,15 @@ std::set<std::string> find_numbers(std::string_view text) {
   return numbers;
 }
 
+std::string_view first_fact(const Reason& reason) {
+  return reason.facts.empty() ? std::string_view() : reason.facts.front();
+}
+
 /// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
 bool is_shown(const Reason& reason) {
-  return reason.fact == "host.kernel_kill" || reason.fact == "host.limit_kill" || reason.fact == "host.victims" ||
-         reason.fact.starts_with("trend.");
+  const std::string_view fact = first_fact(reason);
+  return fact == "host.kernel_kill" || fact == "host.limit_kill" || fact == "host.victims" ||
+         fact.starts_with("trend.");
 }
 
 /// Whether all numbers of a reason are on the page already. It then says the same in other words.
@@ -220,7 +220,9 @@ std::string reason_text(const Page& page, const Report& report, const Reason& be
 }
 
 /// A measurement rather than a conclusion. It needs no line if the page already shows its numbers.
-bool is_measurement(const Reason& reason) { return reason.fact.starts_with("trend.") || reason.fact == "host.used"; }
+bool is_measurement(const Reason& reason) {
+  return first_fact(reason).starts_with("trend.") || first_fact(reason) == "host.used";
+}
 
 /// The strongest reasons that are not on the page yet. Without any, a reason that only repeats numbers of the page.
 std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {

@@ -9,7 +9,7 @@
 #include "report/chart.h"
 #include "report/escape.h"
 #include "report/excerpt.h"
-#include "report/rank_words.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/terminal_sections.h"
 #include "report/utf8.h"
@@ -76,25 +76,21 @@ void add_frame(Page& page, const ReportIncident& of) {
 /// Each part as a row with its own section of one long bar, so that label, number and picture are next to each other.
 void add_account(Page& page, const ReportIncident& of) {
   const ReportAccount& account = *of.account;
+  std::vector<Share> parts = account.shares;
+  parts.push_back({unexplained_label(account), account.unexplained_bytes});
+  const SharesText text = shares_text(account);
   std::vector<std::string> labels;
-  std::vector<std::int64_t> sizes;
-  for (const auto& share : account.shares) {
-    labels.push_back(plain_line(share.label));
-    sizes.push_back(share.bytes);
-  }
-  labels.push_back(unexplained_label(account));
-  sizes.push_back(account.unexplained_bytes);
-
-  const SharesText text = shares_text(sizes, account.capacity_bytes);
   int widest = 0;
-  for (const auto& label : labels) widest = std::max(widest, columns_of(label));
+  std::vector<double> shares;
+  for (const Share& part : parts) {
+    labels.push_back(plain_line(part.label));
+    widest = std::max(widest, columns_of(labels.back()));
+    shares.push_back(
+        account.capacity_bytes > 0 ? static_cast<double>(part.bytes) / static_cast<double>(account.capacity_bytes) : 0);
+  }
   widest = std::min(widest, page.width() - 36);
   const int number_width = columns_of(text.numbers.front()) + 1 + static_cast<int>(text.unit.size());
   const int bar_width = std::min(40, page.width() - widest - number_width - 13);
-  std::vector<double> shares;
-  for (const auto size : sizes)
-    shares.push_back(
-        account.capacity_bytes > 0 ? static_cast<double>(size) / static_cast<double>(account.capacity_bytes) : 0);
   const auto bars = waterfall(shares, std::max(bar_width, 4));
 
   page.heading(account_title(of));
@@ -140,10 +136,8 @@ std::string range_text(const Report& report, const ReportSeries& of) {
 }
 
 std::string trend_line(const Page& page, const ReportSeries& series) {
-  const TrendText words = trend_text(series);
-  const std::string trend = plain_line(words.trend), detail = plain_line(words.detail);
-  if (is_growth(series.trend)) return page.paint.bold(trend);
-  return detail.empty() ? trend : trend + page.paint.dim(" · " + detail);
+  const std::string trend = plain_line(trend_words(series));
+  return is_growth(series.trend) ? page.paint.bold(trend) : trend;
 }
 
 std::string size_text(double bytes) { return bytes_text(whole_number(bytes)); }
@@ -279,9 +273,9 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
   for (std::size_t i = report.runs.size() - std::min(report.runs.size(), max_runs); i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
     page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_location(run, in_one_log),
-                                                              run.outcome == "oom"            ? "out of memory, "
-                                                              : run.outcome == "possible_oom" ? "killed, "
-                                                                                              : "",
+                                                              run.outcome == Outcome::oom            ? "out of memory, "
+                                                              : run.outcome == Outcome::possible_oom ? "killed, "
+                                                                                                     : "",
                                                               plain_line(run.headline)));
   }
 }

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "report/host_words.h"
 
 namespace oomdoctor {
 namespace {
@@ -24,16 +23,6 @@ std::string look_up(const auto& table, std::string_view id) {
   std::string own(id);
   std::replace(own.begin(), own.end(), '_', ' ');
   return own;
-}
-
-/// The title of a failure, without its time.
-std::string plain_title(const ReportIncident& of) {
-  if (of.kind == "host") return host_title(of.agent, of.message_format);
-  if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
-  if (of.kind == "pool") return "A fixed-size memory pool was too small";
-  const std::string device = memory_name(of);
-  if (of.kind == "masked") return fmt::format("A library call on {} failed, possibly because memory was short", device);
-  return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
 }
 
 /// Largest remainder method: rounds the shares down and distributes the missing units to the largest remainders, so
@@ -78,15 +67,24 @@ bool are_names_enough(const Report& report) {
 
 }  // namespace
 
-std::string outcome_words(std::string_view outcome) {
-  constexpr std::array<Words, 7> table = {{{"oom", "OUT OF MEMORY"},
-                                           {"handled_oom", "OOM CAUGHT, RUN CONTINUED"},
-                                           {"at_risk", "AT RISK"},
-                                           {"possible_oom", "POSSIBLE OOM"},
-                                           {"ended_otherwise", "NOT A MEMORY FAILURE"},
-                                           {"unrecognised", "NOTHING COULD BE READ"},
-                                           {"no_oom", "NO SIGN OF MEMORY FAILURE"}}};
-  return look_up(table, outcome);
+std::string outcome_words(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::unrecognised:
+      return "NOTHING COULD BE READ";
+    case Outcome::no_oom:
+      return "NO SIGN OF MEMORY FAILURE";
+    case Outcome::ended_otherwise:
+      return "NOT A MEMORY FAILURE";
+    case Outcome::handled_oom:
+      return "OOM CAUGHT, RUN CONTINUED";
+    case Outcome::at_risk:
+      return "AT RISK";
+    case Outcome::possible_oom:
+      return "POSSIBLE OOM";
+    case Outcome::oom:
+      break;
+  }
+  return "OUT OF MEMORY";
 }
 
 // The line distinguishes signals and GPU errors that share a kind, so its words come first.
@@ -185,41 +183,6 @@ std::string series_name(const ReportSeries& series) {
   return name;
 }
 
-std::string memory_name(const ReportIncident& of) {
-  if (of.kind == "host") return "the host";
-  if (of.kind == "shared_memory") return "shared memory";
-  const std::string_view name = of.message_format == "xla-tpu" || of.message_format == "xla-vmem" ? "TPU"
-                                : of.agent == "npu_allocator"                                     ? "NPU"
-                                                                                                  : "GPU";
-  return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
-}
-
-std::string incident_title(const ReportIncident& of) {
-  std::string title = plain_title(of);
-  // In "A process was killed; the log does not show by what", the time belongs to the first clause.
-  const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
-  title.resize(title.size() - doubt.size());
-  // An engine that has not begun to serve has no steps.
-  const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
-  if (stepping && of.step)
-    title += fmt::format(" at step {}", *of.step);
-  else if (stepping && of.epoch)
-    title += " in epoch " + epoch_text(*of.epoch);
-  const std::string& moment = of.moment.empty() ? of.phase : of.moment;
-  if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
-  title += doubt;
-  if (of.handled) title += "; the program continued";
-  return title;
-}
-
-std::string incident_circumstances(const ReportIncident& of) {
-  std::vector<std::string> parts;
-  if (of.rank) parts.push_back(fmt::format("rank {}", *of.rank));
-  if (!of.host.empty()) parts.push_back("host " + of.host);
-  if (of.pid) parts.push_back(fmt::format("process {}", *of.pid));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 // A range with one unit prints it once: "1.10 to 3.30 GiB".
 std::string saving_words(const ReportFix& fix) {
   const auto low = fix.saves_low_bytes, high = fix.saves_high_bytes;
@@ -268,27 +231,6 @@ std::string percent_text(double share) {
 
 // Editors and terminals turn "path:line" into a link.
 std::string place(const Location& at) { return fmt::format("{}:{}", at.path, at.line); }
-
-std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most) {
-  std::vector<Location> alike, echoes;
-  for (const ReportIncident& other : report.incidents) {
-    if (other.follows != of.id) continue;
-    const bool own = other.kind == of.kind && other.requested_bytes && other.rank && other.rank != of.rank &&
-                     std::find(of.ranks.begin(), of.ranks.end(), *other.rank) != of.ranks.end();
-    (own ? alike : echoes).push_back(other.location);
-  }
-  std::vector<std::string> words;
-  const auto count = [](const std::vector<Location>& all) { return static_cast<std::int64_t>(all.size()); };
-  if (!alike.empty())
-    words.push_back(
-        fmt::format("the same on {} of {}, at {}", of.ranks.size(),
-                    plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
-                    short_locations(report, alike, most)));
-  if (!echoes.empty())
-    words.push_back(fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"),
-                                short_locations(report, echoes, most)));
-  return words;
-}
 
 std::string places(const std::vector<Location>& all, std::size_t most) {
   std::string text;
@@ -355,40 +297,6 @@ RateText rate_text(const ReportEstimate& of) {
                       : fmt::format("{} to {}", amount(of.low), amount(of.high));
   if (text.interval == fmt::format("±{}", amount(0))) text.interval.clear();
   return text;
-}
-
-std::string account_name(const ReportIncident& of) {
-  if (of.capacity_bytes) return memory_name(of);
-  return of.kind == "host" ? "the limit" : "the allocator's limit on " + memory_name(of);
-}
-
-std::string short_share_label(const std::string& label) {
-  constexpr std::array<Words, 10> table = {{{"PyTorch cache (unused)", "cache"},
-                                            {"cache (unused)", "cache"},
-                                            {"CUDA graph pools (free blocks)", "graph pools"},
-                                            {"CUDA context + libraries", "CUDA+libs"},
-                                            {"HIP context + libraries", "HIP+libs"},
-                                            {"driver context + libraries", "driver+libs"},
-                                            {"other processes + CUDA contexts", "other processes+CUDA"},
-                                            {"other processes + HIP contexts", "other processes+HIP"},
-                                            {"other processes + driver contexts", "other processes+driver"},
-                                            {"other allocations (outside PyTorch)", "outside PyTorch"}}};
-  const auto found = std::find_if(table.begin(), table.end(), [&](const Words& words) { return words.first == label; });
-  return found == table.end() ? label : std::string(found->second);
-}
-
-std::string account_title(const ReportIncident& of) {
-  const ReportAccount& account = *of.account;
-  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), account_name(of));
-  if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
-    title += fmt::format(" when the program requested {} more", bytes_text(*of.requested_bytes));
-  return title;
-}
-
-std::string unexplained_label(const ReportAccount& account) {
-  if (account.unexplained_bytes < -account.slack_bytes) return "beyond the capacity";
-  const bool rounding = std::abs(account.unexplained_bytes) <= account.slack_bytes;
-  return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
 }
 
 // The unit is that of the total. Numbers are rounded to hundredths of it, and percents to integers, each with its sum.

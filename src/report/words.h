@@ -10,25 +10,14 @@
 
 namespace oomdoctor {
 
-std::string outcome_words(std::string_view outcome);  ///< for example "OUT OF MEMORY"
+std::string outcome_words(Outcome outcome);  ///< for example "OUT OF MEMORY"
 /// RunEnd::kind in words, for example "a time limit"; more exact if the line contains a known word.
 std::string_view ending_words(std::string_view kind, std::string_view line);
 std::string phase_words(std::string_view phase);      ///< for example "in the backward pass"; "" for ""
 std::string shape_words(std::string_view shape);      ///< for example "grows faster and faster"
 std::string retry_words(const Retry& retry);          ///< for example "no: the same run would fail again"
 std::string series_name(const ReportSeries& series);  ///< for example "allocated", "allocated, rank 3"
-std::string incident_title(
-    const ReportIncident& of);  ///< for example "GPU 0 ran out of memory at step 1000, in the backward pass"
-std::string incident_circumstances(
-    const ReportIncident& of);                   ///< for example "rank 3, host gpu-01, pid 4712"; may be ""
-std::string saving_words(const ReportFix& fix);  ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
-
-/// The failures that follow `of`: "the same on 3 other ranks, at a.log:7, …", "2 failures as a consequence, at …". Each
-/// names at most `most` locations. May be empty.
-std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
-
-/// The memory that ran out: "GPU 0", "the host", …
-std::string memory_name(const ReportIncident& of);
+std::string saving_words(const ReportFix& fix);       ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
 
 std::string count_text(std::int64_t count);  ///< for example "128,008"
 std::string plural(std::int64_t count, std::string_view one,
@@ -58,17 +47,6 @@ struct RateText {
   std::string rate, interval;
 };
 RateText rate_text(const ReportEstimate& of);
-
-/// The owner of the capacity: "GPU 0", "the limit". short_share_label() shortens a label: "cache" for "PyTorch cache
-/// (unused)".
-std::string account_name(const ReportIncident& of);
-std::string short_share_label(const std::string& label);
-/// For example "Where the 23.69 GiB of GPU 0 were when the program requested 1.50 GiB more"; the incident must have an
-/// account.
-std::string account_title(const ReportIncident& of);
-/// The label of the unexplained rest. A rest within the rounding of the printed sizes is called rounding, not hidden
-/// memory.
-std::string unexplained_label(const ReportAccount& account);
 
 /// Sizes in the unit of the total, rounded so that the printed numbers add up to the printed total; the same for
 /// percents.

@@ -1,14 +1,9 @@
 #include "report/writer.h"
 
-#include "report/github.h"
-#include "report/gitlab.h"
+#include "report/ci_reports.h"
 #include "report/html.h"
 #include "report/json.h"
-#include "report/junit.h"
-#include "report/kubernetes.h"
 #include "report/markdown.h"
-#include "report/prometheus.h"
-#include "report/sarif.h"
 
 namespace oomdoctor {
 

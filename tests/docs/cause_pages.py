@@ -371,7 +371,7 @@ class CausePages(unittest.TestCase):
                 self.assertTrue(text.strip(), f"{path.name}: {heading} is empty")
 
     def test_costs_are_named_as_in_a_report(self):
-        grades = (ROOT / "src" / "report" / "grades.h").read_text(encoding="utf-8")
+        grades = (ROOT / "src" / "report" / "advice_words.cc").read_text(encoding="utf-8")
         for words in filter(None, (*COSTS, *RISKS)):
             self.assertIn(f'"{words}"', grades)
 

@@ -21,7 +21,7 @@ void put(Json& to, const char* name, const auto& optional) {
 
 Json extraction(const Report& report) {
   Json out;
-  out["outcome"] = report.verdict.outcome;
+  out["outcome"] = to_string(report.verdict.outcome);
   out["cause"] = report.verdict.cause;
   out["lines"] = report.coverage.lines;
   out["kind"] = report.inputs.at(0).kind;

@@ -102,7 +102,7 @@ TEST_CASE("nine lines of growth: acceleration, unit and forecast", "[golden]") {
       "Step 700: Loss=1.64, Memory=21.8GB\nStep 800: Loss=1.59, Memory=22.9GB\nStep 900: Loss=1.55, Memory=24.2GB\n"
       "Step 1000: CUDA OOM\n",
       static_cast<std::int64_t>(23.69 * (1 << 30)));
-  CHECK(r.verdict.outcome == "oom");
+  CHECK(r.verdict.outcome == Outcome::oom);
   CHECK(r.verdict.cause == "leak");
   const ReportTrend& t = r.series.at(0).trend;
   CHECK(t.shape == "accelerating");
@@ -118,10 +118,12 @@ TEST_CASE("nine lines of growth: acceleration, unit and forecast", "[golden]") {
 
 TEST_CASE("256 GiB are a product of the sizes, 300 GiB are not", "[golden]") {
   const auto cause = [](const std::string& asked) {
-    return read("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + asked +
-                " GiB. GPU 0 has a total capacity of 23.69 GiB of which 20.00 GiB is free. Including non-PyTorch memory, "
-                "this process has 3.60 GiB memory in use. Of the allocated memory 3.10 GiB is allocated by PyTorch, and "
-                "210.33 MiB is reserved by PyTorch but unallocated.")
+    return read(
+               "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " + asked +
+               " GiB. GPU 0 has a total capacity of 23.69 GiB of which 20.00 GiB is free. Including non-PyTorch "
+               "memory, "
+               "this process has 3.60 GiB memory in use. Of the allocated memory 3.10 GiB is allocated by PyTorch, and "
+               "210.33 MiB is reserved by PyTorch but unallocated.")
         .causes.at(0)
         .cause;
   };

@@ -85,7 +85,7 @@ TEST_CASE("ranks without a tag share a series, and their differences are no grow
   REQUIRE(r.series.size() == 1);
   CHECK(r.series[0].n == 160);
   CHECK_FALSE(r.series[0].trend.leak);
-  CHECK(r.verdict.outcome != "oom");
+  CHECK(r.verdict.outcome != Outcome::oom);
 }
 
 TEST_CASE("ranks with a tag have one series each", "[golden]") {
@@ -104,7 +104,7 @@ TEST_CASE("ranks with a tag have one series each", "[golden]") {
 TEST_CASE("a restart inside one file: two failures, one series with restarting steps", "[golden]") {
   const std::string once = testing::read_file(testing::source_folder() / "samples" / "stories" / "leak.log");
   const Report r = read(once + "[supervisor] attempt 2 of 3\n" + once);
-  CHECK(r.verdict.outcome == "oom");
+  CHECK(r.verdict.outcome == Outcome::oom);
   CHECK(r.incidents.size() == 2);
   const std::vector<ReportSeries> allocated = series_of(r, "allocated");
   REQUIRE(allocated.size() == 1);
@@ -143,7 +143,7 @@ TEST_CASE("GPU monitor, trainer and kernel in one file: one death on the host, a
       "[81234.567] Memory cgroup out of memory: Killed process 28914 (python) total-vm:2418296kB, anon-rss:2048512kB, "
       "file-rss:0kB, shmem-rss:0kB, UID:0 pgtables:4832kB oom_score_adj:998\n";
   const Report r = read(interleaved({prints(), monitor}) + kernel + "Killed\n");
-  CHECK(r.verdict.outcome == "oom");
+  CHECK(r.verdict.outcome == Outcome::oom);
   REQUIRE(r.incidents.size() == 1);
   CHECK(r.incidents[0].kind == "host");
   CHECK(r.incidents[0].agent == "cgroup");

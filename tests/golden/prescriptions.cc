@@ -73,14 +73,14 @@ TEST_CASE("a successful run with very little headroom is at risk and has no diag
   std::string log = "GPU 0: NVIDIA card, total memory 24.00 GiB\n";
   for (int i = 0; i < 20; ++i) log += "step " + std::to_string(i) + " | loss 2.1 | allocated 23.40 GiB\n";
   const Report r = read(log);
-  CHECK(r.verdict.outcome == "at_risk");
+  CHECK(r.verdict.outcome == Outcome::at_risk);
   CHECK(r.verdict.cause.empty());
   CHECK(r.causes.empty());
   CHECK(r.verdict.headline == "tensors came within 614.40 MiB of the GPU's capacity");
   CHECK(r.verdict.retry.decision == "retry_unchanged");
   std::string roomy = log;
   for (std::size_t at = 0; (at = roomy.find("23.40", at)) != std::string::npos;) roomy.replace(at, 5, "20.40");
-  CHECK(read(roomy).verdict.outcome == "no_oom");
+  CHECK(read(roomy).verdict.outcome == Outcome::no_oom);
 }
 
 TEST_CASE("a notebook log that just ends: host memory is a suspicion, not a claim", "[golden]") {
@@ -89,7 +89,7 @@ TEST_CASE("a notebook log that just ends: host memory is a suspicion, not a clai
       "Epoch 1/5:  34%|###4      | 412/1210 [03:11<06:02,  2.20it/s, loss=1.32]\n"
       "Epoch 1/5:  35%|###4      | 421/1210 [03:15<06:00,  2.20it/s, loss=1.30]\n";
   const Report r = read(log);
-  CHECK(r.verdict.outcome == "no_oom");
+  CHECK(r.verdict.outcome == Outcome::no_oom);
   CHECK(mentions(r, "Colab session that ran out of host RAM"));
   CHECK_FALSE(mentions(read(log + "done\nresults\nare\nsaved\n"), "host memory"));
 }

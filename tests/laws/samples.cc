@@ -40,7 +40,7 @@ std::string wrapped(const std::string& text, std::size_t width) {
 
 /// The series and the incidents of a report, without their positions in the file.
 std::string build_account(const Report& r) {
-  std::string out = r.verdict.outcome + '\n';
+  std::string out = std::string(to_string(r.verdict.outcome)) + '\n';
   for (const ReportSeries& s : r.series)
     out += fmt::format("{} {} rank {} device {}: {} to {} at most {}\n", s.metric, s.kind, s.rank.value_or(-1),
                        s.device.value_or(-1), s.n, s.last_value, s.max_value);
@@ -59,7 +59,7 @@ TEST_CASE("no healthy log is called a failure or a risk", "[law]") {
   for (const auto& path : logs) {
     CAPTURE(testing::sample_name(path));
     const Report r = read("healthy", testing::read_file(path));
-    CHECK((r.verdict.outcome == "no_oom" || r.verdict.outcome == "ended_otherwise"));
+    CHECK((r.verdict.outcome == Outcome::no_oom || r.verdict.outcome == Outcome::ended_otherwise));
     for (const ReportIncident& i : r.incidents) CHECK(i.handled);
   }
 }

@@ -2,7 +2,8 @@
 """Checks the house rules that no compiler checks, and prints file:line for each breach.
 
 1. Include arrows point to the left only: base < text < model < parse < parsers, and
-   model < analysis < judge < report < cli.
+   model < analysis < judge < report < cli. The results' types (oomdoctor/) are plain data, and the stages from
+   analysis on fill them.
 2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
 3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
 4. The code knows no single cause, fix or myth: their ids are file names in rules/, never literals in src/ or parsers/.
@@ -19,9 +20,9 @@ from pathlib import Path
 _LEFT = {"base": [], "text": ["base"], "model": ["base", "text"]}
 _LEFT["parse"] = ["base", "text", "model"]
 _LEFT["parsers"] = [*_LEFT["parse"], "parse"]
-_LEFT["analysis"] = ["base", "text", "model"]
+_LEFT["analysis"] = ["base", "text", "model", "oomdoctor"]
 _LEFT["judge"] = [*_LEFT["analysis"], "analysis"]
-_LEFT["report"] = [*_LEFT["judge"], "judge", "oomdoctor"]
+_LEFT["report"] = [*_LEFT["judge"], "judge"]
 _LEFT["oomdoctor"] = []
 _LEFT["diagnose"] = [*_LEFT["report"], "report", "parse"]
 _LEFT["cli"] = [*_LEFT["report"], "report", "parse"]
@@ -42,8 +43,8 @@ LIBRARIES = {
 ORDINARY_WORDS = {
     ("src/model/event.cc", "shared_memory"): "a kind of incident in the report's contract",
     ("src/model/event.cc", "masked"): "a kind of incident in the report's contract",
-    ("src/report/words.cc", "shared_memory"): "the same kind, in words",
-    ("src/report/words.cc", "masked"): "the same kind, in words",
+    ("src/report/incident_words.cc", "shared_memory"): "the same kind, in words",
+    ("src/report/incident_words.cc", "masked"): "the same kind, in words",
     ("src/report/report_fields.h", "shared_memory"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "masked"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "leak"): "a field of a trend in the report's contract",

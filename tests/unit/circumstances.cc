@@ -92,7 +92,7 @@ TEST_CASE("a GPU listing from within the program includes the program's own memo
     const Report report = diagnose({{"train.log", first + "index, memory.used [MiB], memory.total [MiB]\n"
                                                           "0, 23801 MiB, 24564 MiB\n"
                                                           "RuntimeError: CUDA error: out of memory\n"}});
-    const auto is_named = [](const Reason& because) { return because.fact == "device.full_before"; };
+    const auto is_named = [](const Reason& because) { return because.facts.front() == "device.full_before"; };
     return std::any_of(report.causes.begin(), report.causes.end(), [&](const ReportCause& cause) {
       return std::any_of(cause.because.begin(), cause.because.end(), is_named);
     });

@@ -50,7 +50,7 @@ Report run_of(std::vector<ReportSeries> series, std::vector<std::pair<std::strin
   Report report;
   report.tool_version = "0.1.0";
   report.inputs = {{"run.log", "log", 4000, 60, "", false}};
-  report.verdict.outcome = "no_oom";
+  report.verdict.outcome = Outcome::no_oom;
   report.verdict.headline = "no failure for want of memory in 60 lines";
   report.series = std::move(series);
   for (auto& [name, value] : settings) report.settings.push_back({name, value, samples::at(1)});
@@ -58,7 +58,7 @@ Report run_of(std::vector<ReportSeries> series, std::vector<std::pair<std::strin
 }
 
 Report failed(Report report) {
-  report.verdict.outcome = "oom";
+  report.verdict.outcome = Outcome::oom;
   return report;
 }
 

@@ -78,11 +78,10 @@ TEST_CASE("log text cannot inject workflow commands", "[sink]") {
   CHECK(without_workflow_commands("").empty());
 }
 
-TEST_CASE("HTML contains no markup of the log between tags, in attributes and in script elements", "[sink]") {
+TEST_CASE("HTML contains no markup of the log between tags and in attributes", "[sink]") {
   CHECK(html_inline("<b a='x'>&\"\n") == "&lt;b a=&#39;x&#39;&gt;&amp;&quot; ");
   CHECK(html_inline("\x1b[31m") == "\\x1b[31m");
   CHECK(html_block("  <a>\n b") == "  &lt;a&gt;\n b");
-  CHECK(html_json(R"({"a": "</script><!--"})") == R"({"a": "\u003c/script>\u003c!--"})");
 }
 TEST_CASE("invisible characters are made visible") {
   for (const char* hidden : {"\u00ad", "\u034f", "\u115f", "\u17b4", "\u180e", "\u200b", "\u202e", "\u2066", "\u2800",

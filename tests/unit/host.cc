@@ -1,7 +1,7 @@
 // Host memory: the component that set the limit, the owner of each number, and the words for both.
 #include "analysis/analysis.h"
 #include "catch.h"
-#include "report/host_words.h"
+#include "report/incident_words.h"
 
 namespace oomdoctor {
 namespace {
@@ -35,7 +35,7 @@ std::string numbers(Oom oom, double process, double limit, double capacity = 0, 
   oom.limit = size(limit);
   oom.capacity = size(capacity);
   oom.free = size(free);
-  return host_numbers(oom);
+  return decisive_numbers(oom, {});
 }
 
 }  // namespace

@@ -151,12 +151,12 @@ TEST_CASE("each of several jobs is judged separately, and the report is about th
   REQUIRE(report.runs.size() == 3);
   const auto paths = [&] {
     std::vector<std::string> all;
-    for (const ReportRun& run : report.runs) all.push_back(run.path + " " + run.outcome);
+    for (const ReportRun& run : report.runs) all.push_back(run.path + " " + std::string(to_string(run.outcome)));
     return all;
   };
   CHECK(paths() == std::vector<std::string>{"a.log oom", "b.log oom", "c.log no_oom"});
   CHECK(report.runs[0].last_line == 31);
-  CHECK(report.verdict.outcome == "oom");
+  CHECK(report.verdict.outcome == Outcome::oom);
   CHECK(report.verdict.headline.starts_with("3 separate runs; 2 ran out of memory, the last in b.log: "));
   REQUIRE(report.incidents.size() == 1);
   CHECK(report.incidents[0].location.path == "b.log");
@@ -181,7 +181,7 @@ TEST_CASE("a report has the job's number from the name of a log", "[jobs]") {
 TEST_CASE("several jobs without a failure are each reported healthy", "[jobs]") {
   const Report report = diagnose({{"a.log", steps(0, 30, "2025-03-01")}, {"b.log", steps(0, 40, "2025-03-02")}});
   CHECK(report.runs.size() == 2);
-  CHECK(report.verdict.outcome == "no_oom");
+  CHECK(report.verdict.outcome == Outcome::no_oom);
   CHECK(report.verdict.headline == "2 separate runs; none ran out of memory; b.log: no memory failure in 40 lines");
 }
 

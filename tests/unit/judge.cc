@@ -6,9 +6,8 @@
 #include <random>
 #include <set>
 
-#include "judge/device_words.h"
-#include "judge/diagnosis.h"
 #include "judge/rule_pack.h"
+#include "judge/verdict.h"
 
 using namespace oomdoctor;
 
@@ -100,15 +99,15 @@ Facts facts_of(const Message& m) {
 // A GPU that the tensors of the process fill: C 14.56 GiB.
 Facts full_device() { return facts_of({gib(14.56), mib(83.81), gib(13.94), mib(56.76), mib(346), gib(14.22), {}, {}}); }
 
-std::string first(const Diagnosis& d) { return d.causes.empty() ? "" : d.causes[0].id; }
+std::string first(const Diagnosis& d) { return d.causes.empty() ? "" : d.causes[0].cause; }
 
 double probability(const Diagnosis& d, std::string_view id) {
   for (const auto& cause : d.causes)
-    if (cause.id == id) return cause.probability;
+    if (cause.cause == id) return cause.probability;
   return -1;
 }
 
-const RankedFix* find_fix(const Diagnosis& d, std::string_view id) {
+const ReportFix* find_fix(const Diagnosis& d, std::string_view id) {
   for (const auto& fix : d.fixes)
     if (fix.id == id) return &fix;
   return nullptr;
@@ -195,9 +194,7 @@ TEST_CASE("golden messages rank their cause first") {
       {"a third of a small cache idle",
        {gib(3.95), mib(354.88), gib(1.72), gib(0.74), mib(376), {}, {}, {}},
        "fragmentation"},
-      {"tensors fill it",
-       {gib(14.61), mib(37.12), gib(13.76), mib(10.24), mib(200), {}, {}, {}},
-       "oversized_step"},
+      {"tensors fill it", {gib(14.61), mib(37.12), gib(13.76), mib(10.24), mib(200), {}, {}, {}}, "oversized_step"},
       {"half of a small device in one request",
        {gib(3.81), gib(1.67), gib(1.92), mib(102.4), gib(2.00), {}, {}, {}},
        "oversized_step"},
@@ -237,7 +234,7 @@ TEST_CASE("a cause that the message proves is decided") {
   const Diagnosis limit =
       judge(pack(), facts_of({gib(8.00), gib(6.10), mib(954), Bytes{0, 0}, gib(2.13), {}, gib(2.63), {}}));
   CHECK(limit.cause == "memory_limit");
-  CHECK(limit.causes[0].definitional);
+  CHECK(limit.causes[0].probability > 0.95);
   Facts absurd;
   absurd.set("oom.kind", text("device"));
   absurd.set("oom.agent", text("cuda_allocator"));
@@ -257,7 +254,7 @@ TEST_CASE("an engine gets only its own settings") {
   for (const char* engine : {"vLLM", "SGLang", "TGI"}) {
     facts.set("framework.engine", text(engine));
     const Diagnosis d = judge(pack(), facts);
-    const RankedFix* shorter = find_fix(d, "shorter-context");
+    const ReportFix* shorter = find_fix(d, "shorter-context");
     REQUIRE(shorter);
     REQUIRE(shorter->settings.size() == 1);
     CHECK(shorter->settings[0].scope == engine);
@@ -304,7 +301,7 @@ TEST_CASE("a late failure on a full GPU without further evidence is undetermined
   const Diagnosis diagnosis = judge(pack(), facts);
   CHECK(diagnosis.cause == "undetermined");
   std::set<std::string> three;
-  for (std::size_t i = 0; i < 3; ++i) three.insert(diagnosis.causes[i].id);
+  for (std::size_t i = 0; i < 3; ++i) three.insert(diagnosis.causes[i].cause);
   CHECK(three.contains("leak"));
   CHECK(three.contains("input_spike"));
   REQUIRE_FALSE(diagnosis.questions.empty());
@@ -424,7 +421,7 @@ TEST_CASE("host failures and GPU failures are not confused") {
   killed.set("host.sigkill_only", false);
   const Diagnosis kernel = judge(pack(), killed);
   CHECK(kernel.cause == "host_memory");
-  CHECK(kernel.causes[0].definitional);
+  CHECK(kernel.causes[0].probability > 0.95);
   CHECK(probability(kernel, "oversized_step") == 0);
 
   Facts signal;
@@ -475,7 +472,7 @@ TEST_CASE("the first fix for fragmentation is expandable segments") {
   Facts facts = facts_of({gib(19.92), gib(6.22), gib(5.34), gib(7.10), gib(6.64), {}, {}, {}});
   const Diagnosis d = judge(pack(), facts);
   REQUIRE_FALSE(d.fixes.empty());
-  const RankedFix& fix = d.fixes[0];
+  const ReportFix& fix = d.fixes[0];
   CHECK(fix.id == "expandable-segments");
   CHECK(fix.enough);
   CHECK(fix.if_not_already);
@@ -486,7 +483,7 @@ TEST_CASE("the first fix for fragmentation is expandable segments") {
   CHECK(d.plan->fixes == std::vector<std::string>{"expandable-segments"});
   CHECK(d.plan->would_have_fitted);
   // need = 6.64 - 6.22 GiB and 5 % of 19.92 GiB
-  CHECK(double(d.plan->need) == Approx(1.416 * double(GiB)).epsilon(0.001));
+  CHECK(double(d.plan->need_bytes) == Approx(1.416 * double(GiB)).epsilon(0.001));
 
   facts.set("platform.alloc_conf", text("PYTORCH_ALLOC_CONF"));
   CHECK(judge(pack(), facts).fixes[0].settings[0].text == "export PYTORCH_ALLOC_CONF=expandable_segments:True");
@@ -524,7 +521,7 @@ TEST_CASE("the fix for another process is to free its memory, not a smaller batc
 TEST_CASE("a known batch size gets numbers, an unknown one none") {
   Facts facts = full_device();
   set_phase(facts, "first_step");
-  const RankedFix* unknown = nullptr;
+  const ReportFix* unknown = nullptr;
   const Diagnosis without = judge(pack(), facts);
   unknown = find_fix(without, "smaller-batch");
   REQUIRE(unknown);
@@ -555,7 +552,7 @@ TEST_CASE("fixes for another framework or for training are not offered to progra
   Facts facts = full_device();
   facts.set("platform.torch", text("cuda"));
   const auto has_place = [](const Diagnosis& d, std::string_view place) {
-    return std::any_of(d.fixes.begin(), d.fixes.end(), [&](const RankedFix& fix) {
+    return std::any_of(d.fixes.begin(), d.fixes.end(), [&](const ReportFix& fix) {
       return std::any_of(fix.settings.begin(), fix.settings.end(), [&](const auto& s) { return s.scope == place; });
     });
   };
@@ -570,7 +567,7 @@ TEST_CASE("fixes for another framework or for training are not offered to progra
   for (const char* place : {"plain PyTorch", "HF Trainer", "TensorFlow", "JAX"}) CHECK_FALSE(has_place(without, place));
   CHECK_FALSE(find_fix(without, "activation-checkpointing"));  // every setting of it belongs to PyTorch
   CHECK(find_fix(without, "smaller-batch"));
-  for (const RankedFix& fix : without.fixes) CHECK_FALSE(fix.settings.empty());
+  for (const ReportFix& fix : without.fixes) CHECK_FALSE(fix.settings.empty());
 
   Facts served = facts;
   served.set("framework.serving", true);
@@ -628,7 +625,7 @@ TEST_CASE("two fixes do not save the same memory twice") {
   facts.set("advice.batch_saves", mib(400));
   const Diagnosis d = judge(pack(), facts);
   REQUIRE(d.plan);
-  CHECK(d.plan->need > 800 * MiB);
+  CHECK(d.plan->need_bytes > 800 * MiB);
   CHECK_FALSE(d.plan->would_have_fitted);
 }
 
@@ -639,20 +636,33 @@ TEST_CASE("the list has a step without a code change and a diagnostic, and at mo
   CHECK(d.fixes.size() <= 8);
   const auto has = [&](auto is) {
     return std::any_of(d.fixes.begin(), d.fixes.end(),
-                       [&](const RankedFix& fix) { return is(pack().fixes().at(fix.id).kind); });
+                       [&](const ReportFix& fix) { return is(pack().fixes().at(fix.id).kind); });
   };
   CHECK(has([](FixKind kind) { return kind == FixKind::setting || kind == FixKind::outside; }));
   CHECK(has([](FixKind kind) { return kind == FixKind::diagnostic; }));
 }
 
-TEST_CASE("no facts give no verdict") {
-  Facts facts;
-  facts.set("settings.batch_size", count(8));
-  const Diagnosis d = judge(pack(), facts);
-  CHECK(d.causes.empty());
-  CHECK(d.cause.empty());
-  CHECK(d.fixes.empty());
-  CHECK_FALSE(d.plan);
+TEST_CASE("only a failure or a risk is judged") {
+  Analysis analysis;
+  analysis.runs.all.resize(1);
+  CHECK_FALSE(needs_judgement(analysis));
+  CHECK(decide_verdict(analysis, {}).outcome == Outcome::no_oom);
+  CHECK(decide_verdict(analysis, {}).retry.decision == "retry_unchanged");
+
+  Analysis risk = analysis;
+  risk.facts.set("run.at_risk", true);
+  CHECK(needs_judgement(risk));
+  CHECK(decide_verdict(risk, {}).outcome == Outcome::at_risk);
+
+  analysis.primary = 0;  // the program survived it
+  analysis.runs.outcome = Outcome::handled_oom;
+  CHECK(needs_judgement(analysis));
+  analysis.runs.outcome = Outcome::ended_otherwise;
+  CHECK_FALSE(needs_judgement(analysis));
+  analysis.runs.all[0].failure = 0;
+  CHECK(needs_judgement(analysis));
+  analysis.runs.overcome = true;
+  CHECK_FALSE(needs_judgement(analysis));
 }
 
 TEST_CASE("the judgement stays within its bounds for any facts") {
@@ -691,7 +701,7 @@ TEST_CASE("the judgement stays within its bounds for any facts") {
       open = open || !known_when;
       CHECK_FALSE((fix.enough && !known_when));
       CHECK_FALSE(fix.why.empty());
-      CHECK(fix.saves_low.value_or(0) <= fix.saves_high.value_or(0));
+      CHECK(fix.saves_low_bytes.value_or(0) <= fix.saves_high_bytes.value_or(0));
       for (const auto& setting : fix.settings) CHECK_FALSE(setting.text.empty());
     }
     if (d.plan)
@@ -706,8 +716,8 @@ TEST_CASE("the judgement stays within its bounds for any facts") {
 TEST_CASE("the texts use the name of the log's device") {
   CHECK(with_device_noun("the GPU has 2 GPUs, GPUDirect and aGPU", "NPU") == "the NPU has 2 NPUs, GPUDirect and aGPU");
   Diagnosis diagnosis;
-  diagnosis.causes.push_back({"a", "Step too large for the GPU", "", 1, false, {{"it fills the GPU", 1, {}}}, {}});
-  RankedFix& fix = diagnosis.fixes.emplace_back();
+  diagnosis.causes.push_back({"a", "Step too large for the GPU", "", 1, {{{}, "it fills the GPU", 1, {}}}, {}});
+  ReportFix& fix = diagnosis.fixes.emplace_back();
   fix.title = "Stop the other process on this GPU";
   fix.settings.push_back({"", "GPU=0", "", ""});
   Facts facts;
@@ -716,7 +726,7 @@ TEST_CASE("the texts use the name of the log's device") {
   facts.set("platform.vendor", std::string("huawei"));
   name_device(diagnosis, facts);
   CHECK(diagnosis.causes[0].title == "Step too large for the NPU");
-  CHECK(diagnosis.causes[0].supporting[0].text == "it fills the NPU");
+  CHECK(diagnosis.causes[0].because[0].text == "it fills the NPU");
   CHECK(diagnosis.fixes[0].title == "Stop the other process on this NPU");
   CHECK(diagnosis.fixes[0].settings[0].text == "GPU=0");
 }

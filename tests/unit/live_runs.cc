@@ -42,7 +42,7 @@ TEST_CASE("a leak is a risk long before the memory is full", "[live]") {
   std::size_t end = 0;
   for (int line = 0; line < 120; ++line) end = log.find('\n', end) + 1;
   const Report report = diagnose({{"leak.log", log.substr(0, end)}});
-  CHECK(report.verdict.outcome == "at_risk");
+  CHECK(report.verdict.outcome == Outcome::at_risk);
   CHECK(report.verdict.cause == "leak");
   CHECK(full_at(report) == Approx(1282).margin(2));  // 79.15 GiB of the A100 on line 2
 }
@@ -92,11 +92,11 @@ TEST_CASE("PyTorch's counters miss the memory outside PyTorch and the peak insid
 
 TEST_CASE("growth with an unknown capacity is a risk, too", "[live]") {
   const Report report = report_of(40, leaking);
-  CHECK(report.verdict.outcome == "at_risk");
+  CHECK(report.verdict.outcome == Outcome::at_risk);
   CHECK(report.verdict.headline.find("--capacity") != std::string::npos);
   // Values without step or time may be from the set-up.
   const Report setup = report_of(7, [](int i) { return fmt::format("memory allocated: {}.00 GiB", 4 * i); });
-  CHECK(setup.verdict.outcome == "no_oom");
+  CHECK(setup.verdict.outcome == Outcome::no_oom);
 }
 
 TEST_CASE("a relation between several series is reported", "[live]") {
@@ -128,7 +128,7 @@ TEST_CASE("nearly full memory is reported without any trend", "[live]") {
     return fmt::format("2025/02/01 12:{:02}:{:02}.104, 0, {} MiB, 46068 MiB", i / 60, i % 60, i < 5 ? 410 : 44810);
   };
   const Report report = report_of(50, level, "timestamp, index, memory.used [MiB], memory.total [MiB]");
-  CHECK(report.verdict.outcome == "no_oom");
+  CHECK(report.verdict.outcome == Outcome::no_oom);
   CHECK(std::any_of(report.notes.begin(), report.notes.end(), [](const auto& note) {
     return note.text.find("97% full at its peak") != std::string::npos &&
            note.text.find("1.23 GiB") != std::string::npos;
@@ -148,7 +148,7 @@ TEST_CASE("series that are zero throughout are hidden, short ones are shown", "[
 TEST_CASE("a dead run prints no forecast that its death contradicts", "[live]") {
   const Report report =
       diagnose({{"leak.log", testing::read_file(testing::source_folder() / "samples/stories/leak.log")}});
-  CHECK(report.verdict.outcome == "oom");
+  CHECK(report.verdict.outcome == Outcome::oom);
   for (const ReportSeries& series : report.series) {
     CHECK(forecast_words(report, series).empty());
     if (!series.trend.forecast) continue;

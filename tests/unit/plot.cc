@@ -73,7 +73,7 @@ TEST_CASE("a fit is drawn where it differs from the values, and beyond them whil
   Report report = samples::fatal();
   report.series[0].trend.forecast->capacity_bytes = samples::gib(23.69);
   CHECK(only_plot(report).fit.empty());
-  report.verdict.outcome = "at_risk";
+  report.verdict.outcome = Outcome::at_risk;
   const Plot plot = only_plot(report);
   REQUIRE(plot.forecast);
   CHECK(plot.right >= 1016);

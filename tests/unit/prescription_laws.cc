@@ -107,7 +107,7 @@ TEST_CASE("no saving exceeds its share and no plan exceeds the GPU, over generat
     const std::string log = made_failure(random);
     CAPTURE(log);
     const Report report = diagnose({{"train.log", log}});
-    REQUIRE(report.verdict.outcome == "oom");
+    REQUIRE(report.verdict.outcome == Outcome::oom);
     check_numbers(report);
   }
 }

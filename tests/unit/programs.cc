@@ -104,8 +104,8 @@ TEST_CASE("a warning that later becomes an uncaught error is a failure", "[progr
   const auto outcome = [](const std::string& log) { return diagnose({{"job.log", log}}).verdict.outcome; };
   const std::string warning =
       "/opt/venv/lib/python3.11/site-packages/torch/cuda/x.py:22: UserWarning: CUDA error: out of memory\n";
-  CHECK(outcome(warning) == "handled_oom");
-  CHECK(outcome(warning + "RuntimeError: CUDA error: out of memory\n") == "oom");
+  CHECK(outcome(warning) == Outcome::handled_oom);
+  CHECK(outcome(warning + "RuntimeError: CUDA error: out of memory\n") == Outcome::oom);
 }
 
 TEST_CASE("a survived failure of unknown cause has no fix and no question", "[programs]") {
@@ -121,8 +121,8 @@ TEST_CASE("a survived failure of unknown cause has no fix and no question", "[pr
 TEST_CASE("the shell's word for a killed child is recognized in other languages", "[programs]") {
   for (const std::string word : {"已杀死", "Getötet", "Убито", "強制終了"}) {
     CAPTURE(word);
-    CHECK(diagnose({{"job.log", "step 1\n" + word + "\n"}}).verdict.outcome == "possible_oom");
-    CHECK(diagnose({{"job.log", "step 1\nsaid " + word + " again\n"}}).verdict.outcome == "no_oom");
+    CHECK(diagnose({{"job.log", "step 1\n" + word + "\n"}}).verdict.outcome == Outcome::possible_oom);
+    CHECK(diagnose({{"job.log", "step 1\nsaid " + word + " again\n"}}).verdict.outcome == Outcome::no_oom);
   }
 }
 

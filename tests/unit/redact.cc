@@ -5,7 +5,6 @@
 
 #include "catch.h"
 #include "report/secrets.h"
-#include "report/texts.h"
 #include "report/writer.h"
 #include "sample_reports.h"
 

@@ -6,6 +6,7 @@
 
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
+#include "report/incident_words.h"
 #include "report/words.h"
 
 using namespace oomdoctor;
@@ -28,13 +29,13 @@ const std::string bug = trace + "ValueError: unknown optimizer\n";
 const std::string died = "train.sh: line 9: exit code 1\n";
 
 Report report_of(const std::string& log) { return diagnose({{"train.log", log}}); }
-std::string outcome_of(const std::string& log) { return report_of(log).verdict.outcome; }
+Outcome outcome_of(const std::string& log) { return report_of(log).verdict.outcome; }
 
 }  // namespace
 
 TEST_CASE("a report names the end of the run if it was not a memory failure", "[runs]") {
   const Report ended = report_of(steps(10, 100) + bug);
-  CHECK(ended.verdict.outcome == "ended_otherwise");
+  CHECK(ended.verdict.outcome == Outcome::ended_otherwise);
   REQUIRE(ended.verdict.end);
   CHECK(ended.verdict.end->kind == "exception");
   CHECK(ended.verdict.end->location.line == 14);
@@ -42,38 +43,39 @@ TEST_CASE("a report names the end of the run if it was not a memory failure", "[
   CHECK(ended.verdict.cause.empty());
   CHECK(ended.fixes.empty());
   // The exception was logged, and the program continued.
-  CHECK(outcome_of(steps(10, 100) + bug + steps(110, 200)) == "no_oom");
+  CHECK(outcome_of(steps(10, 100) + bug + steps(110, 200)) == Outcome::no_oom);
   // The report of another process's death explains nothing.
   CHECK(outcome_of(steps(10, 100) + trace + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n") ==
-        "no_oom");
+        Outcome::no_oom);
   // The exception of the failure itself is no separate end.
-  CHECK(outcome_of(steps(10, 100) + oom) == "oom");
+  CHECK(outcome_of(steps(10, 100) + oom) == Outcome::oom);
 }
 
 TEST_CASE("an unexplained kill is a possible OOM, a kernel's report is a failure", "[runs]") {
-  CHECK(outcome_of(steps(10, 100) + "Killed\n") == "possible_oom");
+  CHECK(outcome_of(steps(10, 100) + "Killed\n") == Outcome::possible_oom);
   CHECK(outcome_of(steps(10, 100) + "Killed\nkernel: Out of memory: Killed process 4410 (python) total-vm:70214412kB, "
-                                    "anon-rss:64411020kB, file-rss:812kB, shmem-rss:0kB\n") == "oom");
+                                    "anon-rss:64411020kB, file-rss:812kB, shmem-rss:0kB\n") == Outcome::oom);
 }
 
 TEST_CASE("the verdict is about the last run", "[runs]") {
   const Report two = report_of(steps(10, 100) + oom + died + steps(10, 60) + bug);
-  CHECK(two.verdict.outcome == "ended_otherwise");
+  CHECK(two.verdict.outcome == Outcome::ended_otherwise);
   REQUIRE(two.runs.size() == 2);
-  CHECK(two.runs[0].outcome == "oom");
+  CHECK(two.runs[0].outcome == Outcome::oom);
   CHECK(two.runs[1].first_line == 16);
-  CHECK(two.verdict.headline == "2 runs; the last ended with `ValueError` (train.log:25) at step 60; run 1 ran out of memory");
+  CHECK(two.verdict.headline ==
+        "2 runs; the last ended with `ValueError` (train.log:25) at step 60; run 1 ran out of memory");
 
   const Report again = report_of(steps(10, 300) + oom + died + "batch_size: 64\n" + steps(10, 10) + oom);
-  CHECK(again.verdict.outcome == "oom");
+  CHECK(again.verdict.outcome == Outcome::oom);
   CHECK(again.verdict.incident == "incident-2");
   CHECK(again.incidents[1].step == 10);
   CHECK_FALSE(again.incidents[1].follows);
 
   // The last run has no end yet. Until it gets further, the verdict is about the run before it.
-  CHECK(outcome_of(steps(10, 300) + oom + died + steps(10, 60)) == "oom");
+  CHECK(outcome_of(steps(10, 300) + oom + died + steps(10, 60)) == Outcome::oom);
   const Report further = report_of(steps(10, 100) + oom + died + steps(10, 400));
-  CHECK(further.verdict.outcome == "handled_oom");
+  CHECK(further.verdict.outcome == Outcome::handled_oom);
   CHECK(further.fixes.empty());
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/bytes.h"
 #include "oomdoctor/report.h"
-#include "report/grades.h"
 
 namespace oomdoctor::samples {
 
@@ -20,9 +19,6 @@ inline Location cited(std::int64_t line, const std::string& excerpt, const std::
   const auto from = static_cast<int>(excerpt.find(mark));
   return {std::move(path), line, line, excerpt, from, from + static_cast<int>(mark.size())};
 }
-
-inline CostClass cost(int level) { return {level, cost_text(level)}; }
-inline CostClass risk(int level) { return {level, risk_text(level)}; }
 
 inline std::int64_t gib(double size) { return static_cast<std::int64_t>(size * static_cast<double>(GiB)); }
 
@@ -109,8 +105,8 @@ inline std::vector<ReportFix> growth_fixes() {
   fixes[0].saves_low_bytes = gib(4.2);
   fixes[0].saves_high_bytes = gib(6.0);
   fixes[0].saves_formula = "last value − first value";
-  fixes[0].cost = cost(0);
-  fixes[0].risk = risk(0);
+  fixes[0].cost = 0;
+  fixes[0].risk = 0;
   fixes[0].enough = true;
   fixes[0].why = "6.00 GiB were gained since step 100, and nothing gave them back";
   fixes[0].settings = {{"plain PyTorch", "running_loss += loss.item()", "running_loss += loss", ""}};
@@ -122,8 +118,8 @@ inline std::vector<ReportFix> growth_fixes() {
   fixes[1].saves_low_bytes = gib(1.1);
   fixes[1].saves_high_bytes = gib(3.3);
   fixes[1].saves_formula = "activations * (1 - new / old)";
-  fixes[1].cost = cost(2);
-  fixes[1].risk = risk(1);
+  fixes[1].cost = 2;
+  fixes[1].risk = 1;
   fixes[1].settings = {{"HF Trainer", "per_device_train_batch_size=4, gradient_accumulation_steps=4", "8", "4"},
                        {"plain PyTorch", "DataLoader(dataset, batch_size=4)", "8", "4"}};
   fixes[1].not_with = {"optimizer-in-backward"};
@@ -131,8 +127,8 @@ inline std::vector<ReportFix> growth_fixes() {
   fixes[2].title = "Enable expandable segments";
   fixes[2].causes = {"fragmentation"};
   fixes[2].saves_high_bytes = gib(0.8);
-  fixes[2].cost = cost(0);
-  fixes[2].risk = risk(0);
+  fixes[2].cost = 0;
+  fixes[2].risk = 0;
   fixes[2].if_not_already = true;
   fixes[2].settings = {
       {"environment",
@@ -143,21 +139,21 @@ inline std::vector<ReportFix> growth_fixes() {
 inline std::vector<ReportCause> growth_causes() {
   ReportCause leak{"leak", "Memory leak: each step keeps memory", "", 0.92, {}, {}};
   leak.because = {
-      {"trend.leak",
+      {{"trend.leak"},
        "allocated memory rose in each of 9 readings, by 0.30 GiB at first and 1.30 GiB at last",
        5.5,
        {at(212), at(1811)}},
-      {"trend.forecast_step",
+      {{"trend.forecast_step"},
        "the fitted curve reaches the GPU's 23.69 GiB at step 1003; the run failed at step 1000",
        4.0,
        {at(1811), at(2001)}},
-      {"account.allocated_share", "tensors took 90% of the GPU, so the cache is not the problem", 1.5, {at(2001)}}};
+      {{"account.allocated_share"}, "tensors took 90% of the GPU, so the cache is not the problem", 1.5, {at(2001)}}};
   leak.guide = "docs/causes/leak.md";
-  leak.against = {{"run.steps", "only 9 values were printed", -0.5, {at(212)}}};
+  leak.against = {{{"run.steps"}, "only 9 values were printed", -0.5, {at(212)}}};
   ReportCause big{"oversized_step", "Step too large for the GPU (batch, sequence or image size)", "", 0.06, {}, {}};
   big.because = {
-      {"account.after_compaction", "even perfect compaction could not have served 1.50 GiB", 1.0, {at(2001)}}};
-  big.against = {{"run.steps", "1000 steps of the same size succeeded", -4.0, {at(1811)}}};
+      {{"account.after_compaction"}, "even perfect compaction could not have served 1.50 GiB", 1.0, {at(2001)}}};
+  big.against = {{{"run.steps"}, "1000 steps of the same size succeeded", -4.0, {at(1811)}}};
   ReportCause holes{
       "fragmentation", "Fragmentation: the free blocks in PyTorch's cache are too small", "", 0.02, {}, {}};
   return {leak, big, holes};
@@ -183,7 +179,7 @@ inline Report fatal() {
                        "torch.cuda.memory._record_memory_history(max_entries=100000)"}};
   report.notes = {{"note", "\"GB\" was read as 2^30 bytes, as PyTorch tools print it", at(212)}};
   report.verdict = {
-      "oom",
+      Outcome::oom,
       "leak",
       "Memory leak: each step keeps memory",
       0.92,
@@ -221,19 +217,19 @@ inline Report handled() {
                     "Evaluation keeps its outputs on the device",
                     "",
                     0.44,
-                    {{"phase.evaluation", "it failed in the evaluation", 4, {at(290, "logs/rank1.log")}}},
+                    {{{"phase.evaluation"}, "it failed in the evaluation", 4, {at(290, "logs/rank1.log")}}},
                     {}},
                    {"input_spike", "One sample is far larger than the others", "", 0.38, {}, {}}};
   report.fixes = {ReportFix{}};
   report.fixes[0].id = "eval-accumulation-steps";
   report.fixes[0].title = "Move evaluation outputs to the host now and then";
-  report.fixes[0].cost = cost(1);
-  report.fixes[0].risk = risk(0);
+  report.fixes[0].cost = 1;
+  report.fixes[0].risk = 0;
   report.fixes[0].if_not_already = true;
   report.fixes[0].settings = {{"HF Trainer", "eval_accumulation_steps=8", "", ""}};
   report.questions = {{"oom.capacity", "the numbers of the message", "print the whole text of the exception"}};
   report.verdict = {
-      "handled_oom",
+      Outcome::handled_oom,
       "undetermined",
       "",
       0.44,
@@ -269,7 +265,7 @@ inline Report healthy() {
   series.trend.confidence = 0.9;
   series.trend.why = "rises by 1.10 GiB at the start and stays there";
   report.series = {series};
-  report.verdict = {"no_oom", "", "", 0.9, "", std::nullopt, {"retry_unchanged", ""}, std::nullopt};
+  report.verdict = {Outcome::no_oom, "", "", 0.9, "", std::nullopt, {"retry_unchanged", ""}, std::nullopt};
   return report;
 }
 
@@ -286,7 +282,7 @@ inline Report at_risk() {
   report.fixes = {growth_fixes()[0]};
   report.held_back.clear();
   report.verdict = {
-      "at_risk",
+      Outcome::at_risk,
       "leak",
       "Memory leak: each step keeps memory",
       0.81,

@@ -92,12 +92,12 @@ TEST_CASE("the words identify the memory that ran out", "[statement]") {
 TEST_CASE("a message that a manual or a program quotes is no failure", "[statement]") {
   const auto outcome = [](const std::string& text) { return diagnose({{"text", text}}).verdict.outcome; };
   const std::string message = "    fatal error: out of memory while the cache of 12 GB was built\n";
-  CHECK(outcome("step 1 loss 2.1\nstep 2 loss 2.0\n" + message) == "oom");
+  CHECK(outcome("step 1 loss 2.1\nstep 2 loss 2.0\n" + message) == Outcome::oom);
   CHECK(outcome("# Trouble\n\nThe program stops and the last line of the log is of this kind:\n\n" + message +
                 "\nIt means that the cache is too large for the machine that you have.\n"
                 "Set the size of the cache to a half of what is free, and start it again.\n"
-                "This is also the place to look if the machine swaps all of the time.\n") == "no_oom");
+                "This is also the place to look if the machine swaps all of the time.\n") == Outcome::no_oom);
   CHECK(outcome("import re\nimport sys\n\ndef find(lines):\n    for line in lines:\n" + message +
                 "        if m:\n            yield m\n\nclass Kill:\n    pid: int\n\ndef main():\n    return 0\n") ==
-        "no_oom");
+        Outcome::no_oom);
 }

@@ -124,8 +124,8 @@ TEST_CASE("the caret points to the requested number, whatever the reader marked"
 
 TEST_CASE("a reason is not printed if the page already shows its numbers", "[terminal]") {
   Report report = samples::fatal();
-  report.causes[0].because = {{"trend.slope", "memory grows by 7.59 MiB per step", 5, {}},
-                              {"model.states", "the states alone take 30.25 GiB", 4, {}}};
+  report.causes[0].because = {{{"trend.slope"}, "memory grows by 7.59 MiB per step", 5, {}},
+                              {{"model.states"}, "the states alone take 30.25 GiB", 4, {}}};
   const std::string text = terminal_text(report);
   CHECK_FALSE(contains(text, "memory grows by 7.59 MiB"));
   CHECK(contains(text, "Why: the states alone take 30.25 GiB"));

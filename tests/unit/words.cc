@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "catch.h"
+#include "report/incident_words.h"
 #include "sample_reports.h"
 
 using namespace oomdoctor;

@@ -1,0 +1,61 @@
+#include "judge/verdict.h"
+
+#include <algorithm>
+
+namespace oomdoctor {
+namespace {
+
+/// Growth or nearly full memory turns a run without a failure into a risk.
+Outcome decide_outcome(const Analysis& analysis) {
+  const Outcome outcome = analysis.runs.outcome;
+  const bool grows = analysis.facts.is_true("run.at_risk");
+  if (outcome == Outcome::no_oom && (grows || analysis.facts.is_true("run.scarce"))) return Outcome::at_risk;
+  if (outcome == Outcome::ended_otherwise && grows) return Outcome::at_risk;
+  return outcome;
+}
+
+bool changes_a_setting(const ReportFix& fix) {
+  return !fix.diagnostic && std::any_of(fix.settings.begin(), fix.settings.end(),
+                                        [](const FixSetting& setting) { return !setting.text.empty(); });
+}
+
+/// Whether another try makes sense. Without a setting to change, the same run would fail again.
+Retry decide_retry(const Verdict& verdict, const Facts& facts, const std::vector<ReportFix>& fixes) {
+  if (verdict.outcome == Outcome::unrecognised) return {"", ""};
+  if (verdict.outcome == Outcome::ended_otherwise) return {"unknown", ""};
+  if (verdict.cause.empty() || verdict.outcome == Outcome::handled_oom) return {"retry_unchanged", ""};
+  if (facts.is_true("account.free_beyond_request") && facts.number("oom.others_count").value_or(0) > 0)
+    return {"retry_unchanged", ""};
+  // On the host, a diagnostic comes before any change, because a change would be a guess.
+  if (facts.text("oom.kind") == "host" && !fixes.empty() && fixes.front().diagnostic)
+    return {"retry_with_change", fixes.front().title};
+  const auto change = std::find_if(fixes.begin(), fixes.end(), changes_a_setting);
+  return change == fixes.end() ? Retry{"stop", ""} : Retry{"retry_with_change", change->title};
+}
+
+}  // namespace
+
+bool needs_judgement(const Analysis& analysis) {
+  if (analysis.facts.is_true("run.at_risk")) return true;
+  if (!analysis.primary || analysis.runs.overcome) return false;
+  // The program survived all failures, and something else ended it.
+  const auto& runs = analysis.runs.all;
+  return analysis.runs.outcome != Outcome::ended_otherwise ||
+         std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) { return run.failure.has_value(); });
+}
+
+Verdict decide_verdict(const Analysis& analysis, const Diagnosis& diagnosis) {
+  Verdict verdict;
+  verdict.outcome = decide_outcome(analysis);
+  // The causes may be those of an earlier run. Then the verdict about the last run names none.
+  if (verdict.outcome != Outcome::no_oom && verdict.outcome != Outcome::ended_otherwise && !diagnosis.cause.empty()) {
+    const ReportCause& first = diagnosis.causes.front();
+    verdict.cause = diagnosis.cause;
+    verdict.confidence = first.probability;
+    if (verdict.cause == first.cause) verdict.cause_title = first.title;
+  }
+  verdict.retry = decide_retry(verdict, analysis.facts, diagnosis.fixes);
+  return verdict;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,17 @@
+// The decisions about a run: whether there is something to judge, the outcome, the cause, and whether to run again.
+#pragma once
+
+#include "analysis/analysis.h"
+#include "judge/judge.h"
+
+namespace oomdoctor {
+
+/// True if the rules have something to judge: growth that leads to a failure, or a failure that the job did not get
+/// past.
+bool needs_judgement(const Analysis& analysis);
+
+/// Everything about the verdict that is no text: outcome, cause, confidence, retry. `diagnosis` is empty if nothing
+/// needed judgement.
+Verdict decide_verdict(const Analysis& analysis, const Diagnosis& diagnosis);
+
+}  // namespace oomdoctor

@@ -1,0 +1,169 @@
+#include "report/headline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "report/advice_words.h"
+#include "report/incident_words.h"
+#include "report/series_words.h"
+#include "report/words.h"
+#include "text/lines.h"
+
+namespace oomdoctor {
+namespace {
+
+std::string file_and_line(const std::string& path, std::int64_t line) {
+  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), line);
+}
+
+std::string file_and_line(const Location& at) { return file_and_line(at.path, at.line); }
+
+std::string size_text(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
+
+/// For example "`NotImplementedError` (train.log:293)".
+std::string end_words(const RunEnd& end) {
+  const std::string_view line = end.location.excerpt;
+  const std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
+  const std::string name(message.substr(0, message.find(':')));
+  const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
+  return fmt::format("{} ({})", what, file_and_line(end.location));
+}
+
+std::string numbers_with_place(const ReportIncident& of) {
+  return fmt::format("{} ({})", of.numbers.empty() ? "no numbers printed" : of.numbers, file_and_line(of.location));
+}
+
+/// The cause, then a detail. A title with a colon has its own first clause.
+std::string with_title(const std::string& title, const std::string& detail) {
+  return fmt::format("{}{} {}", title, title.find(':') == title.npos ? ':' : ';', detail);
+}
+
+std::string after_semicolon(const std::string& text) { return text.empty() ? "" : "; " + text; }
+
+/// For example "runs 1 and 2 ran out of memory"; "" if only the last run did.
+std::string earlier_failures(const Runs& runs) {
+  std::vector<std::string> failed;
+  for (std::size_t k = 0; k + 1 < runs.all.size(); ++k)
+    if (runs.all[k].failure) failed.push_back(std::to_string(k + 1));
+  if (failed.empty()) return "";
+  if (failed.size() > 3) return fmt::format("{} earlier runs ran out of memory", failed.size());
+  return fmt::format("{} {} ran out of memory", failed.size() == 1 ? "run" : "runs", fmt::join(failed, " and "));
+}
+
+/// Words the headline. Holds references only while headline() runs.
+class Headline {
+ public:
+  Headline(const ScanResult& scan, const Analysis& analysis, const Report& report)
+      : scan_(scan), analysis_(analysis), report_(report), verdict_(report.verdict) {}
+
+  /// For several runs, it names the run that the verdict is about.
+  std::string text() const {
+    const std::size_t runs = analysis_.runs.all.size();
+    if (verdict_.outcome == Outcome::unrecognised) return of_unreadable();
+    const std::string earlier = earlier_failures(analysis_.runs);
+    if (verdict_.outcome == Outcome::ended_otherwise) {
+      const std::string step = scan_.last_step ? fmt::format(" at step {}", *scan_.last_step) : "";
+      const std::string run = runs == 1 ? "the run" : fmt::format("{} runs; the last", runs);
+      return fmt::format("{} ended with {}{}{}", run, end_words(*verdict_.end), step, after_semicolon(earlier));
+    }
+    if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
+    if (runs == 1) return of_run();
+    const std::size_t judged = analysis_.runs.judged + 1;
+    if (judged < runs) return fmt::format("{} runs, the last one unfinished; run {}: {}", runs, judged, of_run());
+    return fmt::format("run {} of {}: {}", runs, runs, of_run());
+  }
+
+ private:
+  std::string of_unreadable() const {
+    const Input& first = scan_.inputs.front();
+    if (scan_.inputs.size() > 1) return fmt::format("none of the {} files is text", scan_.inputs.size());
+    return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);
+  }
+
+  std::string of_run() const {
+    if (verdict_.outcome == Outcome::no_oom) return of_clear_run();
+    return verdict_.outcome == Outcome::at_risk ? of_risk() : of_failure();
+  }
+
+  std::string of_clear_run() const {
+    const bool cut = std::any_of(scan_.inputs.begin(), scan_.inputs.end(), [](const Input& i) { return i.truncated; });
+    return fmt::format("no memory failure in {} lines{}{}", scan_.coverage.lines,
+                       cut ? "; the rest of the log is missing" : "", after_semicolon(growing_series_words(report_)));
+  }
+
+  std::string of_risk() const {
+    const Facts& facts = analysis_.facts;
+    if (!facts.is_true("run.at_risk"))
+      return fmt::format("tensors came within {} of the GPU's capacity",
+                         size_text(facts.number("run.headroom").value_or(0)));
+    if (const auto steep = facts.text("run.steep")) return *steep;
+    const std::string id = "series-" + std::to_string(*analysis_.main_series + 1);
+    const auto main =
+        std::find_if(report_.series.begin(), report_.series.end(), [&](const ReportSeries& of) { return of.id == id; });
+    if (main == report_.series.end()) return growth();
+    const auto& forecast = main->trend.forecast;
+    const std::string full =
+        forecast ? fmt::format("full at {} {:.0f}", main->x_unit, forecast->step) : capacity_hint(*main);
+    return growth() + after_semicolon(relation_words(report_, *main)) + after_semicolon(full);
+  }
+
+  /// The cause with the decisive numbers. Growth replaces the numbers of the message if it is the reason for the cause.
+  std::string of_failure() const {
+    const Incident& failure = scan_.incidents[*analysis_.primary];
+    const ReportIncident& in = report_.incidents[*analysis_.primary];
+    const bool unclear = verdict_.cause == "undetermined";
+    const std::string title = unclear ? "cause unclear" : verdict_.cause_title;
+    if (const std::string grew = growth(); !grew.empty() && growth_is_first_reason())
+      return with_title(title, grew + after_semicolon(analysis_.facts.text("trend.increment").value_or("")));
+    if (failure.oom.agent == Agent::signal && failure.oom.kind == OomKind::host)
+      return fmt::format("{}; {}{} ({})",
+                         analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
+                                                                  : "killed; the log does not show by what",
+                         unclear ? "" : "most likely: ", title, file_and_line(in.location));
+    return with_title(title, numbers_with_place(in));
+  }
+
+  /// The growth of the main series in words; "" if it is no leak.
+  std::string growth() const {
+    if (!analysis_.main_series) return "";
+    const Series& s = scan_.series[*analysis_.main_series];
+    const Trend& t = analysis_.trends[*analysis_.main_series];
+    if (!t.leak) return "";
+    const Evidence& last = s.last_evidence;
+    return fmt::format(
+        "{} {} from {} to {} ({})", to_string(s.metric),
+        t.working.last_value < t.working.first_value ? "fell"
+        : t.shape == Shape::accelerating             ? "grew at an increasing rate"
+                                                     : "grew",
+        size_text(t.working.first_value), size_text(t.working.last_value),
+        file_and_line(scan_.inputs.at(static_cast<std::size_t>(last.span.source)).path, last.span.first_line));
+  }
+
+  /// Whether the strongest reason of the first cause is a memory series instead of the message.
+  bool growth_is_first_reason() const {
+    if (report_.causes.empty() || report_.causes.front().because.empty()) return false;
+    const auto& facts = report_.causes.front().because.front().facts;
+    return std::any_of(facts.begin(), facts.end(),
+                       [](const std::string& name) { return name == "trend.leak" || name == "trend.accelerating"; });
+  }
+
+  const ScanResult& scan_;
+  const Analysis& analysis_;
+  const Report& report_;
+  const Verdict& verdict_;
+};
+
+}  // namespace
+
+std::string headline(const ScanResult& scan, const Analysis& analysis, const Report& report) {
+  return Headline(scan, analysis, report).text();
+}
+
+std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure) {
+  if (failure != nullptr) return numbers_with_place(*failure);
+  return end ? "ended with " + end_words(*end) : "no end in the log";
+}
+
+}  // namespace oomdoctor

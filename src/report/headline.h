@@ -1,0 +1,20 @@
+// The headlines: one sentence about the whole log, and one about each of its runs. They name lines by file name and
+// line, because a long path does not fit; the locations of the report have it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/analysis.h"
+#include "oomdoctor/report.h"
+
+namespace oomdoctor {
+
+/// The headline of the verdict. `report` is complete except for it and for `runs`.
+std::string headline(const ScanResult& scan, const Analysis& analysis, const Report& report);
+
+/// For example "1.50 GiB requested, 1.06 GiB of 23.69 GiB free (train.log:2001)". `failure` is null for a run without
+/// one.
+std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure);
+
+}  // namespace oomdoctor

@@ -1,0 +1,227 @@
+#include "report/incident_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace oomdoctor {
+namespace {
+
+using Words = std::pair<std::string_view, std::string_view>;
+
+/// Message formats that are more exact than their agent.
+constexpr std::array<Words, 22> titles_by_format = {{
+    {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
+    {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
+    {"oomkilled-inside",
+     "The container killed a process at its memory limit; the main process exited without an error"},
+    {"earlyoom", "earlyoom killed a process because the host was short of memory"},
+    {"systemd-oomd", "systemd-oomd killed a process: memory pressure or memory use was too high"},
+    {"docker-inspect", "Docker reports that the container was OOM-killed"},
+    {"ray", "Ray killed a task because its node was short of memory"},
+    {"dask", "Dask ended a worker at its memory limit"},
+    {"yarn", "YARN ended a container at its memory limit"},
+    {"yarn-virtual", "YARN ended a container at its limit of virtual memory"},
+    {"pbs-virtual", "PBS ended the job at its limit of virtual memory"},
+    {"slurm-virtual", "Slurm ended the job at its limit of virtual memory"},
+    {"grid-engine-virtual", "Grid Engine ended the job at its limit of virtual memory"},
+    {"java-heap", "The Java heap was full"},
+    {"java-direct", "Java's direct buffers were used up"},
+    {"java-classes", "Java's metaspace was full"},
+    {"javascript-heap", "The JavaScript heap was full"},
+    {"ray-worker-died", "A Ray worker vanished without a message"},
+    {"workers-gone", "Background workers vanished without a message"},
+    {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
+    {"mapping", "A file could not be mapped into memory"},
+    {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
+}};
+
+constexpr std::array<Words, 9> titles_by_agent = {{
+    {"kernel", "The Linux OOM killer killed a process: the host was out of RAM"},
+    {"cgroup", "The kernel killed a process at the memory limit of its container or job"},
+    {"slurm", "Slurm ended the job at its memory limit"},
+    {"kubernetes", "Kubernetes ended the container at its memory limit"},
+    {"scheduler", "The scheduler ended the job at its memory limit"},
+    {"daemon", "A low-memory daemon killed a process"},
+    {"signal", "A process was killed; the log does not show by what"},
+    {"worker", "A DataLoader worker died"},
+    {"cpu_allocator", "The system refused an allocation of host RAM"},
+}};
+
+template <std::size_t n>
+std::string_view look_up(const std::array<Words, n>& table, std::string_view id) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const Words& words) { return words.first == id; });
+  return found == table.end() ? std::string_view{} : found->second;
+}
+
+std::string text(const Bytes& bytes) { return bytes_text(bytes.count); }
+
+/// The message format overrides the agent, because it is more exact.
+std::string host_title(std::string_view agent, std::string_view message_format) {
+  for (const std::string_view title : {look_up(titles_by_format, message_format), look_up(titles_by_agent, agent)})
+    if (!title.empty()) return std::string(title);
+  return "The host ran out of RAM";
+}
+
+/// The title of a failure, without its time.
+std::string plain_title(const ReportIncident& of) {
+  if (of.kind == "host") return host_title(of.agent, of.message_format);
+  if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
+  if (of.kind == "pool") return "A fixed-size memory pool was too small";
+  const std::string device = memory_name(of);
+  if (of.kind == "masked") return fmt::format("A library call on {} failed, possibly because memory was short", device);
+  return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
+}
+
+/// The numbers of a host memory failure; "" if the log prints none, or a request.
+std::string host_numbers(const Oom& oom) {
+  const std::string victim =
+      oom.process ? text(*oom.process) + (oom.process_name.empty() ? " in use" : " in " + oom.process_name) : "";
+  const bool of_whole = oom.process && oom.process_name.empty();
+  if (oom.request) return "";
+  // sacct samples at intervals, so the last value may be old.
+  const bool sampled = of_whole && oom.message_format == "slurm-state";
+  if (sampled && oom.limit && oom.process->count < oom.limit->count / 2)
+    return fmt::format("the limit of {} was reached", text(*oom.limit));
+  if (sampled && !oom.limit) return fmt::format("{} in the last sample", text(*oom.process));
+  if (oom.limit && of_whole) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
+  if (oom.limit && oom.process) return fmt::format("{}, at the limit of {}", victim, text(*oom.limit));
+  if (oom.limit) return fmt::format("the limit of {} was reached", text(*oom.limit));
+  if (oom.capacity && oom.free)
+    return fmt::format("{} of {} in use{}{}", text(*oom.capacity - *oom.free), text(*oom.capacity),
+                       victim.empty() ? "" : ", ", victim);
+  if (oom.capacity && oom.process) return fmt::format("{}, on a machine with {}", victim, text(*oom.capacity));
+  if (oom.free && oom.process) return fmt::format("{}, {} left on the node", victim, text(*oom.free));
+  return victim;
+}
+
+}  // namespace
+
+const ReportIncident* verdict_incident(const Report& report) {
+  const auto found = std::find_if(report.incidents.begin(), report.incidents.end(),
+                                  [&](const ReportIncident& of) { return report.verdict.incident == of.id; });
+  return found == report.incidents.end() ? nullptr : &*found;
+}
+
+std::string memory_name(const ReportIncident& of) {
+  if (of.kind == "host") return "the host";
+  if (of.kind == "shared_memory") return "shared memory";
+  const std::string_view name = of.message_format == "xla-tpu" || of.message_format == "xla-vmem" ? "TPU"
+                                : of.agent == "npu_allocator"                                     ? "NPU"
+                                                                                                  : "GPU";
+  return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
+}
+
+std::string incident_title(const ReportIncident& of) {
+  std::string title = plain_title(of);
+  // In "A process was killed; the log does not show by what", the time belongs to the first clause.
+  const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
+  title.resize(title.size() - doubt.size());
+  // An engine that has not begun to serve has no steps.
+  const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
+  if (stepping && of.step)
+    title += fmt::format(" at step {}", *of.step);
+  else if (stepping && of.epoch)
+    title += " in epoch " + epoch_text(*of.epoch);
+  const std::string& moment = of.moment.empty() ? of.phase : of.moment;
+  if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
+  title += doubt;
+  if (of.handled) title += "; the program continued";
+  return title;
+}
+
+std::string incident_circumstances(const ReportIncident& of) {
+  std::vector<std::string> parts;
+  if (of.rank) parts.push_back(fmt::format("rank {}", *of.rank));
+  if (!of.host.empty()) parts.push_back("host " + of.host);
+  if (of.pid) parts.push_back(fmt::format("process {}", *of.pid));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most) {
+  std::vector<Location> alike, echoes;
+  for (const ReportIncident& other : report.incidents) {
+    if (other.follows != of.id) continue;
+    const bool own = other.kind == of.kind && other.requested_bytes && other.rank && other.rank != of.rank &&
+                     std::find(of.ranks.begin(), of.ranks.end(), *other.rank) != of.ranks.end();
+    (own ? alike : echoes).push_back(other.location);
+  }
+  std::vector<std::string> words;
+  const auto count = [](const std::vector<Location>& all) { return static_cast<std::int64_t>(all.size()); };
+  if (!alike.empty())
+    words.push_back(
+        fmt::format("the same on {} of {}, at {}", of.ranks.size(),
+                    plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
+                    short_locations(report, alike, most)));
+  if (!echoes.empty())
+    words.push_back(fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"),
+                                short_locations(report, echoes, most)));
+  return words;
+}
+
+std::string decisive_numbers(const Oom& oom, const Facts& facts) {
+  const auto text = [](const Bytes& b) { return bytes_text(b.count); };
+  if (const auto victims = facts.number("host.victims"); victims && !facts.find("host.used"))
+    return fmt::format("{} processes killed at once", *victims);
+  if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty()) return host;
+  if (oom.limit && oom.request && facts.is_true("account.limit_reached"))
+    return fmt::format("{} requested with {} of {} allowed in use", text(*oom.request),
+                       text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit));
+  if (oom.request && oom.free && oom.capacity)
+    return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
+  if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
+  if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
+  if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
+  if (oom.request && oom.allocated)
+    return fmt::format("{} requested with {} allocated", text(*oom.request), text(*oom.allocated));
+  if (oom.request) return text(*oom.request) + " requested";
+  if (oom.process) return text(*oom.process) + " in use";
+  return "";
+}
+
+std::string account_name(const ReportIncident& of) {
+  if (of.capacity_bytes) return memory_name(of);
+  return of.kind == "host" ? "the limit" : "the allocator's limit on " + memory_name(of);
+}
+
+std::string short_share_label(const std::string& label) {
+  constexpr std::array<Words, 10> table = {{{"PyTorch cache (unused)", "cache"},
+                                            {"cache (unused)", "cache"},
+                                            {"CUDA graph pools (free blocks)", "graph pools"},
+                                            {"CUDA context + libraries", "CUDA+libs"},
+                                            {"HIP context + libraries", "HIP+libs"},
+                                            {"driver context + libraries", "driver+libs"},
+                                            {"other processes + CUDA contexts", "other processes+CUDA"},
+                                            {"other processes + HIP contexts", "other processes+HIP"},
+                                            {"other processes + driver contexts", "other processes+driver"},
+                                            {"other allocations (outside PyTorch)", "outside PyTorch"}}};
+  const std::string_view found = look_up(table, label);
+  return found.empty() ? label : std::string(found);
+}
+
+std::string account_title(const ReportIncident& of) {
+  const ReportAccount& account = *of.account;
+  std::string title = fmt::format("Where the {} of {} were", bytes_text(account.capacity_bytes), account_name(of));
+  if (of.requested_bytes && *of.requested_bytes / 4 < account.capacity_bytes)
+    title += fmt::format(" when the program requested {} more", bytes_text(*of.requested_bytes));
+  return title;
+}
+
+SharesText shares_text(const ReportAccount& account) {
+  std::vector<std::int64_t> sizes;
+  for (const Share& share : account.shares) sizes.push_back(share.bytes);
+  sizes.push_back(account.unexplained_bytes);
+  return shares_text(sizes, account.capacity_bytes);
+}
+
+std::string unexplained_label(const ReportAccount& account) {
+  if (account.unexplained_bytes < -account.slack_bytes) return "beyond the capacity";
+  const bool rounding = std::abs(account.unexplained_bytes) <= account.slack_bytes;
+  return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
+}
+
+}  // namespace oomdoctor

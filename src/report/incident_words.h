@@ -1,0 +1,48 @@
+// A failure in words: its title, its circumstances, its decisive numbers, and the names in its memory breakdown. The
+// words may quote the log; the caller escapes them for its output.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analysis/facts.h"
+#include "model/event.h"
+#include "oomdoctor/report.h"
+#include "report/words.h"
+
+namespace oomdoctor {
+
+/// The failure that the verdict is about; null if it is about none. Points into the report.
+const ReportIncident* verdict_incident(const Report& report);
+
+std::string incident_title(
+    const ReportIncident& of);  ///< for example "GPU 0 ran out of memory at step 1000, in the backward pass"
+std::string incident_circumstances(
+    const ReportIncident& of);  ///< for example "rank 3, host gpu-01, pid 4712"; may be ""
+
+/// The decisive numbers of the judged failure, for example "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"; "" if the
+/// log prints none.
+std::string decisive_numbers(const Oom& oom, const Facts& facts);
+
+/// The failures that follow `of`: "the same on 3 other ranks, at a.log:7, …", "2 failures as a consequence, at …". Each
+/// names at most `most` locations. May be empty.
+std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
+
+/// The memory that ran out: "GPU 0", "the host", …
+std::string memory_name(const ReportIncident& of);
+
+/// The owner of the capacity: "GPU 0", "the limit". short_share_label() shortens a label: "cache" for "PyTorch cache
+/// (unused)".
+std::string account_name(const ReportIncident& of);
+std::string short_share_label(const std::string& label);
+/// For example "Where the 23.69 GiB of GPU 0 were when the program requested 1.50 GiB more"; the incident must have an
+/// account.
+std::string account_title(const ReportIncident& of);
+/// The numbers of its shares, and of the unexplained rest as the last one.
+SharesText shares_text(const ReportAccount& account);
+/// The label of the unexplained rest. A rest within the rounding of the printed sizes is called rounding, not hidden
+/// memory.
+std::string unexplained_label(const ReportAccount& account);
+
+}  // namespace oomdoctor
