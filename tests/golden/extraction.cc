@@ -4,6 +4,7 @@
 // OOMDOCTOR_ACCEPT=1 rewrites the expectations. Review the difference before you commit it.
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "catch.h"
@@ -78,14 +79,20 @@ Json extraction(const Report& report) {
 
 TEST_CASE("every sample gives the result of its golden file", "[golden]") {
   const bool accept = std::getenv("OOMDOCTOR_ACCEPT") != nullptr;
-  for (const auto& path : testing::sample_logs()) {
-    const std::string name = testing::sample_name(path);
-    CAPTURE(name);
-    const Json got = extraction(diagnose({{name, testing::read_file(path)}}));
-    const auto golden = std::filesystem::path(path).replace_extension(".json");
-    if (accept) std::ofstream(golden) << got.dump(1) << '\n';
-    REQUIRE(std::filesystem::exists(golden));
-    CHECK(got.dump(1) + '\n' == testing::read_file(golden));
+  std::map<std::string, std::vector<std::filesystem::path>> folders;
+  for (const auto& path : testing::sample_logs()) folders[path.parent_path().filename().string()].push_back(path);
+  for (const auto& [folder, logs] : folders) {
+    DYNAMIC_SECTION(folder) {  // ctest runs each separately: tests/CMakeLists.txt
+      for (const auto& path : logs) {
+        const std::string name = testing::sample_name(path);
+        CAPTURE(name);
+        const Json got = extraction(diagnose({{name, testing::read_file(path)}}));
+        const auto golden = std::filesystem::path(path).replace_extension(".json");
+        if (accept) std::ofstream(golden) << got.dump(1) << '\n';
+        REQUIRE(std::filesystem::exists(golden));
+        CHECK(got.dump(1) + '\n' == testing::read_file(golden));
+      }
+    }
   }
 }
 

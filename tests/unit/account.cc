@@ -162,6 +162,21 @@ TEST_CASE("the CUDA contexts of a job's other ranks have equal sizes", "[account
   CHECK(facts_of(incident).number("account.stray_contexts") == 0);
 }
 
+TEST_CASE("a process that the launcher terminates belongs to the job", "[account]") {
+  ScanResult scan;
+  Incident incident;
+  incident.oom.others = {{7, {2 * GiB, 0}}, {8, {3 * GiB, 0}}};
+  const auto sibling = [&] {
+    Facts facts;
+    sibling_facts(scan, incident, facts);
+    return facts.number("account.sibling");
+  };
+  scan.remarks = {{{}, {}, {}, Remark{"collateral/terminated", 9.0}}};
+  CHECK_FALSE(sibling());
+  scan.remarks.push_back({{}, {}, {}, Remark{"collateral/terminated", 8.0}});
+  CHECK(sibling() == 3.0 * static_cast<double>(GiB));
+}
+
 TEST_CASE("the missing amount is unknown if the request would have fitted", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");

@@ -50,6 +50,10 @@ TEST_CASE("units, sizes and names identify columns without a header", "[device_e
   CHECK(two->index == 0);
   CHECK(two->used == 1);
   CHECK(two->total == 2);
+  const auto mixed = infer_columns(Lines{"0, 6042 MiB, 46068 MiB", "1, 4 MiB, 24564 MiB"});  // GPUs of two sizes
+  REQUIRE(mixed);
+  CHECK(mixed->used == 1);
+  CHECK(mixed->total == 2);
   const auto three = infer_columns(Lines{"2025/02/01 12:00:00.104, NVIDIA A40, 98, 46068, 43646, 2112"});
   REQUIRE(three);
   CHECK(three->time == 0);

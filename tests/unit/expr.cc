@@ -74,6 +74,14 @@ TEST_CASE("conditions keep their precedence") {
   CHECK(truth_of("1 + 1 == 2 and 2 < 3") == Truth::yes);
 }
 
+TEST_CASE("an operation may be an operand") {
+  CHECK(truth_of("-settings.batch_size < 0") == Truth::yes);
+  CHECK(truth_of("settings.batch_size != 8") == Truth::no);
+  CHECK(truth_of("settings.batch_size != 9") == Truth::yes);
+  CHECK(truth_of("known(oom.free) == oom.has_numbers") == Truth::yes);
+  CHECK(truth_of("(not oom.has_numbers) == oom.has_numbers") == Truth::no);
+}
+
 TEST_CASE("an operation with unknown facts is unknown, unless the known ones decide it") {
   CHECK(truth_of("settings.checkpointing") == Truth::unknown);
   CHECK(truth_of("not settings.checkpointing") == Truth::unknown);

@@ -144,6 +144,21 @@ TEST_CASE("text that is not a time is not read as one", "[lines]") {
   CHECK(read_time("2024-02-29 00:00:00"));
 }
 
+TEST_CASE("the tags of a line are read by the form of another", "[lines]") {
+  const auto time_by = [](const std::string& known, const std::string& line) {
+    const auto prefix = read_prefix(peel_prefix(known), line);
+    return prefix ? prefix->time : std::nullopt;
+  };
+  for (const std::string tag : {"", "2025-03-01T09:00:00Z "}) {  // with a second time, the last one counts
+    CAPTURE(tag);
+    const std::string known = tag + "2025-03-01 12:00:00 step 10", line = tag + "2025-03-01 12:00:07 step 11";
+    CHECK(peel_prefix(known).again == !tag.empty());
+    CHECK(time_by(known, line) == peel_prefix(line).time);
+    CHECK(time_by(known, line) == *peel_prefix(known).time + 7);
+    CHECK_FALSE(time_by(known, tag + "2025-03-01 31:00:07 step 11"));
+  }
+}
+
 TEST_CASE("a tag after a progress bar is not part of the bar", "[lines]") {
   CHECK_FALSE(
       peel_prefix(" 12%|#2  | 12/100 [00:10<01:15,  1.16it/s][rank1]: Traceback (most recent call last):").rank);

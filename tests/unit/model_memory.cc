@@ -419,6 +419,35 @@ TEST_CASE("a plan is the smallest set of changes, and its savings add up", "[mod
   CHECK(fits(plan.budget, card));
 }
 
+TEST_CASE("each change is a plan where nothing cheaper applies", "[model_plan]") {
+  const ModelShape model = llama_2_7b();
+  RunShape run = training(1, 2048);
+  run.fused_optimizer = true;
+  run.loss = Loss::chunked;
+  const auto plan_of = [&](RunShape shape) {  // for a GPU that is slightly too small
+    i64 capacity = compute_budget(model, shape).total.count;
+    while (!fits(compute_budget(model, shape), capacity + MiB)) capacity += MiB;
+    const Plan plan = compute_plan(model, shape, capacity);
+    return plan.changes.size() == 1 && plan.fits ? plan.changes.front().setting : "";
+  };
+  CHECK(plan_of(run) == R"(optim="adamw_bnb_8bit")");
+  RunShape replicated = run;
+  replicated.data_parallel = 4;
+  CHECK(plan_of(replicated) == "DDP(..., gradient_as_bucket_view=True)");
+  RunShape split = run;
+  split.tensor_parallel = 2;
+  CHECK(plan_of(split) == "--sequence-parallel");
+  RunShape wide = run;
+  wide.precision = Precision::fp32;
+  wide.batch = 8;  // activations, not states
+  CHECK(plan_of(wide) == "bf16=True");
+  wide.work = Work::generation;
+  CHECK(plan_of(wide) == "torch_dtype=torch.bfloat16");
+  RunShape slow = run;
+  slow.fused_optimizer = false;
+  CHECK(plan_of(slow) == R"(optim="adamw_torch_fused")");
+}
+
 TEST_CASE("one free change is preferred to anything that costs", "[model_plan]") {
   RunShape run = training(8, 2048);
   run.attention = Attention::stored;

@@ -2,6 +2,7 @@
 #include "report/partial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -46,6 +47,16 @@ ScanResult scan_one(const std::string& name, std::string text) {
   return scanner.scan(source);
 }
 
+bool is_same(const Bucket& a, const Bucket& b) {
+  return a.n == b.n && a.x == b.x && a.t == b.t && a.y == b.y && a.low == b.low && a.high == b.high &&
+         a.x_low == b.x_low && a.x_high == b.x_high && a.restart == b.restart;
+}
+
+bool is_same(const Series& a, const Series& b) {
+  return std::equal(a.buckets().begin(), a.buckets().end(), b.buckets().begin(), b.buckets().end(),
+                    [](const Bucket& ours, const Bucket& theirs) { return is_same(ours, theirs); });
+}
+
 std::string refusal_of(const std::string& line) {
   try {
     read_part(line, "part.jsonl:3");
@@ -84,16 +95,7 @@ TEST_CASE("the case of every sample reads back unchanged", "[partial]") {
     // A second writing equals the first one, so nothing is lost.
     CHECK(partial_line(id, back) == line);
     REQUIRE(back.series.size() == scanned.series.size());
-    for (std::size_t i = 0; i < back.series.size(); ++i) {
-      const auto &a = back.series[i].buckets(), &b = scanned.series[i].buckets();
-      REQUIRE(a.size() == b.size());
-      for (std::size_t k = 0; k < a.size(); ++k) {
-        const bool same = a[k].n == b[k].n && a[k].x == b[k].x && a[k].t == b[k].t && a[k].y == b[k].y &&
-                          a[k].low == b[k].low && a[k].high == b[k].high && a[k].x_low == b[k].x_low &&
-                          a[k].x_high == b[k].x_high && a[k].restart == b[k].restart;
-        CHECK(same);
-      }
-    }
+    for (std::size_t i = 0; i < back.series.size(); ++i) CHECK(is_same(back.series[i], scanned.series[i]));
   }
 }
 
@@ -139,6 +141,36 @@ TEST_CASE("values that no log contains read back, too", "[partial]") {
   CHECK_FALSE(std::get<Exit>(back.remarks.at(0).what).signal);
   CHECK(std::get<Remark>(back.remarks.at(1).what).number == 0.0);
   CHECK(partial_line(id, back) == line);
+}
+
+TEST_CASE("values of a long series, joined, read back unchanged", "[partial]") {
+  Series s;
+  for (std::size_t i = 0; i < 3 * Series::max_buckets; ++i) {
+    const auto at = static_cast<double>(i);
+    s.add(at, 0.5 * at, 1e9 + at * static_cast<double>(i % 7));
+  }
+  s.add(0, 9000, 1e9);  // a restart
+  REQUIRE(s.buckets().front().n > 1);
+  ScanResult made;
+  made.inputs.emplace_back().path = "a.log";
+  made.series.push_back(s);
+  const ScanResult back = read_part(partial_line({"a.log", "d"}, made), "here");
+  REQUIRE(back.series.size() == 1);
+  CHECK(is_same(back.series.front(), s));
+  CHECK(back.series.front().buckets().back().restart);
+}
+
+TEST_CASE("numbers that JSON does not have read back, too", "[partial]") {
+  ScanResult made;
+  made.inputs.emplace_back().path = "a.log";
+  for (const double number : {HUGE_VAL, -HUGE_VAL, std::nan("")})
+    made.remarks.push_back({{}, {}, {}, Remark{"phase/load", number}});
+  const ScanResult back = read_part(partial_line({"a.log", "d"}, made), "here");
+  REQUIRE(back.remarks.size() == 3);
+  const auto number = [&](std::size_t i) { return std::get<Remark>(back.remarks[i].what).number.value(); };
+  CHECK(number(0) == HUGE_VAL);
+  CHECK(number(1) == -HUGE_VAL);
+  CHECK(std::isnan(number(2)));
 }
 
 TEST_CASE("text that is not a part is refused with its position", "[partial]") {

@@ -70,6 +70,46 @@ TEST_CASE("a traceback determines the phase", "[phases]") {
   CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere in the run
 }
 
+TEST_CASE("the words of a function's name show the phase", "[phases]") {
+  const auto phase = [](const Frame& frame) { return phase_in(run_of(50), {frame}); };
+  CHECK(phase({"run.py", 1, "resumeTraining", "", false}) == "checkpoint_load");
+  CHECK(phase({"run.py", 1, "restore_weights", "", false}) == "checkpoint_load");
+  CHECK(phase({"run.py", 1, "load_vocabulary", "", false}).empty());
+  CHECK(phase({"run.py", 1, "gather_state_dict", "", false}) == "checkpoint_save");
+  CHECK(phase({"run.py", 1, "dump_weights", "", false}) == "checkpoint_save");
+  CHECK(phase({"run.py", 1, "run_evaluation", "", false}) == "evaluation");
+  CHECK(phase({"run.py", 1, "build_evaluation", "", false}).empty());
+  // A tokenizer decodes, too.
+  CHECK(phase({"vae.py", 1, "decode", "", true}) == "generation");
+  CHECK(phase({"tokens.py", 1, "decode", "ids", true}).empty());
+}
+
+TEST_CASE("another rank that failed on the same request has the traceback", "[phases]") {
+  ScanResult scan = run_of(50);
+  scan.incidents = {failed_in({}), failed_in({user, {"m.py", 3, "forward", "", false}})};
+  scan.incidents[0].oom.request = scan.incidents[1].oom.request = Bytes{GiB, 0};
+  CHECK(find_phase(scan, scan.incidents[0]).id.empty());
+  scan.incidents[1].follows = 0;
+  CHECK(find_phase(scan, scan.incidents[0]).id == "forward");
+  scan.incidents[1].oom.request = Bytes{2 * GiB, 0};
+  CHECK(find_phase(scan, scan.incidents[0]).id.empty());
+}
+
+TEST_CASE("failed ranks count, also beyond the incidents that are kept", "[phases]") {
+  ScanResult scan = run_of(50);
+  scan.incidents = {failed_in({}), failed_in({})};
+  scan.incidents[0].origin.rank = 0, scan.incidents[1].origin.rank = 1;
+  for (int rank = 0; rank < 9; ++rank) scan.ranks[rank].failed = rank < 7;
+  const auto failed_ranks = [&] {
+    Facts facts;
+    phase_facts(scan, scan.incidents[0], {}, facts);
+    return facts.number("run.ranks_failed");
+  };
+  CHECK(failed_ranks() == 2);
+  scan.more_incidents = 5;
+  CHECK(failed_ranks() == 7);
+}
+
 TEST_CASE("moving the output of a model does not mean moving the model", "[phases]") {
   const auto phase = [](const char* code) { return phase_in(run_of(0), {{"train.py", 3, "main", code, false}}); };
   CHECK(phase("model.to(device)") == "load");

@@ -1,6 +1,8 @@
 // Several files merged into one case, tested through the scanner: each file is a separate case first.
 #include "parse/result_merger.h"
 
+#include <algorithm>
+
 #include "catch.h"
 #include "scans.h"
 
@@ -86,6 +88,23 @@ TEST_CASE("of a remark in many files, the first and the latest stay", "[joined_c
   CHECK(all.remark_counts.at("phase/checkpoint_save") == 100);
   CHECK(all.remarks[62].evidence.span.source == 62);
   CHECK(all.remarks[63].evidence.span.source == 99);
+}
+
+TEST_CASE("of notes about single files, a limited number stays", "[joined_case]") {
+  constexpr std::size_t files = ScanLimits::notes + 5;
+  ResultMerger joined;
+  for (std::size_t i = 0; i < files; ++i) {
+    ScanResult file = case_of(std::to_string(i) + ".log", "");
+    file.notes = {{Severity::note, "about all files", {}}, {Severity::note, "about file " + std::to_string(i), {}}};
+    joined.add(std::move(file));
+  }
+  const ScanResult all = joined.take();
+  const auto count = [&](const std::string& text) {
+    return std::count_if(all.notes.begin(), all.notes.end(), [&](const Note& note) { return note.text == text; });
+  };
+  CHECK(count("about all files") == 1);
+  CHECK(count("about file 0") == 1);
+  CHECK(count("6 more notes about single files were left out") == 1);
 }
 
 TEST_CASE("a later file's setting overrides an earlier one", "[joined_case]") {

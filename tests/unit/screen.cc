@@ -26,7 +26,15 @@ TEST_CASE("a screen that changes digit by digit is shown in full again", "[scree
 TEST_CASE("parts of a screen are erased", "[screen]") {
   CHECK(played("\x1b[?1049habcdef\x1b[1;3H\x1b[K", 100) == "ab\n");
   CHECK(played("\x1b[?1049habcdef\x1b[1;3H\x1b[2P", 100) == "abef\n");
+  CHECK(played("\x1b[?1049habcdef\x1b[1;3H\x1b[1K", 100) == "   def\n");
+  CHECK(played("\x1b[?1049habcdef\x1b[1;3H\x1b[2@", 100) == "ab  cdef\n");
   CHECK(played("\x1b[?1049ha\x1b[3b\x1b[2;2Hz", 100) == "aaaa\n z\n");
+}
+
+TEST_CASE("a letter of several bytes is one cell, and a title is none", "[screen]") {
+  CHECK(played("\x1b[?1049h│é│\x1b[1;2Hx", 1) == "│x│\n");
+  CHECK(played("\x1b[?1049ha\x1b]0;watch\ab\x1b]2;top\x1b\\c", 1) == "abc\n");
+  CHECK(played("\x1b[?1049hab\ncd\re", 1) == "ab\ne cd\n");
 }
 
 TEST_CASE("text of other programs is no capture", "[screen]") {

@@ -80,6 +80,16 @@ TEST_CASE("a counter that falls all the time stays bounded, too") {
   CHECK(series.buckets().back().y == 299999);
 }
 
+TEST_CASE("a thinned series keeps its latest runs if there are too many") {
+  Series series;
+  for (int i = 0; i < 100; ++i) series.add(-i, 0, i);
+  series.thin(10);
+  REQUIRE(series.buckets().size() == 10);
+  CHECK(series.buckets().front().y == 90);
+  CHECK(series.buckets().back().y == 99);
+  CHECK(series.n == 100);
+}
+
 TEST_CASE("the same line printed twice counts but weighs once") {
   Series series;
   for (const double y : {1.0, 1.0, 4.0}) series.add(y < 2 ? 1 : 2, 0, y);

@@ -37,6 +37,8 @@ TEST_CASE("numbers with commas and unit letters", "[settings_facts]") {
   CHECK(number("parameters", "7B") == 7e9);
   CHECK(number("parameters", "124.5M").value() == Approx(124.5e6));
   CHECK(number("parameters", "8_030_261_248") == 8030261248.0);
+  CHECK(number("sequence_length", "8K") == 8000);
+  CHECK(number("sequence_length", "8k") == 8000);
   CHECK(number("memory_fraction", "0.9").value() == Approx(0.9));
   CHECK_FALSE(number("batch_size", "auto"));
   CHECK_FALSE(number("batch_size", ""));
@@ -94,6 +96,23 @@ TEST_CASE("the failure message gives platform and versions", "[settings_facts]")
   Facts printed;
   setting_facts(scan, &incident, printed);
   CHECK(printed.number("settings.torch").value() == Approx(2.11));  // the printed version overrides the derived one
+}
+
+TEST_CASE("files in the traceback show settings", "[settings_facts]") {
+  const auto facts_of_file = [](const char* file, ScanResult scan = {}) {
+    Incident incident;
+    incident.oom.frames = {{file, 1, "step", "", true}};
+    Facts facts;
+    setting_facts(scan, &incident, facts);
+    return facts;
+  };
+  CHECK(facts_of_file("/x/deepspeed/runtime/zero/stage3.py").number("settings.zero_stage") == 3);
+  CHECK_FALSE(facts_of_file("/x/deepspeed/runtime/zero/stage_1_and_2.py").number("settings.zero_stage"));
+  CHECK(facts_of_file("/x/torch/utils/checkpoint.py").is_true("settings.checkpointing"));
+  CHECK(facts_of_file("/x/torch/_inductor/cudagraph_trees.py").is_true("settings.cuda_graphs"));
+  ScanResult printed;
+  printed.settings["zero_stage"] = {"2", {}};
+  CHECK(facts_of_file("/x/deepspeed/runtime/zero/stage3.py", printed).number("settings.zero_stage") == 2);
 }
 
 TEST_CASE("facts about frameworks that are not in use", "[settings_facts]") {
