@@ -109,9 +109,9 @@ bool has_own_steps(const Program& program) {
 }
 
 const Program* find_program_by_name(std::string_view name) {
-  const auto named =
-      std::find_if(programs.begin(), programs.end(), [&](const Program& program) { return program.name == name; });
-  return named == programs.end() ? nullptr : &*named;
+  const auto& all = all_programs();
+  const auto named = std::find_if(all.begin(), all.end(), [&](const Program& program) { return program.name == name; });
+  return named == all.end() ? nullptr : &*named;
 }
 
 const Program* find_program_in_setting(const ScanResult& scan, std::string_view setting) {
@@ -120,8 +120,10 @@ const Program* find_program_in_setting(const ScanResult& scan, std::string_view 
 }
 
 const Program* find_program_by_parser(const ScanResult& scan) {
-  for (const ParserOfProgram& known : parsers_of_programs)
-    if (scan.coverage.by_parser.contains(known.parser)) return find_program_by_name(known.program);
+  for (const Program& program : all_programs())
+    if (std::any_of(program.parsers.begin(), program.parsers.end(),
+                    [&](const std::string& parser) { return scan.coverage.by_parser.contains(parser); }))
+      return &program;
   return nullptr;
 }
 
@@ -129,12 +131,14 @@ const Program* find_program_by_parser(const ScanResult& scan) {
 /// count only if nothing shows that it is a helper of a training.
 const Program* find_program(const ScanResult& scan, const Incident& incident) {
   const auto& frames = incident.oom.frames;
-  for (const Program& program : programs) {
+  for (const Program& program : all_programs()) {
     const auto of_program = [&](const Frame& f) {
-      return !program.file.empty() && with_slashes(f.file).find(program.file) != std::string::npos;
+      const std::string path = with_slashes(f.file);
+      return std::any_of(program.files.begin(), program.files.end(),
+                         [&](const std::string& file) { return path.find(file) != std::string::npos; });
     };
-    if ((!program.framework.empty() &&
-         (incident.oom.framework == program.framework || incident.oom.message_format == program.framework)) ||
+    if ((!program.message.empty() &&
+         (incident.oom.framework == program.message || incident.oom.message_format == program.message)) ||
         std::any_of(frames.begin(), frames.end(), of_program))
       return &program;
   }
@@ -233,7 +237,7 @@ bool is_set_to_train(const ScanResult& scan) {
 /// training. Image generators print the steps of their sampler, which do not count.
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
   const bool steps = scan.first_step && (by == nullptr || !has_own_steps(*by));
-  const bool uses = facts.is_true("framework.serving") || (by != nullptr && is_engine(by->work)) ||
+  const bool uses = facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
                     facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
                     (incident != nullptr && (only_uses_model(scan, *incident) || answers_requests(scan, *incident))) ||
                     (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
@@ -256,7 +260,7 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
        "yolo", "/mmseg/", "/mmdet", "/ultralytics/", "/torch_fidelity/", "/lpips/"});
   static constexpr auto calls =
       std::to_array<std::string_view>({"conv2d(", "conv3d(", "max_pool2d(", "grid_sample(", "roi_align(", "Conv2D"});
-  if (program != nullptr && (program->work == Program::Work::paints || program->sees)) return true;
+  if (program != nullptr && (program->work == Program::Work::paints || program->images)) return true;
   if (scan.settings.contains("image_size")) return true;
   if (incident == nullptr) return false;
   const auto any = [](std::string_view text, const auto& words) {
@@ -275,8 +279,8 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   const Program* program = incident != nullptr ? find_program(scan, *incident) : nullptr;
   if (program != nullptr) {
     const std::vector<Evidence> here{incident->evidence};
-    facts.set("framework.program", Value{std::string(program->name)}, here);
-    if (is_engine(program->work)) facts.set("framework.engine", Value{std::string(program->name)}, here);
+    facts.set("framework.program", Value{program->name}, here);
+    if (program->is_engine()) facts.set("framework.engine", Value{program->name}, here);
     if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }

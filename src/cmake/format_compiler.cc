@@ -4,7 +4,9 @@
 // A family of formats is parsers/NAME.toml. The functions that it names are in parsers/NAME.cc, in the namespace
 // oomdoctor::parsers::NAME. The generated source declares them, so a missing one stops the link.
 //
-//   format_compiler parsers/ parser_table.cc
+// The words of the programs in rules/programs/ belong to the family "programs".
+//
+//   format_compiler PROJECT parser_table.cc
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include "base/edit_distance.h"
 #include "base/small_file.h"
 #include "cmake/generated_source.h"
+#include "model/program.h"
 #include "parse/format_table.h"
 
 namespace oomdoctor {
@@ -89,13 +92,31 @@ Family read_family(const std::filesystem::path& path, TextStore& texts) {
   return family;
 }
 
-Families read_families(const std::filesystem::path& folder, TextStore& texts) {
+/// The TOML files of a folder. They are sorted, so that the first error does not depend on the file system.
+std::vector<std::filesystem::path> list_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& file : std::filesystem::directory_iterator(folder))
     if (file.path().extension() == ".toml") files.push_back(file.path());
-  std::sort(files.begin(), files.end());  // the first error does not depend on the file system
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// The words of a program as settings: the engine or the program is its name.
+void read_words(Family& family, const std::filesystem::path& path, TextStore& texts) {
+  const std::string text = read_small_file(path), shown = path.string();
+  const TomlText toml{shown, text};
+  const TomlNode tree = read_toml(toml);
+  TomlTable table(toml, tree);
+  const Program program = read_program(table);
+  for (TomlTable& word : table.tables("words"))
+    add(family.settings, read_word(word, "programs", program, texts), "programs", word);
+}
+
+Families read_families(const std::filesystem::path& project, TextStore& texts) {
   Families families;
-  for (const auto& path : files) families.emplace(family_of(path), read_family(path, texts));
+  for (const auto& path : list_files(project / "parsers")) families.emplace(family_of(path), read_family(path, texts));
+  if (const auto programs = project / "rules" / "programs"; std::filesystem::is_directory(programs))
+    for (const auto& path : list_files(programs)) read_words(families["programs"], path, texts);
   return families;
 }
 

@@ -180,13 +180,17 @@ Truth applicability(const SettingRule& setting, const Facts& facts) {
 /// not exclude.
 std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts) {
   std::vector<FixSetting> specific, general, doubtful;
+  std::ptrdiff_t of_program = 0;  ///< lines of the program in this log: they fit best, so they come first
   for (const auto& setting : rule.settings) {
     const Truth applies = applicability(setting, facts);
     if (applies == Truth::no) continue;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
-    auto& list = applies != Truth::yes ? doubtful : setting.general ? general : specific;
-    list.push_back({setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")});
+    FixSetting line{setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")};
+    if (applies == Truth::yes && !setting.program.empty())
+      specific.insert(specific.begin() + of_program++, std::move(line));
+    else
+      (applies != Truth::yes ? doubtful : setting.general ? general : specific).push_back(std::move(line));
   }
   return !specific.empty() ? specific : !general.empty() ? general : doubtful;
 }

@@ -63,7 +63,8 @@ void fields(Archive& archive, CauseRule& cause) {
 
 template <typename Archive>
 void fields(Archive& archive, SettingRule& setting) {
-  archive(setting.scope, setting.place, setting.general, setting.text, setting.from, setting.to, setting.when);
+  archive(setting.program, setting.rank, setting.scope, setting.place, setting.general, setting.text, setting.from,
+          setting.to, setting.when);
 }
 
 template <typename Archive>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 #include "base/ascii.h"
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/small_file.h"
 #include "judge/rule_table.h"
+#include "model/program.h"
 
 namespace oomdoctor {
 
@@ -78,9 +80,10 @@ CauseRule read_cause(RuleTable& table, const std::string& id) {
   return cause;
 }
 
-SettingRule read_setting(RuleTable table) {
+/// A line for the place `scope`.
+SettingRule read_setting(RuleTable& table, std::string scope) {
   SettingRule setting;
-  setting.scope = table.need_text("for");
+  setting.scope = std::move(scope);
   setting.text = table.need_phrase("text");
   setting.from = table.phrase("from");
   setting.to = table.phrase("to");
@@ -121,8 +124,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   fix.why = table.need_phrase("why");
   fix.not_with = table.texts("not_with");
   fix.verify = table.need_text("verify");
-  for (auto& setting : table.tables("set")) fix.settings.push_back(read_setting(setting));
-  if (fix.settings.empty()) table.fail("set", "a fix needs a [[set]]: a line that can be copied");
+  for (auto& setting : table.tables("set")) fix.settings.push_back(read_setting(setting, setting.need_text("for")));
   fix.test = read_test(table);
   return fix;
 }
@@ -186,12 +188,50 @@ void RulePack::add(const RuleFile& file) {
   if (folder.ends_with("causes"))
     causes_.insert_or_assign(id, read_cause(table, id));
   else if (folder.ends_with("fixes"))
-    fixes_.insert_or_assign(id, read_fix(table, id));
+    add_fix(read_fix(table, id));
   else if (folder.ends_with("myths"))
     myths_.insert_or_assign(id, read_myth(table, id));
+  else if (folder.ends_with("programs"))
+    add_program(id, table);
   else
-    throw Error(std::string(file.path) + ": rules lie in causes/, fixes/ or myths/");
+    throw Error(std::string(file.path) + ": rules lie in causes/, fixes/, myths/ or programs/");
   table.finish();
+}
+
+/// A fix keeps the settings that programs added to the one that it replaces.
+void RulePack::add_fix(FixRule fix) {
+  const auto [old, is_new] = fixes_.try_emplace(fix.id);
+  if (!is_new)
+    std::copy_if(old->second.settings.begin(), old->second.settings.end(), std::back_inserter(fix.settings),
+                 [](const SettingRule& setting) { return !setting.program.empty(); });
+  old->second = std::move(fix);
+}
+
+/// The place of a program, and its settings behind those of the fix's own file, the usual programs first.
+void RulePack::add_program(const std::string& id, RuleTable& table) {
+  const Program program = read_program(table);
+  const double rank = table.number("rank", 1, 0, 10);
+  PlaceRule place{program.name, table.condition("place"), false};
+  if (!place.needs) {
+    const std::string named = " == '" + program.name + '\'';
+    place.needs = Expr::parse(program.is_engine() ? "framework.engine" + named
+                                                  : "framework.program" + named + " and framework.pytorch");
+  }
+  places_.insert_or_assign(program.name, std::move(place));
+  for (auto& [name, fix] : fixes_)
+    std::erase_if(fix.settings, [&](const SettingRule& setting) { return setting.program == id; });
+  for (RuleTable& set : table.tables("set")) {
+    const std::string name = set.need_text("fix");
+    const auto fix = fixes_.find(name);
+    if (fix == fixes_.end()) set.fail("fix", "there is no fix \"" + name + '"', nearest_id(name, fixes_));
+    SettingRule setting = read_setting(set, program.name);
+    setting.program = id;
+    setting.rank = rank;
+    auto& settings = fix->second.settings;
+    const auto rarer =
+        std::find_if(settings.begin(), settings.end(), [&](const SettingRule& other) { return other.rank < rank; });
+    settings.insert(rarer, std::move(setting));
+  }
 }
 
 /// Checks references between rules, copies the conditions of places into the settings, and makes not_with symmetric.
@@ -203,6 +243,7 @@ void RulePack::check() {
         throw Error("fixes/" + id + ".toml: there is no cause \"" + cause + '"', {}, nearest_id(cause, causes_));
       fixed.insert(cause);
     }
+    if (fix.settings.empty()) throw Error("fixes/" + id + ".toml: a fix needs a [[set]]: a line that can be copied");
     for (const auto& other : fix.not_with)
       if (!fixes_.contains(other))
         throw Error("fixes/" + id + ".toml: not_with names no fix: \"" + other + '"', {}, nearest_id(other, fixes_));
@@ -235,9 +276,10 @@ void RulePack::add_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    throw Error(folder + ": there is no such folder", {}, "--rules takes a folder with causes/, fixes/ or myths/");
+    throw Error(folder + ": there is no such folder", {},
+                "--rules takes a folder with causes/, fixes/, myths/ or programs/");
   std::vector<fs::path> paths;
-  for (const char* kind : {"causes", "fixes", "myths"}) {
+  for (const char* kind : {"causes", "fixes", "myths", "programs"}) {
     if (!fs::is_directory(fs::path(folder) / kind, error)) continue;
     for (fs::directory_iterator it(fs::path(folder) / kind, error), end; !error && it != end; it.increment(error))
       if (it->path().extension() == ".toml") paths.push_back(it->path());
@@ -246,7 +288,7 @@ void RulePack::add_folder(const std::string& folder) {
   if (const fs::path places = fs::path(folder) / "places.toml"; fs::is_regular_file(places, error))
     paths.push_back(places);
   if (paths.empty())
-    throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/ and myths/");
+    throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/, myths/ and programs/");
   std::sort(paths.begin(), paths.end());
   for (const auto& path : paths) {
     const std::string text = read_small_file(path.string()), name = path.generic_string();

@@ -42,6 +42,8 @@ struct RuleTest {
   std::vector<std::string> quiet;  ///< the cause does not come first; the fix or myth is refuted or does not apply
 };
 
+class RuleTable;
+
 /// A title for a special situation.
 struct OtherTitle {
   Expr condition;
@@ -69,6 +71,10 @@ struct CauseRule {
 
 /// One line to copy, for one place.
 struct SettingRule {
+  static constexpr double own_rank = 100;  ///< of a line in the fix's own file
+
+  std::string program;        ///< id of the file in rules/programs/ that has it; "" if the fix's file does
+  double rank = own_rank;     ///< if the log does not show the program, larger ranks are printed first
   std::string scope;          ///< name of its place
   std::optional<Expr> place;  ///< condition of the place
   bool general = false;       ///< the place applies to any program
@@ -126,8 +132,8 @@ class RulePack {
  public:
   /// Throws Error with file:line, the line, a caret and a suggestion.
   static RulePack load(const std::vector<RuleFile>& files);
-  /// Adds DIR/causes/*.toml, DIR/fixes/*.toml, DIR/myths/*.toml and DIR/places.toml. The same id replaces a rule.
-  /// Throws Error.
+  /// Adds DIR/causes/*.toml, DIR/fixes/*.toml, DIR/myths/*.toml, DIR/places.toml and DIR/programs/*.toml, of a program
+  /// its place and its settings. The same id replaces a rule. Throws Error.
   void add_folder(const std::string& folder);
 
   const std::map<std::string, CauseRule>& causes() const { return causes_; }
@@ -139,6 +145,8 @@ class RulePack {
   template <typename Archive>
   friend void fields(Archive& archive, RulePack& pack);
   void add(const RuleFile& file);
+  void add_fix(FixRule fix);
+  void add_program(const std::string& id, RuleTable& table);
   void check();
 
   std::map<std::string, CauseRule> causes_;

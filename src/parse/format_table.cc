@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "model/program.h"
 #include "model/remark_ids.h"
 #include "parse/format_notation.h"
 #include "parse/lexicon.h"
@@ -253,6 +254,17 @@ SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore&
   format.example = texts.keep(table.need_text("example"));
   table.finish(
       "a setting has key and type, or name, anchor, regex, type, unit and source; and sets, value and example");
+  check_example(table, format);
+  return format;
+}
+
+SettingFormat read_word(TomlTable& table, std::string_view family, const Program& program, TextStore& texts) {
+  SettingFormat format;
+  format.name = texts.keep(std::string(family) + '/' + table.need_text("name"));
+  format.anchor = read_anchor(table, texts);
+  format.setting = program.is_engine() ? "engine" : "program";
+  format.value = texts.keep(program.name);
+  format.example = texts.keep(table.need_text("example"));
   check_example(table, format);
   return format;
 }

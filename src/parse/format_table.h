@@ -21,6 +21,8 @@ class TextStore {
   std::deque<std::string> texts_;
 };
 
+struct Program;
+
 /// A pattern whose functions are still names: those of functions in the family's .cc, or "oomdoctor::name" for one of
 /// parse/freeform.h. A name is empty if there is no such function.
 struct MessageFormat {
@@ -39,6 +41,8 @@ struct TableFormat {
 LineFormat read_format(TomlTable& table, TextStore& texts);
 /// Throws Error. The format of a key is called "family/key".
 SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts);
+/// A word of a program: the setting "engine" or "program" with its name. Throws Error.
+SettingFormat read_word(TomlTable& table, std::string_view family, const Program& program, TextStore& texts);
 /// Throws Error.
 MessageFormat read_message(TomlTable& table, TextStore& texts);
 /// Throws Error.

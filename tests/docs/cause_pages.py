@@ -107,6 +107,9 @@ def units():
 
 CAUSES = rules("causes")
 FIXES = rules("fixes")
+for program in sorted(rules("programs").values(), key=lambda program: (-program.get("rank", 1), program["name"])):
+    for setting in program.get("set", []):
+        FIXES[setting["fix"]].setdefault("set", []).append(setting | {"for": program["name"]})
 UNITS = units()
 
 

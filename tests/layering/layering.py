@@ -78,7 +78,7 @@ def sources(root):
 
 
 def rule_ids(root):
-    return {path.stem for path in (root / "rules").glob("*/*.toml")}
+    return {path.stem for kind in ("causes", "fixes", "myths") for path in (root / "rules" / kind).glob("*.toml")}
 
 
 def check_include(root, path, stage, quoted, angled):

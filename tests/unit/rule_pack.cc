@@ -37,6 +37,15 @@ for  = "environment"
 text = "export A=1"
 )";
 
+constexpr std::string_view small_program = R"(name = "Mine"
+work = "serves"
+words = [{ name = "mine", anchor = "mine serve", example = "+ mine serve" }]
+
+[[set]]
+fix  = "do-it"
+text = "mine --less"
+)";
+
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out(text);
   const auto at = out.find(from);
@@ -119,7 +128,43 @@ TEST_CASE("rules that contradict each other are refused") {
   CHECK_THROWS_WITH(RulePack::load({{"causes/Some thing.toml", small_cause}}),
                     Catch::Contains("the file's name is the rule's id"));
   CHECK_THROWS_WITH(RulePack::load({{"elsewhere/something.toml", small_cause}}),
-                    Catch::Contains("rules lie in causes/, fixes/ or myths/"));
+                    Catch::Contains("rules lie in causes/, fixes/, myths/ or programs/"));
+}
+
+TEST_CASE("a program is a place and adds its settings to the fixes") {
+  const auto load = [](std::string_view program, std::string_view fix = small_fix) {
+    return RulePack::load(
+        {{"causes/something.toml", small_cause}, {"fixes/do-it.toml", fix}, {"programs/mine.toml", program}});
+  };
+  const RulePack pack = load(small_program);
+  REQUIRE(pack.places().contains("Mine"));
+  const auto& settings = pack.fixes().at("do-it").settings;
+  REQUIRE(settings.size() == 2);
+  CHECK(settings[0].program.empty());
+  CHECK(settings[1].program == "mine");
+  CHECK(settings[1].scope == "Mine");
+  CHECK(settings[1].place.has_value());
+  CHECK_THROWS_WITH(load(replaced(small_program, "do-it", "do-at")),
+                    Catch::StartsWith("programs/mine.toml:6: there is no fix \"do-at\""));
+  CHECK_THROWS_WITH(load(replaced(small_program, "serves", "serve")),
+                    Catch::StartsWith("programs/mine.toml:2: there is no work \"serve\""));
+  CHECK_THROWS_WITH(load(replaced(small_program, "words", "wrods")), Catch::Contains("unknown key \"wrods\""));
+  CHECK_NOTHROW(load(small_program, small_fix.substr(0, small_fix.find("[[set]]"))));
+}
+
+TEST_CASE("a program's settings are ordered by its rank, and survive a replaced fix") {
+  const std::string rare = replaced(replaced(small_program, "\"Mine\"", "\"Rare\""), "work", "rank = 0.5\nwork");
+  const std::string usual = replaced(replaced(small_program, "\"Mine\"", "\"Usual\""), "work", "rank = 2\nwork");
+  const RulePack pack = RulePack::load({{"causes/something.toml", small_cause},
+                                        {"fixes/do-it.toml", small_fix},
+                                        {"programs/mine.toml", small_program},
+                                        {"programs/rare.toml", rare},
+                                        {"programs/usual.toml", usual},
+                                        {"programs/mine.toml", small_program},
+                                        {"fixes/do-it.toml", small_fix}});
+  std::vector<std::string> places;
+  for (const SettingRule& setting : pack.fixes().at("do-it").settings) places.push_back(setting.scope);
+  CHECK(places == std::vector<std::string>{"environment", "Usual", "Mine", "Rare"});
 }
 
 TEST_CASE("text that is not TOML is an error with its line") {

@@ -79,7 +79,7 @@ class Folder {
     const fs::path source = root_ / "table.cc", errors = root_ / "errors";
     fs::remove(source);
     std::ofstream(formats() / "mine.toml", std::ios::binary) << text;
-    const std::string command = "\"" OOMDOCTOR_FORMAT_COMPILER "\" \"" + formats().string() + "\" \"" +
+    const std::string command = "\"" OOMDOCTOR_FORMAT_COMPILER "\" \"" + root_.string() + "\" \"" +
                                 source.string() + "\" 2>\"" + errors.string() + '"';
     if (std::system(command.c_str()) == 0) return read_file(source);
     CHECK_FALSE(fs::exists(source));
