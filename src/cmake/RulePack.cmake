@@ -7,7 +7,7 @@
 function(oomdoctor_rule_pack output)
   set(root ${PROJECT_SOURCE_DIR}/rules)
   file(GLOB files CONFIGURE_DEPENDS ${root}/causes/*.toml ${root}/fixes/*.toml ${root}/myths/*.toml
-       ${root}/programs/*.toml ${root}/places.toml)
+       ${root}/programs/*.toml ${root}/*.toml)
   add_custom_command(
     OUTPUT ${output}
     COMMAND oomdoctor_rule_compiler ${root} ${output}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,10 @@ struct Evaluation {
   std::vector<std::string_view> facts, missing;  ///< names, of fact_specs()
 };
 
+struct NamedCondition;
+/// By their names, which have no dot. An expression uses them like facts.
+using NamedConditions = std::map<std::string, NamedCondition>;
+
 /// A parsed expression. Constant after parse(), so threads may evaluate it concurrently.
 class Expr {
  public:
@@ -39,6 +44,7 @@ class Expr {
 
   Expr() = default;
   /// Throws ExprError with a caret below the error. For a name that is no fact, the help suggests the nearest fact.
+  static Expr parse(std::string_view text, const NamedConditions& conditions);
   static Expr parse(std::string_view text);
 
   /// Evaluates the expression and records the facts that decided it.
@@ -92,6 +98,12 @@ class Expr {
   std::vector<Node> nodes_;  ///< operands before their operator; the last node is the root
   std::vector<const FactSpec*> facts_;
   std::vector<Value> constants_;
+};
+
+/// A condition of rules/conditions.toml.
+struct NamedCondition {
+  std::string id, description;
+  Expr condition;
 };
 
 }  // namespace oomdoctor

@@ -52,7 +52,7 @@ ExprError::ExprError(std::string_view text, std::size_t column, std::string mess
 /// The parser of one expression. Each grammar function returns the index of its node.
 class ExprParser {
  public:
-  explicit ExprParser(std::string_view text) : text_(text) {
+  ExprParser(std::string_view text, const NamedConditions& conditions) : text_(text), conditions_(conditions) {
     if (text.size() > Expr::max_length) throw Error("the expression is longer than 4096 characters");
     next();
   }
@@ -357,12 +357,31 @@ class ExprParser {
       expect(")");
       return add_fact(Op::known, Type::truth, 0, find_spec(fact));
     }
+    if (const auto named = conditions_.find(std::string(token.text)); named != conditions_.end())
+      return insert(named->second.condition);
     const FactSpec& spec = find_spec(token);
     const Type type = spec.unit == FactUnit::truth  ? Type::truth
                       : spec.unit == FactUnit::text ? Type::text
                                                     : Type::number;
     const bool size = spec.unit == FactUnit::bytes || spec.unit == FactUnit::bytes_per_step;
     return add_fact(Op::fact, type, size ? 1 : 0, spec);
+  }
+
+  /// Copies the nodes of a named condition.
+  int insert(const Expr& condition) {
+    const int shift = static_cast<int>(expr_.nodes_.size());
+    const auto moved = [&](int index) { return index < 0 ? index : index + shift; };
+    int last = -1;
+    for (const Expr::Node& part : condition.nodes_) {
+      const auto leaf = static_cast<std::size_t>(part.leaf);
+      if (part.op == Op::constant)
+        last = add_constant(part.type, part.dimension, condition.constants_[leaf]);
+      else if (part.op == Op::fact || part.op == Op::known)
+        last = add_fact(part.op, part.type, part.dimension, *condition.facts_[leaf]);
+      else
+        last = add(part.op, part.type, part.dimension, moved(part.left), moved(part.right));
+    }
+    return last;
   }
 
   /// is(condition): the condition, but false instead of unknown where one of its facts is unknown. So `is(x >= 2)` is
@@ -410,12 +429,17 @@ class ExprParser {
   }
 
   std::string_view text_;
+  const NamedConditions& conditions_;
   std::size_t at_ = 0;
   Token token_;
   int depth_ = 0;
   Expr expr_;
 };
 
-Expr Expr::parse(std::string_view text) { return ExprParser(text).parse(); }
+Expr Expr::parse(std::string_view text, const NamedConditions& conditions) {
+  return ExprParser(text, conditions).parse();
+}
+
+Expr Expr::parse(std::string_view text) { return parse(text, {}); }
 
 }  // namespace oomdoctor

@@ -83,38 +83,15 @@ std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, con
   return ranked;
 }
 
-/// The command that lists the memory on this vendor's GPUs.
-std::string device_command(std::string_view command, const Facts& facts) {
-  const auto is_of = [&](std::string_view vendor) { return facts.text("platform.vendor") == vendor; };
-  if (facts.is_true("platform.rocm")) return "rocm-smi --showmeminfo vram --showpids";
-  if (facts.is_true("platform.mps")) return "the GPU History of Activity Monitor";
-  if (is_of("huawei")) return "npu-smi info";
-  if (is_of("intel")) return "xpu-smi ps";
-  return facts.is_true("platform.other") ? "the accelerator's monitor" : std::string(command);
-}
-
-/// The command that prints a memory series in this framework.
-std::string series_command(std::string_view command, const Facts& facts) {
-  if (facts.is_true("framework.jax")) return "print(step, jax.local_devices()[0].memory_stats())   # once a step";
-  if (facts.is_true("framework.tensorflow"))
-    return "print(step, tf.config.experimental.get_memory_info(\"GPU:0\"))   # once a step";
-  if (facts.is_false("framework.pytorch") || facts.is_false("run.trains")) return "log the memory in use regularly";
-  if (facts.is_true("platform.mps")) return "print(step, torch.mps.driver_allocated_memory())   # once a step";
-  const std::string device = facts.text("platform.torch").value_or("cuda");
-  return device == "cuda" ? std::string(command)
-                          : "print(step, torch." + device + ".memory_allocated())   # once a step";
-}
-
-/// The command of a question, adapted to this program and this GPU.
-std::string command_here(std::string_view command, const Facts& facts) {
-  if (command.starts_with("nvidia-smi")) return device_command(command, facts);
-  if (command.starts_with("print(step, torch.cuda")) return series_command(command, facts);
-  if (command.starts_with("python train.py") && facts.is_false("run.trains"))
-    return "COMMAND 2>&1 | tee job.log   # the whole output of the program";
+/// The command of a question, adapted to this program and this device.
+std::string command_here(const RulePack& pack, std::string_view command, const Facts& facts) {
+  for (const CommandRule& rule : pack.commands())
+    if (command.starts_with(rule.instead_of) && rule.condition.truth(facts) == Truth::yes)
+      if (const auto text = rule.text.fill(facts)) return *text;
   return std::string(command);
 }
 
-std::vector<Question> make_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
+std::vector<Question> make_questions(const RulePack& pack, const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::vector<Question> questions;
   for (const auto& open : open_questions(doubts, facts)) {
     if (questions.size() == max_questions || open.gain < min_gain) break;
@@ -125,16 +102,9 @@ std::vector<Question> make_questions(const std::vector<MissingFact>& doubts, con
                                     : "Not in the log: " + std::string(missing_spec.description);
     const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
     questions.push_back({std::string(missing_spec.name), missing + " (matters for: " + about + ")",
-                         command_here(open.source->how_to_get, facts)});
+                         command_here(pack, open.source->how_to_get, facts)});
   }
   return questions;
-}
-
-/// The name of the device; "" for a GPU or an unknown device.
-std::string noun_of(const Facts& facts) {
-  if (facts.text("platform.vendor") == "huawei") return "NPU";
-  if (facts.text("platform.vendor") == "google") return "TPU";
-  return "";
 }
 
 }  // namespace
@@ -153,8 +123,7 @@ std::string with_device_noun(const std::string& text, const std::string& noun) {
   return out.append(text, from);
 }
 
-void name_device(Diagnosis& diagnosis, const Facts& facts) {
-  const std::string noun = noun_of(facts);
+void name_device(Diagnosis& diagnosis, const std::string& noun) {
   if (noun.empty()) return;
   const auto rename = [&](std::string& text) { text = with_device_noun(text, noun); };
   for (ReportCause& cause : diagnosis.causes) {
@@ -179,12 +148,12 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   if (diagnosis.held_back.size() > max_held_back) diagnosis.held_back.resize(max_held_back);
   std::vector<MissingFact> doubts = std::move(causes.doubts);
   doubts.insert(doubts.end(), prescription.doubts.begin(), prescription.doubts.end());
-  if (!is_over) diagnosis.questions = make_questions(doubts, facts);
+  if (!is_over) diagnosis.questions = make_questions(pack, doubts, facts);
   diagnosis.causes = std::move(causes.causes);
   diagnosis.cause = std::move(causes.top_cause);
   diagnosis.fixes = std::move(prescription.fixes);
   diagnosis.plan = std::move(prescription.plan);
-  name_device(diagnosis, facts);
+  name_device(diagnosis, pack.device_noun(facts));
   return diagnosis;
 }
 

@@ -25,9 +25,9 @@ struct Diagnosis {
 /// Weighs all causes and plans the fixes. The facts must be those of a failure or a risk.
 Diagnosis judge(const RulePack& pack, const Facts& facts);
 
-/// The rules' texts say "GPU". Renames the device in all of them to an NPU or a TPU if the log has one. Settings stay
+/// The rules' texts say "GPU". Renames the device in all of them, unless the noun is empty. Settings stay
 /// unchanged, because they are commands and code.
-void name_device(Diagnosis& diagnosis, const Facts& facts);
+void name_device(Diagnosis& diagnosis, const std::string& noun);
 
 /// Replaces each "GPU" that is a whole word with `noun`. "GPUs" becomes the plural.
 std::string with_device_noun(const std::string& text, const std::string& noun);

@@ -85,8 +85,23 @@ void fields(Archive& archive, PlaceRule& index) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, NamedCondition& named) {
+  archive(named.id, named.description, named.condition);
+}
+
+template <typename Archive>
+void fields(Archive& archive, DeviceNoun& device) {
+  archive(device.condition, device.noun);
+}
+
+template <typename Archive>
+void fields(Archive& archive, CommandRule& command) {
+  archive(command.instead_of, command.condition, command.text);
+}
+
+template <typename Archive>
 void fields(Archive& archive, RulePack& pack) {
-  archive(pack.causes_, pack.fixes_, pack.myths_, pack.places_);
+  archive(pack.conditions_, pack.causes_, pack.fixes_, pack.myths_, pack.places_, pack.device_nouns_, pack.commands_);
   // Only shipped rules are archived, and a test keeps a page for each of their causes.
   for (auto& [id, cause] : pack.causes_) cause.guide = "docs/causes/" + id + ".md";
 }

@@ -171,20 +171,15 @@ const std::string& choose_title(const std::string& usual, const std::vector<Othe
 void RulePack::add(const RuleFile& file) {
   const TomlText text{file.path, file.text};
   const TomlNode tree = read_toml(text);
-  RuleTable table(TomlTable(text, tree));
+  RuleTable table(TomlTable(text, tree), conditions_);
   // The kind is the last folder of the path. The path stays complete, so that errors in a user's rules show it.
   const std::size_t slash = file.path.find_last_of('/');
   const std::string_view folder = file.path.substr(0, slash == std::string_view::npos ? 0 : slash);
-  if (file.path.substr(slash == std::string_view::npos ? 0 : slash + 1) == "places.toml") {
-    for (RuleTable& place : table.tables("place")) {
-      const std::string name = place.need_text("name");
-      places_.insert_or_assign(name, PlaceRule{name, place.condition("needs"), place.truth("general")});
-      place.finish();
-    }
-    table.finish();
-    return;
-  }
-  const std::string id = parse_id(file.path, file.path.substr(0, slash == std::string_view::npos ? 0 : slash + 1));
+  const std::string_view name = file.path.substr(slash == std::string_view::npos ? 0 : slash + 1);
+  if (name == "conditions.toml") return add_conditions(table);
+  if (name == "places.toml") return add_places(table);
+  if (name == "platforms.toml") return add_platforms(table);
+  const std::string id = parse_id(file.path, file.path.substr(0, file.path.size() - name.size()));
   if (folder.ends_with("causes"))
     causes_.insert_or_assign(id, read_cause(table, id));
   else if (folder.ends_with("fixes"))
@@ -196,6 +191,51 @@ void RulePack::add(const RuleFile& file) {
   else
     throw Error(std::string(file.path) + ": rules lie in causes/, fixes/, myths/ or programs/");
   table.finish();
+}
+
+/// A condition may use those above it.
+void RulePack::add_conditions(RuleTable& table) {
+  for (RuleTable& define : table.tables("define")) {
+    const std::string name = define.need_text("name");
+    if (name.empty() || !std::all_of(name.begin(), name.end(), is_word_char))
+      define.fail("name", "the name of a condition is letters, digits and _", "facts have a dot in their names");
+    NamedCondition named{name, define.need_text("description"), define.need_condition("if")};
+    conditions_.insert_or_assign(name, std::move(named));
+    define.finish();
+  }
+  table.finish();
+}
+
+void RulePack::add_places(RuleTable& table) {
+  for (RuleTable& place : table.tables("place")) {
+    const std::string name = place.need_text("name");
+    places_.insert_or_assign(name, PlaceRule{name, place.condition("needs"), place.truth("general")});
+    place.finish();
+  }
+  table.finish();
+}
+
+/// The entries of a later file precede the earlier ones.
+void RulePack::add_platforms(RuleTable& table) {
+  std::vector<DeviceNoun> nouns;
+  for (RuleTable& device : table.tables("device")) {
+    nouns.push_back({device.need_condition("if"), device.need_text("noun")});
+    device.finish();
+  }
+  std::vector<CommandRule> commands;
+  for (RuleTable& command : table.tables("command")) {
+    commands.push_back({command.need_text("instead_of"), command.need_condition("if"), command.need_phrase("text")});
+    command.finish();
+  }
+  table.finish();
+  device_nouns_.insert(device_nouns_.begin(), nouns.begin(), nouns.end());
+  commands_.insert(commands_.begin(), commands.begin(), commands.end());
+}
+
+std::string RulePack::device_noun(const Facts& facts) const {
+  for (const DeviceNoun& device : device_nouns_)
+    if (device.condition.truth(facts) == Truth::yes) return device.noun;
+  return "";
 }
 
 /// A fix keeps the settings that programs added to the one that it replaces.
@@ -278,18 +318,19 @@ void RulePack::add_folder(const std::string& folder) {
   if (!fs::is_directory(folder, error))
     throw Error(folder + ": there is no such folder", {},
                 "--rules takes a folder with causes/, fixes/, myths/ or programs/");
-  std::vector<fs::path> paths;
+  std::vector<fs::path> paths, first;
   for (const char* kind : {"causes", "fixes", "myths", "programs"}) {
     if (!fs::is_directory(fs::path(folder) / kind, error)) continue;
     for (fs::directory_iterator it(fs::path(folder) / kind, error), end; !error && it != end; it.increment(error))
       if (it->path().extension() == ".toml") paths.push_back(it->path());
     if (error) throw Error(folder + '/' + kind + ": " + error.message());
   }
-  if (const fs::path places = fs::path(folder) / "places.toml"; fs::is_regular_file(places, error))
-    paths.push_back(places);
-  if (paths.empty())
+  for (const char* name : {"conditions.toml", "places.toml", "platforms.toml"})
+    if (const fs::path file = fs::path(folder) / name; fs::is_regular_file(file, error)) first.push_back(file);
+  if (paths.empty() && first.empty())
     throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/, myths/ and programs/");
   std::sort(paths.begin(), paths.end());
+  paths.insert(paths.begin(), first.begin(), first.end());
   for (const auto& path : paths) {
     const std::string text = read_small_file(path.string()), name = path.generic_string();
     add({name, text});

@@ -117,6 +117,19 @@ struct PlaceRule {
   bool general = false;       ///< applies to any program; used only if no setting of a specific place applies
 };
 
+/// What a program's log calls the device if it is no GPU.
+struct DeviceNoun {
+  Expr condition;
+  std::string noun;  ///< "NPU"
+};
+
+/// The command of a question on one platform, in place of the usual one.
+struct CommandRule {
+  std::string instead_of;  ///< the beginning of the usual command
+  Expr condition;
+  Phrase text;
+};
+
 /// A file in rules/myths/: advice that does not help.
 struct MythRule {
   std::string id, title, source;
@@ -136,23 +149,34 @@ class RulePack {
   /// its place and its settings. The same id replaces a rule. Throws Error.
   void add_folder(const std::string& folder);
 
+  const NamedConditions& conditions() const { return conditions_; }
   const std::map<std::string, CauseRule>& causes() const { return causes_; }
   const std::map<std::string, FixRule>& fixes() const { return fixes_; }
   const std::map<std::string, MythRule>& myths() const { return myths_; }
   const std::map<std::string, PlaceRule>& places() const { return places_; }
+  const std::vector<CommandRule>& commands() const { return commands_; }
+  /// "" for a GPU or an unknown device.
+  std::string device_noun(const Facts& facts) const;
 
  private:
   template <typename Archive>
   friend void fields(Archive& archive, RulePack& pack);
   void add(const RuleFile& file);
   void add_fix(FixRule fix);
+  void add_conditions(RuleTable& table);
+  void add_places(RuleTable& table);
+  void add_platforms(RuleTable& table);
   void add_program(const std::string& id, RuleTable& table);
   void check();
 
+  NamedConditions conditions_;
   std::map<std::string, CauseRule> causes_;
   std::map<std::string, FixRule> fixes_;
   std::map<std::string, MythRule> myths_;
   std::map<std::string, PlaceRule> places_;
+  // The first entry whose condition is true counts.
+  std::vector<DeviceNoun> device_nouns_;
+  std::vector<CommandRule> commands_;
 };
 
 /// The rules in rules/, as the build checked them (src/cmake/RulePack.cmake). Each call builds a new pack.

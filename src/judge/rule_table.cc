@@ -23,6 +23,10 @@ auto RuleTable::parsed(const TomlNode& node, std::string_view key, Parse parse) 
   }
 }
 
+Expr RuleTable::expression(const TomlNode& node, std::string_view key) const {
+  return parsed(node, key, [&](const std::string& text) { return Expr::parse(text, *conditions_); });
+}
+
 Expr RuleTable::need_condition(std::string_view key) {
   need(key);
   return *condition(key);
@@ -31,7 +35,7 @@ Expr RuleTable::need_condition(std::string_view key) {
 std::optional<Expr> RuleTable::condition(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return std::nullopt;
-  Expr expr = parsed(*node, key, Expr::parse);
+  Expr expr = expression(*node, key);
   if (expr.type() != Expr::Type::truth) fail(key, quoted(key) + " must be a condition, not a number or a text");
   return expr;
 }
@@ -39,7 +43,7 @@ std::optional<Expr> RuleTable::condition(std::string_view key) {
 std::optional<Expr> RuleTable::size(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return std::nullopt;
-  Expr expr = parsed(*node, key, Expr::parse);
+  Expr expr = expression(*node, key);
   if (expr.type() != Expr::Type::number || expr.dimension() != 1)
     fail(key, quoted(key) + " must be a size in bytes", "write sizes with a unit: 64 MiB");
   return expr;
@@ -57,14 +61,14 @@ Phrase RuleTable::phrase(std::string_view key) {
 
 std::vector<RuleTable> RuleTable::tables(std::string_view key) {
   std::vector<RuleTable> tables;
-  for (TomlTable& table : TomlTable::tables(key)) tables.emplace_back(std::move(table));
+  for (TomlTable& table : TomlTable::tables(key)) tables.emplace_back(std::move(table), *conditions_);
   return tables;
 }
 
 std::optional<RuleTable> RuleTable::table(std::string_view key) {
   auto table = TomlTable::table(key);
   if (!table) return std::nullopt;
-  return RuleTable(std::move(*table));
+  return RuleTable(std::move(*table), *conditions_);
 }
 
 }  // namespace oomdoctor

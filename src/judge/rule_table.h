@@ -17,7 +17,9 @@ namespace oomdoctor {
 /// need_.
 class RuleTable : public TomlTable {
  public:
-  explicit RuleTable(TomlTable table) : TomlTable(std::move(table)) {}
+  /// `conditions` must outlive this object.
+  RuleTable(TomlTable table, const NamedConditions& conditions)
+      : TomlTable(std::move(table)), conditions_(&conditions) {}
 
   Expr need_condition(std::string_view key);
   std::optional<Expr> condition(std::string_view key);
@@ -34,6 +36,9 @@ class RuleTable : public TomlTable {
  private:
   template <typename Parse>
   auto parsed(const TomlNode& node, std::string_view key, Parse parse) const;
+  Expr expression(const TomlNode& node, std::string_view key) const;
+
+  const NamedConditions* conditions_;
 };
 
 }  // namespace oomdoctor

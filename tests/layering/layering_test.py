@@ -50,9 +50,11 @@ class LayeringTest(unittest.TestCase):
                 self.assertEqual(self.found({path: f'// A noun.\n#include "{name}/noun.h"\n'}),
                                  [f'{path}:2: {stage} may not include {name} ("{name}/noun.h")'])
 
-    def test_the_report_is_not_for_the_stages_below_it(self):
-        self.assertEqual(self.found({"src/judge/a.cc": '#include "oomdoctor/report.h"\n'}),
-                         ['src/judge/a.cc:1: judge may not include oomdoctor ("oomdoctor/report.h")'])
+    def test_the_report_is_only_for_the_stages_that_fill_it(self):
+        include = '#include "oomdoctor/report.h"\n'
+        self.assertEqual(self.found({"src/parse/a.cc": include}),
+                         ['src/parse/a.cc:1: parse may not include oomdoctor ("oomdoctor/report.h")'])
+        self.assertEqual(self.found({"src/judge/a.cc": include}), [])
 
     def test_public_headers_stand_alone(self):
         header = '#include <string>\n#include "base/noun.h"\n#include <fmt/core.h>\n'

@@ -721,10 +721,10 @@ TEST_CASE("the texts use the name of the log's device") {
   fix.title = "Stop the other process on this GPU";
   fix.settings.push_back({"", "GPU=0", "", ""});
   Facts facts;
-  name_device(diagnosis, facts);
+  name_device(diagnosis, pack().device_noun(facts));
   CHECK(diagnosis.causes[0].title == "Step too large for the GPU");
   facts.set("platform.vendor", std::string("huawei"));
-  name_device(diagnosis, facts);
+  name_device(diagnosis, pack().device_noun(facts));
   CHECK(diagnosis.causes[0].title == "Step too large for the NPU");
   CHECK(diagnosis.causes[0].because[0].text == "it fills the NPU");
   CHECK(diagnosis.fixes[0].title == "Stop the other process on this NPU");

@@ -131,6 +131,46 @@ TEST_CASE("rules that contradict each other are refused") {
                     Catch::Contains("rules lie in causes/, fixes/, myths/ or programs/"));
 }
 
+TEST_CASE("a named condition stands for its text") {
+  constexpr std::string_view conditions = R"([[define]]
+name        = "short"
+description = "too little was free"
+if          = 'oom.free < oom.request or oom.limit > 0'
+
+[[define]]
+name        = "short_on_device"
+description = "too little of the GPU was free"
+if          = 'short and oom.kind == "device"'
+)";
+  const auto sign = [&](std::string_view text) {
+    return RulePack::load({{"conditions.toml", conditions},
+                           {"causes/something.toml", replaced(small_cause, "'oom.free < oom.request'", text)},
+                           {"fixes/do-it.toml", small_fix}})
+        .causes()
+        .at("something")
+        .signs.at(0)
+        .condition;
+  };
+  const auto facts = [](double free, const char* kind) {
+    Facts all;
+    all.set("oom.free", Number{free, 0});
+    all.set("oom.request", Number{2, 0});
+    all.set("oom.kind", std::string(kind));
+    return all;
+  };
+  CHECK(sign("'short_on_device'").truth(facts(1, "device")) == Truth::yes);
+  CHECK(sign("'short_on_device'").truth(facts(1, "host")) == Truth::no);
+  CHECK(sign("'not short'").truth(facts(1, "host")) == Truth::no);
+  CHECK(sign("'short'").truth(facts(3, "host")) == Truth::unknown);  // a limit is not in the log
+  CHECK(sign("'is(short)'").truth(facts(3, "host")) == Truth::no);
+  CHECK(sign("'short and oom.request > 1 B'").evaluate(facts(1, "host")).facts ==
+        std::vector<std::string_view>{"oom.free", "oom.request"});
+  CHECK_THROWS_WITH(sign("'shorter'"), Catch::Contains("there is no fact \"shorter\""));
+  CHECK_THROWS_WITH(sign("'known(short)'"), Catch::Contains("there is no fact \"short\""));
+  CHECK_THROWS_WITH(RulePack::load({{"conditions.toml", replaced(conditions, "\"short\"", "\"oom.short\"")}}),
+                    Catch::StartsWith("conditions.toml:2: the name of a condition is letters, digits and _"));
+}
+
 TEST_CASE("a program is a place and adds its settings to the fixes") {
   const auto load = [](std::string_view program, std::string_view fix = small_fix) {
     return RulePack::load(
