@@ -19,9 +19,6 @@ bool is_hint(const Match& m) {
   return around.find("trysetting") != around.npos || around.find("toavoidfragmentation") != around.npos;
 }
 
-constexpr const char* named_device =
-    R"(((?:NVIDIA|Tesla|GeForce|AMD Instinct) [A-Za-z0-9][A-Za-z0-9 +-]{1,38}[A-Za-z0-9])(?:[,:]? ?\(?(\d{1,6}(?:\.\d{1,3})? ?[MG]i?B)\b)?)";
-
 }  // namespace
 
 void gpu(const Match& m, EventSink& sink) {
