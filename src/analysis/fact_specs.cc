@@ -229,7 +229,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.tensor_parallel", count, "devices that share each layer"},
       {"settings.pipeline_parallel", count, "stages of the pipeline"},
       {"settings.context_parallel", count, "devices that share each sequence"},
-      {"settings.torch", version, "version of PyTorch as major + minor / 100: 2.04 is 2.4",
+      {"settings.torch", version_number, "version of PyTorch as major + minor / 100: 2.04 is 2.4",
        "python -c 'import torch; print(torch.__version__)'"},
       {"settings.gpu", text, "name of the device"},
       {"settings.cuda_graphs", truth, "CUDA graphs are in use"},

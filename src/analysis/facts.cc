@@ -49,7 +49,7 @@ std::string number_text(FactUnit unit, double number) {
       return size_text(number) + " per step";
     case FactUnit::ratio:
       return ratio_text(number);
-    case FactUnit::version:
+    case FactUnit::version_number:
       return version_text(number);
     case FactUnit::truth:
     case FactUnit::count:

@@ -11,8 +11,8 @@
 
 namespace oomdoctor {
 
-/// The unit of a fact; it selects the printed form. `version` is major + minor / 100, so that 2.10 exceeds 2.4.
-enum class FactUnit { truth, bytes, ratio, count, text, steps, bytes_per_step, version };
+/// The unit of a fact; it selects the printed form. `version_number` is major + minor / 100, so that 2.10 exceeds 2.4.
+enum class FactUnit { truth, bytes, ratio, count, text, steps, bytes_per_step, version_number };
 
 /// The declaration of a fact. fact_specs.cc has one for each fact that an analysis can set.
 struct FactSpec {

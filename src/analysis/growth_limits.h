@@ -1,5 +1,6 @@
 // Every judgement constant of the growth analysis, with its reason: significance levels, the shares of a window that a
 // person calls early or late, and sizes that are too small to cause a failure.
+#pragma once
 
 #include <cstddef>
 

@@ -13,7 +13,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t max_size = 1 << 20;
+constexpr std::size_t max_bytes = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& path, int error) {
   if (error == ENOENT) throw Error("file not found: " + path);
@@ -36,7 +36,7 @@ std::string read_small_file(const std::string& path, Links links) {
   while (const ssize_t got = uninterrupted([&] { return read(file.number(), piece, sizeof piece); })) {
     if (got < 0) refuse(path, errno);
     text.append(piece, static_cast<std::size_t>(got));
-    if (text.size() > max_size) throw Error(path + " is longer than 1 MiB", "", "is it the right file?");
+    if (text.size() > max_bytes) throw Error(path + " is longer than 1 MiB", "", "is it the right file?");
   }
   return text;
 }

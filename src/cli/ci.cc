@@ -27,7 +27,7 @@ extern char** environ;
 namespace oomdoctor::cli {
 namespace {
 
-constexpr const char* folder = "oomdoctor-out";
+constexpr const char* output_folder = "oomdoctor-out";
 /// GitHub rejects a whole summary of more than 1 MiB, and Buildkite such an annotation. The limit is lower because
 /// other steps may have written to the same summary.
 constexpr std::size_t largest_summary = 900 * 1024;
@@ -47,7 +47,7 @@ constexpr std::array<ReportFile, 7> files = {{{"terminal", "report.txt"},
 
 std::string path_of(std::string_view writer) {
   for (const auto& file : files)
-    if (file.writer == writer) return fmt::format("{}/{}", folder, file.name);
+    if (file.writer == writer) return fmt::format("{}/{}", output_folder, file.name);
   return "";
 }
 
@@ -62,12 +62,12 @@ std::vector<LogSource> logs_of(const Arguments& arguments) {
 }
 
 void write_reports(SharedReport& report, RenderOptions view) {
-  make_folder(folder);
+  make_folder(output_folder);
   view.color = view.quiet = false;
   view.verbose = true;
   for (const auto& file : files) {
     const Writer& writer = *find_writer(file.writer);
-    write_file(fmt::format("{}/{}", folder, file.name), writer.write(report.of(writer), view));
+    write_file(fmt::format("{}/{}", output_folder, file.name), writer.write(report.of(writer), view));
   }
 }
 

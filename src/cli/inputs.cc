@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 9> log_suffixes = {".log",  ".out",   ".err", ".txt", ".csv",
                                                           ".json", ".jsonl", ".gz",  ".zst"};
 
-bool looks_like_log(const fs::path& path) {
+bool has_log_suffix(const fs::path& path) {
   return std::find(log_suffixes.begin(), log_suffixes.end(), path.extension().string()) != log_suffixes.end();
 }
 
@@ -37,7 +37,7 @@ std::vector<std::string> find_logs_in(const fs::path& folder) {
   for (fs::recursive_directory_iterator it(folder, options, error), end; !error && it != end; it.increment(error)) {
     if (it->path().filename() == "oomdoctor-out")
       it.disable_recursion_pending();
-    else if (it->is_regular_file(error) && looks_like_log(it->path()))
+    else if (it->is_regular_file(error) && has_log_suffix(it->path()))
       paths.push_back(it->path().string());
   }
   if (error) throw Error(fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));

@@ -80,7 +80,7 @@ std::string_view unit_words(FactUnit unit) {
       return "steps";
     case FactUnit::bytes_per_step:
       return "bytes per step";
-    case FactUnit::version:
+    case FactUnit::version_number:
       return "version";
   }
   return "";

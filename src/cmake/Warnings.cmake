@@ -8,6 +8,10 @@ function(oomdoctor_warnings target)
     target_compile_options(${target} PRIVATE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
                                              -Wno-stringop-overread -Wno-maybe-uninitialized)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
+    # Files that are compiled together look like headers to g++.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
   if(OOMDOCTOR_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

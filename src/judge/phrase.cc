@@ -139,7 +139,7 @@ std::string letters_for(const Piece& piece) {
     case FactUnit::count:
     case FactUnit::steps:
       return "N";
-    case FactUnit::version:
+    case FactUnit::version_number:
       return "X.Y";
     case FactUnit::truth:
     case FactUnit::text:

@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::size_t shortest_anchor = 4;
 
-struct Unit {
+struct SizeUnit {
   std::string_view name;
   double bytes;
 };
-constexpr std::array<Unit, 9> units{{{"B", 1},
+constexpr std::array<SizeUnit, 9> units{{{"B", 1},
                                      {"KB", 1e3},
                                      {"KiB", 1024},
                                      {"MB", 1e6},
@@ -56,7 +56,7 @@ void set_unit(LineFormat& gauge, TomlTable& table, TextStore& texts) {
     if (std::from_chars(text.data(), text.data() + blank, count).ptr != text.data() + blank || count == 0)
       table.fail("unit", "the unit does not begin with a number", "as in \"MiB\" or \"1000 KiB\"");
   const std::string_view name = blank == text.npos ? text : text.substr(blank + 1);
-  gauge.unit = count * row_of(table, "unit", name, units, [](const Unit& unit) { return unit.name; }).bytes;
+  gauge.unit = count * row_of(table, "unit", name, units, [](const SizeUnit& unit) { return unit.name; }).bytes;
   gauge.unit_name = table.has("printed") ? texts.keep(table.text("printed")) : text;
 }
 

@@ -21,7 +21,7 @@
 namespace oomdoctor {
 namespace {
 
-using Json = nlohmann::json;  // accepts any order and many names
+using AnyJson = nlohmann::json;  // accepts any order and many names
 
 constexpr double value_limit = 1e15, x_limit = 1e19;  ///< of a series; a scan leaves larger ones out
 constexpr i64 line_limit = i64{1} << 40;              ///< of one log
@@ -74,13 +74,13 @@ std::string bytes_of(const std::string& characters) {
 /// Reads the fields of one struct. A list of items needs a limit in its specification.
 class PartReader : public FieldVisitor {
  public:
-  explicit PartReader(const Json& in) : in_(in) {
+  explicit PartReader(const AnyJson& in) : in_(in) {
     if (!in.is_object()) throw Broken{"there is no object where one must be"};
   }
 
   template <class T>
   void operator()(const char* name, T& value, const FieldSpec& spec = {}) {
-    read_named(name, [&](const Json& from) {
+    read_named(name, [&](const AnyJson& from) {
       if constexpr (!Text<T> && requires { value.size(); }) check_list(from, spec.max_items.value_or(0));
       read(from, value);
     });
@@ -88,9 +88,9 @@ class PartReader : public FieldVisitor {
 
   void buckets(const char* name, Series& series) {
     std::vector<Bucket> buckets;
-    read_named(name, [&](const Json& from) {
+    read_named(name, [&](const AnyJson& from) {
       if (!from.is_array() || from.size() > Series::max_buckets) throw Broken{"it is no list of values"};
-      for (const Json& row : from) buckets.push_back(bucket_of(row));
+      for (const AnyJson& row : from) buckets.push_back(bucket_of(row));
     });
     i64 values = 0;
     for (const Bucket& b : buckets) {
@@ -132,12 +132,12 @@ class PartReader : public FieldVisitor {
     }
   }
 
-  static void check_list(const Json& from, std::size_t max_items) {
+  static void check_list(const AnyJson& from, std::size_t max_items) {
     if (!from.is_array()) throw Broken{"it is no list"};
     if (from.size() > max_items) throw Broken{fmt::format("it has more than {} items", max_items)};
   }
 
-  static Bucket bucket_of(const Json& row) {
+  static Bucket bucket_of(const AnyJson& row) {
     if (!row.is_array()) throw Broken{"a value is no list of numbers"};
     Bucket b;
     std::size_t numbers = row.size();
@@ -157,7 +157,7 @@ class PartReader : public FieldVisitor {
   }
 
   template <class T>
-  static void read(const Json& from, T& value) {
+  static void read(const AnyJson& from, T& value) {
     if constexpr (std::is_same_v<T, bool>) {
       if (!from.is_boolean()) throw Broken{"it is neither true nor false"};
       value = from.get<bool>();
@@ -188,7 +188,7 @@ class PartReader : public FieldVisitor {
     }
   }
 
-  static void read(const Json& from, std::string& value) {
+  static void read(const AnyJson& from, std::string& value) {
     if (from.is_string()) {
       value = from.get<std::string>();
       return;
@@ -199,19 +199,19 @@ class PartReader : public FieldVisitor {
   }
 
   template <class T>
-  static void read(const Json& from, std::optional<T>& value) {
+  static void read(const AnyJson& from, std::optional<T>& value) {
     read(from, value.emplace());
   }
 
   template <class T>
-  static void read(const Json& from, std::vector<T>& values) {
+  static void read(const AnyJson& from, std::vector<T>& values) {
     values.reserve(from.size());
-    for (const Json& item : from) read(item, values.emplace_back());
+    for (const AnyJson& item : from) read(item, values.emplace_back());
   }
 
   template <class T, class Order>
-  static void read(const Json& from, std::map<std::string, T, Order>& values) {
-    for (const Json& item : from) {
+  static void read(const AnyJson& from, std::map<std::string, T, Order>& values) {
+    for (const AnyJson& item : from) {
       if (!item.is_array() || item.size() != 2) throw Broken{"an item is no pair"};
       std::string name;
       read(item[0], name);
@@ -219,7 +219,7 @@ class PartReader : public FieldVisitor {
     }
   }
 
-  const Json& in_;
+  const AnyJson& in_;
 };
 
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
@@ -246,7 +246,7 @@ void check(const ScanResult& file) {
 }
 
 /// Reads the first fields of an object and stops after the last wanted one.
-class HeadReader : public nlohmann::json_sax<Json> {
+class HeadReader : public nlohmann::json_sax<AnyJson> {
  public:
   std::optional<i64> version;
   std::optional<std::string> path, digest;
@@ -299,7 +299,7 @@ class HeadReader : public nlohmann::json_sax<Json> {
 PartId read_part_id(std::string_view line, const std::string& where) {
   HeadReader head;
   try {
-    Json::sax_parse(line, &head);
+    AnyJson::sax_parse(line, &head);
   } catch (const Broken& broken) {
     refuse(where, broken.why);
   }
@@ -312,7 +312,7 @@ ScanResult read_part(std::string_view line, const std::string& where) {
   ScanResult file;
   file.inputs.emplace_back();
   try {
-    const Json json = Json::parse(line, [](int depth, Json::parse_event_t, Json&) {
+    const AnyJson json = AnyJson::parse(line, [](int depth, AnyJson::parse_event_t, AnyJson&) {
       if (depth > depth_limit) throw Broken{"it is nested too deeply"};
       return true;
     });

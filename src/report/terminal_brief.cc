@@ -160,7 +160,7 @@ const ReportSeries& choose_series(const Report& report, const std::vector<const 
 }
 
 /// Two lines for one series: its values, then its rate or trend.
-void add_series(Page& page, const Report& report) {
+void add_short_series(Page& page, const Report& report) {
   const auto order = sort_series(report);
   if (order.empty()) return;
   const ReportSeries& series = choose_series(report, order);
@@ -277,7 +277,7 @@ void add_brief(Page& page, const Report& report) {
   if (report.inputs.size() > 1) add_inputs(page, report);
   add_runs(page, report, max_runs);
   add_failures(page, report);
-  add_series(page, report);
+  add_short_series(page, report);
   if (!is_nothing_to_fix(report)) {
     add_why(page, report);
     add_wrong_advice(page, report);

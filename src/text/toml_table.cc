@@ -131,7 +131,7 @@ std::optional<TomlNode> endless_key(std::string_view text) {
   return std::nullopt;
 }
 
-std::string quoted(std::string_view key) { return '"' + std::string(key) + '"'; }
+std::string in_quotes(std::string_view key) { return '"' + std::string(key) + '"'; }
 
 }  // namespace
 
@@ -175,8 +175,8 @@ const TomlNode& TomlTable::need(std::string_view key) {
   for (const auto& [name, value] : std::get<TomlNode::Table>(node_->value))
     others.push_back(std::get<std::string>(name.value));
   const std::string near = did_you_mean(key, others);
-  file_->fail(*node_, "the key " + quoted(key) + " is missing",
-              near.empty() ? near : "did you write " + quoted(near) + " for it?");
+  file_->fail(*node_, "the key " + in_quotes(key) + " is missing",
+              near.empty() ? near : "did you write " + in_quotes(near) + " for it?");
 }
 
 void TomlTable::fail(std::string_view key, const std::string& message, const std::string& help, std::string_view inside,
@@ -190,13 +190,13 @@ void TomlTable::finish(const std::string& otherwise) const {
     const auto& name = std::get<std::string>(key.value);
     if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
     const std::string nearest = did_you_mean(name, asked_);
-    file_->fail(key, "unknown key " + quoted(name), nearest.empty() ? otherwise : "did you mean " + nearest + "?");
+    file_->fail(key, "unknown key " + in_quotes(name), nearest.empty() ? otherwise : "did you mean " + nearest + "?");
   }
 }
 
 const std::string& TomlTable::text_of(const TomlNode& node, std::string_view key) const {
   if (const auto* value = std::get_if<std::string>(&node.value)) return *value;
-  file_->fail(node, quoted(key) + " must be a text", {});
+  file_->fail(node, in_quotes(key) + " must be a text", {});
 }
 
 std::string TomlTable::need_text(std::string_view key) { return text_of(need(key), key); }
@@ -215,12 +215,12 @@ double TomlTable::number(std::string_view key, double fallback, double low, doub
   const TomlNode* node = find(key);
   if (!node) return fallback;
   const auto* value = std::get_if<double>(&node->value);
-  if (!value || !std::isfinite(*value)) fail(key, quoted(key) + " must be a number");
+  if (!value || !std::isfinite(*value)) fail(key, in_quotes(key) + " must be a number");
   if (*value < low || *value > high) {
     // The limits are short (0, 1, 30), so four digits are enough.
     std::array<char, 64> range{};
     std::snprintf(range.data(), range.size(), "it must lie between %.4g and %.4g", low, high);
-    fail(key, quoted(key) + " is out of its range", range.data());
+    fail(key, in_quotes(key) + " is out of its range", range.data());
   }
   return *value;
 }
@@ -229,7 +229,7 @@ bool TomlTable::truth(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return false;
   const bool* value = std::get_if<bool>(&node->value);
-  if (!value) fail(key, quoted(key) + " must be true or false");
+  if (!value) fail(key, in_quotes(key) + " must be true or false");
   return *value;
 }
 
@@ -237,7 +237,7 @@ std::vector<std::string> TomlTable::texts(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return {};
   const auto* list = std::get_if<TomlNode::List>(&node->value);
-  if (!list) fail(key, quoted(key) + " must be a list of texts", "write " + std::string(key) + " = [\"…\"]");
+  if (!list) fail(key, in_quotes(key) + " must be a list of texts", "write " + std::string(key) + " = [\"…\"]");
   std::vector<std::string> texts;
   for (const auto& element : *list) texts.push_back(text_of(element, key));
   return texts;
@@ -249,7 +249,7 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
   const auto* list = std::get_if<TomlNode::List>(&node->value);
   const auto is_table = [](const TomlNode& element) { return std::holds_alternative<TomlNode::Table>(element.value); };
   if (!list || !std::all_of(list->begin(), list->end(), is_table))
-    fail(key, quoted(key) + " must be a list of tables", "write [[" + std::string(key) + "]]");
+    fail(key, in_quotes(key) + " must be a list of tables", "write [[" + std::string(key) + "]]");
   std::vector<TomlTable> tables;
   for (const auto& element : *list) tables.emplace_back(*file_, element);
   return tables;
@@ -259,7 +259,7 @@ std::optional<TomlTable> TomlTable::table(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return std::nullopt;
   if (!std::holds_alternative<TomlNode::Table>(node->value))
-    fail(key, quoted(key) + " must be a table", "write [" + std::string(key) + "]");
+    fail(key, in_quotes(key) + " must be a table", "write [" + std::string(key) + "]");
   return TomlTable(*file_, *node);
 }
 

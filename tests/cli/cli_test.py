@@ -7,15 +7,18 @@ import gzip
 import json
 import os
 import pathlib
-import pty
 import random
 import re
 import resource
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import published_models
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import pseudo_terminal  # noqa: E402
 
 try:
     import jsonschema
@@ -52,7 +55,7 @@ def run(*words, stdin=None, cwd=None, environment=None, text=True):
 
 def errors_at_terminal(*words, cwd):
     """What somebody reads who sits in front of it: standard error is a terminal."""
-    ours, theirs = pty.openpty()
+    ours, theirs = pseudo_terminal.opened()
     clean = {k: v for k, v in os.environ.items() if k != "CI" and not k.startswith("GITHUB_")}
     with subprocess.Popen([BINARY, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs, cwd=cwd,
                           env=clean) as running:
@@ -527,10 +530,7 @@ class Outputs(Case):
         self.assertNotIn("\x1b", self.on_terminal("--color", "never"))
 
     def on_terminal(self, *words, **environment):
-        try:
-            ours, theirs = pty.openpty()
-        except OSError as error:  # a container without /dev/pts
-            self.skipTest(str(error))
+        ours, theirs = pseudo_terminal.opened()
         done = subprocess.Popen([BINARY, "analyze", *words, "train.log"], cwd=self.folder, stdin=subprocess.DEVNULL,
                                 stdout=theirs,
                                 env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **environment})

@@ -5,13 +5,16 @@ would offer. In all three the same lines must complete to the same words.
 """
 import os
 import pathlib
-import pty
 import re
 import select
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import pseudo_terminal  # noqa: E402
 
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
 
@@ -109,7 +112,7 @@ class Zsh(Shell):
         self.read_until("ready")
 
     def start(self):
-        ours, theirs = pty.openpty()
+        ours, theirs = pseudo_terminal.opened()
         process = subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, cwd=self.folder,
                                    env=self.environment, start_new_session=True)
         os.close(theirs)

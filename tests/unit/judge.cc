@@ -673,7 +673,7 @@ TEST_CASE("the judgement stays within its bounds for any facts") {
     if (unit == FactUnit::text) return std::string(chance(0.5) ? "fp32" : "adamw");
     const double scale = unit == FactUnit::ratio     ? 1
                          : unit == FactUnit::count   ? 64
-                         : unit == FactUnit::version ? 3
+                         : unit == FactUnit::version_number ? 3
                                                      : 80.0 * double(GiB);
     return Number{scale * std::uniform_real_distribution<>(-0.1, 1)(random), chance(0.5) ? 0.005 * scale : 0};
   };
