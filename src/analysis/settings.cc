@@ -65,10 +65,21 @@ std::optional<double> version_of_words(std::string_view message_format) {
   return std::nullopt;
 }
 
+/// The allocator that refused. A message that names no device reads like CUDA's; another message of the job may name it.
+Agent find_agent(const ScanResult& scan, const Incident& incident) {
+  const auto names_device = [](const Incident& other) {
+    return other.oom.agent == Agent::hip_allocator || other.oom.agent == Agent::npu_allocator ||
+           other.oom.agent == Agent::xpu_allocator;
+  };
+  if (incident.oom.agent != Agent::cuda_allocator) return incident.oom.agent;
+  if (scan.settings.contains("block_limit")) return Agent::xpu_allocator;  // only Intel's extension refuses in these words
+  const auto named = std::find_if(scan.incidents.begin(), scan.incidents.end(), names_device);
+  return named == scan.incidents.end() ? incident.oom.agent : named->oom.agent;
+}
+
 /// The vendor of the GPU, by the agent that refused, else by words in the log; "" if neither shows it.
-std::string_view find_vendor(const ScanResult& scan, const Incident& incident) {
-  const Oom& oom = incident.oom;
-  switch (oom.agent) {
+std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent) {
+  switch (agent) {
     case Agent::cuda_allocator:
     case Agent::cuda_malloc_async:
       return "nvidia";
@@ -93,8 +104,7 @@ std::string_view find_vendor(const ScanResult& scan, const Incident& incident) {
 
 /// Sets the name of the variable that PyTorch's allocator for this GPU reads. 2.9 has one name for all devices, but
 /// reads only the old one for CUDA (pytorch issue 183387). Later versions still accept the old name.
-void set_alloc_conf(const Incident* incident, Facts& facts) {
-  const Agent agent = incident != nullptr ? incident->oom.agent : Agent::cuda_allocator;
+void set_alloc_conf(Agent agent, Facts& facts) {
   const auto version = facts.number("settings.torch");
   std::string name = "PYTORCH_CUDA_ALLOC_CONF";
   if (agent == Agent::npu_allocator)
@@ -151,12 +161,12 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     }
   }
   facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
+  const Agent agent = incident != nullptr ? find_agent(scan, *incident) : Agent::cuda_allocator;
   if (incident != nullptr) {
-    const Agent agent = incident->oom.agent;
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
     if (device) {
-      const std::string_view vendor = find_vendor(scan, *incident);
+      const std::string_view vendor = find_vendor(scan, incident->oom, agent);
       if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);
@@ -191,7 +201,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
         version && same_words && !facts.find("settings.torch"))
       facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }
-  set_alloc_conf(incident, facts);
+  set_alloc_conf(agent, facts);
   framework_facts(scan, incident, facts);
 }
 

@@ -20,7 +20,6 @@
 #include "analysis/facts.h"
 #include "base/ascii.h"
 #include "base/edit_distance.h"
-#include "base/small_file.h"
 #include "cmake/generated_source.h"
 #include "model/program.h"
 #include "parse/format_table.h"
@@ -73,10 +72,9 @@ void check_fact(const SettingFormat& setting, const TomlTable& table) {
 }
 
 Family read_family(const std::filesystem::path& path, TextStore& texts) {
-  const std::string text = read_small_file(path), shown = path.string(), name = family_of(path);
-  const TomlText toml{shown, text};
-  const TomlNode tree = read_toml(toml);
-  TomlTable top(toml, tree);
+  const std::string name = family_of(path);
+  const TomlFile file(path.string());
+  TomlTable top = file.top();
   Family family;
   family.title = top.need_text("title");
   family.source = top.text("source");
@@ -103,10 +101,8 @@ std::vector<std::filesystem::path> list_files(const std::filesystem::path& folde
 
 /// The words of a program as settings: the engine or the program is its name.
 void read_words(Family& family, const std::filesystem::path& path, TextStore& texts) {
-  const std::string text = read_small_file(path), shown = path.string();
-  const TomlText toml{shown, text};
-  const TomlNode tree = read_toml(toml);
-  TomlTable table(toml, tree);
+  const TomlFile file(path.string());
+  TomlTable table = file.top();
   const Program program = read_program(table);
   for (TomlTable& word : table.tables("words"))
     add(family.settings, read_word(word, "programs", program, texts), "programs", word);

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "base/small_file.h"
 #include "cmake/generated_source.h"
 #include "model/program.h"
 
@@ -16,10 +15,8 @@ namespace oomdoctor {
 namespace {
 
 Program read_file(const std::filesystem::path& path) {
-  const std::string text = read_small_file(path), shown = path.string();
-  const TomlText toml{shown, text};
-  const TomlNode tree = read_toml(toml);
-  TomlTable table(toml, tree);
+  const TomlFile file(path.string());
+  TomlTable table = file.top();
   return read_program(table);  // the rules read the other keys, and check that there is none too many
 }
 

@@ -169,9 +169,8 @@ const std::string& choose_title(const std::string& usual, const std::vector<Othe
 }
 
 void RulePack::add(const RuleFile& file) {
-  const TomlText text{file.path, file.text};
-  const TomlNode tree = read_toml(text);
-  RuleTable table(TomlTable(text, tree), conditions_);
+  const TomlFile toml{std::string(file.path), std::string(file.text)};
+  RuleTable table(toml.top(), conditions_);
   // The kind is the last folder of the path. The path stays complete, so that errors in a user's rules show it.
   const std::size_t slash = file.path.find_last_of('/');
   const std::string_view folder = file.path.substr(0, slash == std::string_view::npos ? 0 : slash);

@@ -179,7 +179,7 @@ class RulePack {
   std::vector<CommandRule> commands_;
 };
 
-/// The rules in rules/, as the build checked them (src/cmake/RulePack.cmake). Each call builds a new pack.
+/// The rules in rules/, as the build checked them (src/cmake/rule_compiler.cc). Each call builds a new pack.
 RulePack shipped_rules();
 
 }  // namespace oomdoctor

@@ -3,6 +3,7 @@
 // at its start, so blocks may be mapped in any order and on any thread.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -43,13 +44,22 @@ struct CompiledFormat {
   /// The pattern's regex, compiled at its first use. A log meets few patterns, and compiling all takes longer than
   /// reading a short log. Thread-safe.
   const Regex& regex() const {
-    std::call_once(compiled_, [this] { regex_.emplace(pattern->regex); });
-    return *regex_;
+    const Regex* compiled = compiled_.load(std::memory_order_acquire);
+    return compiled != nullptr ? *compiled : compile();
   }
 
  private:
-  mutable std::once_flag compiled_;
+  /// Not with std::call_once: for an exception that passes through it, the C library loads libgcc_s, or aborts if memory
+  /// is too short for that.
+  const Regex& compile() const {
+    const std::scoped_lock lock(compiling_);
+    if (!regex_) compiled_.store(&regex_.emplace(pattern->regex), std::memory_order_release);
+    return *regex_;
+  }
+
+  mutable std::mutex compiling_;
   mutable std::optional<Regex> regex_;
+  mutable std::atomic<const Regex*> compiled_ = nullptr;
 };
 
 struct InOrder {

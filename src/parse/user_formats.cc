@@ -43,9 +43,8 @@ void UserFormats::add_file(const std::string& path) {
 }
 
 void UserFormats::add(std::string_view path, std::string_view text) {
-  const TomlText toml{path, text};
-  const TomlNode tree = read_toml(toml);
-  TomlTable top(toml, tree);
+  const TomlFile toml{std::string(path), std::string(text)};
+  TomlTable top = toml.top();
   auto file = std::make_unique<File>();
   for (TomlTable& table : top.tables("format")) {
     LineFormat gauge = read_format(table, file->texts);

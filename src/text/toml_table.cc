@@ -28,6 +28,7 @@ namespace oomdoctor {
 
 #include "base/ascii.h"
 #include "base/edit_distance.h"
+#include "base/small_file.h"
 #include "base/error.h"
 
 namespace oomdoctor {
@@ -137,24 +138,31 @@ std::string in_quotes(std::string_view key) { return '"' + std::string(key) + '"
 
 void fail_toml_assertion() { throw BrokenHeader{}; }
 
-void TomlText::fail(const TomlNode& where, const std::string& message, const std::string& help, std::string_view inside,
+TomlFile::TomlFile(std::string path, std::string text)
+    : path_(std::move(path)), text_(std::move(text)), tree_(parse()) {}
+
+TomlFile::TomlFile(const std::string& path) : TomlFile(path, read_small_file(path)) {}
+
+TomlTable TomlFile::top() const { return {*this, tree_}; }
+
+void TomlFile::fail(const TomlNode& where, const std::string& message, const std::string& help, std::string_view inside,
                     std::size_t column) const {
-  const std::string_view line = line_of(text, where.line);
+  const std::string_view line = line_of(text_, where.line);
   const std::size_t start = inside.empty() ? std::string_view::npos : line.find(inside);
   std::string excerpt = start != std::string_view::npos ? caret_excerpt(line, start + column)
                         : !inside.empty()               ? caret_excerpt(inside, column)
                                                         : caret_excerpt(line, where.column - 1);
-  throw Error(std::string(path) + ':' + std::to_string(where.line) + ": " + message, std::move(excerpt), help);
+  throw Error(path_ + ':' + std::to_string(where.line) + ": " + message, std::move(excerpt), help);
 }
 
-TomlNode read_toml(const TomlText& file) {
-  if (const auto place = endless_key(file.text)) file.fail(*place, "a key has too many parts", {});
+TomlNode TomlFile::parse() const {
+  if (const auto place = endless_key(text_)) fail(*place, "a key has too many parts", {});
   try {
-    return copied(toml::parse(file.text));
+    return copied(toml::parse(text_));
   } catch (const toml::parse_error& error) {
-    file.fail(placed(error.source()), std::string(error.description()), {});
+    fail(placed(error.source()), std::string(error.description()), {});
   } catch (const BrokenHeader&) {
-    file.fail(broken_header(file.text), "a table's name begins with a letter, a digit, _, - or a quotation mark", {});
+    fail(broken_header(text_), "a table's name begins with a letter, a digit, _, - or a quotation mark", {});
   }
 }
 

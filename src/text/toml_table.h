@@ -20,24 +20,38 @@ struct TomlNode {
   std::variant<std::monostate, std::string, double, bool, List, Table> value;
 };
 
-/// A file's path and text, for errors.
-struct TomlText {
-  std::string_view path, text;
+class TomlTable;
+
+/// A TOML file: its path, its text and what the text says. Its tables refer to it, so it stays where it is.
+class TomlFile {
+ public:
+  /// Parses `text`; `path` is for errors. Throws Error for invalid TOML.
+  TomlFile(std::string path, std::string text);
+  /// Reads the file first. Throws Error as read_small_file does.
+  explicit TomlFile(const std::string& path);
+  TomlFile(const TomlFile&) = delete;
+  TomlFile& operator=(const TomlFile&) = delete;
+
+  /// The table that is the whole file.
+  TomlTable top() const;
 
   /// Throws Error with the file's line. The caret is `column` bytes into `inside`, if that text is on the line.
   [[noreturn]] void fail(const TomlNode& where, const std::string& message, const std::string& help,
                          std::string_view inside = {}, std::size_t column = 0) const;
-};
 
-/// Parses a file. Throws Error for invalid TOML.
-TomlNode read_toml(const TomlText& file);
+ private:
+  TomlNode parse() const;
+
+  std::string path_, text_;
+  TomlNode tree_;
+};
 
 /// Typed access to one table. A getter returns an empty value (or `fallback`) for a missing key; those with need_ throw
 /// Error. Every getter throws Error for a wrong type or a number outside its range.
 class TomlTable {
  public:
   /// `node` must be a table. `node` and `file` must outlive this object.
-  TomlTable(const TomlText& file, const TomlNode& node) : file_(&file), node_(&node) {}
+  TomlTable(const TomlFile& file, const TomlNode& node) : file_(&file), node_(&node) {}
 
   bool has(std::string_view key) { return find(key) != nullptr; }
   std::string need_text(std::string_view key);
@@ -51,13 +65,13 @@ class TomlTable {
 
   /// Throws Error for a key that no getter asked for; call it last. `otherwise` is its help if no known key is similar.
   void finish(const std::string& otherwise) const;
-  /// Throws Error at the key's value, or at the table if the key is missing; see TomlText::fail.
+  /// Throws Error at the key's value, or at the table if the key is missing; see TomlFile::fail.
   [[noreturn]] void fail(std::string_view key, const std::string& message, const std::string& help = {},
                          std::string_view inside = {}, std::size_t column = 0) const;
   std::size_t line() const { return node_->line; }
 
  protected:
-  const TomlText& file() const { return *file_; }
+  const TomlFile& file() const { return *file_; }
   const TomlNode* find(std::string_view key);
   const TomlNode& need(std::string_view key);
   const std::string& text_of(const TomlNode& node, std::string_view key) const;
@@ -65,7 +79,7 @@ class TomlTable {
  private:
   const TomlNode* get(std::string_view key) const;
 
-  const TomlText* file_;
+  const TomlFile* file_;
   const TomlNode* node_;
   std::vector<std::string> asked_;
 };

@@ -182,6 +182,24 @@ TEST_CASE("PyTorch's name of the device", "[settings_facts]") {
   }
 }
 
+TEST_CASE("a message that names no device takes it from the rest of the log", "[settings_facts]") {
+  const auto device = [](const ScanResult& scan) {
+    Incident unnamed;
+    unnamed.oom.kind = OomKind::device;
+    unnamed.oom.agent = Agent::cuda_allocator;
+    Facts facts;
+    setting_facts(scan, &unnamed, facts);
+    return facts.text("platform.vendor").value_or("") + " " + facts.text("platform.torch").value_or("");
+  };
+  CHECK(device({}) == "nvidia cuda");
+  ScanResult named;
+  named.incidents.emplace_back().oom.agent = Agent::xpu_allocator;
+  CHECK(device(named) == "intel xpu");
+  ScanResult refused;
+  refused.settings["block_limit"] = {"4GB", {}};
+  CHECK(device(refused) == "intel xpu");
+}
+
 TEST_CASE("the allocator's variable depends on the device and the version", "[settings_facts]") {
   const auto variable = [](Agent agent, const char* message_format, const char* torch = "") {
     ScanResult scan;

@@ -95,9 +95,8 @@ class Folder {
 
 SettingFormat read_row(std::string_view row, TextStore& texts) {
   const std::string text = "setting = [" + std::string(row) + "]\n";
-  const TomlText file{"mine.toml", text};
-  const TomlNode tree = read_toml(file);
-  TomlTable top(file, tree);
+  const TomlFile file{"mine.toml", text};
+  TomlTable top = file.top();
   return read_setting(top.tables("setting").front(), "mine", texts);
 }
 
