@@ -6,6 +6,7 @@
 #include "analysis/model_memory.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
 // oomdoctor completions: shell scripts from the tables of options and commands. Each script asks oomdoctor itself for
 // the ids of causes, fixes, myths and facts, so it also knows those of a newer version.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "cli/estimate_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,6 @@
 // oomdoctor explain: one cause, fix, myth, fact or format, with the full text of its rule or parser.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

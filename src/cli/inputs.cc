@@ -1,6 +1,7 @@
 #include "cli/inputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>

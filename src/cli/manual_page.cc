@@ -1,5 +1,6 @@
 // The manual page from the tables, in man(7) macros that both groff and mandoc accept without a warning.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/ascii.h"
 #include "cli/commands.h"

@@ -1,6 +1,7 @@
 #include "cli/outputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <system_error>

@@ -23,3 +23,4 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>

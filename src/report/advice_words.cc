@@ -1,6 +1,7 @@
 #include "report/advice_words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // Explains why a run needs more memory. It claims only what the logs decide: a setting explains growth only if no
 // setting of unknown effect differs too, and if its effect can be that large.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,6 @@
 // The comparison for people: on a terminal, with the verdict last, and as Markdown, with the verdict first.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

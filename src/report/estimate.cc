@@ -1,6 +1,7 @@
 #include "report/estimate.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

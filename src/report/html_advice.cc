@@ -1,4 +1,6 @@
 // The main content of the page: the verdict, the fixes, what won't help, and the open questions.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/ascii.h"

@@ -1,6 +1,7 @@
 // The failures as the log printed them, the reasons with their lines, and the inputs. The page shows each cited line
 // once and links every mention to it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

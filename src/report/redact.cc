@@ -1,6 +1,7 @@
 #include "report/redact.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,7 @@
 // The short report: the failure and its location, the memory breakdown, the trend, the cause, and what won't help. It
 // prints each fact once; the verbose report has the numbers behind it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
