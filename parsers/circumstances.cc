@@ -3,7 +3,7 @@
 // they decide how a nearby failure is explained.
 //
 // One row is one statement: the words, the position of its value, and the name of its setting (the fact settings.NAME,
-// src/analysis/fact_specs.cc). The last printed value wins.
+// src/facts/fact_specs.cc). The last printed value wins.
 #include <string>
 
 #include "base/ascii.h"

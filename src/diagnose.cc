@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/analysis.h"
 #include "base/parallel.h"
+#include "facts/analysis.h"
 #include "judge/verdict.h"
 #include "oomdoctor/version.h"
 #include "parse/jobs.h"
@@ -16,11 +16,11 @@
 #include "parse/result_merger.h"
 #include "parse/scanner.h"
 #include "parse/user_formats.h"
+#include "redact/redact.h"
 #include "report/assemble.h"
-#include "report/part_files.h"
-#include "report/partial.h"
-#include "report/redact.h"
 #include "report/several_jobs.h"
+#include "serialize/part_files.h"
+#include "serialize/partial.h"
 #include "text/digest.h"
 #include "text/source.h"
 

@@ -55,6 +55,8 @@ std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, 
 
 /// Converts a printed number, which may be anything: truncates towards zero, clamps to the range of i64, 0 for NaN.
 i64 whole_number(double value);
+/// A count for arithmetic; exact below 2^53.
+inline double to_double(i64 count) { return static_cast<double>(count); }
 /// Converts a rank or device number; nullopt if it is negative or not below 10^6.
 std::optional<int> index_number(double value);
 

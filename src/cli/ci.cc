@@ -19,8 +19,8 @@
 #include "cli/log_search.h"
 #include "cli/output_file.h"
 #include "cli/shared_report.h"
+#include "render/writer.h"
 #include "report/escape.h"
-#include "report/writer.h"
 
 extern char** environ;
 

@@ -8,8 +8,8 @@
 #include "cli/console.h"
 #include "cli/inputs.h"
 #include "cli/shared_report.h"
-#include "report/comparison.h"
-#include "report/json.h"
+#include "render/screens.h"
+#include "serialize/json.h"
 
 namespace oomdoctor::cli {
 namespace {

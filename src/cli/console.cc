@@ -16,8 +16,8 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "cli/ci_system.h"
+#include "redact/redact.h"
 #include "report/escape.h"
-#include "report/redact.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/options.h"
-#include "report/terminal.h"
+#include "render/terminal.h"
 
 namespace oomdoctor::cli {
 

@@ -1,12 +1,13 @@
 // oomdoctor estimate: the memory need of a run before there is a log.
 #include <fmt/format.h>
 
-#include "analysis/gpu_models.h"
 #include "base/bytes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/estimate_options.h"
-#include "report/json.h"
+#include "facts/gpu_models.h"
+#include "render/screens.h"
+#include "serialize/json.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -8,11 +8,11 @@
 #include <cmath>
 #include <utility>
 
-#include "analysis/gpu_models.h"
-#include "analysis/model_plan.h"
 #include "base/ascii.h"
 #include "base/error.h"
 #include "cli/model_config.h"
+#include "estimate/model_plan.h"
+#include "facts/gpu_models.h"
 #include "report/words.h"
 
 namespace oomdoctor::cli {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "report/estimate.h"
+#include "estimate/estimate.h"
 
 namespace oomdoctor::cli {
 

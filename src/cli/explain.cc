@@ -16,10 +16,10 @@
 #include "cli/knowledge.h"
 #include "cli/shared_report.h"
 #include "judge/rule_pack.h"
+#include "render/layout.h"
+#include "render/terminal_sections.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
-#include "report/layout.h"
-#include "report/terminal_sections.h"
 #include "report/utf8.h"
 #include "report/words.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "parse/parser.h"
-#include "report/layout.h"
+#include "render/layout.h"
 
 namespace oomdoctor::cli {
 

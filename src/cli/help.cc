@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "report/layout.h"
+#include "render/layout.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/facts.h"
 #include "cli/options.h"
+#include "facts/facts.h"
 #include "judge/rule_pack.h"
 #include "parse/parser.h"
 

@@ -7,10 +7,10 @@
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "parse/user_formats.h"
+#include "render/layout.h"
 #include "report/escape.h"
-#include "report/layout.h"
-#include "report/schema.h"
 #include "report/utf8.h"
+#include "serialize/schema.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/console.h"
 #include "cli/help.h"
 #include "oomdoctor/version.h"
-#include "report/layout.h"
+#include "render/layout.h"
 #include "report/utf8.h"
 
 namespace oomdoctor::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/model_shape.h"
+#include "estimate/model_shape.h"
 
 namespace oomdoctor::cli {
 

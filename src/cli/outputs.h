@@ -6,8 +6,8 @@
 
 #include "cli/options.h"
 #include "oomdoctor/report.h"
-#include "report/terminal.h"
-#include "report/writer.h"
+#include "render/terminal.h"
+#include "render/writer.h"
 
 namespace oomdoctor::cli {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "cli/options.h"
-#include "report/redact.h"
-#include "report/writer.h"
+#include "redact/redact.h"
+#include "render/writer.h"
 
 namespace oomdoctor::cli {
 

@@ -1,7 +1,7 @@
 // The tables of options and commands. To add an option or a command, add a row.
 #include "cli/commands.h"
 #include "cli/estimate_options.h"
-#include "report/writer.h"
+#include "render/writer.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -1,10 +1,10 @@
-# oomdoctor_page_assets(OUTPUT): embeds the style sheet and the script of the HTML report, src/report/page/, in a source
+# oomdoctor_page_assets(OUTPUT): embeds the style sheet and the script of the HTML report, src/render/page/, in a source
 # file that defines shipped_page_assets(). Each has the hash that the page's Content-Security-Policy lists.
 #
 # The build also runs this file as a script (cmake -P), which writes the source file.
 
 function(oomdoctor_page_assets output)
-  set(page ${PROJECT_SOURCE_DIR}/src/report/page)
+  set(page ${PROJECT_SOURCE_DIR}/src/render/page)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D OUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
@@ -42,7 +42,7 @@ function(asset text result)
   foreach(end IN ITEMS "</script" "</style" "<!--" ")page_asset\"")
     string(FIND "${lower}" "${end}" found)
     if(NOT found EQUAL -1)
-      message(FATAL_ERROR "src/report/page: '${end}' must not stand in a file of the page")
+      message(FATAL_ERROR "src/render/page: '${end}' must not stand in a file of the page")
     endif()
   endforeach()
   policy_hash("${text}" hash)
@@ -53,8 +53,8 @@ file(READ ${PAGE}/page.css style)
 file(READ ${PAGE}/page.js script)
 asset("${style}" style)
 asset("${script}" script)
-file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[// Written by src/cmake/PageAssets.cmake from src/report/page/.
-#include "report/html.h"
+file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[// Written by src/cmake/PageAssets.cmake from src/render/page/.
+#include "render/html.h"
 
 namespace oomdoctor {
 

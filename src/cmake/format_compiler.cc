@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/facts.h"
 #include "base/ascii.h"
 #include "base/edit_distance.h"
 #include "cmake/generated_source.h"
+#include "facts/facts.h"
 #include "model/program.h"
 #include "parse/format_table.h"
 

@@ -40,7 +40,7 @@ std::string make_source(const std::string& folder) {
             ",\n       .message = " + literal(program.message) + ",\n       .files = " + list(program.files) +
             ",\n       .parsers = " + list(program.parsers) + "},\n";
   return "// Written by src/cmake/program_compiler.cc from the files in rules/programs/.\n"
-         "#include \"analysis/programs.h\"\n\n"
+         "#include \"facts/programs.h\"\n\n"
          "namespace oomdoctor {\n\n"
          "const std::vector<Program>& all_programs() {\n"
          "  static const std::vector<Program> all = {\n" +

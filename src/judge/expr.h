@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/facts.h"
 #include "base/error.h"
+#include "facts/facts.h"
 
 namespace oomdoctor {
 

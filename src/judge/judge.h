@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts.h"
+#include "facts/facts.h"
 #include "judge/rule_pack.h"
 #include "oomdoctor/report.h"
 

@@ -1,7 +1,7 @@
 // The decisions about a run: whether there is something to judge, the outcome, the cause, and whether to run again.
 #pragma once
 
-#include "analysis/analysis.h"
+#include "facts/analysis.h"
 #include "judge/judge.h"
 
 namespace oomdoctor {

@@ -123,7 +123,7 @@ struct Step {
   std::optional<double> epoch;
 };
 
-/// A setting, or a property of the model or machine, under its canonical name (see analysis/settings.cc): "batch_size"
+/// A setting, or a property of the model or machine, under its canonical name (see facts/settings.cc): "batch_size"
 /// = "8".
 struct Setting {
   std::string name;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/growth_limits.h"
 #include "base/bytes.h"
+#include "growth/growth_limits.h"
 #include "report/series_words.h"
 #include "report/words.h"
 

@@ -10,6 +10,9 @@
 
 namespace oomdoctor {
 
+/// Reports that people read leave out causes below it, except for the first; the JSON has them.
+inline constexpr double min_shown_probability = 0.02;
+
 /// Whether nothing failed and nothing is at risk.
 bool is_all_clear(const Report& report);
 /// Whether the verdict names a cause. cause_name() is its title, or its id without a title.

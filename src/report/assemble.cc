@@ -5,7 +5,7 @@
 #include <set>
 #include <fmt/core.h>
 
-#include "analysis/steady.h"
+#include "growth/steady.h"
 #include "judge/verdict.h"
 #include "report/headline.h"
 #include "report/incident_words.h"

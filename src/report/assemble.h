@@ -2,7 +2,7 @@
 // types.
 #pragma once
 
-#include "analysis/analysis.h"
+#include "facts/analysis.h"
 #include "judge/judge.h"
 #include "oomdoctor/report.h"
 

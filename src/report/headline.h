@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "analysis/analysis.h"
+#include "facts/analysis.h"
 #include "oomdoctor/report.h"
 
 namespace oomdoctor {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/facts.h"
+#include "facts/facts.h"
 #include "model/event.h"
 #include "oomdoctor/report.h"
 #include "report/words.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "analysis/growth_limits.h"
 #include "base/bytes.h"
+#include "growth/growth_limits.h"
 #include "report/incident_words.h"
 #include "report/words.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "analysis/growth.h"
+#include "growth/growth.h"
 
 namespace oomdoctor {
 namespace {

@@ -100,8 +100,8 @@ def rules(kind):
 
 
 def units():
-    """The unit of each fact, as src/analysis/fact_specs.cc declares them."""
-    declarations = (ROOT / "src" / "analysis" / "fact_specs.cc").read_text(encoding="utf-8")
+    """The unit of each fact, as src/facts/fact_specs.cc declares them."""
+    declarations = (ROOT / "src" / "facts" / "fact_specs.cc").read_text(encoding="utf-8")
     return dict(re.findall(r'\{"([\w.]+)",\s*(\w+),', declarations))
 
 

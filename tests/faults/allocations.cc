@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "oomdoctor/diagnose.h"
-#include "report/writer.h"
+#include "render/writer.h"
 
 namespace {
 

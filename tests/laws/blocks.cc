@@ -6,8 +6,8 @@
 #include "mapped.h"
 #include "parse/anchors.h"
 #include "parse/scanner.h"
-#include "report/partial.h"
 #include "samples.h"
+#include "serialize/partial.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,7 +1,7 @@
 // An invariant over all samples: a run compared with itself has not grown.
 #include "catch.h"
+#include "compare/comparison.h"
 #include "oomdoctor/diagnose.h"
-#include "report/comparison.h"
 #include "samples.h"
 
 namespace oomdoctor {

@@ -5,7 +5,7 @@
 #include "catch.h"
 #include "model/remark_ids.h"
 #include "parse/scanner.h"
-#include "report/secrets.h"
+#include "redact/secrets.h"
 
 namespace oomdoctor {
 namespace {

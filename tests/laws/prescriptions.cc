@@ -2,8 +2,8 @@
 // refuted or does not apply.
 #include <map>
 
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 #include "judge/fixes.h"
 #include "judge/rule_pack.h"
 #include "samples.h"

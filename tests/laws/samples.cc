@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 #include "oomdoctor/diagnose.h"
 #include "parse/scanner.h"
 #include "samples.h"

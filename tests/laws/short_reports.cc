@@ -6,7 +6,7 @@
 #include "catch.h"
 #include "lines.h"
 #include "oomdoctor/diagnose.h"
-#include "report/terminal.h"
+#include "render/terminal.h"
 #include "samples.h"
 
 using namespace oomdoctor;

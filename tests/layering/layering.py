@@ -2,8 +2,8 @@
 """Checks the house rules that no compiler checks, and prints file:line for each breach.
 
 1. Include arrows point to the left only: base < text < model < parse < parsers, and
-   model < analysis < judge < report < cli. The results' types (oomdoctor/) are plain data, and the stages from
-   analysis on fill them.
+   model < growth < facts < judge < report < redact, compare < serialize < render < cli; estimate needs base alone.
+   The results' types (oomdoctor/) are plain data, and the stages from growth on fill them.
 2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
 3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
 4. The code knows no single cause, fix or myth: their ids are file names in rules/, never literals in src/ or parsers/.
@@ -20,23 +20,29 @@ from pathlib import Path
 _LEFT = {"base": [], "text": ["base"], "model": ["base", "text"]}
 _LEFT["parse"] = ["base", "text", "model"]
 _LEFT["parsers"] = [*_LEFT["parse"], "parse"]
-_LEFT["analysis"] = ["base", "text", "model", "oomdoctor"]
-_LEFT["judge"] = [*_LEFT["analysis"], "analysis"]
+_LEFT["growth"] = ["base", "text", "model", "oomdoctor"]
+_LEFT["estimate"] = ["base"]
+_LEFT["facts"] = [*_LEFT["growth"], "growth", "estimate"]
+_LEFT["judge"] = [*_LEFT["facts"], "facts"]
 _LEFT["report"] = [*_LEFT["judge"], "judge"]
+_LEFT["redact"] = [*_LEFT["report"], "report"]
+_LEFT["compare"] = [*_LEFT["report"], "report"]
+_LEFT["serialize"] = [*_LEFT["report"], "report", "redact", "compare"]
+_LEFT["render"] = [*_LEFT["serialize"], "serialize"]
 _LEFT["oomdoctor"] = []
-_LEFT["diagnose"] = [*_LEFT["report"], "report", "parse"]
-_LEFT["cli"] = [*_LEFT["report"], "report", "parse"]
+_LEFT["diagnose"] = [*_LEFT["render"], "render", "parse"]
+_LEFT["cli"] = _LEFT["diagnose"]
 _LEFT["cmake"] = [*_LEFT["judge"], "judge", "parse"]  # what the build runs
 MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 
 # For each library the stages whose .cc files may include it, and the headers that may.
 LIBRARIES = {
-    "Boost": (r"boost/", {"text", "analysis", "cli"}, {"text/pattern.h"}),
+    "Boost": (r"boost/", {"text", "growth", "cli"}, {"text/pattern.h"}),
     "Highway": (r"hwy/", {"text"}, set()),
-    "Eigen": (r"Eigen/", {"analysis"}, {"analysis/fit.h"}),
+    "Eigen": (r"Eigen/", {"growth"}, {"growth/fit.h"}),
     "toml++": (r"toml\+\+/", {"text"}, set()),
     "xxHash": (r"xxhash", {"text"}, set()),
-    "nlohmann-json": (r"nlohmann/", {"parse", "parsers", "report", "cli"}, set()),
+    "nlohmann-json": (r"nlohmann/", {"serialize", "render", "cli"}, set()),
 }
 
 # Ids that are also words of the report's contract or of a log, as (file or folder, id): why.
@@ -48,7 +54,7 @@ ORDINARY_WORDS = {
     ("src/report/report_fields.h", "shared_memory"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "masked"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "leak"): "a field of a trend in the report's contract",
-    ("src/report/setting_effects.cc", "lora"): "a setting that logs print",
+    ("src/compare/setting_effects.cc", "lora"): "a setting that logs print",
     ("src/parse/label.cc", "leak"): "a word of printed labels",
     ("src/parse/label.cc", "fragmentation"): "a word of printed labels",
     ("parsers/model.cc", "lora"): "a setting that logs print",

@@ -13,7 +13,7 @@ import layering  # noqa: E402
 class LayeringTest(unittest.TestCase):
     def found(self, files):
         """The breaches in a tree of the given files, beside one header of each stage and one rule; exemptions aside."""
-        stages = ("base", "text", "model", "parse", "analysis", "judge", "report")
+        stages = ("base", "text", "model", "parse", "growth", "facts", "judge", "report", "serialize", "render")
         tree = {f"src/{stage}/noun.h": "" for stage in stages}
         tree |= {"src/oomdoctor/report.h": "", "src/oomdoctor/version.h.in": "", "rules/causes/pump.toml": ""}
         with tempfile.TemporaryDirectory() as folder:
@@ -36,15 +36,16 @@ class LayeringTest(unittest.TestCase):
             "src/model/a.cc": '#include "base/noun.h"\n#include <vector>\n',
             "parsers/a.cc": '#include "parse/noun.h"\n#include "text/noun.h"\n',
             "src/text/a.cc": '#include "base/noun.h"\n#include <toml++/toml.h>\n',
-            "src/judge/a.cc": '#include "analysis/noun.h"\n#include "text/noun.h"\n',
+            "src/judge/a.cc": '#include "facts/noun.h"\n#include "text/noun.h"\n',
             "src/report/a.cc": '#include "oomdoctor/report.h"\n#include "oomdoctor/version.h"\n',
             "src/diagnose.cc": '#include "parse/noun.h"\n#include "report/noun.h"\n',
         }), [])
 
     def test_arrows_to_the_right_are_found(self):
         for path, name in [("src/base/a.cc", "text"), ("src/text/a.h", "model"), ("src/model/a.h", "parse"),
-                           ("src/parse/a.cc", "analysis"), ("parsers/a.cc", "judge"), ("src/analysis/a.cc", "parse"),
-                           ("src/analysis/a.cc", "judge"), ("src/judge/a.cc", "report")]:
+                           ("src/parse/a.cc", "growth"), ("parsers/a.cc", "judge"), ("src/growth/a.cc", "parse"),
+                           ("src/growth/a.cc", "facts"), ("src/facts/a.cc", "judge"), ("src/judge/a.cc", "report"),
+                           ("src/report/a.cc", "render"), ("src/serialize/a.cc", "render")]:
             with self.subTest(path=path, name=name):
                 stage = layering.stage_of(Path(path))
                 self.assertEqual(self.found({path: f'// A noun.\n#include "{name}/noun.h"\n'}),
@@ -65,8 +66,8 @@ class LayeringTest(unittest.TestCase):
     def test_libraries_stay_in_their_stage_and_out_of_headers(self):
         self.assertEqual(self.found({"src/parse/a.cc": "#include <boost/regex.hpp>\n"}),
                          ["src/parse/a.cc:1: Boost does not belong in parse (<boost/regex.hpp>)"])
-        self.assertEqual(self.found({"src/analysis/a.h": "#include <Eigen/Dense>\n"}),
-                         ["src/analysis/a.h:1: Eigen in a header (<Eigen/Dense>)"])
+        self.assertEqual(self.found({"src/growth/a.h": "#include <Eigen/Dense>\n"}),
+                         ["src/growth/a.h:1: Eigen in a header (<Eigen/Dense>)"])
         self.assertEqual(self.found({"src/text/pattern.h": "#include <boost/regex.hpp>\n"}), [])
 
     def test_includes_are_written_from_src(self):

@@ -1,8 +1,8 @@
 // The memory breakdown of a GPU, for messages with numbers that were added up by hand.
 #include <random>
 
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 #include "scans.h"
 
 namespace oomdoctor {

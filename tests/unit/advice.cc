@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,5 +1,5 @@
 // The notes of the analyses, next to the facts.
-#include "analysis/analysis.h"
+#include "facts/analysis.h"
 
 #include "catch.h"
 #include "scans.h"

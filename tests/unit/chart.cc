@@ -1,4 +1,4 @@
-#include "report/chart.h"
+#include "render/chart.h"
 
 #include <limits>
 

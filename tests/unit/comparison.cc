@@ -1,12 +1,13 @@
 // The statements of a comparison, and especially the statements that it must not make.
-#include "report/comparison.h"
+#include "compare/comparison.h"
 
-#include "analysis/steady.h"
 #include "approved.h"
 #include "base/bytes.h"
-#include "report/json.h"
-#include "report/setting_effects.h"
+#include "compare/setting_effects.h"
+#include "growth/steady.h"
+#include "render/screens.h"
 #include "sample_reports.h"
+#include "serialize/json.h"
 
 using namespace oomdoctor;
 using samples::gib;

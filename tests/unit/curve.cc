@@ -1,7 +1,7 @@
 // The fitted curve as a chart shows it.
-#include "analysis/growth.h"
 #include "catch.h"
 #include "curves.h"
+#include "growth/growth.h"
 
 using namespace oomdoctor;
 using namespace oomdoctor::curves;

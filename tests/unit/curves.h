@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "analysis/growth.h"
+#include "growth/growth.h"
 
 namespace oomdoctor::curves {
 

@@ -1,5 +1,5 @@
-#include "analysis/facts.h"
 #include "catch.h"
+#include "facts/facts.h"
 
 namespace oomdoctor {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "catch.h"
-#include "report/writer.h"
+#include "render/writer.h"
 #include "sample_reports.h"
 
 using namespace oomdoctor;

@@ -1,12 +1,12 @@
-#include "analysis/fit.h"
+#include "growth/fit.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "analysis/samples.h"
-#include "analysis/statistics.h"
 #include "catch.h"
+#include "growth/samples.h"
+#include "growth/statistics.h"
 
 using namespace oomdoctor;
 

@@ -1,4 +1,4 @@
-#include "analysis/gpu_models.h"
+#include "facts/gpu_models.h"
 
 #include <string>
 

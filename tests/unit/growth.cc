@@ -1,13 +1,13 @@
-#include "analysis/growth.h"
+#include "growth/growth.h"
 
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <vector>
 
-#include "analysis/samples.h"
 #include "catch.h"
 #include "curves.h"
+#include "growth/samples.h"
 
 using namespace oomdoctor;
 using namespace oomdoctor::curves;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/analysis.h"
 #include "courses.h"
+#include "facts/analysis.h"
 
 using namespace oomdoctor;
 using namespace oomdoctor::curves;

@@ -1,6 +1,6 @@
 // Host memory: the component that set the limit, the owner of each number, and the words for both.
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 #include "report/incident_words.h"
 
 namespace oomdoctor {

@@ -1,4 +1,4 @@
-#include "report/json.h"
+#include "serialize/json.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -56,7 +56,7 @@ void set_need(Facts& facts, const Message& m, const std::optional<Bytes>& reserv
   }
 }
 
-// The facts that the analysis derives from such a message: see the identities in analysis/account.cc.
+// The facts that the analysis derives from such a message: see the identities in facts/account.cc.
 Facts facts_of(const Message& m) {
   Facts facts;
   facts.set("oom.kind", std::string("device"));

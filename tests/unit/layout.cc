@@ -1,4 +1,4 @@
-#include "report/layout.h"
+#include "render/layout.h"
 
 #include "catch.h"
 #include "report/utf8.h"

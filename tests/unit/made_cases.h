@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/analysis.h"
+#include "facts/analysis.h"
 
 namespace oomdoctor::testing {
 

@@ -4,15 +4,15 @@
 #include <mutex>
 #include <thread>
 
-#include "analysis/analysis.h"
 #include "base/natural_order.h"
 #include "base/parallel.h"
 #include "catch.h"
+#include "facts/analysis.h"
 #include "made_cases.h"
 #include "oomdoctor/diagnose.h"
 #include "parse/path_tags.h"
 #include "parse/series_retention.h"
-#include "report/json.h"
+#include "serialize/json.h"
 
 namespace oomdoctor {
 namespace {

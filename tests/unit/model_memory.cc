@@ -1,9 +1,9 @@
-#include "analysis/model_memory.h"
+#include "estimate/model_memory.h"
 
 #include <algorithm>
 
-#include "analysis/model_plan.h"
 #include "catch.h"
+#include "estimate/model_plan.h"
 
 using namespace oomdoctor;
 

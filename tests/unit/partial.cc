@@ -1,5 +1,5 @@
 // Cases written to JSON and read back, and parts merged in any order: the verdict is that of the scanned case.
-#include "report/partial.h"
+#include "serialize/partial.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
 #include "parse/scanner.h"
-#include "report/json.h"
 #include "samples.h"
+#include "serialize/json.h"
 #include "text/digest.h"
 
 namespace oomdoctor {

@@ -1,5 +1,5 @@
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,5 +1,5 @@
 // The content of plots: ranges, ticks, colours, marks, and no lost peak after thinning.
-#include "report/plot.h"
+#include "render/plot.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/programs.h"
 #include "catch.h"
+#include "facts/programs.h"
 #include "oomdoctor/diagnose.h"
 #include "scans.h"
 

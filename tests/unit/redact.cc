@@ -1,11 +1,11 @@
 // Redaction removes secrets and names from reports, and nothing else.
-#include "report/redact.h"
+#include "redact/redact.h"
 
 #include <chrono>
 
 #include "catch.h"
-#include "report/secrets.h"
-#include "report/writer.h"
+#include "redact/secrets.h"
+#include "render/writer.h"
 #include "sample_reports.h"
 
 using namespace oomdoctor;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "catch.h"
-#include "report/redact.h"
-#include "report/secrets.h"
+#include "redact/redact.h"
+#include "redact/secrets.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "analysis/segmentation.h"
+#include "growth/segmentation.h"
 
 #include <cmath>
 #include <limits>

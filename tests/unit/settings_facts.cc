@@ -1,6 +1,6 @@
 // Printed settings become typed facts.
-#include "analysis/analysis.h"
 #include "catch.h"
+#include "facts/analysis.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,14 +1,14 @@
 // Whole runs: the growth of the last working stage, whatever precedes it, interrupts it or follows it.
-#include "analysis/stages.h"
+#include "growth/stages.h"
 
 #include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "analysis/growth.h"
 #include "catch.h"
 #include "curves.h"
+#include "growth/growth.h"
 
 using namespace oomdoctor;
 using namespace oomdoctor::curves;

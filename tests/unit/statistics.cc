@@ -1,4 +1,4 @@
-#include "analysis/statistics.h"
+#include "growth/statistics.h"
 
 #include <algorithm>
 #include <cmath>

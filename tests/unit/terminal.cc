@@ -1,5 +1,5 @@
 // Invariants of the terminal report: it fits, ends with the verdict and hides nothing important.
-#include "report/terminal.h"
+#include "render/terminal.h"
 
 #include <algorithm>
 

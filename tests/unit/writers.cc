@@ -1,9 +1,9 @@
 // Every writer on every kind of report, compared with its approved text.
-#include "report/writer.h"
+#include "render/writer.h"
 
 #include "approved.h"
+#include "render/html.h"
 #include "report/escape.h"
-#include "report/html.h"
 #include "report/utf8.h"
 #include "sample_reports.h"
 

@@ -3,7 +3,7 @@
 #include "judge/expr.h"
 
 #include "../target.h"
-#include "analysis/facts.h"
+#include "facts/facts.h"
 
 namespace oomdoctor::testing {
 namespace {

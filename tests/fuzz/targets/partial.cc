@@ -1,5 +1,5 @@
 // Bytes as a part: an Error, or a case that reads back as it was written.
-#include "report/partial.h"
+#include "serialize/partial.h"
 
 #include "../target.h"
 #include "base/error.h"

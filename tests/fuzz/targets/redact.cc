@@ -1,5 +1,5 @@
 // Bytes around a token, which redaction must remove, and as an excerpt that was cut out of a line.
-#include "report/redact.h"
+#include "redact/redact.h"
 
 #include "../target.h"
 

@@ -6,7 +6,7 @@
 #include "../target.h"
 #include "base/error.h"
 #include "oomdoctor/diagnose.h"
-#include "report/writer.h"
+#include "render/writer.h"
 
 namespace oomdoctor::testing {
 namespace {

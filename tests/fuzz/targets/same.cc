@@ -11,7 +11,7 @@
 #include "../../packed.h"
 #include "../logs.h"
 #include "../target.h"
-#include "report/partial.h"
+#include "serialize/partial.h"
 #include "text/decoder.h"
 
 namespace oomdoctor::testing {

@@ -1,0 +1,169 @@
+// Values for the fixes, computed from this log: the batch that fits, the memory limit to request, the steps between
+// restarts.
+//
+// The part that scales with the batch is peak minus static memory. Static memory is the last gauge of tensors between
+// steps. Without such a gauge the part is unknown, and the smaller batch is offered without a number of bytes.
+#include <algorithm>
+#include <cmath>
+
+#include "facts/analysis.h"
+
+namespace oomdoctor {
+namespace {
+
+// Judgement constants, each with its reason.
+constexpr double host_room = 1.3;  ///< a third more than the measured use, because samplers miss peaks
+constexpr double shared_memory =
+    16.0 * static_cast<double>(
+               GiB);  ///< enough for tens of workers with prefetched image batches; the default of containers is 64 MiB
+
+constexpr double majority = 0.5;  ///< of the GPU; from here, PyTorch's counters and settings cover the smaller part
+constexpr double several = 2;     ///< of processes or ranks
+constexpr double min_weight_bytes = 0.5;  ///< per parameter: 4-bit weights without anything else
+
+double round_up(double value, double unit) { return std::ceil(value / unit) * unit; }
+
+/// The largest batch up to `wanted` that divides the samples of one accumulated step, so that the global batch stays
+/// the same.
+double dividing_batch(double wanted, double batch, double accumulation) {
+  const double whole = batch * accumulation;
+  for (double b = std::floor(wanted); b > 1; --b)
+    if (std::fmod(whole, b) == 0) return b;
+  return 1;
+}
+
+/// True if the refused request does not depend on the step size: other processes had taken the GPU before, one request
+/// exceeds a GPU that is otherwise empty, or the platform sets the limit.
+bool is_independent_of_step(const Facts& facts) {
+  constexpr double little_given = 0.25, nothing_held = 0.02;  // of the GPU
+  const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
+             held = facts.number("oom.allocated"), whole = facts.number("oom.capacity");
+  const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
+  const bool alone =
+      facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
+  return taken || alone || facts.find("settings.block_limit") != nullptr || facts.is_true("settings.unified_memory");
+}
+
+/// The name under which the program printed a setting. The evidence's reader contains it.
+std::string printed_name(std::string_view setting, std::string_view usual, const Facts& facts) {
+  constexpr std::string_view reader = "settings/";
+  const Fact* fact = facts.find(setting);
+  if (fact == nullptr || fact->evidence.empty() || !fact->evidence.front().reader.starts_with(reader))
+    return std::string(usual);
+  return fact->evidence.front().reader.substr(reader.size());
+}
+
+/// The next value of an engine's settings, in the direction that helps.
+void engine_advice(Facts& facts) {
+  constexpr double down = 0.1, up = 0.05, max_share = 0.95, min_part = 0.5;
+  const auto set = [&](std::string_view name, double value, std::string_view from) {
+    const Fact* fact = facts.find(from);
+    facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->evidence : std::vector<Evidence>{});
+  };
+  for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
+    if (const auto now = facts.number(share); now && *now > 0) {
+      set("advice.share_down", std::max(*now - down, min_part * *now), share);
+      if (*now + up <= max_share + 1e-9) set("advice.share_up", *now + up, share);
+    }
+  const auto fits = facts.number("settings.fitting_length"), length = facts.number("settings.sequence_length");
+  if (fits)
+    set("advice.context_to", *fits, "settings.fitting_length");
+  else if (length && *length >= 2)
+    set("advice.context_to", std::floor(*length / 2), "settings.sequence_length");
+  if (const auto tokens = facts.number("settings.step_tokens"); tokens && *tokens >= 2)
+    set("advice.step_tokens_to", std::floor(*tokens / 2), "settings.step_tokens");
+}
+
+}  // namespace
+
+void advice_facts(Facts& facts) {
+  engine_advice(facts);
+  facts.set("advice.batch_key", Value{printed_name("settings.batch_size", "batch_size", facts)});
+  facts.set("advice.accumulation_key",
+            Value{printed_name("settings.accumulation", "gradient_accumulation_steps", facts)});
+  facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
+  const auto share_of_outside = [&] {
+    const auto outside = facts.number("account.own_other"),
+               whole = facts.number(facts.find("oom.capacity") != nullptr ? "oom.capacity" : "oom.limit");
+    return outside && whole ? *outside / *whole : 0;
+  };
+  facts.set("advice.request_alone", Value{facts.number("account.request_share").value_or(0) > 1});
+  facts.set("advice.outside_pytorch", Value{share_of_outside() >= majority});
+  facts.set("advice.unseen_ranks",
+            Value{facts.number("account.uncounted").value_or(0) >= several &&
+                  (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});
+  facts.set("advice.blind", Value{facts.text("oom.agent") == "driver" && facts.is_false("oom.has_numbers") &&
+                                  facts.find("run.trains") == nullptr});
+  const auto get = [&](std::string_view name) { return facts.number(name); };
+  const auto set = [&](std::string_view name, double value, std::initializer_list<std::string_view> from) {
+    std::vector<Evidence> evidence;
+    for (const auto f : from)
+      if (const Fact* fact = facts.find(f))
+        evidence.insert(evidence.end(), fact->evidence.begin(), fact->evidence.end());
+    facts.set(name, Value{Number{value, 0}}, std::move(evidence));
+  };
+  const auto need = get("account.need");
+  if (const auto static_bytes = get("advice.static"), allocated = get("oom.allocated"), request = get("oom.request");
+      static_bytes && allocated && request)
+    if (*allocated + *request > *static_bytes)
+      set("advice.activations", *allocated + *request - *static_bytes,
+          {"oom.allocated", "oom.request", "advice.static"});
+  // An upper bound is useful only if a training step was running. Otherwise none of the memory may be activations.
+  const bool works = facts.is_true("run.trains") || (get("settings.batch_size") && !facts.is_false("run.trains"));
+  const bool in_step = works && !facts.is_true("phase.load") && !facts.is_true("phase.optimizer_init") &&
+                       get("account.request_share").value_or(0) <= 1;
+  // A sleeping engine has freed GPU memory that the allocator still counts.
+  auto allocated = get("oom.allocated");
+  if (const auto process = get("oom.process"); facts.is_true("account.unmapped_pool") && process) allocated = process;
+  if (const auto request = get("oom.request"); in_step && allocated && request) {
+    const double weights = get("settings.parameters").value_or(0) * min_weight_bytes;
+    if (*allocated + *request > weights)
+      set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});
+  }
+  const auto activations = get("advice.activations"), max_activations = get("advice.activations_most");
+  if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
+    const auto accumulation = get("settings.accumulation");
+    double wanted = std::floor(*batch / 2);
+    if (activations && need && *activations > *need)
+      wanted = std::floor(*batch * (*activations - *need) / *activations);
+    if (const auto fitted = get("settings.batch_before"); fitted && *fitted >= 1 && *fitted < *batch) wanted = *fitted;
+    const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation.value_or(1));
+    set("advice.batch_to", to, {"settings.batch_size", "settings.accumulation"});
+    if (accumulation)
+      set("advice.accumulation_to", *accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
+    else
+      set("advice.accumulation_times", *batch / to, {"settings.batch_size"});
+    if (max_activations)
+      set("advice.batch_saves_most", *max_activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
+    if (activations)
+      set("advice.batch_saves", *activations * (1 - to / *batch), {"settings.batch_size", "oom.allocated"});
+  }
+  if (max_activations && !get("settings.batch_size"))
+    set("advice.batch_saves_most", *max_activations / 2, {"oom.allocated"});
+  if (const auto longest = get("shape.outlier_value"); longest && activations && need && *activations > *need)
+    set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
+        {"shape.outlier_value"});
+  if (const auto limit = get("oom.limit"); limit && need) {
+    const double to = round_up(*limit + *need, static_cast<double>(GiB) / 4);
+    const auto capacity = get("oom.capacity");
+    if (!capacity || to <= *capacity) {
+      set("advice.limit_to", to, {"oom.limit"});
+      if (capacity)
+        set("advice.fraction_to", std::min(1.0, round_up(to / *capacity, 0.01)), {"oom.limit", "oom.capacity"});
+    }
+  }
+  // The use of one process does not show the need of the whole job. Only a limit that was reached does, or the use of
+  // an evicted pod.
+  const auto used = get("host.used");
+  const auto bound = get("host.limit") ? get("host.limit") : get("host.capacity");
+  if (bound || (used && facts.is_true("host.evicted")))
+    set("advice.host_to", round_up(std::max(used.value_or(0), bound.value_or(0)) * host_room, static_cast<double>(GiB)),
+        {"host.used", "host.limit", "host.capacity"});
+  if (facts.is_true("host.bus_error")) set("advice.shm_to", shared_memory, {});
+  if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
+    set("advice.workers_to", std::max(0.0, std::floor(*workers / 2)), {"settings.num_workers"});
+  if (const auto trained = get("settings.trainable_parameters"))
+    set("advice.optimizer_states", 8 * *trained, {"settings.trainable_parameters"});
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,202 @@
+#include "facts/analysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace oomdoctor {
+namespace {
+
+/// of the forecast's lower bound; a restart must happen clearly before the memory is full
+constexpr double restart_share = 0.7;
+
+/// The first failure that ended the work; otherwise the last one that the program survived.
+std::optional<std::size_t> find_primary(const ScanResult& scan) {
+  int run = 0;  // the last run with a failure
+  if (scan.inputs.size() == 1)
+    for (const Incident& incident : scan.incidents)
+      if (!incident.handled) run = std::max(run, incident.run.number);
+  // A failure that caused others came first, even if its line was read later.
+  for (const Incident& incident : scan.incidents)
+    if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
+  for (std::size_t i = 0; i < scan.incidents.size(); ++i)
+    if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
+  if (scan.incidents.empty()) return std::nullopt;
+  return scan.incidents.size() - 1;
+}
+
+/// Sets the static memory: the last value of a gauge of tensors, if it does not grow. Also sets the interval between
+/// restarts that keeps a growing run below its capacity.
+void series_advice(const ScanResult& scan, Analysis& analysis) {
+  if (!analysis.main_series) return;
+  const Series& s = scan.series[*analysis.main_series];
+  const Trend& t = analysis.trends[*analysis.main_series];
+  const std::vector<Evidence> last{s.last_evidence};
+  if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
+    analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
+  // The step at which the memory was full: that of the failure, else the earliest one in the forecast.
+  const std::optional<i64> failure_step = analysis.primary ? scan.incidents[*analysis.primary].when.step : std::nullopt;
+  if (t.leak && s.has_steps && (failure_step || t.forecast)) {
+    const double full = failure_step ? static_cast<double>(*failure_step) : t.forecast->step_low;
+    const double every = std::floor(restart_share * (full - t.working.first_step));
+    if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
+  }
+}
+
+/// Notes the memory that training this model needs at least, next to the tensors at the failure. Some states may not
+/// have existed yet.
+void emit_states(Analysis& analysis) {
+  const Fact* states = analysis.facts.find("model.states_least");
+  const auto live = analysis.facts.number("oom.allocated");
+  if (states == nullptr || !live) return;
+  Note note{
+      Severity::note,
+      fmt::format("a training step of that many parameters keeps at least {} in weights, gradients and optimizer "
+                  "states; {} were live when it failed",
+                  bytes_text(whole_number(std::get<Number>(states->value).value)), bytes_text(whole_number(*live))),
+      {}};
+  if (!states->evidence.empty()) note.at = states->evidence.front();
+  analysis.notes.push_back(std::move(note));
+}
+
+/// Notes requests that PyTorch's allocator counted as refused without another trace in the log. PyTorch catches some of
+/// them itself, programs catch others.
+void emit_refusals(const ScanResult& scan, std::vector<Note>& notes) {
+  const Event* last = nullptr;
+  double refused = 0;
+  for (const Event& event : scan.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || remark->id != "allocator/failures" || remark->number.value_or(0) <= 0) continue;
+    last = &event;
+    refused = *remark->number;
+  }
+  if (last == nullptr) return;
+  notes.push_back(
+      {Severity::note,
+       fmt::format("PyTorch's allocator had refused {} {} when this was printed; the log "
+                   "does not show what happened to {}",
+                   whole_number(refused), refused == 1 ? "request" : "requests", refused == 1 ? "it" : "them"),
+       last->evidence});
+}
+
+/// Notes that most of the GPU was free when a library failed.
+void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
+  for (const Event& event : scan.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || remark->id != "device/room" || !remark->number) continue;
+    notes.push_back({Severity::note,
+                     fmt::format("memory was not short when the library failed: {:.0f}% of the device was free",
+                                 100 * *remark->number),
+                     event.evidence});
+    return;
+  }
+}
+
+/// Notes lines that look like an out-of-memory failure and are none.
+void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
+  struct Lookalike {
+    std::string_view setting, words;
+  };
+  static constexpr std::array<Lookalike, 5> lookalikes{
+      {{"worker_paused", "a worker was paused at {} of its memory limit: Dask waits, nothing failed"},
+       {"worker_resumed", "the worker continued below {} of its memory limit"},
+       {"pod_rejected", "Kubernetes rejected the pod; memory was not the reason: {}"},
+       {"worker_budget",
+        "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},
+       {"context_exceeded", "a request was longer than the model's context of {} tokens; memory was not the reason"}}};
+  for (const Lookalike& lookalike : lookalikes)
+    if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())
+      notes.push_back(
+          {Severity::note, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
+}
+
+/// Warns about a checkpoint that was saved although memory ran out during its copy.
+void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
+  for (const Incident& incident : scan.incidents) {
+    if (incident.evidence.excerpt.find("point to invalid memory") == std::string::npos) continue;
+    notes.push_back({Severity::warning,
+                     "the checkpoint that was saved may be damaged: the message says that one of its entries may point "
+                     "to invalid memory. Load it and compare before you use it",
+                     incident.evidence});
+    return;
+  }
+}
+
+/// Notes the last step of a log that ends without a reason.
+void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
+  const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
+  if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
+  notes.push_back({Severity::note,
+                   fmt::format("the log ends after step {}; it does not show how the run ended", *scan.last_step),
+                   *scan.last_progress});
+}
+
+/// Notes a line about memory that ran out, if nothing shows that a program reports it about itself.
+void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
+  for (const Event& event : scan.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr) continue;
+    const bool unclear = remark->id == "failure/unclear", quoted = remark->id == "text/quoted";
+    if (!unclear && !quoted) continue;
+    notes.push_back(
+        {Severity::note,
+         quoted ? "a message about memory is quoted here, by a manual or a program; it is no failure"
+                : "this line speaks of memory that ran out, but it is not clear that a program says it of itself",
+         event.evidence});
+    return;
+  }
+}
+
+/// Sets the batch of an earlier run that fitted, if the failed run has another one.
+void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) {
+  const auto batch = scan.settings.find("batch_size");
+  if (batch == scan.settings.end() || batch->second.before.empty() || runs.all.size() < 2) return;
+  const RunSummary& failed = runs.all[runs.judged];
+  for (const RunSummary& run : runs.all)
+    if (&run != &failed && !run.failure && batch->second.before_line >= run.first_line &&
+        batch->second.before_line <= run.last_line && batch->second.evidence.span.first_line >= failed.first_line)
+      facts.set("settings.batch_before", Value{Number{std::strtod(batch->second.before.c_str(), nullptr), 0}},
+                {batch->second.evidence});
+}
+
+}  // namespace
+
+Analysis analyse(ScanResult& scan, const AnalysisOptions& options) {
+  Analysis out;
+  out.runs = find_runs(scan);
+  out.primary = find_primary(scan);
+  for (const Incident& incident : scan.incidents) {
+    out.accounts.push_back(build_account(incident));
+    out.phases.push_back(find_phase(scan, incident));
+  }
+  const Incident* primary = out.primary ? &scan.incidents[*out.primary] : nullptr;
+  if (primary != nullptr && primary->oom.message_format == "torch-counted") emit_refusals(scan, out.notes);
+  if (primary != nullptr) {
+    message_facts(*primary, known_capacity(scan, *primary, options), out.facts);
+    sibling_facts(scan, *primary, out.facts);
+    phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
+    host_facts(scan, *primary, out.facts);
+  } else {
+    no_phase_facts(out.facts);
+    emit_abrupt_end(scan, out.notes);
+    emit_refusals(scan, out.notes);
+    emit_unclear(scan, out.notes);
+    emit_room(scan, out.notes);
+    emit_lookalikes(scan, out.notes);
+    emit_last_step(scan, out.runs, out.notes);
+  }
+  emit_damaged_state(scan, out.notes);
+  setting_facts(scan, primary, out.facts);
+  earlier_batch_fact(scan, out.runs, out.facts);
+  model_facts(out.facts);
+  emit_states(out);
+  trend_facts(scan, options, out);
+  compare_ranks(scan, out);
+  series_advice(scan, out);
+  advice_facts(out.facts);
+  return out;
+}
+
+}  // namespace oomdoctor

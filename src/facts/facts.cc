@@ -1,0 +1,124 @@
+// Stores and prints facts. Only names of the vocabulary may be set: a misspelt fact would stay unknown forever.
+#include "facts/facts.h"
+
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+
+namespace oomdoctor {
+
+namespace {
+
+const std::map<std::string_view, const FactSpec*>& specs_by_name() {
+  static const std::map<std::string_view, const FactSpec*> table = [] {
+    std::map<std::string_view, const FactSpec*> names;
+    for (const auto& spec : fact_specs()) names.emplace(spec.name, &spec);
+    return names;
+  }();
+  return table;
+}
+
+std::string format_number(const char* format, double number) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, number);
+  return text.data();
+}
+
+std::string size_text(double bytes) {
+  constexpr double max_size = 9.2e18;
+  return bytes_text(static_cast<i64>(std::llround(std::fmin(std::fmax(bytes, -max_size), max_size))));
+}
+
+std::string ratio_text(double ratio) {
+  const double percent = ratio * 100;
+  return format_number(std::fabs(percent) < 9.95 ? "%.1f%%" : "%.0f%%", percent);
+}
+
+// 2.04 prints as "2.4" and 2.1 as "2.10", because the minor version has two digits.
+std::string version_text(double version) {
+  const double major = std::floor(version);
+  return format_number("%.0f", major) + "." + format_number("%.0f", std::round((version - major) * 100));
+}
+
+std::string number_text(FactUnit unit, double number) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return size_text(number);
+    case FactUnit::bytes_per_step:
+      return size_text(number) + " per step";
+    case FactUnit::ratio:
+      return ratio_text(number);
+    case FactUnit::version_number:
+      return version_text(number);
+    case FactUnit::truth:
+    case FactUnit::count:
+    case FactUnit::text:
+    case FactUnit::steps:
+      break;
+  }
+  return std::fabs(number) < 1e15 && number == std::floor(number) ? format_number("%.0f", number)
+                                                                  : format_number("%.4g", number);
+}
+
+[[maybe_unused]] bool has_unit(FactUnit unit, const Value& value) {
+  if (unit == FactUnit::truth) return std::holds_alternative<bool>(value);
+  if (unit == FactUnit::text) return std::holds_alternative<std::string>(value);
+  return std::holds_alternative<Number>(value);
+}
+
+}  // namespace
+
+void Facts::set(std::string_view name, Value value, std::vector<Evidence> evidence) {
+  if (!known(value)) return;
+  assert(find_fact_spec(name) && "a fact needs its spec in fact_specs.cc");
+  assert(has_unit(find_fact_spec(name)->unit, value) && "a fact's value has the type of its spec");
+  facts_.insert_or_assign(std::string(name), Fact{std::move(value), std::move(evidence)});
+}
+
+void Facts::set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> evidence) {
+  if (size) set(name, value_of(*size), std::move(evidence));
+}
+
+const Fact* Facts::find(std::string_view name) const {
+  const auto found = facts_.find(name);
+  return found == facts_.end() ? nullptr : &found->second;
+}
+
+std::optional<double> Facts::number(std::string_view name) const {
+  const Fact* fact = find(name);
+  const Number* number = fact ? std::get_if<Number>(&fact->value) : nullptr;
+  return number ? std::optional(number->value) : std::nullopt;
+}
+
+bool Facts::is_true(std::string_view name) const {
+  const Fact* fact = find(name);
+  const bool* truth = fact ? std::get_if<bool>(&fact->value) : nullptr;
+  return truth && *truth;
+}
+
+bool Facts::is_false(std::string_view name) const {
+  const Fact* fact = find(name);
+  const bool* truth = fact != nullptr ? std::get_if<bool>(&fact->value) : nullptr;
+  return truth != nullptr && !*truth;
+}
+
+std::optional<std::string> Facts::text(std::string_view name) const {
+  const Fact* fact = find(name);
+  const auto* value = fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
+const FactSpec* find_fact_spec(std::string_view name) {
+  const auto found = specs_by_name().find(name);
+  return found == specs_by_name().end() ? nullptr : found->second;
+}
+
+std::string fact_text(const FactSpec& spec, const Value& value) {
+  if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "yes" : "no";
+  if (const Number* number = std::get_if<Number>(&value)) return number_text(spec.unit, number->value);
+  if (const std::string* text = std::get_if<std::string>(&value)) return *text;
+  return "unknown";
+}
+
+}  // namespace oomdoctor

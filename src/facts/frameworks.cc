@@ -1,0 +1,292 @@
+// The frameworks and programs in the log: by the allocator that refused, the files in the traceback, and the parsers
+// that matched lines.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
+#include "facts/analysis.h"
+#include "facts/programs.h"
+
+namespace oomdoctor {
+namespace {
+
+std::string with_slashes(std::string path) {
+  std::replace(path.begin(), path.end(), '\\', '/');
+  return path;
+}
+
+/// TensorFlow and JAX share an allocator and a compiler. The source files in the messages show which one it is.
+void resolve_runtime(const ScanResult& scan, Facts& facts) {
+  const auto runtime = scan.settings.find("runtime");
+  if (runtime == scan.settings.end()) return;
+  const std::vector<Evidence> here{runtime->second.evidence};
+  facts.set("framework.jax", Value{runtime->second.value == "jax"}, here);
+  facts.set("framework.tensorflow", Value{runtime->second.value == "tensorflow"}, here);
+}
+
+/// Detects a training loop of the user: the traceback leads from a script into the model without a trainer. Setting
+/// names that only the trainer uses prove the opposite.
+void resolve_trainer(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  const auto batch = scan.settings.find("batch_size");
+  if (batch != scan.settings.end() && batch->second.evidence.reader.find("per_device_") != std::string::npos)
+    facts.set("framework.trainer", Value{true}, {batch->second.evidence});
+  if (facts.find("framework.trainer") != nullptr || incident == nullptr) return;
+  const auto& frames = incident->oom.frames;
+  if (facts.is_true("framework.huggingface") &&
+      std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return !f.library; }))
+    facts.set("framework.trainer", Value{false}, {incident->evidence});
+}
+
+void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  struct Mark {
+    std::string_view fact, file;
+  };
+  static constexpr auto marks = std::to_array<Mark>({{"framework.trainer", "/transformers/trainer"},
+                                                     {"framework.trainer", "/trl/trainer/"},
+                                                     {"framework.trainer", "transformers/trainer.py"},
+                                                     {"framework.huggingface", "/transformers/"},
+                                                     {"framework.huggingface", "/accelerate/"},
+                                                     {"framework.lightning", "lightning"},
+                                                     {"framework.deepspeed", "/deepspeed/"},
+                                                     {"framework.megatron", "megatron"},
+                                                     {"framework.diffusers", "/diffusers/pipelines/"},
+                                                     {"framework.tensorflow", "/tensorflow/"},
+                                                     {"framework.jax", "/jax/"}});
+  if (incident != nullptr)
+    for (const Frame& f : incident->oom.frames) {
+      const std::string file = with_slashes(f.file);
+      for (const Mark& m : marks)
+        if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
+    }
+  const auto parsed = [&](std::string_view fact, std::string_view parser) {
+    if (scan.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
+  };
+  parsed("framework.deepspeed", "deepspeed");
+  parsed("framework.megatron", "megatron");
+  parsed("framework.huggingface", "huggingface");
+  parsed("framework.trainer", "huggingface");
+  parsed("framework.serving", "serving");
+  parsed("framework.slurm", "slurm");
+  parsed("framework.kubernetes", "kubernetes");
+  parsed("framework.tensorflow", "tensorflow");
+  parsed("framework.jax", "xla");
+  if (scan.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
+  resolve_trainer(scan, incident, facts);
+  resolve_runtime(scan, facts);
+}
+
+constexpr auto training_words = std::to_array<std::string_view>(
+    {"train", "trainer", "training", "fit", "finetune", "sft", "pretrain", "backward", "grpo", "ppo"});
+constexpr auto using_words = std::to_array<std::string_view>(
+    {"inference",  "infer", "predict", "prediction", "predictor", "serve",   "server",
+     "chat",       "demo",  "convert", "export",     "quantize",  "encode",  "embed",
+     "transcribe", "fold",  "prefill", "detect",     "translate", "caption", "upscale"});
+
+constexpr auto training_settings = std::to_array<std::string_view>(
+    {"accumulation", "optimizer", "zero_stage", "fsdp", "trainable_parameters", "checkpointing"});
+
+/// True if a part of a file name or function name is one of `words`: "run_inference.py" shows the purpose of its
+/// program. Library files do not count, because trainer.py predicts too.
+bool names_work(const Frame& frame, std::span<const std::string_view> words) {
+  const std::size_t slash = frame.file.find_last_of("/\\");
+  const std::string file = frame.library ? "" : frame.file.substr(slash == std::string::npos ? 0 : slash + 1);
+  for (const std::string& name : {file, frame.function})
+    for (std::size_t at = 0; at < name.size();) {
+      const std::size_t end = std::min(name.find_first_of("_.-<>", at), name.size());
+      const std::string_view word = std::string_view(name).substr(at, end - at);
+      if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+      at = end + 1;
+    }
+  return false;
+}
+
+/// True for programs whose steps are those of a sampler, a forest or requests. Such a step is no training step whose
+/// batch fills the GPU.
+bool has_own_steps(const Program& program) {
+  return program.work == Program::Work::paints || program.work == Program::Work::boosts ||
+         program.work == Program::Work::runs;
+}
+
+const Program* find_program_by_name(std::string_view name) {
+  const auto& all = all_programs();
+  const auto named = std::find_if(all.begin(), all.end(), [&](const Program& program) { return program.name == name; });
+  return named == all.end() ? nullptr : &*named;
+}
+
+const Program* find_program_in_setting(const ScanResult& scan, std::string_view setting) {
+  const auto printed = scan.settings.find(setting);
+  return printed == scan.settings.end() ? nullptr : find_program_by_name(printed->second.value);
+}
+
+const Program* find_program_by_parser(const ScanResult& scan) {
+  for (const Program& program : all_programs())
+    if (std::any_of(program.parsers.begin(), program.parsers.end(),
+                    [&](const std::string& parser) { return scan.coverage.by_parser.contains(parser); }))
+      return &program;
+  return nullptr;
+}
+
+/// Finds the program by its own message, by its files in the traceback, or by words in its log. The words of an engine
+/// count only if nothing shows that it is a helper of a training.
+const Program* find_program(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  for (const Program& program : all_programs()) {
+    const auto of_program = [&](const Frame& f) {
+      const std::string path = with_slashes(f.file);
+      return std::any_of(program.files.begin(), program.files.end(),
+                         [&](const std::string& file) { return path.find(file) != std::string::npos; });
+    };
+    if ((!program.message.empty() &&
+         (incident.oom.framework == program.message || incident.oom.message_format == program.message)) ||
+        std::any_of(frames.begin(), frames.end(), of_program))
+      return &program;
+  }
+  const Program* engine = find_program_in_setting(scan, "engine");
+  const bool steps = scan.first_step && engine != nullptr && !has_own_steps(*engine);
+  const bool trains =
+      std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
+  if (engine != nullptr && !steps && !trains) return engine;
+  const Program* program = find_program_in_setting(scan, "program");
+  return program != nullptr ? program : find_program_by_parser(scan);
+}
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool shows_pytorch(const Incident& incident) {
+  const Oom& oom = incident.oom;
+  return is_one_of(oom.framework, {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference"}) ||
+         std::any_of(oom.frames.begin(), oom.frames.end(),
+                     [](const Frame& f) { return f.file.find("/torch") != std::string::npos; });
+}
+
+/// A framework is known to be absent only if the allocator of another one failed and nothing in the log is from it. XLA
+/// serves several frameworks.
+void resolve_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  const auto is_read = [&](std::string_view parser) { return scan.coverage.by_parser.contains(parser); };
+  if (scan.settings.contains("torch") || is_read("torch_oom") || is_read("memory_summary") ||
+      facts.is_true("framework.deepspeed") || facts.is_true("framework.megatron") ||
+      facts.is_true("framework.lightning") || std::any_of(scan.incidents.begin(), scan.incidents.end(), shows_pytorch))
+    facts.set("framework.pytorch", Value{true});
+  if (incident == nullptr) return;
+  const Oom& oom = incident->oom;
+  if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
+  if (oom.framework == "tensorflow" && facts.find("framework.tensorflow") == nullptr)
+    facts.set("framework.tensorflow", Value{true});
+  if (facts.find("framework.pytorch") == nullptr && scan.settings.contains("runtime"))
+    facts.set("framework.pytorch", Value{false}, {scan.settings.find("runtime")->second.evidence});
+  if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
+  for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
+    if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
+}
+
+/// Libraries without training steps, in addition to the engines. A smaller batch or gradient accumulation does not
+/// apply to them.
+constexpr auto without_steps = std::to_array<std::string_view>(
+    {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
+     "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
+
+/// The frames of the failure, plus the script that the launcher runs.
+std::vector<Frame> named_places(const ScanResult& scan, const Incident& incident) {
+  std::vector<Frame> places = incident.oom.frames;
+  if (const auto script = scan.settings.find("script"); script != scan.settings.end())
+    places.push_back({script->second.value, 0, "", "", false});
+  return places;
+}
+
+bool names_training(const ScanResult& scan, const Incident& incident) {
+  const std::vector<Frame> places = named_places(scan, incident);
+  return std::any_of(places.begin(), places.end(), [](const Frame& f) { return names_work(f, training_words); });
+}
+
+/// Web servers and frameworks on top of them. Code that they call answers a request.
+constexpr auto servers = std::to_array<std::string_view>(
+    {"/flask/", "/gunicorn/", "/uvicorn/", "/starlette/", "/fastapi/", "/gradio/", "/streamlit/", "/aiohttp/",
+     "/tornado/", "/django/", "/celery/", "/bentoml/", "/litserve/"});
+
+bool answers_requests(const ScanResult& scan, const Incident& incident) {
+  return scan.settings.contains("web_server") ||
+         std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), [](const Frame& f) {
+           const std::string file = with_slashes(f.file);
+           return std::any_of(servers.begin(), servers.end(),
+                              [&](std::string_view server) { return file.find(server) != std::string::npos; });
+         });
+}
+
+/// True if the names of the program's files and functions show inference and none shows training.
+bool only_uses_model(const ScanResult& scan, const Incident& incident) {
+  const std::vector<Frame> places = named_places(scan, incident);
+  // A library function that the user's code calls counts too: model.encode(…).
+  bool called_by_user = true;
+  return !names_training(scan, incident) && std::any_of(places.begin(), places.end(), [&](const Frame& f) {
+    const bool counts = !f.library || (called_by_user && !f.function.starts_with('_'));
+    called_by_user = !f.library;
+    return counts && names_work(f, using_words);
+  });
+}
+
+/// True for settings that only a training has.
+bool is_set_to_train(const ScanResult& scan) {
+  return std::any_of(training_settings.begin(), training_settings.end(),
+                     [&](std::string_view name) { return scan.settings.contains(name); });
+}
+
+/// Sets run.trains. It is false only if the failed program has no training steps and nothing in the log is from a
+/// training. Image generators print the steps of their sampler, which do not count.
+void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
+  const bool steps = scan.first_step && (by == nullptr || !has_own_steps(*by));
+  const bool uses = facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
+                    facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
+                    (incident != nullptr && (only_uses_model(scan, *incident) || answers_requests(scan, *incident))) ||
+                    (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
+                                                      incident->oom.framework) != without_steps.end());
+  if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
+    facts.set("run.trains", Value{false});  // the engine was preparing itself, which is no training step
+  else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
+           facts.is_true("trace.optimizer"))
+    facts.set("run.trains", Value{true});
+  else if (uses)
+    facts.set("run.trains", Value{false});
+  else if (is_set_to_train(scan) || (incident != nullptr && names_training(scan, *incident)))
+    facts.set("run.trains", Value{true});
+}
+
+/// True if the samples are images: by the program, by libraries and layers in the traceback, or by the settings.
+bool works_on_images(const ScanResult& scan, const Incident* incident, const Program* program) {
+  static constexpr auto files = std::to_array<std::string_view>(
+      {"/torchvision/", "/timm/", "/kornia/", "/monai/", "/diffusers/", "/segmentation_models", "resnet", "unet",
+       "yolo", "/mmseg/", "/mmdet", "/ultralytics/", "/torch_fidelity/", "/lpips/"});
+  static constexpr auto calls =
+      std::to_array<std::string_view>({"conv2d(", "conv3d(", "max_pool2d(", "grid_sample(", "roi_align(", "Conv2D"});
+  if (program != nullptr && (program->work == Program::Work::paints || program->images)) return true;
+  if (scan.settings.contains("image_size")) return true;
+  if (incident == nullptr) return false;
+  const auto any = [](std::string_view text, const auto& words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+  };
+  const auto& frames = incident->oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return any(with_slashes(f.file), files) || any(f.code, calls); });
+}
+
+}  // namespace
+
+void framework_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  set_frameworks(scan, incident, facts);
+  const Program* program = incident != nullptr ? find_program(scan, *incident) : nullptr;
+  if (program != nullptr) {
+    const std::vector<Evidence> here{incident->evidence};
+    facts.set("framework.program", Value{program->name}, here);
+    if (program->is_engine()) facts.set("framework.engine", Value{program->name}, here);
+    if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
+    if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
+  }
+  if (works_on_images(scan, incident, program)) facts.set("framework.images", Value{true});
+  resolve_frameworks(scan, incident, facts);
+  set_training(scan, incident, program, facts);
+}
+
+}  // namespace oomdoctor

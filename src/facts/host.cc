@@ -1,0 +1,198 @@
+// Host RAM, shared memory, masked library statuses and pools: the kind of failure that a message shows. The order of
+// trust is kernel or scheduler line, allocator message, library status, bare signal.
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <set>
+#include <string>
+
+#include "facts/analysis.h"
+#include "model/remark_ids.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Pools of an engine that do not contain keys and values.
+constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "flashinfer-workspace"};
+
+/// The prefix of a message form, and the manager that prints it.
+struct Manager {
+  std::string_view form, name;
+};
+/// The program that prints a message, by the prefix of its form.
+constexpr Manager managers[] = {{"slurm", "slurm"},
+                                {"oomkilled", "kubernetes"},
+                                {"evicted", "kubernetes"},
+                                {"docker", "docker"},
+                                {"lsf", "lsf"},
+                                {"pbs", "pbs"},
+                                {"torque", "torque"},
+                                {"moab", "torque"},
+                                {"grid-engine", "grid_engine"},
+                                {"htcondor", "htcondor"},
+                                {"yarn", "yarn"},
+                                {"ray", "ray"},
+                                {"dask", "dask"},
+                                {"flux", "flux"}};
+
+/// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
+/// log.
+std::string_view find_manager(const ScanResult& scan, const Oom& oom) {
+  for (const Manager& manager : managers)
+    if (oom.message_format.starts_with(manager.form)) return manager.name;
+  if (const auto group = scan.settings.find("memory_manager");
+      group != scan.settings.end() && oom.agent == Agent::cgroup)
+    return group->second.value;
+  if (scan.remark_counts.contains("container/not_killed")) return "docker";  // only a container engine reports that
+  for (const std::string_view parser : {"slurm", "kubernetes"})
+    if (scan.coverage.by_parser.contains(parser)) return parser;
+  return {};
+}
+
+bool is_heap(std::string_view form) {
+  return form == "java-heap" || form == "java-direct" || form == "java-classes" || form == "javascript-heap";
+}
+
+/// Process names of Python programs and their helpers.
+bool is_python(std::string_view process) {
+  constexpr std::array<std::string_view, 8> names = {"python",  "pt_",      "ray::",      "jupyter",
+                                                     "ipython", "torchrun", "accelerate", "deepspeed"};
+  return process.ends_with(".py") ||
+         std::any_of(names.begin(), names.end(), [&](std::string_view name) { return process.starts_with(name); });
+}
+
+/// True if data loader workers are in use: the log counts them, one of them died, or one of their frames is in the
+/// traceback.
+bool uses_loader(const ScanResult& scan, const Incident& incident) {
+  if (incident.oom.agent == Agent::worker || scan.coverage.by_parser.contains("dataloader")) return true;
+  if (const auto workers = scan.settings.find("num_workers"); workers != scan.settings.end())
+    return workers->second.value != "0";
+  const auto loads = [](const Frame& f) {
+    return f.file.find("utils/data/") != std::string::npos || f.function.find("DataLoader") != std::string::npos ||
+           f.code.find("loader") != std::string::npos;
+  };
+  return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), loads) ||
+         incident.oom.process_name.starts_with("pt_data") || incident.oom.process_name.starts_with("pt_main");
+}
+
+/// True if the job's own data set was creating an item.
+bool makes_item(const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [](const Frame& f) { return !f.library && f.function == "__getitem__"; });
+}
+
+/// The number of processes that one kernel OOM event killed. Its lines are reports of one incident.
+std::size_t count_victims(const Incident& incident) {
+  static constexpr std::string_view words = "Killed process ";
+  std::set<std::string> pids;
+  const auto add_victim = [&](const Evidence& evidence) {
+    const std::size_t at = evidence.excerpt.find(words);
+    if (at == std::string::npos) return;
+    const std::size_t begin = at + words.size();
+    pids.insert(evidence.excerpt.substr(begin, evidence.excerpt.find(' ', begin) - begin));
+  };
+  add_victim(incident.evidence);
+  for (const Evidence& evidence : incident.occurrences) add_victim(evidence);
+  return pids.size();
+}
+
+bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
+  return part && whole && part->count >= whole->count / 2;
+}
+
+/// The memory that the job requested, which is the limit of a scheduler.
+std::optional<i64> job_request(const ScanResult& scan, const Oom& oom) {
+  const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
+  const auto asked = scan.settings.find("job_memory");
+  if (oom.limit || !by_scheduler || asked == scan.settings.end()) return std::nullopt;
+  return read_capacity(asked->second.value);
+}
+
+}  // namespace
+
+void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
+  const Oom& oom = primary.oom;
+  const std::vector<Evidence> here{primary.evidence};
+  const auto set_true = [&](std::string_view name, bool yes) { facts.set(name, Value{yes}, here); };
+  const bool host = oom.kind == OomKind::host;
+  const auto by = [&](std::initializer_list<Agent> agents) {
+    return host && std::find(agents.begin(), agents.end(), oom.agent) != agents.end();
+  };
+  const bool evicted = host && oom.message_format == "evicted";
+  const bool of_node = evicted || (host && oom.message_format == "ray");
+  set_true("host.kernel_kill",
+           by({Agent::kernel, Agent::cgroup, Agent::slurm, Agent::kubernetes, Agent::scheduler, Agent::daemon}));
+  set_true("host.limit_kill", !of_node && (by({Agent::cgroup, Agent::slurm, Agent::scheduler, Agent::kubernetes}) ||
+                                           (host && oom.limit.has_value())));
+  set_true("host.evicted", evicted);
+  set_true("host.some_nodes", host && oom.message_format == "oom-killer-nodes");
+  set_true("host.virtual_limit", host && oom.message_format.ends_with("-virtual"));
+  set_true("host.mapping_refused", host && oom.message_format == "mapping");
+  set_true("host.sigkill_only", by({Agent::signal}));
+  set_true("host.vanished",
+           by({Agent::signal}) && (oom.message_format == "ray-worker-died" || oom.message_format == "workers-gone" ||
+                                   oom.message_format == "launcher-kill"));
+  set_true("host.denied", by({Agent::signal}) && scan.remark_counts.contains("container/not_killed"));
+  set_true("host.worker_killed", by({Agent::worker}));
+  set_true("host.bus_error", oom.kind == OomKind::shared_memory);
+  const bool pinned = host && oom.message_format.starts_with("pinned");
+  const bool heap = host && is_heap(oom.message_format);
+  set_true("host.pinned_failed", pinned);
+  set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
+  constexpr i64 some_pages = 64 * KiB;
+  set_true("host.tiny_request", by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 &&
+                                    oom.request->count <= some_pages &&
+                                    primary.evidence.excerpt.find("mmap") != std::string::npos);
+  set_true("host.loader", uses_loader(scan, primary));
+  set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
+  const std::size_t victims = host ? count_victims(primary) : 0;
+  if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
+  // Of several victims, the first one in the log says nothing about the others, unless it used most of the memory.
+  const bool one_of_many = victims > 1 && !is_majority(oom.process, oom.limit ? oom.limit : oom.capacity);
+  const auto& frames = oom.frames;
+  set_true("host.fork",
+           by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
+  constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
+  if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
+  if (heap) facts.set("host.heap", Value{oom.message_format}, here);
+  if (const std::string_view manager = host ? find_manager(scan, oom) : ""; !manager.empty())
+    facts.set("host.manager", Value{std::string(manager)}, here);
+  if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
+  if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
+    set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(scan, primary)));
+  if (host) {
+    if (!one_of_many) facts.set("host.used", oom.process, here);
+    facts.set("host.limit", oom.limit, here);
+    if (const auto asked = job_request(scan, oom))
+      facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
+    facts.set("host.capacity", oom.capacity, here);
+  }
+  if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
+  const bool pool = oom.kind == OomKind::pool;
+  const bool below_target = oom.message_format.find("free-memory") != std::string::npos ||
+                            oom.message_format.find("unbalanced") != std::string::npos;
+  const bool other = std::find(other_pools.begin(), other_pools.end(), oom.message_format) != other_pools.end();
+  set_true("pool.kv_cache", pool && !below_target && !other);
+  set_true("pool.no_blocks", std::any_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& incident) {
+             return incident.oom.message_format == "vllm-no-blocks";
+           }));
+  set_true("pool.below_target", pool && below_target);
+  set_true("pool.fixed", pool && other);
+}
+
+void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes) {
+  constexpr i64 max_lines_after = 3;  // the output of a cell ends with an unfinished progress bar
+  const auto notebook = scan.settings.find("notebook");
+  if (notebook == scan.settings.end() || !scan.incidents.empty() || !scan.last_progress) return;
+  if (scan.remark_counts.contains("run/completed") || scan.remark_counts.contains("exit")) return;
+  const Span& end = scan.last_progress->span;
+  if (end.last_line + max_lines_after <= scan.inputs[static_cast<std::size_t>(end.source)].lines) return;
+  notes.push_back({Severity::note,
+                   "the log ends in the middle of the work. So does a " + notebook->second.value +
+                       " session that ran out of host RAM, but nothing proves it. To find out: print(step, "
+                       "psutil.virtual_memory().percent) once a step",
+                   *scan.last_progress});
+}
+
+}  // namespace oomdoctor

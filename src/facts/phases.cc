@@ -1,0 +1,406 @@
+// The phase of the run in which a failure happened. The traceback decides. Without one, the last phase marker before
+// the failure decides. Without both, the phase stays unknown.
+//
+// A "first step" needs a log that begins with the run (it prints its settings or its first steps): the message alone
+// does not show how many steps preceded it.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ascii.h"
+#include "facts/analysis.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr i64 max_first_steps = 2;  ///< up to this many progress lines, a failure belongs to the first step, because
+                                    ///< the first log line may come after that step
+
+constexpr auto phase_ids =
+    std::to_array<std::string_view>({"load", "first_step", "optimizer_init", "forward", "backward", "optimizer",
+                                     "evaluation", "generation", "checkpoint_save", "checkpoint_load", "data_loading"});
+
+/// A function name or a part of one, and the phase that it shows.
+struct Word {
+  std::string_view phase;
+  std::string_view word;
+};
+
+/// Function names (complete, or the part after the last dot) and their phases. The first entry that matches any frame
+/// decides.
+constexpr auto functions = std::to_array<Word>({
+    {"checkpoint_save", "save_checkpoint"},
+    {"checkpoint_save", "_save_checkpoint"},
+    {"checkpoint_save", "save_pretrained"},
+    {"checkpoint_save", "save_model"},
+    {"checkpoint_save", "save_state"},
+    {"checkpoint_save", "_save"},
+    {"checkpoint_save", "full_state_dict"},
+    {"checkpoint_load", "load_checkpoint"},
+    {"checkpoint_load", "resume_from_checkpoint"},
+    {"checkpoint_load", "_load_optimizer_and_scheduler"},
+    {"checkpoint_load", "_load_from_checkpoint"},
+    {"evaluation", "evaluate"},
+    {"evaluation", "evaluation_loop"},
+    {"evaluation", "validation_step"},
+    {"evaluation", "validate"},
+    {"evaluation", "_validate"},
+    {"evaluation", "validation"},
+    {"evaluation", "prediction_step"},
+    {"evaluation", "prediction_loop"},
+    {"evaluation", "predict"},
+    {"evaluation", "predict_step"},
+    {"evaluation", "test_step"},
+    {"evaluation", "eval_step"},
+    {"evaluation", "run_eval"},
+    {"evaluation", "eval_epoch"},
+    {"evaluation", "inference_on_dataset"},
+    {"evaluation", "test"},
+    {"evaluation", "evaluation"},
+    {"generation", "generate"},
+    {"generation", "beam_search"},
+    {"generation", "_beam_search"},
+    {"generation", "greedy_search"},
+    {"generation", "_sample"},
+    {"generation", "sample"},
+    {"generation", "decode_latents"},
+    {"generation", "vae_decode"},
+    {"generation", "decode"},
+    {"generation", "generate_samples"},
+});
+
+/// Moments of an inference engine's start or wake-up, which are no training phases.
+constexpr auto moments = std::to_array<Word>({
+    {"wake_up", "wake_up"},
+    {"wake_up", "resume_memory_occupation"},
+    {"wake_up", "create_and_map"},
+    {"graph_capture", "init_device_graphs"},
+    {"graph_capture", "init_cuda_graphs"},
+    {"graph_capture", "capture_model"},
+    {"graph_capture", "capture_one_batch_size"},
+    {"graph_capture", "_capture_cudagraphs"},
+    {"profile_run", "profile_run"},
+    {"profile_run", "_dummy_run"},
+    {"profile_run", "determine_available_memory"},
+    {"profile_run", "determine_num_available_blocks"},
+    {"profile_run", "profile_max_num_token"},
+});
+
+constexpr auto load_functions = std::to_array<std::string_view>(
+    {"from_pretrained", "load_model", "_load_pretrained_model", "load_state_dict", "_apply", "load_weights",
+     "init_model", "build_model", "load_checkpoint_in_model", "_legacy_load", "load_pipeline",
+     "_load_state_dict_into_meta_model", "create_weights", "get_model", "to_empty"});
+
+/// The words of a function's name, for any separator: "run_evalLoop" → run, eval, loop.
+std::vector<std::string> split_identifier(std::string_view function) {
+  function = function.substr(function.rfind('.') == function.npos ? 0 : function.rfind('.') + 1);
+  std::vector<std::string> words;
+  bool open = false;
+  for (const char c : function) {
+    if (is_letter(c) && (!open || is_upper(c))) words.emplace_back();
+    if (is_letter(c)) words.back().push_back(lower(c));
+    open = is_letter(c);
+  }
+  return words;
+}
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+bool in_optimizer(const Frame& f) {
+  return contains(f.file, "/optim/") || contains(f.code, "optimizer.step(") || contains(f.file, "bitsandbytes/optim");
+}
+bool makes_states(const Frame& f) {
+  return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
+}
+bool concatenates(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
+/// "self.loss_sum += loss": adds a tensor with its graph instead of a number.
+bool sums_tensors(const Frame& f) {
+  if (f.library || !contains(f.code, "loss") || !(contains(f.code, "+=") || contains(f.code, " + "))) return false;
+  for (const std::string_view number : {".item(", ".detach(", "float(", ".data", "no_grad"})
+    if (contains(f.code, number)) return false;
+  for (const std::string_view kept : {"sum", "total", "running", "epoch", "avg", "acc"})
+    if (contains(f.code, kept)) return true;
+  return false;
+}
+bool in_backward(const Frame& f) { return f.function == "backward" || contains(f.code, ".backward("); }
+bool in_forward(const Frame& f) {
+  return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
+         contains(f.function, ".forward");
+}
+/// Matches "model.to(device)" and "self.base_model.to(", but not the output of a model: "model(x).to(device)".
+bool moves_model(std::string_view code) {
+  for (std::size_t at = code.find(".to("); at != code.npos; at = code.find(".to(", at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_dotted_name_char(code[begin - 1])) --begin;
+    if (contains(code.substr(begin, at - begin), "model")) return true;
+  }
+  return false;
+}
+bool loads_model(const Frame& f) {
+  if (!f.library && moves_model(f.code)) return true;
+  if (contains(f.code, "model.cuda(")) return true;
+  return std::find(load_functions.begin(), load_functions.end(), f.function) != load_functions.end();
+}
+
+/// The phase by the words of a function's name, for names that are not in the lists above.
+std::string_view phase_by_words(const Frame& f) {
+  const std::vector<std::string> words = split_identifier(f.function);
+  const auto has = [&](std::initializer_list<std::string_view> any) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const std::string& w) { return std::find(any.begin(), any.end(), w) != any.end(); });
+  };
+  const bool of_checkpoint = has({"checkpoint", "checkpoints", "ckpt", "state", "weights"}) ||
+                             contains(f.file, "checkpoint") || contains(f.file, "ckpt");
+  if (has({"load", "resume", "restore"}))
+    return has({"checkpoint", "ckpt", "resume", "restore"}) ? "checkpoint_load" : "";
+  if (has({"save", "dump", "export"}) && (of_checkpoint || contains(f.code, "state_dict"))) return "checkpoint_save";
+  if (has({"state"}) && has({"dict"}) && has({"full", "gather", "unsharded", "consolidated", "cpu"}))
+    return "checkpoint_save";
+  if (has({"make", "build", "init", "create", "get", "set", "setup", "prepare", "import"})) return "";
+  if (has({"eval", "evaluate", "evaluation", "validate", "validation", "val"})) return "evaluation";
+  if (has({"generate", "rollout", "rollouts"})) return "generation";
+  return "";
+}
+
+/// The last phase marker before the incident, from the same rank or without a rank.
+const Event* find_last_marker(const ScanResult& scan, const Incident& incident) {
+  const Event* found = nullptr;
+  for (const Event& e : scan.remarks) {
+    const auto* r = std::get_if<Remark>(&e.what);
+    if (r == nullptr || !r->id.starts_with("phase/") || e.when.order > incident.when.order) continue;
+    const bool same_line = e.when.order == incident.when.order;
+    if (same_line && e.evidence.span.column >= incident.evidence.span.column) continue;
+    if (e.origin.rank && incident.origin.rank && e.origin.rank != incident.origin.rank) continue;
+    if (found == nullptr || e.when.order > found->when.order) found = &e;
+  }
+  return found;
+}
+
+/// The number of lines with a step in the failed run.
+i64 count_progress(const ScanResult& scan, const Incident& incident) {
+  return incident.run.number > 0 ? incident.run.progress_lines : scan.progress_lines;
+}
+
+bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
+
+/// True if the first step in the log is not one of the run's first steps.
+bool starts_late(const ScanResult& scan, const Incident& incident) {
+  constexpr i64 early_steps = 100;  // some programs print only every hundredth step
+  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
+  return first.value_or(0) > early_steps;
+}
+
+/// True if the run progressed by more than a few steps within the log.
+bool progressed(const ScanResult& scan, const Incident& incident) {
+  const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
+  const std::optional<i64> last = incident.when.step ? incident.when.step : scan.last_step;
+  return first && last && *last - *first > max_first_steps;
+}
+
+bool was_resumed(const ScanResult& scan) { return scan.remark_counts.contains("run/resumed"); }
+
+/// The incident's own traceback. If the log starts too late for it, the traceback of another rank that failed on the
+/// same request.
+const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& incident) {
+  if (!incident.oom.frames.empty() || !incident.oom.request) return incident.oom.frames;
+  for (const Incident& other : scan.incidents)
+    if (other.follows && &scan.incidents[*other.follows] == &incident && other.oom.request == incident.oom.request &&
+        !other.oom.frames.empty())
+      return other.oom.frames;
+  return incident.oom.frames;
+}
+
+/// The phase by the traceback: known function names, then words in the names, then the innermost operation.
+std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = find_frames(scan, incident);
+  if (frames.empty()) return "";
+  for (const Word& w : functions)
+    for (const Frame& f : frames)
+      if (f.function == w.word || f.function.ends_with("." + std::string(w.word))) {
+        if (w.phase == "generation" && f.function == "decode" && !contains(f.file, "vae") && !contains(f.code, "vae"))
+          continue;
+        return std::string(w.phase);
+      }
+  // The outermost frame shows the activity of the program. Libraries evaluate and generate internally for many
+  // purposes.
+  for (const Frame& f : frames)
+    if (const std::string_view phase = phase_by_words(f);
+        !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
+      return std::string(phase);
+  const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
+  const bool early = count_progress(scan, incident) <= max_first_steps && log_begins_with_run(scan) &&
+                     (!starts_late(scan, incident) || was_resumed(scan)) && !progressed(scan, incident);
+  if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
+  if (any(in_backward)) return early ? "first_step" : "backward";
+  if (any(in_forward)) return early ? "first_step" : "forward";
+  if (any(loads_model)) return "load";
+  if (any([](const Frame& f) { return contains(f.file, "utils/data/") || contains(f.file, "dataloader"); }))
+    return "data_loading";
+  return "";
+}
+
+/// True if the program reports after the refusal that it wanted the memory for its key-value cache.
+bool was_for_cache(const ScanResult& scan, const Incident& incident) {
+  constexpr i64 max_distance = 8;  // in lines: the allocator, its caller and the cache report in turn, for each GPU
+  const Span& refused = incident.evidence.span;
+  return std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    const Span& remark_span = e.evidence.span;
+    return remark != nullptr && remark->id == "for/kv_cache" && remark_span.source == refused.source &&
+           remark_span.first_line >= refused.first_line && remark_span.first_line <= refused.first_line + max_distance;
+  });
+}
+
+std::string find_moment(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = find_frames(scan, incident);
+  for (const Word& w : moments)
+    if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
+      return std::string(w.phase);
+  const bool captures = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return contains(f.file, "graph_runner") && contains(f.function, "capture");
+  });
+  if (captures || contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
+  if (was_for_cache(scan, incident)) return "for_cache";
+  const bool first = find_phase_in_frames(scan, incident) == "first_step";
+  return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
+}
+
+const Frame* user_frame(const std::vector<Frame>& frames) {
+  for (auto it = frames.rbegin(); it != frames.rend(); ++it)
+    if (!it->library) return &*it;
+  return nullptr;
+}
+
+/// The number of ranks of the job, as far as the log shows it.
+i64 count_ranks(const ScanResult& scan) {
+  std::set<int> seen;
+  for (const auto& [rank, known] : scan.ranks) seen.insert(rank);
+  for (const Incident& incident : scan.incidents)
+    if (incident.origin.rank) seen.insert(*incident.origin.rank);
+  i64 printed = 0;
+  if (const auto size = scan.settings.find("world_size"); size != scan.settings.end())
+    std::from_chars(size->second.value.data(), size->second.value.data() + size->second.value.size(), printed);
+  return std::max<i64>(printed, static_cast<i64>(seen.size()));
+}
+
+}  // namespace
+
+Phase find_phase(const ScanResult& scan, const Incident& incident) {
+  Phase phase;
+  phase.moment = find_moment(scan, incident);
+  phase.by = incident.evidence;
+  if (!phase.moment.empty() && phase.moment != "resumed_step") return phase;
+  phase.by.reset();
+  phase.id = find_phase_in_frames(scan, incident);
+  if (phase.id.empty() && contains(incident.evidence.excerpt, "state_dict() call")) phase.id = "checkpoint_save";
+  if (!phase.id.empty()) {
+    phase.by = incident.evidence;
+    return phase;
+  }
+  const bool of_killer = incident.oom.agent == Agent::kernel || incident.oom.agent == Agent::cgroup;
+  if (incident.oom.kind == OomKind::shared_memory || of_killer) return phase;  // the kernel may have killed any process
+  const Event* marker = find_last_marker(scan, incident);
+  if (marker == nullptr) return phase;
+  const std::string id = std::get<Remark>(marker->what).id.substr(6);
+  if (id == "training") return phase;  // true of nearly every log, so it adds nothing
+  const bool served = std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    return remark != nullptr && remark->id == "run/serving" && e.when.order > marker->when.order &&
+           e.when.order < incident.when.order;
+  });
+  if (served && id == "load") return phase;
+  const bool progress_since = scan.last_progress && scan.last_progress->span.source == marker->evidence.span.source &&
+                              scan.last_progress->span.first_line > marker->evidence.span.first_line &&
+                              scan.last_progress->span.first_line < incident.evidence.span.first_line;
+  if (progress_since && (id == "load" || id == "checkpoint_load" || id == "checkpoint_save")) return phase;
+  phase.id = id;
+  phase.by = marker->evidence;
+  return phase;
+}
+
+void no_phase_facts(Facts& facts) {
+  for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{false});
+}
+
+void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase, Facts& facts) {
+  const std::vector<Evidence> here{incident.evidence};
+  const std::vector<Evidence> by = phase.by ? std::vector<Evidence>{*phase.by} : here;
+  facts.set("phase.known", Value{!phase.id.empty() || !phase.moment.empty()}, by);
+  for (const std::string_view moment : {"profile_run", "graph_capture", "wake_up", "for_cache"})
+    facts.set("trace." + std::string(moment), Value{phase.moment == moment}, by);
+  if (!phase.id.empty())
+    for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
+
+  const auto& frames = find_frames(scan, incident);
+  facts.set("trace.known", Value{!frames.empty()}, here);
+  if (!frames.empty()) {
+    // Use only the innermost frames, which requested the memory.
+    const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
+    std::string max_distance;
+    for (std::size_t i = first; i < frames.size(); ++i)
+      max_distance += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
+    const auto mentions = [&](std::initializer_list<std::string_view> words) {
+      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(max_distance, w); });
+    };
+    facts.set("trace.loss",
+              Value{mentions({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
+                              "logits =", "_convert_to_fp32"})},
+              here);
+    facts.set("trace.attention",
+              Value{mentions({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
+                              "attn_output_weights"})},
+              here);
+    facts.set("trace.forward",
+              Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_forward)}, here);
+    facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
+    facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
+    facts.set("trace.load",
+              Value{std::any_of(frames.begin(), frames.end(), loads_model) &&
+                    std::none_of(frames.begin(), frames.end(), in_forward)},
+              here);
+    const Frame* user = user_frame(frames);
+    facts.set(
+        "trace.growing",
+        Value{(user != nullptr && concatenates(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
+              mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
+        here);
+    facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
+    facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
+    if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
+  }
+
+  const std::vector<Evidence> progress = scan.last_progress ? std::vector<Evidence>{*scan.last_progress} : here;
+  if (log_begins_with_run(scan)) {
+    const i64 count = count_progress(scan, incident);
+    const double lines = static_cast<double>(count);
+    const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
+    const double printed = first && scan.last_step && count > 0
+                               ? std::max(static_cast<double>(*scan.last_step) - static_cast<double>(*first), 0.0) + 1
+                               : 0;
+    facts.set("run.started", Value{count > 0}, progress);
+    facts.set("run.steps", Value{Number{count <= max_first_steps ? lines : std::max(printed, lines), 0}}, progress);
+    if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
+      facts.set("phase.first_step", Value{false}, progress);
+  }
+  if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
+  facts.set("run.resumed", Value{was_resumed(scan)}, here);
+  facts.set("run.survived", Value{incident.handled}, here);
+  i64 handled = 0, ranks = 0;
+  for (const Incident& i : scan.incidents) {
+    handled += i.handled && i.when.order < incident.when.order;
+    ranks += i.origin.rank.has_value() && !i.handled;
+  }
+  if (scan.more_incidents > 0)  // further failed ranks are counted without an incident
+    ranks = std::max(ranks, i64{std::count_if(scan.ranks.begin(), scan.ranks.end(),
+                                              [](const auto& rank) { return rank.second.failed; })});
+  facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
+  if (const auto all = count_ranks(scan); all > 1)
+    facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);
+  facts.set("run.ranks_failed", Value{Number{static_cast<double>(std::max<i64>(ranks, 1)), 0}}, here);
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,209 @@
+// Settings and platform as facts. Parsers store settings as printed, under canonical names; this file gives them their
+// types.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "base/ascii.h"
+#include "facts/analysis.h"
+#include "facts/gpu_models.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Reads "1,024", "1_024", "7B" or "355M"; suffixes are decimal.
+std::optional<double> number_in(std::string_view text) {
+  std::string digits;
+  for (const char c : text)
+    if (c != ',' && c != '_') digits.push_back(c);
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{}) return std::nullopt;
+  switch (end < digits.data() + digits.size() ? *end : ' ') {
+    case 'K':
+    case 'k':
+      return value * 1e3;
+    case 'M':
+      return value * 1e6;
+    case 'B':
+    case 'G':
+      return value * 1e9;
+    default:
+      return value;
+  }
+}
+
+/// nullopt for a text that is neither; "full" and "selective" are modes of checkpointing.
+std::optional<bool> truth_in(std::string_view text) {
+  for (const std::string_view yes : {"True", "true", "1", "yes", "on", "full", "selective"})
+    if (text == yes) return true;
+  for (const std::string_view no : {"False", "false", "0", "no", "off", "None", "none", "null", ""})
+    if (text == no) return false;
+  return std::nullopt;
+}
+
+/// "2.4.0+cu121" → 2.04, so that versions compare as numbers.
+std::optional<double> version_in(std::string_view text) {
+  int major = 0, minor = 0;
+  const auto first = std::from_chars(text.data(), text.data() + text.size(), major);
+  if (first.ec != std::errc{} || first.ptr == text.data() + text.size() || *first.ptr != '.') return std::nullopt;
+  if (std::from_chars(first.ptr + 1, text.data() + text.size(), minor).ec != std::errc{}) return std::nullopt;
+  return major + minor / 100.0;
+}
+
+/// The version that the words of the message belong to, for logs that print no version. For old wordings it is the
+/// newest version of the range, so that features of later versions count as missing.
+std::optional<double> version_of_words(std::string_view message_format) {
+  struct Words {
+    std::string_view message_format;
+    double version;
+  };
+  for (const auto& [format, version] : {Words{"torch-0.4", 0.04}, Words{"torch-1.0", 1.03}, Words{"torch-1.4", 1.1},
+                                        Words{"torch-1.11", 2.0}, Words{"torch-2.1", 2.01}, Words{"torch-2.9", 2.09}})
+    if (format == message_format) return version;
+  return std::nullopt;
+}
+
+/// The allocator that refused. A message that names no device reads like CUDA's; another message may name it.
+Agent find_agent(const ScanResult& scan, const Incident& incident) {
+  const auto names_device = [](const Incident& other) {
+    return other.oom.agent == Agent::hip_allocator || other.oom.agent == Agent::npu_allocator ||
+           other.oom.agent == Agent::xpu_allocator;
+  };
+  if (incident.oom.agent != Agent::cuda_allocator) return incident.oom.agent;
+  if (scan.settings.contains("block_limit"))
+    return Agent::xpu_allocator;  // only Intel's extension refuses in these words
+  const auto named = std::find_if(scan.incidents.begin(), scan.incidents.end(), names_device);
+  return named == scan.incidents.end() ? incident.oom.agent : named->oom.agent;
+}
+
+/// The vendor of the GPU, by the agent that refused, else by words in the log; "" if neither shows it.
+std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent) {
+  switch (agent) {
+    case Agent::cuda_allocator:
+    case Agent::cuda_malloc_async:
+      return "nvidia";
+    case Agent::hip_allocator:
+      return "amd";
+    case Agent::npu_allocator:
+      return "huawei";
+    case Agent::xpu_allocator:
+      return "intel";
+    case Agent::mps_allocator:
+      return "apple";
+    default:
+      break;
+  }
+  if (oom.framework == "metal" || oom.framework == "mlx") return "apple";
+  if (oom.framework == "ascend") return "huawei";
+  if (oom.framework == "level-zero") return "intel";
+  if (oom.message_format.starts_with("xla-tpu") || oom.message_format == "xla-vmem") return "google";
+  const auto word = scan.settings.find("vendor");
+  return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
+}
+
+/// Sets the name of the variable that PyTorch's allocator for this GPU reads. 2.9 has one name for all devices, but
+/// reads only the old one for CUDA (pytorch issue 183387). Later versions still accept the old name.
+void set_alloc_conf(Agent agent, Facts& facts) {
+  const auto version = facts.number("settings.torch");
+  std::string name = "PYTORCH_CUDA_ALLOC_CONF";
+  if (agent == Agent::npu_allocator)
+    name = "PYTORCH_NPU_ALLOC_CONF";
+  else if (facts.is_true("platform.rocm"))
+    name = "PYTORCH_HIP_ALLOC_CONF";
+  else if (agent == Agent::xpu_allocator && !(version && *version >= 2.09))
+    return;
+  else if (agent == Agent::xpu_allocator || (version && *version >= 2.11))
+    name = "PYTORCH_ALLOC_CONF";
+  facts.set("platform.alloc_conf", Value{std::move(name)});
+}
+
+}  // namespace
+
+std::optional<i64> read_capacity(std::string_view text) {
+  std::size_t n = 0;
+  while (n < text.size() && (is_digit(text[n]) || text[n] == '.' || text[n] == ',')) ++n;
+  std::size_t u = n;
+  while (u < text.size() && text[u] == ' ') ++u;
+  const auto size = read_bytes(text.substr(0, n), u == text.size() ? "bytes" : text.substr(u));
+  return size && size->count > 0 ? std::optional(size->count) : std::nullopt;
+}
+
+std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<Incident>& incident,
+                                  const AnalysisOptions& options) {
+  if (options.capacity) return options.capacity;
+  if (incident && incident->oom.kind == OomKind::device && incident->oom.capacity) return incident->oom.capacity->count;
+  if (const auto printed = scan.settings.find("capacity"); printed != scan.settings.end())
+    return read_capacity(printed->second.value);
+  const auto gpu = scan.settings.find("gpu");
+  if (gpu == scan.settings.end()) return std::nullopt;
+  const auto model = find_gpu_model(gpu->second.value);
+  return model ? std::optional(model->bytes()) : std::nullopt;
+}
+
+// The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
+void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  for (const auto& [name, setting] : scan.settings) {
+    const FactSpec* spec = find_fact_spec("settings." + name);
+    if (spec == nullptr) continue;
+    const std::vector<Evidence> here{setting.evidence};
+    if (spec->name == "settings.torch") {
+      if (const auto version = version_in(setting.value)) facts.set(spec->name, Value{Number{*version, 0}}, here);
+    } else if (spec->unit == FactUnit::text) {
+      facts.set(spec->name, Value{setting.value}, here);
+    } else if (spec->unit == FactUnit::truth) {
+      if (const auto yes = truth_in(setting.value)) facts.set(spec->name, Value{*yes}, here);
+    } else if (spec->unit == FactUnit::bytes) {
+      if (const auto size = read_capacity(setting.value))
+        facts.set(spec->name, Value{Number{static_cast<double>(*size), 0}}, here);
+    } else if (const auto value = number_in(setting.value)) {
+      facts.set(spec->name, Value{Number{*value, 0}}, here);
+    }
+  }
+  facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
+  const Agent agent = incident != nullptr ? find_agent(scan, *incident) : Agent::cuda_allocator;
+  if (incident != nullptr) {
+    const std::vector<Evidence> here{incident->evidence};
+    const bool device = incident->oom.kind == OomKind::device;
+    if (device) {
+      const std::string_view vendor = find_vendor(scan, incident->oom, agent);
+      if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
+      facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
+      facts.set("platform.rocm", Value{vendor == "amd"}, here);
+      facts.set("platform.mps", Value{vendor == "apple"}, here);
+      facts.set("platform.other", Value{vendor == "huawei" || vendor == "intel" || vendor == "google"}, here);
+    }
+    const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
+    if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
+    const auto system = scan.settings.find("system");
+    if (incident->oom.sizes_not_available || (system != scan.settings.end() && system->second.value == "Windows"))
+      facts.set("platform.windows", Value{true}, here);
+    const auto& frames = incident->oom.frames;
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; }))
+      facts.set("platform.windows", Value{true}, here);
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
+      facts.set("settings.cuda_graphs", Value{true}, here);
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
+      facts.set("settings.checkpointing", Value{true}, here);
+    // DeepSpeed's stage 3 has its own file.
+    if (facts.find("settings.zero_stage") == nullptr && std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+          return f.file.find("zero/stage3.py") != std::string::npos;
+        }))
+      facts.set("settings.zero_stage", Value{Number{3, 0}}, here);
+    if (incident->evidence.excerpt.find("rocm_driver") != std::string::npos)
+      facts.set("platform.rocm", Value{true}, here);
+    const bool same_words =
+        agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // other allocators kept the old words
+    if (const auto version = version_of_words(incident->oom.message_format);
+        version && same_words && !facts.find("settings.torch"))
+      facts.set("settings.torch", Value{Number{*version, 0}}, here);
+  }
+  set_alloc_conf(agent, facts);
+  framework_facts(scan, incident, facts);
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,428 @@
+// The memory series before the failure: the one that describes the failure best, and how well its growth explains it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "base/parallel.h"
+#include "facts/analysis.h"
+#include "growth/growth_limits.h"
+
+namespace oomdoctor {
+namespace {
+
+// Judgement constants, each with its reason.
+constexpr i64 min_points = 8;  ///< fewer values cannot exclude growth
+constexpr double outlier_factor =
+    1.5;  ///< a batch this much longer than all earlier ones is an outlier, not the upper end of the usual range
+constexpr double forecast_tolerance =
+    0.10;  ///< of the observed window; the forecast may miss the failure by this much and still agree
+
+constexpr i64 min_unplaced = 12;  ///< values without step or time may all belong to the set-up, which fills memory once
+
+constexpr double risk_windows = 50;  ///< in observed windows; a failure further away is no useful forecast
+
+constexpr double little_headroom = 0.10;  ///< of the GPU; below, the report mentions it …
+constexpr double scarce_headroom =
+    0.05;  ///< … and below this, which fragmentation and one longer batch can use, it warns
+
+/// The metrics of GPU memory in order of preference: tensors before caches, gauges before maxima.
+constexpr auto metric_order =
+    std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
+                           Metric::max_allocated, Metric::max_reserved, Metric::host_rss, Metric::host_used});
+
+bool is_device_metric(Metric m) {
+  return m == Metric::allocated || m == Metric::memory || m == Metric::active || m == Metric::used ||
+         m == Metric::reserved || m == Metric::max_allocated || m == Metric::max_reserved;
+}
+
+std::size_t metric_rank(Metric m) {
+  return static_cast<std::size_t>(std::find(metric_order.begin(), metric_order.end(), m) - metric_order.begin());
+}
+
+/// Chooses the series that the diagnosis is about, among those of the failed process.
+std::optional<std::size_t> choose_main(const ScanResult& scan, const std::vector<Trend>& trends,
+                                       const Incident* incident) {
+  const bool host = incident != nullptr && incident->oom.kind != OomKind::device &&
+                    incident->oom.kind != OomKind::masked && incident->oom.kind != OomKind::pool;
+  std::optional<std::size_t> best;
+  const auto better = [&](std::size_t a, std::size_t b) {
+    const Series &sa = scan.series[a], &sb = scan.series[b];
+    const bool enough_a = sa.n >= 4, enough_b = sb.n >= 4;
+    if (enough_a != enough_b) return enough_a;
+    // Prefer growth within one metric. Then prefer the better metric, then the longer series.
+    if (trends[a].leak != trends[b].leak && sa.metric == sb.metric) return trends[a].leak;
+    if (metric_rank(sa.metric) != metric_rank(sb.metric)) return metric_rank(sa.metric) < metric_rank(sb.metric);
+    return sa.n > sb.n;
+  };
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
+    if (metric_rank(s.metric) >= metric_order.size() || !s.followed() || !belongs(s, incident)) continue;
+    if (incident != nullptr && is_device_metric(s.metric) == host) continue;
+    if (!best || better(i, *best)) best = i;
+  }
+  return best;
+}
+
+/// The capacity of this GPU, or of this part of one ("MIG 0/2/0"), from the log or from the value's line.
+std::optional<i64> find_capacity(const ScanResult& scan, const Series& s) {
+  if (s.capacity > 0) return whole_number(s.capacity);
+  for (const std::string& name : {s.label, s.origin.device ? std::to_string(*s.origin.device) : std::string()})
+    if (const auto found = scan.settings.find("capacity/" + name); found != scan.settings.end())
+      return read_capacity(found->second.value);
+  return std::nullopt;
+}
+
+/// "GB", "gib" → 3: the power of 1,000 or 1,024 that the letters can mean.
+int binary_power(std::string_view unit) {
+  const std::size_t power = unit.empty() ? 3 : std::string_view("?KMGT").find(static_cast<char>(unit[0] & ~0x20));
+  return power == std::string_view::npos ? 3 : static_cast<int>(power);
+}
+
+/// A program prints "GB" in one way. If 2^30 exceeds the GPU and 10^9 fits, all its values are 10^9.
+void resolve_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
+  for (const Series& probe : scan.series) {
+    if (!probe.ambiguous_unit || !is_device_metric(probe.metric)) continue;
+    const int power = binary_power(probe.unit);
+    const double factor = std::pow(1000.0 / 1024, power);
+    if (probe.max_value <= static_cast<double>(capacity) ||
+        probe.max_value * factor > static_cast<double>(capacity) * 1.02)
+      continue;
+    Note note;
+    note.severity = Severity::warning;  // every number of the verdict depends on this
+    note.text = fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit, 3 * power,
+                            bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(capacity));
+    note.at = probe.last_evidence;
+    const std::string unit = probe.unit;
+    for (Series& s : scan.series)
+      if (s.ambiguous_unit && s.unit == unit) s.rescale(factor), s.ambiguous_unit = false;
+    notes.push_back(std::move(note));
+    return;
+  }
+}
+
+/// Notes the other reading of an ambiguous unit that the capacity did not resolve, once per unit.
+void emit_units(const ScanResult& scan, std::vector<Note>& notes) {
+  std::set<std::string> reported;
+  for (const Series& s : scan.series) {
+    if (!s.ambiguous_unit || s.n < 2 || !reported.insert(s.unit).second) continue;
+    const int power = binary_power(s.unit);
+    const double less = 100 * (1 - std::pow(1000.0 / 1024, power));
+    notes.push_back(
+        {Severity::note,
+         fmt::format("{} is read as 2^{} bytes; if the program divided by 10^{}, every value is {:.0f}% smaller",
+                     s.unit, 10 * power, 3 * power, less),
+         s.first_evidence});
+  }
+}
+
+/// Shares of a memory's capacity that are worth a note, for its largest value.
+constexpr auto full_marks = std::to_array<double>({0.99, 0.95, 0.90});
+
+void emit_full(const ScanResult& scan, std::optional<i64> capacity, std::vector<Note>& notes) {
+  for (const Series& s : scan.series) {
+    if ((s.metric != Metric::used && s.metric != Metric::reserved && s.metric != Metric::memory &&
+         s.metric != Metric::host_used) ||
+        s.n == 0)
+      continue;
+    const auto own = find_capacity(scan, s);
+    const auto whole = own ? own : is_device_metric(s.metric) ? capacity : std::nullopt;
+    if (!whole || s.max_value > static_cast<double>(*whole)) continue;
+    const double share = s.max_value / static_cast<double>(*whole);
+    const auto mark = std::find_if(full_marks.begin(), full_marks.end(), [&](double m) { return share >= m; });
+    if (mark == full_marks.end()) continue;
+    const std::string position = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
+                                 : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
+                                               : "";
+    const std::string of = s.origin.device                 ? fmt::format("GPU {}", *s.origin.device)
+                           : s.metric == Metric::host_used ? "host RAM"
+                                                           : "the GPU";
+    notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
+                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * share),
+                                 std::string(to_string(s.metric)), bytes_text(*whole - whole_number(s.max_value)),
+                                 bytes_text(*whole), position),
+                     s.last_evidence});
+  }
+}
+
+/// Notes how close the tensors came to the capacity in a successful run. Caches may fill the GPU without harm, so they
+/// do not count.
+void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
+  const Series* tightest = nullptr;
+  for (const Series& s : scan.series)
+    if ((s.metric == Metric::allocated || s.metric == Metric::active || s.metric == Metric::max_allocated) &&
+        s.n >= min_points && (tightest == nullptr || s.max_value > tightest->max_value))
+      tightest = &s;
+  if (tightest == nullptr) return;
+  const double left = static_cast<double>(capacity) - tightest->max_value, share = left / static_cast<double>(capacity);
+  if (share >= little_headroom || share < 0) return;
+  const std::vector<Evidence> here{tightest->last_evidence};
+  analysis.facts.set("run.headroom", Value{Number{left, 0}}, here);
+  analysis.facts.set("run.scarce", Value{share < scarce_headroom}, here);
+  analysis.notes.push_back(
+      {share < scarce_headroom ? Severity::warning : Severity::note,
+       fmt::format("tensors came within {} of the device's {} ({:.1f}%): a longer batch or a larger "
+                   "evaluation may not fit",
+                   bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
+       tightest->last_evidence});
+}
+
+/// The part of the GPU that a PyTorch counter can never reach. It is the memory outside the allocator (CUDA contexts,
+/// other processes), from the difference between the GPU's series and reserved memory. It also includes the rise of a
+/// step's peak above the value printed at its end.
+double unreachable_bytes(const ScanResult& scan, const Series& s) {
+  if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
+  const auto beside = [&](const Series& other) {
+    return other.n >= min_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
+           (!other.origin.device || !s.origin.device || other.origin.device == s.origin.device);
+  };
+  const Series *device = nullptr, *reserved = nullptr, *peak = nullptr;
+  for (const Series& other : scan.series) {
+    if (!beside(other)) continue;
+    if (other.metric == Metric::used) device = &other;
+    if (other.metric == Metric::reserved) reserved = &other;
+    if (other.metric == Metric::max_allocated && other.kind == SeriesKind::reset_maximum && other.n == s.n)
+      peak = &other;
+  }
+  double kept = 0;
+  if (device != nullptr && reserved != nullptr) kept += std::max(0.0, device->last_value - reserved->last_value);
+  if (s.metric == Metric::allocated && peak != nullptr) kept += std::max(0.0, peak->last_value - s.last_value);
+  return kept;
+}
+
+/// Removes forecasts that the failure contradicts.
+void drop_contradicted(const ScanResult& scan, const Incident& incident, std::vector<Trend>& trends) {
+  if (!incident.when.step || incident.handled) return;
+  const auto failure_step = static_cast<double>(*incident.when.step);
+  for (std::size_t i = 0; i < trends.size(); ++i) {
+    const auto& forecast = trends[i].forecast;
+    if (!forecast || !scan.series[i].has_steps || !belongs(scan.series[i], &incident)) continue;
+    if (failure_step < forecast->step_low || (forecast->step_high && failure_step > *forecast->step_high))
+      trends[i].forecast.reset();
+  }
+}
+
+/// The length of the working stage, in steps.
+double working_length(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
+
+/// The series that will fill its memory in a run without a failure: the one that will be full first. Series of unknown
+/// capacity come last.
+std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const std::vector<Trend>& trends) {
+  const auto at_risk = [&](std::size_t i) {
+    const Series& s = scan.series[i];
+    const Trend& t = trends[i];
+    if (!t.leak || t.confidence < growth_limits::risk_confidence || s.kind == SeriesKind::running_maximum) return false;
+    if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
+    if (!t.forecast) return s.n >= min_unplaced;
+    return t.forecast->step_low - s.last_x <= risk_windows * working_length(t);
+  };
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const Series &sa = scan.series[a], &sb = scan.series[b];
+    if (trends[a].forecast.has_value() != trends[b].forecast.has_value()) return trends[a].forecast.has_value();
+    if (sa.metric != sb.metric) return metric_rank(sa.metric) < metric_rank(sb.metric);
+    const auto left = [&](std::size_t k) {
+      return trends[k].forecast ? (trends[k].forecast->step - scan.series[k].last_x) / working_length(trends[k]) : 0;
+    };
+    return left(a) < left(b);
+  };
+  std::optional<std::size_t> worst;
+  for (std::size_t i = 0; i < scan.series.size(); ++i)
+    if (at_risk(i) && (!worst || before(i, *worst))) worst = i;
+  return worst;
+}
+
+/// A series with too few values for a trend, in which each value is far above the previous one and one more such rise
+/// fills the GPU.
+std::optional<std::size_t> find_steep_series(const ScanResult& scan, std::optional<i64> capacity) {
+  constexpr i64 min_values = 4;
+  constexpr double min_rise = 0.1;  // of the device, each rise
+  for (std::size_t i = 0; i < scan.series.size() && capacity; ++i) {
+    const Series& s = scan.series[i];
+    if (!is_device_metric(s.metric) || s.n < min_values || s.n >= min_points || !s.has_steps) continue;
+    const auto& buckets = s.buckets();
+    double smallest_rise = std::numeric_limits<double>::max(), last_rise = 0;
+    for (std::size_t k = 1; k < buckets.size(); ++k) {
+      last_rise = buckets[k].y - buckets[k - 1].y;
+      smallest_rise = std::min(smallest_rise, last_rise);
+    }
+    const double full = static_cast<double>(*capacity);
+    if (buckets.size() >= min_values && smallest_rise >= min_rise * full && s.last_value + last_rise >= full) return i;
+  }
+  return std::nullopt;
+}
+
+/// Sets trend.* for the main series.
+void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity,
+                    Facts& facts) {
+  const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
+  const auto number = [](double v) { return Value{Number{v, 0}}; };
+  facts.set("trend.points", number(static_cast<double>(s.n)), both);
+  facts.set("trend.metric", Value{std::string(to_string(s.metric))}, both);
+  if (t.shape == Shape::too_short) return;
+  facts.set("trend.shape", Value{std::string(to_string(t.shape))}, both);
+  const bool maxima = s.kind == SeriesKind::running_maximum;
+  facts.set("trend.leak", Value{t.leak && !maxima}, both);
+  facts.set("trend.maxima_only", Value{t.leak && maxima}, both);
+  facts.set("trend.accelerating", Value{t.leak && t.shape == Shape::accelerating}, both);
+  const bool settled = t.shape == Shape::warmup || t.shape == Shape::step || t.shape == Shape::saturating;
+  facts.set("trend.settled", Value{settled}, both);
+  facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
+  if (s.n >= min_points)
+    facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
+  const double last_slope = t.slope.value + t.acceleration.value * working_length(t) / 2;
+  facts.set("trend.slope", number(t.slope.value), both);
+  facts.set("trend.last_slope", number(last_slope), both);
+  const std::string per = s.has_times ? " per second" : s.has_steps ? " per step" : " per value";
+  facts.set("trend.rate", Value{bytes_text(whole_number(std::abs(t.slope.value))) + per}, both);
+  facts.set("trend.last_rate", Value{bytes_text(whole_number(std::abs(last_slope))) + per}, both);
+  if (!capacity) return;
+  const double full = static_cast<double>(*capacity);
+  facts.set("trend.headroom", number(full - s.max_value), both);
+  facts.set("trend.headroom_share", number((full - s.max_value) / full), both);
+  // The share of the growth is defined only after a failure.
+  if (const double start = t.working.first_value; incident != nullptr && full > start) {
+    double reached = s.last_value;
+    if (t.leak && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
+      reached += (t.slope.value + t.acceleration.value * working_length(t) / 2) *
+                 (static_cast<double>(*incident->when.step) - s.last_x);
+    facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)), both);
+  }
+  if (t.leak && t.forecast) {
+    facts.set("trend.steps_to_full", number(std::max(0.0, t.forecast->step_low - s.last_x)), both);
+    if (incident != nullptr && incident->when.step) {
+      const auto failure_step = static_cast<double>(*incident->when.step);
+      const double slack = forecast_tolerance * working_length(t);
+      facts.set("trend.forecast_agrees",
+                Value{failure_step >= t.forecast->step_low - slack &&
+                      (!t.forecast->step_high || failure_step <= *t.forecast->step_high + slack)},
+                both);
+    }
+  }
+}
+
+/// True if no line of the program precedes this line.
+bool is_before_program(const ScanResult& scan, const Span& at) {
+  const auto before = [&](const Evidence& e) {
+    return e.span.source == at.source && e.span.first_line < at.first_line;
+  };
+  return scan.progress_lines == 0 &&
+         std::none_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) { return before(e.evidence); }) &&
+         std::none_of(scan.settings.begin(), scan.settings.end(), [&](const auto& setting) {
+           return !setting.first.starts_with("capacity") && before(setting.second.evidence);
+         });
+}
+
+/// Sets device.* if the log lists the GPUs once, before the program starts, and one of them is nearly full.
+void set_full_before(const ScanResult& scan, const Incident& incident, Facts& facts) {
+  constexpr double nearly_full = 0.9;
+  for (const Series& s : scan.series) {
+    const auto capacity = find_capacity(scan, s);
+    const Span& at = s.first_evidence.span;
+    const bool other = s.origin.device && incident.origin.device && s.origin.device != incident.origin.device;
+    if (s.metric != Metric::used || s.n != 1 || other || !capacity || at.source != incident.evidence.span.source)
+      continue;
+    if (at.first_line >= incident.evidence.span.first_line || !is_before_program(scan, at)) continue;
+    if (s.last_value < nearly_full * static_cast<double>(*capacity)) continue;
+    facts.set("device.full_before", Bytes{whole_number(s.last_value), 0}, {s.first_evidence});
+    facts.set("device.total_before", Bytes{*capacity, 0}, {s.first_evidence});
+    if (s.origin.device)
+      facts.set("device.which", Value{Number{static_cast<double>(*s.origin.device), 0}}, {s.first_evidence});
+    return;
+  }
+}
+
+void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
+  for (const Series& s : scan.series) {
+    if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
+    const auto& buckets = s.buckets();
+    double before = 0, min_values = s.min_value;
+    for (std::size_t i = 0; i + 1 < buckets.size(); ++i) before = std::max(before, buckets[i].high);
+    const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
+    facts.set("shape.varies", Value{s.max_value > 1.1 * min_values}, both);
+    if (s.n < min_points || before <= 0) continue;
+    facts.set("shape.outlier", Value{s.last_value >= outlier_factor * before}, {s.last_evidence});
+    facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
+    facts.set("shape.typical_value", Value{Number{before, 0}}, both);
+  }
+}
+
+}  // namespace
+
+bool belongs(const Series& s, const Incident* incident) {
+  if (incident == nullptr) return true;
+  const Span &first = s.first_evidence.span, &failure = incident->evidence.span;
+  if (first.source == failure.source && first.first_line > failure.first_line)
+    return false;  // it began after the failure
+  if (first.source == failure.source && s.last_evidence.span.first_line < incident->run.first_line)
+    return false;  // it belongs to an earlier run
+  if (s.origin.rank && incident->origin.rank && s.origin.rank != incident->origin.rank) return false;
+  return !s.origin.device || !incident->origin.device || s.origin.device == incident->origin.device;
+}
+
+void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
+  const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
+  const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
+  if (capacity) resolve_units(scan, *capacity, analysis.notes);
+  emit_units(scan, analysis.notes);
+  analysis.trends.resize(scan.series.size());
+  for_each_index(scan.series.size(), options.jobs, [&](std::size_t i) {
+    const Series& s = scan.series[i];
+    GrowthOptions growth;
+    if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
+    if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
+      growth.capacity = static_cast<double>(*own);
+    growth.unreachable_bytes = unreachable_bytes(scan, s);
+    if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
+      growth.failure_step = static_cast<double>(*incident->when.step);
+    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
+    if (fills && s.followed()) analysis.trends[i] = growth_of(s, growth);
+  });
+  Facts& facts = analysis.facts;
+  if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
+  if (incident == nullptr) emit_full(scan, capacity, analysis.notes);
+  const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.trends) : std::nullopt;
+  const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, capacity) : std::nullopt;
+  if (incident == nullptr) {
+    const auto& risk = at_risk ? at_risk : steep;
+    const std::vector<Evidence> evidence =
+        risk ? std::vector{scan.series[*risk].first_evidence, scan.series[*risk].last_evidence}
+             : std::vector<Evidence>{};
+    facts.set("run.at_risk", Value{risk.has_value()}, evidence);
+    if (steep) {
+      const Series& s = scan.series[*steep];
+      facts.set("run.steep",
+                Value{fmt::format("{} rose from {} to {} of {} in {} values; one more such rise fills it",
+                                  to_string(s.metric), bytes_text(whole_number(s.first_value)),
+                                  bytes_text(whole_number(s.last_value)), bytes_text(*capacity), s.n)},
+                evidence);
+    }
+  }
+  analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(scan, analysis.trends, incident);
+  if (analysis.main_series) {
+    const Series& main = scan.series[*analysis.main_series];
+    const auto own = find_capacity(scan, main);
+    set_main_facts(main, analysis.trends[*analysis.main_series], incident,
+                   own || !is_device_metric(main.metric) ? own : capacity, facts);
+  }
+  if (incident != nullptr && incident->oom.kind == OomKind::device) set_full_before(scan, *incident, facts);
+  comparison_facts(scan, incident, capacity, analysis);
+  increment_fact(facts);
+  set_shape_facts(scan, incident, facts);
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
+    if (s.metric == Metric::host_rss || s.metric == Metric::host_used)
+      if (analysis.trends[i].shape != Shape::too_short)
+        if (!facts.is_true("host.grows"))  // one growing series is enough
+          facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
+    // A series that began with the evaluation in which the run failed, and grows.
+    if (incident != nullptr && analysis.trends[i].leak && is_device_metric(s.metric) &&
+        facts.is_true("phase.evaluation"))
+      facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
+  }
+  if (incident != nullptr) drop_contradicted(scan, *incident, analysis.trends);
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,181 @@
+// One line per trend: numbers first, in the unit that fits them. It states the observation and the alternative law.
+// Advice belongs to the rules.
+#include "growth/growth_words.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "growth/growth_limits.h"
+
+namespace oomdoctor {
+
+namespace {
+
+namespace limits = growth_limits;
+
+std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
+
+std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
+
+/// The unit of x in this series.
+std::string_view unit_of(const FittedSeries& fitted) {
+  if (fitted.samples.by_order) return "value";
+  return fitted.series.has_times ? "second" : fitted.series.has_steps ? "step" : "value";
+}
+
+/// "step 120" as the log prints it. If the log restarts its count or has none, the number of the value.
+std::string place_text(const FittedSeries& fitted, double x) {
+  const Place place = place_of(fitted.samples, x);
+  if (fitted.samples.as_printed()) return fmt::format("{} {}", unit_of(fitted), step_text(place.step));
+  const std::string value = fmt::format("value {}", place.value);
+  return fitted.samples.by_order ? value : fmt::format("{}, {} {}", value, unit_of(fitted), step_text(place.step));
+}
+
+std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+  const Fit& fit = *verdict.chosen;
+  const double from = fit.law == Law::late ? fit.origin + fit.theta[0] * fit.width : fitted.first();
+  std::string text = fmt::format("{} by {} per {} since {}", fitted.samples.counts_down ? "shrinks" : "grows",
+                                 size(trend.slope.value), unit_of(fitted), place_text(fitted, from));
+  if (trend.shape == Shape::accelerating)
+    text += fmt::format(": {} per {} at the start, {} at the end", size(fit.slope_at(fitted.first())), unit_of(fitted),
+                        size(fit.slope_at(fitted.last())));
+  if (trend.period) text += fmt::format(", with a rhythm of {} {}s", step_text(*trend.period), unit_of(fitted));
+  if (verdict.bounded != nullptr)
+    text += fmt::format("; {} describes it better than {} by {:.0f} points", trend.model,
+                        to_string(verdict.bounded->law), verdict.gap);
+  return text;
+}
+
+/// "13.0 GiB", with the sign that the log prints.
+std::string level_text(double value) { return size(std::abs(value)); }
+
+/// "rises by 2 GiB", in the direction of the printed values.
+std::string movement(const FittedSeries& fitted, double way) {
+  return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls", size(std::abs(way)));
+}
+
+/// The jumps of the law that describes the working stage.
+std::string step_words(const FittedSeries& fitted, const Fit& fit) {
+  const std::string last = level_text(fit.at(fitted.last()));
+  if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
+  const std::string place = place_text(fitted, fit.origin + fit.theta.front() * fit.width);
+  if (fit.theta.size() > 1)
+    return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
+  const double height = fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0];
+  const bool up = (height > 0) != fitted.samples.counts_down;
+  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", size(std::abs(height)), place, last);
+}
+
+/// The position at which the chosen law has completed 95 % of its change, if its end is nearly level.
+std::optional<double> find_settled(const FittedSeries& fitted, const GrowthVerdict& verdict) {
+  if (verdict.doubt == GrowthDoubt::noise || verdict.doubt == GrowthDoubt::records ||
+      verdict.doubt == GrowthDoubt::undecided)
+    return std::nullopt;
+  const Fit& fit = *verdict.chosen;
+  const double start = fit.at(fitted.first()), way = fit.at(fitted.last()) - start;
+  const double mean = way / fitted.window();
+  if (verdict.doubt != GrowthDoubt::levels_off && fit.slope_at(fitted.last()) > growth_limits::levelled * mean)
+    return std::nullopt;
+  for (int i = 0; i < 200; ++i) {
+    const double x = fitted.first() + i / 200.0 * fitted.window();
+    if (std::abs(fit.at(x) - start) >= growth_limits::done * std::abs(way)) return x;
+  }
+  return fitted.last();
+}
+
+/// How the run reached the level of its working stage.
+std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verdict, Shape shape) {
+  const Approach& approach = *fitted.approach;
+  const std::string level = level_text(verdict.chosen->at(fitted.last()));
+  const std::string place = fmt::format("{} {}", unit_of(fitted), step_text(approach.done_step));
+  if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
+  const bool up = (approach.way > 0) != fitted.samples.counts_down;
+  const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
+  return fmt::format("{} by {} {} {}, then flat at {}", moves, size(std::abs(approach.way)),
+                     shape == Shape::step ? "at" : "until", place, level);
+}
+
+/// The range of the values if it is below a fiftieth of the level. Such a series is flat for a reader, whatever law
+/// fits best.
+std::optional<double> narrow_range(const FittedSeries& fitted) {
+  constexpr double narrow = 0.02;
+  const auto& values = fitted.samples.points.y;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double range = *high - *low;
+  return range > 0 && range < narrow * std::abs(level_of(fitted)) ? std::optional(range) : std::nullopt;
+}
+
+std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+  const Fit& fit = *verdict.chosen;
+  const double way = fit.at(fitted.last()) - fit.at(fitted.first());
+  const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
+  if (const auto range = narrow_range(fitted); range && trend.shape == Shape::saturating)
+    return fmt::format("flat at {}, within {}", level_text(level_of(fitted)), size(*range));
+  if (fitted.approach && came && fitted.approach->decides) return approach_words(fitted, verdict, trend.shape);
+  switch (trend.shape) {
+    case Shape::flat:
+      return "flat at " + level_text(level_of(fitted));
+    case Shape::spike:
+      if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
+      return fmt::format("flat at {}, {} of {} values differ", level_text(level_of(fitted)), fitted.spikes.size(),
+                         fitted.samples.points.size());
+    case Shape::noisy:
+      if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
+      return fmt::format("varies around {} by {}, no trend", level_text(level_of(fitted)),
+                         size(fit_of(fitted, Law::constant)->sigma));
+    case Shape::sawtooth:
+      return trend.period ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
+                                        unit_of(fitted))
+                          : "rises and falls, the floor stays";
+    case Shape::step:
+      return step_words(fitted, fit);
+    default:
+      break;
+  }
+  if (const auto settled = find_settled(fitted, verdict))
+    return trend.shape == Shape::warmup ? fmt::format("{} until {}, then flat at {}", movement(fitted, way),
+                                                      place_text(fitted, *settled), level_text(fit.at(fitted.last())))
+                                        : fmt::format("levels off at {} after {}", level_text(fit.at(fitted.last())),
+                                                      place_text(fitted, *settled));
+  return movement(fitted, way) + ", ever more slowly";
+}
+
+std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+  switch (verdict.doubt) {
+    case GrowthDoubt::undecided:
+      return "; too little evidence to exclude growth";
+    case GrowthDoubt::small:
+      return fmt::format("; growth of {} is too small to matter", size(measure_rise(*verdict.growing, fitted).value));
+    case GrowthDoubt::noise:
+      return fmt::format("; a leak below {} per {} would be hidden in the noise", size(trend.detectable_slope),
+                         unit_of(fitted));
+    case GrowthDoubt::records:
+      return "; as a maximum it sets no more new records than chance does";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+  if (verdict.leak) return growth_words(fitted, verdict, trend);
+  return shape_words(fitted, verdict, trend) + doubt_words(fitted, verdict, trend);
+}
+
+std::string describe_short_series(const FittedSeries& fitted) {
+  const Points& points = fitted.samples.points;
+  if (points.size() < 2) return "too few values for a trend";
+  const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
+  const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
+  if (points.size() >= limits::min_to_mention && rises && last >= limits::worth_mention * first && first > 0)
+    return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
+                       100 * (last / first - 1), points.size());
+  return fmt::format("{} values: too few for a trend", points.size());
+}
+
+}  // namespace oomdoctor

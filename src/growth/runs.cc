@@ -1,0 +1,160 @@
+// A job that fails leaves several ends, and most of them are consequences of a single one. The end with the largest
+// weight after the last progress line counts. Of equal ones the last counts, because the last of several chained
+// exceptions is the uncaught one.
+#include "growth/runs.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace oomdoctor {
+namespace {
+
+struct EndSpec {
+  std::string_view remark, kind;
+  int weight;  ///< of several ends of one run, the heaviest explains the others
+  bool decides = true;
+};
+
+constexpr std::array<EndSpec, 13> specs{{{"run/time_limit", "timeout", 6},
+                                         {"run/cancelled", "cancelled", 6},
+                                         {"device/hardware", "device_error", 5},
+                                         {"device/fault", "device_error", 5},
+                                         {"disk/full", "disk_full", 5},
+                                         {"limit/threads", "limit", 5},
+                                         {"end/exception", "exception", 4},
+                                         {"end/crash", "crash", 3},
+                                         {"collateral/timeout", "nccl", 2},
+                                         {"end/signal", "signal", 5},
+                                         {"end/rejected", "rejected", 5},
+                                         {"run/completed", "finished", 2, false},
+                                         {"exit", "exit", 1, false}}};
+
+const EndSpec* spec_of(const Event& event) {
+  const auto* remark = std::get_if<Remark>(&event.what);
+  const auto* exit = std::get_if<Exit>(&event.what);
+  if (exit != nullptr && !exit->signal && exit->code.value_or(0) == 0) return nullptr;
+  const std::string_view id = remark != nullptr ? std::string_view(remark->id) : "exit";
+  const auto spec = std::find_if(specs.begin(), specs.end(), [&](const EndSpec& s) { return s.remark == id; });
+  return spec == specs.end() ? nullptr : &*spec;
+}
+
+/// True if the line is part of an incident: an exception's own line is no separate end.
+bool belongs_to_incident(const ScanResult& scan, const Span& span) {
+  const auto covers = [&](const Evidence& e) {
+    return e.span.source == span.source && span.first_line >= e.span.first_line && span.first_line <= e.span.last_line;
+  };
+  return std::any_of(scan.incidents.begin(), scan.incidents.end(), [&](const Incident& incident) {
+    return covers(incident.evidence) || std::any_of(incident.occurrences.begin(), incident.occurrences.end(), covers);
+  });
+}
+
+/// Finds the end of a run in the lines [first, last]. Ends before the last progress line do not count, because the
+/// program continued after them.
+std::optional<Ending> find_ending(const ScanResult& scan, i64 first, i64 last) {
+  const i64 progress = scan.last_progress ? scan.last_progress->span.first_line : 0;
+  i64 served = 0;  // an exception in one request does not end a server
+  for (const Event& event : scan.remarks)
+    if (const auto* remark = std::get_if<Remark>(&event.what); remark != nullptr && remark->id == "run/serving")
+      served = std::max(served, event.evidence.span.first_line);
+  const Event* best = nullptr;
+  const EndSpec* best_spec = nullptr;
+  for (const Event& event : scan.remarks) {
+    const EndSpec* spec = spec_of(event);
+    const i64 line = event.evidence.span.first_line;
+    if (spec == nullptr || line < first || line > last || belongs_to_incident(scan, event.evidence.span)) continue;
+    if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program continued
+    if (best_spec == nullptr || spec->weight > best_spec->weight ||
+        (spec->weight == best_spec->weight && line > best->evidence.span.first_line))
+      best = &event, best_spec = spec;
+  }
+  if (best == nullptr) return std::nullopt;
+  const auto* exit = std::get_if<Exit>(&best->what);
+  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(best_spec->kind), best->evidence,
+                best_spec->decides};
+}
+
+/// True for a signal without a sender: the log does not show the reason for the kill.
+bool is_silent(const Incident& incident) {
+  return incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host;
+}
+
+/// True if an exception explains the kill: when one process fails, the parent of a multi-process program kills the
+/// others.
+bool follows_exception(const Incident& killed,
+                       const std::optional<Ending>& ending) {  // in lines: the exception, the exceptions that it was
+                                                               // raised from, and advice that the program prints
+  constexpr i64 max_distance = 25;  // lines: the exception, what it was raised from, and advice of the program
+  if (killed.oom.message_format != "sigkill" || !ending || ending->kind != "exception") return false;
+  const Span &end = ending->at.span, &kill = killed.evidence.span;
+  return end.source == kill.source && end.first_line < kill.first_line &&
+         kill.first_line - end.first_line <= max_distance;
+}
+
+/// The outcome and the end of one run. Runs are separated only in a single log, so several logs share all incidents.
+RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
+  RunSummary summary{first, last, Outcome::no_oom, std::nullopt, std::nullopt};
+  bool handled = false, silent = true;
+  for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
+    const Incident& incident = scan.incidents[i];
+    if (scan.inputs.size() == 1 && incident.run.number != run) continue;
+    handled |= incident.handled;
+    if (incident.handled) continue;
+    silent &= is_silent(incident);
+    if (!summary.failure) summary.failure = i;
+  }
+  if (scan.inputs.size() == 1) summary.ending = find_ending(scan, first, last);
+  if (summary.failure && silent && follows_exception(scan.incidents[*summary.failure], summary.ending))
+    summary.failure.reset();
+  summary.outcome = summary.failure                             ? silent ? Outcome::possible_oom : Outcome::oom
+                    : summary.ending && summary.ending->decides ? Outcome::ended_otherwise
+                    : handled                                   ? Outcome::handled_oom
+                                                                : Outcome::no_oom;
+  return summary;
+}
+
+/// True if the last run progressed beyond the step of this failure.
+bool was_overcome(const ScanResult& scan, const Incident& incident) {
+  const bool progressed =
+      scan.last_progress && scan.last_progress->span.first_line > scan.later_runs.back().span.first_line;
+  return progressed && scan.last_step.value_or(0) > incident.when.step.value_or(0);
+}
+
+}  // namespace
+
+// The last run decides. If it is unfinished, an earlier failure counts, unless the last run got past it.
+Runs find_runs(const ScanResult& scan) {
+  Runs runs;
+  const std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
+  for (std::size_t k = 0; k <= later; ++k) {
+    const i64 first = k == 0 ? 1 : scan.later_runs[k - 1].span.first_line;
+    const i64 last = k < later                 ? scan.later_runs[k].span.first_line - 1
+                     : scan.inputs.size() == 1 ? std::max(first, scan.inputs.front().lines)
+                                               : std::numeric_limits<i64>::max();
+    runs.all.push_back(summarize_run(scan, static_cast<int>(k), first, last));
+  }
+  runs.judged = later;
+  runs.outcome = runs.last().outcome;
+  if (!scan.inputs.empty() && std::all_of(scan.inputs.begin(), scan.inputs.end(),
+                                          [](const Input& input) { return !input.unreadable.empty(); })) {
+    runs.outcome = Outcome::unrecognised;
+    return runs;
+  }
+  if (runs.last().failure || later == 0) return runs;
+  std::optional<std::size_t> failed;  // the last earlier run that failed
+  for (std::size_t k = 0; k < later; ++k)
+    if (runs.all[k].failure) failed = k;
+  if (!failed) return runs;
+  runs.overcome = was_overcome(scan, scan.incidents[*runs.all[*failed].failure]);
+  const std::optional<Ending>& ending = runs.last().ending;
+  if (ending && ending->decides) return runs;
+  if (runs.overcome || (ending && ending->kind == "finished")) {
+    runs.outcome = Outcome::handled_oom;
+  } else {
+    runs.judged = *failed;
+    runs.outcome = runs.all[*failed].outcome;
+  }
+  return runs;
+}
+
+}  // namespace oomdoctor

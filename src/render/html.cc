@@ -1,0 +1,190 @@
+#include "render/html.h"
+
+#include <array>
+#include <chrono>
+
+#include "render/document.h"
+#include "render/html_sections.h"
+#include "render/markdown.h"
+#include "report/escape.h"
+#include "report/incident_words.h"
+#include "report/words.h"
+
+namespace oomdoctor::html {
+namespace {
+
+/// The last printed value of a setting, also of a setting per GPU ("gpu/0"); "" if there is none.
+std::string setting_of(const Report& report, std::string_view name) {
+  for (const ReportSetting& setting : report.settings)
+    if (setting.name == name || (setting.name.starts_with(name) && setting.name[name.size()] == '/'))
+      return setting.value;
+  return {};
+}
+
+std::string log_name(const Report& report) {
+  if (report.inputs.empty()) return {};
+  const std::string& path = report.inputs.front().path;
+  const std::string more =
+      report.inputs.size() > 1 ? fmt::format(" and {} more", report.inputs.size() - 1) : std::string();
+  return (path == "-" ? "standard input" : path) + more;
+}
+
+std::string gpu_name(const Report& report, const ReportIncident* incident) {
+  const std::string model = setting_of(report, "gpu");
+  if (incident == nullptr || !incident->device) return model;
+  const std::string name = memory_name(*incident);
+  return model.empty() ? name : name + ", " + model;
+}
+
+std::string framework_name(const Report& report, const ReportIncident* incident) {
+  if (const std::string torch = setting_of(report, "torch"); !torch.empty()) return "PyTorch " + torch;
+  if (incident == nullptr) return {};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names = {{{"pytorch", "PyTorch"},
+                                                                                   {"tensorflow", "TensorFlow"},
+                                                                                   {"jax", "JAX"},
+                                                                                   {"vllm", "vLLM"},
+                                                                                   {"sglang", "SGLang"},
+                                                                                   {"mindspore", "MindSpore"}}};
+  for (const auto& [id, name] : names)
+    if (id == incident->framework) return std::string(name);
+  return incident->framework;
+}
+
+/// For example "2025-03-04 09:32:10"; "" outside 1970 to 3000.
+std::string time_text(double time) {
+  using namespace std::chrono;
+  constexpr double year_3000 = 32503680000;
+  if (!(time > 0 && time < year_3000)) return {};
+  const sys_seconds at{seconds{static_cast<std::int64_t>(time)}};
+  const auto day = floor<days>(at);
+  const year_month_day date{day};
+  const hh_mm_ss clock{at - day};
+  return fmt::format("{}-{:02}-{:02} {:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count());
+}
+
+void add_fact(Document& page, std::string_view name, const std::string& value) {
+  if (!value.empty()) page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, html_inline(value));
+}
+
+}  // namespace
+
+const ReportIncident* main_incident(const Report& report) {
+  const ReportIncident* named = verdict_incident(report);
+  return named != nullptr || report.incidents.empty() ? named : &report.incidents.front();
+}
+
+void add_facts(Document& page, const Content& content) {
+  const Report& report = content.report;
+  const ReportIncident* incident = main_incident(report);
+  page.add("<dl class=\"facts\">");
+  add_fact(page, "Log", log_name(report));
+  add_fact(page, "Job", report.job);
+  if (incident != nullptr) add_fact(page, "Host", incident->host);
+  add_fact(page, "GPU", gpu_name(report, incident));
+  add_fact(page, "Framework", framework_name(report, incident));
+  if (incident != nullptr && incident->time) add_fact(page, "Failed at", time_text(*incident->time));
+  add_fact(page, "oomdoctor", report.tool_version);
+  page.add("</dl>\n");
+}
+
+}  // namespace oomdoctor::html
+
+namespace oomdoctor {
+namespace {
+
+using html::Content;
+
+/// The page may not load, send or embed anything, and may use only this script and this style sheet.
+std::string policy(const PageAssets& assets) {
+  return fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+                     assets.script.hash, assets.style.hash);
+}
+
+void add_head(Document& page, const Report& report, const PageAssets& assets) {
+  page.add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+  page.add("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(assets));
+  page.add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+  page.add("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
+  std::string title = outcome_words(report.verdict.outcome);
+  if (!report.inputs.empty()) title += ": " + report.inputs.front().path;
+  if (report.inputs.size() > 1) title += fmt::format(" and {} more", report.inputs.size() - 1);
+  page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), assets.style.text);
+}
+
+struct Section {
+  std::string_view id, title;
+  std::string body;
+};
+
+/// A section with the output of these functions.
+template <class... Writers>
+Section section(std::string_view id, std::string_view title, const Content& content, Writers... writers) {
+  Document body;
+  (writers(body, content), ...);
+  return {id, title, body.take()};
+}
+
+void add_section(Document& page, const Section& of) {
+  if (!of.body.empty()) page.add("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", of.id, of.title, of.body);
+}
+
+/// Verdict and first fix, next to the best picture of the failure: memory over the run, else the memory breakdown, else
+/// the failing line. Empties the section that it shows, so that it does not appear twice.
+void add_first_view(Document& page, const Content& content, std::initializer_list<Section*> sections) {
+  page.add("<div class=\"first-view\">\n<section id=\"verdict\" class=\"{}\">\n", html::tone(content.report));
+  html::add_verdict(page, content);
+  html::add_first_fix(page, content);
+  page.add("</section>\n");
+  if (!content.plots.empty()) {
+    html::add_chart(page, content.plots.front());
+  } else {
+    for (Section* candidate : sections)
+      if (!candidate->body.empty()) {
+        add_section(page, *candidate);
+        candidate->body.clear();
+        break;
+      }
+  }
+  page.add("</div>\n");
+}
+
+void add_navigation(Document& page, const std::vector<const Section*>& sections) {
+  page.add("<nav aria-label=\"Sections\"><ul><li><a href=\"#verdict\">Verdict</a></li>");
+  for (const Section* of : sections)
+    if (!of->body.empty()) page.add("<li><a href=\"#{}\">{}</a></li>", of->id, of->title);
+  page.add("</ul></nav>\n");
+}
+
+void add_body(Document& page, const Content& content) {
+  Section fixes = section("fixes", "Fixes", content, html::add_fixes);
+  Section account = section("account", "Where the memory was", content, html::add_account);
+  Section memory = section("memory", "Memory over the run", content, html::add_series);
+  Section evidence = section("evidence", "Evidence", content, html::add_failures, html::add_reasons);
+  Section inputs = section("inputs", "Inputs", content, html::add_inputs);
+  page.add("<header class=\"top\">\n");
+  html::add_facts(page, content);
+  page.add("</header>\n");
+  add_navigation(page, {&fixes, &account, &memory, &evidence, &inputs});
+  page.add("<main>\n");
+  add_first_view(page, content, {&account, &evidence});
+  for (const Section* of : {&fixes, &account, &memory, &evidence, &inputs}) add_section(page, *of);
+  page.add("</main>\n");
+}
+
+}  // namespace
+
+std::string html_text(const Report& report, const PageAssets& assets) {
+  const Content content(report);
+  Document page;
+  add_head(page, report, assets);
+  page.add("<body>\n");
+  add_body(page, content);
+  // After the report, because a browser shows what it has read so far.
+  page.add("<template id=\"markdown\">{}</template>\n", html_block(markdown_text(report)));
+  page.add("<script>{}</script>\n</body>\n</html>\n", assets.script.text);
+  return page.take();
+}
+
+}  // namespace oomdoctor

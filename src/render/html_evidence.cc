@@ -1,0 +1,240 @@
+// The failures as the log printed them, the reasons with their lines, and the inputs. The page shows each cited line
+// once and links every mention to it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "render/excerpt.h"
+#include "render/html_sections.h"
+#include "render/layout.h"
+#include "report/advice_words.h"
+#include "report/escape.h"
+#include "report/incident_words.h"
+#include "report/utf8.h"
+#include "report/words.h"
+
+namespace oomdoctor::html {
+namespace {
+
+bool is_in(const std::vector<const Location*>& all, const Location& at) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Location* other) { return other->line == at.line && other->path == at.path; });
+}
+
+bool is_before(const Location& a, const Location& b) { return a.path != b.path ? a.path < b.path : a.line < b.line; }
+
+constexpr std::size_t max_shown_failures = 8;
+constexpr std::size_t inputs_listed = 64;
+
+/// The cited line, cut around the important part. Carets appear under it if the window is wide enough.
+void add_excerpt(Document& page, const Content& content, const ReportIncident& of) {
+  constexpr int max_width = 112;
+  if (of.location.excerpt.empty()) return;
+  const std::string gutter = fmt::format("{} │ ", of.location.line);
+  const MarkedLine line = mark_line(of, max_width);
+  page.add("<pre class=\"excerpt\"{}><span class=\"place\">{}</span>{}{}{}\n", content.citations.anchor(of.location),
+           gutter, html_inline(line.before), line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>",
+           html_inline(line.after));
+  if (!line.mark.empty()) {
+    const auto blanks = [](int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); };
+    page.add("<span class=\"carets\"><span class=\"place\">{}│ </span>{}<b>{}{}</b>\n</span>",
+             blanks(columns_of(gutter) - 2), blanks(columns_of(line.before)),
+             std::string(static_cast<std::size_t>(columns_of(line.mark)), '^'), mark_label(line, of));
+  }
+  page.add("</pre>\n");
+  const std::string whole = plain_line(of.location.excerpt);
+  if (columns_of(whole) > max_width)
+    page.add("<details><summary>The whole line</summary><pre>{}</pre></details>\n", html_inline(whole));
+}
+
+void add_failure(Document& page, const Content& content, const ReportIncident& of) {
+  page.add("<article>\n<h3>{}</h3>\n<p><code>{}</code>", html_inline(incident_title(of)),
+           html_inline(place(of.location)));
+  if (const std::string who = incident_circumstances(of); !who.empty())
+    page.add(" <span class=\"muted\">{}</span>", html_inline(who));
+  const auto again = static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences;
+  if (again > 0) {
+    page.add(", printed again {}", plural(again, "time", "times"));
+    if (!of.occurrences.empty()) page.add(" (<code>{}</code>)", html_inline(places(of.occurrences, 5)));
+  }
+  page.add("</p>\n");
+  add_excerpt(page, content, of);
+  if (of.frame) {
+    page.add("<p>Your code: <code>{}</code>", html_inline(fmt::format("{}:{}", of.frame->file, of.frame->line)));
+    if (!of.frame->function.empty()) page.add(" in <code>{}</code>", html_inline(of.frame->function));
+    page.add("</p>\n");
+    if (!of.frame->code.empty()) page.add("<pre><code>{}</code></pre>\n", html_inline(of.frame->code));
+  }
+  for (const std::string& words : following_words(content.report, of, 6))
+    page.add("<p>Then {}.</p>\n", html_inline(words));
+  page.add("</article>\n");
+}
+
+void add_list(Document& page, const Content& content, const std::vector<Reason>& reasons, std::size_t first,
+              std::string_view sign) {
+  for (std::size_t i = first; i < reasons.size(); ++i)
+    page.add("<li class=\"{}\">{}</li>\n", sign,
+             cited(reasons[i].text, content.citations.links(reasons[i].locations, 4)));
+}
+
+/// `skipped` is the number of reasons that the verdict shows already.
+void add_cause(Document& page, const Content& content, const ReportCause& cause, std::size_t skipped, bool open) {
+  const std::string& title = cause.title.empty() ? cause.cause : cause.title;
+  page.add("<details class=\"cause\"{}><summary><meter aria-label=\"probability\" min=\"0\" max=\"1\" ",
+           open ? " open" : "");
+  page.add("value=\"{:.3f}\"></meter> <span class=\"number\">{}</span> <strong>{}</strong> <code>{}</code></summary>\n",
+           cause.probability, html_inline(percent_text(cause.probability)), with_code(title), html_inline(cause.cause));
+  if (!cause.explain.empty()) page.add("<p>{}</p>\n", with_code(cause.explain));
+  if (!cause.guide.empty())
+    page.add("<p class=\"muted\">More: <code>oomdoctor explain {}</code> or <code>{}</code></p>\n",
+             html_inline(cause.cause), html_inline(cause.guide));
+  if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
+  if (cause.because.size() + cause.against.size() > skipped) {
+    page.add("<ul class=\"reasons\">\n");
+    add_list(page, content, cause.because, skipped, "for");
+    add_list(page, content, cause.against, 0, "against");
+    page.add("</ul>\n");
+  }
+  page.add("</details>\n");
+}
+
+void add_cited_lines(Document& page, const Content& content) {
+  constexpr int max_width = 220;
+  if (content.citations.lines().empty()) return;
+  page.add("<h3>Cited lines</h3>\n<div class=\"lines\">\n");
+  for (const Location* at : content.citations.lines())
+    page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
+             html_inline(short_locations(content.report, {*at}, 1)),
+             html_inline(clip_end(plain_line(at->excerpt), max_width)));
+  page.add("</div>\n");
+}
+
+void add_input_table(Document& page, const Report& report) {
+  page.add(
+      "<table class=\"stacked\">\n<thead><tr><th>file</th><th>kind</th><th class=\"n\">lines</th><th "
+      "class=\"n\">size</th></tr></thead>\n<tbody>\n");
+  for (std::size_t i = 0; i < std::min(report.inputs.size(), inputs_listed); ++i) {
+    const ReportInput& input = report.inputs[i];
+    std::string kind = input.kind + (input.compression.empty() ? "" : ", " + input.compression);
+    if (input.truncated) kind += ", cut off at its end";
+    page.add("<tr><th scope=\"row\">{}</th><td data-title=\"kind\">{}</td>",
+             html_inline(input.path == "-" ? "standard input" : input.path), html_inline(kind));
+    page.add("<td class=\"n\" data-title=\"lines\">{}</td><td class=\"n\" data-title=\"size\">{}</td></tr>\n",
+             count_text(input.lines), bytes_text(input.bytes));
+  }
+  page.add("</tbody>\n</table>\n");
+  if (report.inputs.size() > inputs_listed)
+    page.add("<p class=\"muted\">And {} more.</p>\n",
+             plural(static_cast<std::int64_t>(report.inputs.size() - inputs_listed), "file", "files"));
+}
+
+/// For example "torch_oom 1, progress 1,270".
+std::string readers(const ReportCoverage& coverage) {
+  std::vector<std::string> parts;
+  for (const auto& [name, lines] : coverage.by_parser) parts.push_back(name + ' ' + count_text(lines));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+Citations::Citations(const Report& report) : report_(report) {
+  for (const auto& incident : report.incidents)
+    if (!incident.follows) add(incident.location, failures_);
+  const auto add_reasons = [&](const ReportCause& cause) {
+    for (const auto* reasons : {&cause.because, &cause.against})
+      for (const Reason& reason : *reasons)
+        for (const Location& at : reason.locations) add(at, lines_);
+  };
+  for (const auto& cause : report.causes) add_reasons(cause);
+  if (report.why_not) add_reasons(*report.why_not);
+  for (const auto& fix : report.fixes)
+    for (const Location& at : fix.locations) add(at, lines_);
+  std::stable_sort(lines_.begin(), lines_.end(),
+                   [](const Location* a, const Location* b) { return is_before(*a, *b); });
+}
+
+/// The page can show only lines that the report quotes.
+void Citations::add(const Location& at, std::vector<const Location*>& to) {
+  if (!at.excerpt.empty() && !is_in(failures_, at) && !is_in(lines_, at)) to.push_back(&at);
+}
+
+std::string Citations::id(const Location& at) const {
+  const auto input = std::find_if(report_.inputs.begin(), report_.inputs.end(),
+                                  [&](const ReportInput& of) { return of.path == at.path; });
+  return fmt::format("line-{}-{}", input - report_.inputs.begin() + 1, at.line);
+}
+
+std::string Citations::anchor(const Location& at) const {
+  return is_in(failures_, at) || is_in(lines_, at) ? fmt::format(" id=\"{}\"", id(at)) : "";
+}
+
+std::string Citations::link(const Location& at, const std::string& text) const {
+  if (anchor(at).empty()) return html_inline(text);
+  return fmt::format("<a href=\"#{}\">{}</a>", id(at), html_inline(text));
+}
+
+std::string Citations::links(std::vector<Location> all, std::size_t most) const {
+  if (all.empty()) return {};
+  std::stable_sort(all.begin(), all.end(), is_before);
+  const bool one_input = report_.inputs.size() == 1;
+  const std::size_t named = std::min(all.size(), most);
+  std::string text = !one_input ? "" : all.size() == 1 ? "line " : "lines ";
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) text += i + 1 == all.size() ? " and " : ", ";
+    text += link(all[i], one_input ? std::to_string(all[i].line) : short_location(report_, all[i]));
+  }
+  if (all.size() > named) text += fmt::format(" and {} more", all.size() - named);
+  return text;
+}
+
+void add_failures(Document& page, const Content& content) {
+  const Report& report = content.report;
+  std::size_t shown = 0;
+  std::int64_t more = report.more_incidents;
+  for (const auto& incident : report.incidents) {
+    if (incident.follows) continue;
+    if (shown++ < max_shown_failures || report.verdict.incident == incident.id)
+      add_failure(page, content, incident);
+    else
+      ++more;
+  }
+  if (more > 0)
+    page.add("<p class=\"muted\">{} in the JSON report.</p>\n", plural(more, "more failure is", "more failures are"));
+}
+
+void add_reasons(Document& page, const Content& content) {
+  const Report& report = content.report;
+  if (!report.causes.empty()) page.add("<h3>Causes</h3>\n");
+  for (const auto& cause : report.causes) {
+    const bool first = &cause == &report.causes.front();
+    if (!first && cause.probability < min_shown_probability) break;
+    add_cause(page, content, cause, first && has_cause(report.verdict) && !cause.because.empty() ? 1 : 0, first);
+  }
+  if (report.why_not) {
+    page.add("<h3>Why not {}</h3>\n", html_inline(report.why_not->cause));
+    add_cause(page, content, *report.why_not, 0, true);
+  }
+  add_cited_lines(page, content);
+}
+
+void add_inputs(Document& page, const Content& content) {
+  const Report& report = content.report;
+  for (const auto& note : report.notes) {
+    page.add("<p class=\"note {}\">{}", note.severity == "note" ? "" : "warn", html_inline(note.text));
+    if (note.location) page.add(" (<code>{}</code>)", html_inline(place(*note.location)));
+    page.add("</p>\n");
+  }
+  add_input_table(page, report);
+  page.add("<p class=\"muted\">{} read, {} recognised{}{}.</p>\n", plural(report.coverage.lines, "line", "lines"),
+           count_text(report.coverage.claimed), report.coverage.by_parser.empty() ? "" : ": ",
+           html_inline(readers(report.coverage)));
+  if (report.trace.empty()) return;
+  page.add("<details><summary>{}</summary>\n<pre>",
+           plural(static_cast<std::int64_t>(report.trace.size()), "known fact", "known facts"));
+  for (const auto& line : report.trace) page.add("{}\n", html_inline(line));
+  page.add("</pre>\n</details>\n");
+}
+
+}  // namespace oomdoctor::html

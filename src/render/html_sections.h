@@ -1,0 +1,67 @@
+// The parts of the HTML page, top to bottom. A part without content writes nothing; html.cc puts the parts into titled
+// sections.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oomdoctor/report.h"
+#include "render/document.h"
+#include "render/plot.h"
+
+namespace oomdoctor::html {
+
+/// The lines of the log that the page cites. The page shows each once, in the section Evidence, and links every mention
+/// to it.
+class Citations {
+ public:
+  /// Keeps a reference to the report, which must outlive this object.
+  explicit Citations(const Report& report);
+
+  /// For example "lines 32 and 156" as HTML, in the order of the log, at most `most` of them; "" for none.
+  std::string links(std::vector<Location> all, std::size_t most) const;
+  /// The attribute ` id="line-1-32"` for the element that shows the line; "" if no mention links to it.
+  std::string anchor(const Location& at) const;
+  /// The lines that reasons and fixes cite, in the order of the log, without the lines of failures.
+  const std::vector<const Location*>& lines() const { return lines_; }
+
+ private:
+  std::string id(const Location& at) const;
+  std::string link(const Location& at, const std::string& text) const;
+  void add(const Location& at, std::vector<const Location*>& to);
+
+  const Report& report_;
+  std::vector<const Location*> failures_, lines_;
+};
+
+/// The input of every part. Keeps a reference to the report, which must outlive it.
+struct Content {
+  explicit Content(const Report& of) : report(of), plots(make_plots(of)), citations(of) {}
+
+  const Report& report;
+  std::vector<Plot> plots;  ///< the first one is next to the verdict
+  Citations citations;
+};
+
+/// The failure that the verdict is about, else the first one; null without a failure. Points into the report.
+const ReportIncident* main_incident(const Report& report);
+/// A text of the report as HTML; text between backticks becomes code.
+std::string with_code(const std::string& text);
+/// The same, followed by links to its lines: "Memory grows by 48.00 MiB per step (lines 32 and 156)."
+std::string cited(const std::string& text, const std::string& links);
+/// A command or a line of code under a heading with its place. page.js adds a copy button.
+void add_command(Document& page, const std::string& place, const std::string& text);
+
+void add_facts(Document& page, const Content& content);  ///< log, host, GPU, framework, version
+std::string_view tone(const Report& report);             ///< class of the verdict: "bad", "warn" or "good"
+void add_verdict(Document& page, const Content& content);
+void add_first_fix(Document& page, const Content& content);
+void add_fixes(Document& page, const Content& content);    ///< all but the first fix, what won't help, open questions
+void add_account(Document& page, const Content& content);  ///< where the memory was
+void add_chart(Document& page, const Plot& plot);
+void add_series(Document& page, const Content& content);    ///< all but the first chart, every series, the ranks
+void add_failures(Document& page, const Content& content);  ///< as the log printed them
+void add_reasons(Document& page, const Content& content);   ///< causes, with the lines that support them
+void add_inputs(Document& page, const Content& content);    ///< the inputs, and the notes on reading them
+
+}  // namespace oomdoctor::html

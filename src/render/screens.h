@@ -1,0 +1,20 @@
+// The terminal reports of the other commands: a comparison and an estimate.
+#pragma once
+
+#include <string>
+
+#include "compare/comparison.h"
+#include "estimate/estimate.h"
+#include "render/terminal.h"
+
+namespace oomdoctor {
+
+/// The comparison for a terminal, verdict last.
+std::string comparison_screen(const Comparison& comparison, const RenderOptions& view);
+/// The comparison as GitHub-flavoured Markdown, verdict first.
+std::string comparison_markdown(const Comparison& comparison);
+
+/// The estimate for a terminal, verdict last.
+std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);
+
+}  // namespace oomdoctor

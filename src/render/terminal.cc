@@ -1,0 +1,224 @@
+#include "render/terminal.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "render/terminal_sections.h"
+#include "report/advice_words.h"
+#include "report/escape.h"
+#include "report/series_words.h"
+#include "report/utf8.h"
+#include "report/words.h"
+
+namespace oomdoctor::terminal {
+namespace {
+
+constexpr std::size_t max_fixes = 3;         ///< in the short report
+constexpr std::size_t max_command_rows = 4;  ///< of the second and third fix; longer commands are left out
+constexpr int command_indent = 6;
+
+std::string paint_outcome(const Page& page, Outcome outcome) {
+  const std::string words = outcome_words(outcome);
+  if (outcome == Outcome::oom) return page.paint.error(words);
+  return outcome == Outcome::no_oom || outcome == Outcome::ended_otherwise ? page.paint.good(words)
+                                                                           : page.paint.warning(words);
+}
+
+/// For a run without failure and risk: the number of lines, and the kinds of failures that oomdoctor searched for.
+void add_all_clear(Page& page, const Report& report, bool quiet) {
+  const auto lines = plural(report.coverage.lines, "line", "lines");
+  if (report.coverage.claimed == 0) {
+    page.text("", page.paint.warning("NOTHING RECOGNISED") +
+                      fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or "
+                                  "oomdoctor does not read its format (oomdoctor list formats).",
+                                  lines));
+    return;
+  }
+  const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
+  const std::string growing = plain_line(growing_series_words(report));
+  const std::string words = outcome_words(Outcome::no_oom);
+  if (cut != report.inputs.end())
+    page.text("", page.paint.warning(words) +
+                      fmt::format(" in the {} that could be read. The rest of {} is missing, and failures are at the "
+                                  "end of a log.",
+                                  lines, plain_line(cut->path)));
+  else
+    page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
+                      fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
+  if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else the series is above
+  if (!growing.empty() && !quiet)
+    if (const std::string hint = capacity_hint(*find_growing_series(report)); !hint.empty())
+      page.text(" Next: ", hint + ".");
+  page.text(" Checked: ", performed_checks_words(report) + ".");
+}
+
+/// For example "HF Trainer, now 8".
+std::string scope_text(const FixSetting& setting) {
+  std::string scope = plain_line(setting.scope);
+  if (!setting.from.empty()) scope += (scope.empty() ? "now " : ", now ") + plain_line(setting.from);
+  return scope;
+}
+
+/// For example "saves 4.20 to 6.00 GiB, enough on its own, up to 5% slower".
+std::string details_text(const Page& page, const ReportFix& fix, bool verbose) {
+  std::vector<std::string> parts = fix_details(fix);
+  if (!verbose)
+    std::erase_if(parts, [](const std::string& part) { return part == free_words || part == cost_text(0); });
+  for (std::string& part : parts) part = part == enough_words ? page.paint.good(part) : plain_line(part);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// Title and benefits, then the command for the first place of the setting, unless `printed` contains it.
+void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::set<std::string>& printed) {
+  std::vector<std::string> rows;
+  if (!fix.settings.empty() && printed.insert(fix.settings.front().text).second)
+    rows = command_rows(page, fix.settings.front().text, command_indent);
+  if (number > 1 && rows.size() > max_command_rows) rows.clear();
+  const std::string details = details_text(page, fix, false);
+  std::string scope;
+  if (!rows.empty() && !fix.settings.front().scope.starts_with("plain ")) {
+    FixSetting setting = fix.settings.front();
+    const bool is_size = setting.from.ends_with("iB");
+    if (is_size && page.str().find(setting.from) != std::string::npos) setting.from.clear();  // the limit above
+    scope = scope_text(setting);
+  }
+  page.text(fmt::format(" {}. ", number), page.paint.bold(plain_line(fix.title)) +
+                                              (details.empty() ? "" : ": " + details) +
+                                              (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")));
+  page.lines(std::move(rows));
+}
+
+void add_full_fix(Page& page, const ReportFix& fix, std::size_t number) {
+  const std::string details = details_text(page, fix, true);
+  page.text(fmt::format(" {}. ", number),
+            page.paint.bold(plain_line(fix.title)) + (details.empty() ? "" : ": " + details));
+  if (!fix.why.empty()) page.text("    ", plain_line(fix.why));
+  for (const FixSetting& setting : fix.settings) {
+    if (const std::string scope = scope_text(setting); !scope.empty()) page.text("    ", page.paint.dim(scope + ":"));
+    page.lines(command_rows(page, setting.text, command_indent));
+  }
+  if (!fix.verify.empty()) page.text("    " + page.paint.dim("Fixed when: "), plain_line(fix.verify));
+}
+
+void add_question(Page& page, const Question& question) {
+  page.text(" To narrow it down: ", plain_line(question.text) + (question.command.empty() ? "." : ":"), 4);
+  if (!question.command.empty()) page.lines(command_rows(page, question.command, command_indent));
+}
+
+void add_all_advice(Page& page, const Report& report) {
+  for (std::size_t i = 0; i < report.fixes.size(); ++i) add_full_fix(page, report.fixes[i], i + 1);
+  if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
+  for (const Question& question : report.questions) add_question(page, question);
+}
+
+/// Three fixes, and one question if the cause is unclear. No command appears twice.
+void add_first_advice(Page& page, const Report& report) {
+  std::set<std::string> printed;
+  const std::size_t shown = std::min(report.fixes.size(), max_fixes);
+  for (std::size_t i = 0; i < shown; ++i) add_short_fix(page, report.fixes[i], i + 1, printed);
+  if (report.plan && report.plan->would_have_fitted && shown > 0 && !report.fixes.front().enough)
+    if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
+  if (shown > 0 && !report.fixes.front().verify.empty())
+    page.text(" Fixed when: ", plain_line(report.fixes.front().verify) + ".", 4);
+  if (report.verdict.cause != "undetermined" || is_nothing_to_fix(report)) return;
+  for (const Question& question : report.questions)
+    if (!printed.contains(question.command)) return add_question(page, question);
+}
+
+}  // namespace
+
+std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent) {
+  const std::string blank(static_cast<std::size_t>(indent), ' ');
+  std::string text = plain_block(command);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::vector<std::string> rows;
+  for (std::size_t from = 0; from <= text.size();) {
+    const auto end = std::min(text.find('\n', from), text.size());
+    const std::string line = text.substr(from, end - from);
+    const auto remark = line.find("   #");
+    const bool split = remark != std::string::npos && indent + columns_of(line) > page.width();
+    for (auto& row : wrap(blank, line.substr(0, split ? remark : line.size()), page.width()))
+      rows.push_back(std::move(row));
+    if (split)
+      for (auto& row : wrap(blank, line.substr(remark + 3), page.width())) rows.push_back(page.paint.dim(row));
+    from = end + 1;
+  }
+  return rows;
+}
+
+std::size_t hidden_fixes(const Report& report) {
+  return report.fixes.size() - std::min(report.fixes.size(), max_fixes);
+}
+
+void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
+  const Verdict& verdict = report.verdict;
+  if (is_all_clear(report)) return add_all_clear(page, report, view.quiet);
+  // Without the details above, print the headline: it also has the numbers and the location.
+  const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
+  page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
+  view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
+  if (report.fixes.empty() && !is_nothing_to_fix(report) && !verdict.retry.decision.empty())
+    page.text(" Run again: ", plain_line(retry_words(verdict.retry)) + ".");
+}
+
+void add_held_back(Page& page, const HeldBack& advice) {
+  page.text("Won't help: ", page.paint.bold(plain_line(advice.title)) + ": " + plain_line(advice.because), 2);
+}
+
+void add_notes(Page& page, const Report& report, std::size_t max_notes) {
+  std::size_t shown = 0;
+  for (const bool grave : {true, false})
+    for (const auto& note : report.notes) {
+      if (grave != (note.severity != "note")) continue;
+      if (!grave && max_notes != all) continue;
+      if (shown++ == max_notes) return;
+      const std::string where = note.location ? "  [" + plain_line(short_location(report, *note.location)) + "]" : "";
+      page.text(grave ? page.paint.warning("Note: ") : page.paint.dim("Note: "),
+                plain_line(note.text) + page.paint.dim(where), 2);
+    }
+}
+
+}  // namespace oomdoctor::terminal
+
+namespace oomdoctor {
+namespace {
+
+constexpr int min_width = 40;
+
+/// A line between the details and the verdict. It names what the short report leaves out, unless there is nothing to
+/// separate.
+std::string rule(const Report& report, const RenderOptions& view, int width) {
+  std::string text;
+  if (!view.verbose && !(report.incidents.empty() && report.fixes.empty())) {
+    const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
+    text = "── -v shows the evidence";
+    if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");
+    if (has_cause(report.verdict)) {
+      const std::string more = text + "; oomdoctor explain " + plain_line(report.verdict.cause) + " explains the cause";
+      if (columns_of(more) < width) text = more;
+    }
+    text += " ";
+  }
+  if (columns_of(text) > width) text.clear();
+  for (int i = columns_of(text); i < width; ++i) text += "─";
+  return text;
+}
+
+}  // namespace
+
+std::string terminal_text(const Report& report, const RenderOptions& view) {
+  Page page(std::max(view.width, min_width), Paint{view.color, view.ascii});
+  if (!view.quiet) {
+    const bool verbose = view.verbose || !report.trace.empty() || report.why_not;
+    verbose ? terminal::add_evidence(page, report) : terminal::add_brief(page, report);
+    if (!page.empty() && !(report.incidents.empty() && report.fixes.empty() && !verbose))
+      page.line(page.paint.dim(rule(report, view, page.width())));
+  }
+  terminal::add_verdict(page, report, view);
+  return page.str();
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,289 @@
+// The short report: the failure and its location, the memory breakdown, the trend, the cause, and what won't help. It
+// prints each fact once; the verbose report has the numbers behind it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/ascii.h"
+#include "base/bytes.h"
+#include "render/chart.h"
+#include "render/excerpt.h"
+#include "render/terminal_sections.h"
+#include "report/advice_words.h"
+#include "report/escape.h"
+#include "report/incident_words.h"
+#include "report/series_words.h"
+#include "report/words.h"
+
+namespace oomdoctor::terminal {
+namespace {
+
+constexpr std::size_t max_runs = 4;     ///< the last ones
+constexpr std::size_t max_further = 2;  ///< failures other than that of the verdict
+constexpr std::size_t max_reasons = 2;  ///< of the first cause
+constexpr std::size_t max_notes = 2;    ///< errors and warnings
+constexpr double min_candidate = 0.1;   ///< minimum probability of a second cause whose reason is printed
+
+/// Failures that are no consequence of an earlier one.
+std::vector<const ReportIncident*> root_incidents(const Report& report) {
+  std::vector<const ReportIncident*> roots;
+  for (const ReportIncident& incident : report.incidents)
+    if (!incident.follows) roots.push_back(&incident);
+  return roots;
+}
+
+/// The failure that the verdict is about, else the last one.
+const ReportIncident& main_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
+  const auto named = std::find(roots.begin(), roots.end(), verdict_incident(report));
+  return named == roots.end() ? *roots.back() : **named;
+}
+
+/// For example "leak.log:186; rank 3, process 118402".
+std::string where_words(const Report& report, const ReportIncident& of) {
+  const std::string who = incident_circumstances(of);
+  return short_location(report, of.location) + (who.empty() ? "" : "; " + who);
+}
+
+/// The file name with its folder.
+std::string short_file(const std::string& file) {
+  const auto name = file.rfind('/');
+  const auto folder = name == std::string::npos || name == 0 ? name : file.rfind('/', name - 1);
+  return folder == std::string::npos ? file : file.substr(folder + 1);
+}
+
+/// The user's frame nearest to the failure, where a change is possible: "project/model.py:74 in forward: return
+/// self.down(x)".
+std::string frame_text(const Page& page, const ReportFrame& frame) {
+  std::string text = fmt::format("{}:{}", clip_front(plain_line(short_file(frame.file)), page.width() / 2), frame.line);
+  if (!frame.function.empty()) text += " in " + plain_line(frame.function);
+  if (!frame.code.empty()) text += ": " + page.paint.bold(plain_line(frame.code));
+  return text;
+}
+
+/// The request, and its location in the user's code. Without both, the cited line.
+void add_request(Page& page, const ReportIncident& of) {
+  std::vector<std::string> parts;
+  if (!of.account && !of.numbers.empty())
+    parts.push_back(plain_line(of.numbers));
+  else if (of.requested_bytes)
+    parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
+  if (of.frame) parts.push_back(frame_text(page, *of.frame));
+  if (!parts.empty()) return page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
+  if (of.location.excerpt.empty()) return;
+  const MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence
+  page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
+}
+
+/// Failures other than the one that the verdict is about.
+void add_further(Page& page, const Report& report, const std::vector<const ReportIncident*>& roots,
+                 const ReportIncident& main) {
+  std::vector<Location> caught;
+  std::vector<const ReportIncident*> fatal;
+  for (const ReportIncident* of : roots) {
+    if (of == &main) continue;
+    if (of->handled)
+      caught.push_back(of->location);
+    else
+      fatal.push_back(of);
+  }
+  if (!caught.empty())
+    page.text("  ", fmt::format("The program caught {} ({}).",
+                                plural(static_cast<std::int64_t>(caught.size()), "other OOM", "other OOMs"),
+                                plain_line(short_locations(report, caught, 2))));
+  const std::size_t shown = std::min(fatal.size(), max_further);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string title = incident_title(*fatal[i]), where = where_words(report, *fatal[i]);
+    page.text("  also: ", plain_line(title == incident_title(main) ? where : title + "  (" + where + ")"));
+  }
+  const auto more = static_cast<std::int64_t>(fatal.size() - shown) + report.more_incidents;
+  if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " in the Markdown and JSON reports");
+}
+
+/// For example "GPU 0, 79.15 GiB: tensors 78.27 (99%) | cache 0.17 | free 0.15".
+std::string account_line(const ReportIncident& of) {
+  constexpr double worth_a_percent = 0.1;
+  const ReportAccount& account = *of.account;
+  const SharesText text = shares_text(account);
+  const auto without_padding = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < account.shares.size(); ++i) {
+    std::string part = plain_line(short_share_label(account.shares[i].label)) + " " + without_padding(text.numbers[i]);
+    if (static_cast<double>(account.shares[i].bytes) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
+      part += " (" + without_padding(text.percents[i]) + ")";
+    parts.push_back(std::move(part));
+  }
+  if (std::abs(account.unexplained_bytes) > account.slack_bytes)
+    parts.push_back(unexplained_label(account) + " " + without_padding(text.numbers.back()));
+  return fmt::format("{}, {} {}: {}", capitalised(account_name(of)), text.total, text.unit, fmt::join(parts, " | "));
+}
+
+void add_failures(Page& page, const Report& report) {
+  const auto roots = root_incidents(report);
+  if (roots.empty()) return;
+  const ReportIncident& main = main_incident(report, roots);
+  const std::string word = main.handled ? page.paint.warning("warning: ") : page.paint.error("error: ");
+  page.text(
+      "",
+      word + page.paint.bold(plain_line(incident_title(main))) + "  (" + plain_line(where_words(report, main)) + ")",
+      2);
+  add_request(page, main);
+  for (const std::string& words : following_words(report, main, 2)) page.text("  ", plain_line(words));
+  add_further(page, report, roots, main);
+  const ReportIncident* of = &main;
+  if (!main.account)
+    for (const ReportIncident* other : roots)
+      if (other->account) of = other;
+  if (of->account) page.text("", account_line(*of), 2);
+}
+
+/// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values.
+std::string values_text(const Report& report, const ReportSeries& of) {
+  if (is_single(of))
+    return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_locations(report, {of.first}, 1)));
+  const bool level = of.trend.shape == "flat";
+  std::string text = level ? plain_line(trend_words(of)) : range_words(of);
+  if (of.first_step && of.last_step)
+    text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
+  if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
+  return text;
+}
+
+/// A growing series, else the peaks of the GPU's memory, else the series with most values.
+const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
+  if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
+    return *growing;
+  const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
+    return of->metric == "max_allocated" && of->n == order.front()->n;
+  });
+  return is_growth(order.front()->trend) || peak == order.end() ? *order.front() : **peak;
+}
+
+/// Two lines for one series: its values, then its rate or trend.
+void add_short_series(Page& page, const Report& report) {
+  const auto order = sort_series(report);
+  if (order.empty()) return;
+  const ReportSeries& series = choose_series(report, order);
+  const bool is_too_short = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
+  if (is_too_short && !is_single(series) && series.x_unit == "value")
+    return;  // values without steps, of unknown origin
+  const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
+  const std::string line =
+      is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
+  page.text("", title + line + values_text(report, series), 2);
+  if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
+  if (is_single(series) || series.trend.shape == "flat" || is_too_short) return;
+  std::vector<std::string> parts = {plain_line(trend_words(series))};
+  const std::string level = " at " + value_text(series, series.last_value);  // which the line above ends with
+  if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
+  if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
+  for (const std::string& words :
+       {series.trend.increment, relation_words(report, series), forecast_words(report, series)})
+    if (!words.empty()) parts.push_back(plain_line(words));
+  page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
+}
+
+/// The numbers of a text, in their printed form.
+std::set<std::string> find_numbers(std::string_view text) {
+  std::set<std::string> numbers;
+  for (auto from = text.find_first_of("0123456789"); from != text.npos; from = text.find_first_of("0123456789", from)) {
+    auto end = std::min(text.find_first_not_of("0123456789.", from), text.size());
+    while (text[end - 1] == '.') --end;
+    numbers.emplace(text.substr(from, end - from));
+    from = end;
+  }
+  return numbers;
+}
+
+std::string_view first_fact(const Reason& reason) {
+  return reason.facts.empty() ? std::string_view() : reason.facts.front();
+}
+
+/// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
+bool is_shown(const Reason& reason) {
+  const std::string_view fact = first_fact(reason);
+  return fact == "host.kernel_kill" || fact == "host.limit_kill" || fact == "host.victims" ||
+         fact.starts_with("trend.");
+}
+
+/// Whether all numbers of a reason are on the page already. It then says the same in other words.
+bool repeats(std::string_view reason, const std::set<std::string>& printed) {
+  const auto numbers = find_numbers(reason);
+  return !numbers.empty() && std::includes(printed.begin(), printed.end(), numbers.begin(), numbers.end());
+}
+
+std::string reason_text(const Page& page, const Report& report, const Reason& because) {
+  std::string text = plain_line(because.text);
+  if (!because.locations.empty())
+    text += page.paint.dim(" [" + plain_line(short_locations(report, because.locations, 2)) + "]");
+  return text;
+}
+
+/// A measurement rather than a conclusion. It needs no line if the page already shows its numbers.
+bool is_measurement(const Reason& reason) {
+  return first_fact(reason).starts_with("trend.") || first_fact(reason) == "host.used";
+}
+
+/// The strongest reasons that are not on the page yet. Without any, a reason that only repeats numbers of the page.
+std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
+  std::vector<const Reason*> reasons;
+  const Reason* repeated = nullptr;
+  for (std::size_t i = 0; i < std::min(cause.because.size(), max_reasons); ++i) {
+    const Reason& reason = cause.because[i];
+    if (!is_shown(reason) && !repeats(reason.text, printed))
+      reasons.push_back(&reason);
+    else if (!is_shown(reason) && repeated == nullptr)
+      repeated = &reason;
+  }
+  if (reasons.empty() && repeated != nullptr && !is_measurement(cause.because.front()) && !is_measurement(*repeated))
+    reasons.push_back(repeated);
+  return reasons;
+}
+
+/// The reasons for the first cause. If the cause is unclear, one reason for each of the two most probable ones.
+void add_why(Page& page, const Report& report) {
+  if (report.causes.empty() || report.verdict.cause.empty()) return;
+  const auto printed = find_numbers(page.str());
+  if (report.verdict.cause != "undetermined") {
+    const auto reasons = new_reasons(report.causes.front(), printed);
+    for (std::size_t i = 0; i < reasons.size(); ++i)
+      page.text(i == 0 ? "Why: " : "     ", reason_text(page, report, *reasons[i]));
+    return;
+  }
+  std::set<std::string> shown;
+  for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 2); ++i) {
+    const ReportCause& cause = report.causes[i];
+    if (cause.probability < min_candidate) break;
+    // A reason that both causes share does not distinguish them.
+    const auto own = std::find_if(cause.because.begin(), cause.because.end(),
+                                  [&](const Reason& because) { return shown.insert(because.text).second; });
+    if (own != cause.because.end())
+      page.text("", plain_line(short_cause_name(cause)) + ": " + reason_text(page, report, *own), 2);
+  }
+}
+
+/// Leaves out advice whose reason has the same numbers as that of an earlier one.
+void add_wrong_advice(Page& page, const Report& report) {
+  std::set<std::string> printed;
+  for (const HeldBack& advice : report.held_back) {
+    if (!repeats(advice.because, printed)) add_held_back(page, advice);
+    printed.merge(find_numbers(advice.because));
+  }
+}
+
+}  // namespace
+
+void add_brief(Page& page, const Report& report) {
+  if (report.inputs.size() > 1) add_inputs(page, report);
+  add_runs(page, report, max_runs);
+  add_failures(page, report);
+  add_short_series(page, report);
+  if (!is_nothing_to_fix(report)) {
+    add_why(page, report);
+    add_wrong_advice(page, report);
+  }
+  add_notes(page, report, max_notes);
+}
+
+}  // namespace oomdoctor::terminal

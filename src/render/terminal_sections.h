@@ -1,0 +1,37 @@
+// The sections of the terminal report, top to bottom. A section without content writes nothing.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "oomdoctor/report.h"
+#include "render/layout.h"
+#include "render/terminal.h"
+
+namespace oomdoctor::terminal {
+
+/// As a number of runs or notes: no limit.
+inline constexpr std::size_t all = static_cast<std::size_t>(-1);
+
+/// Everything above the verdict: of the short report, and of the verbose one.
+void add_brief(Page& page, const Report& report);
+void add_evidence(Page& page, const Report& report);
+
+void add_inputs(Page& page, const Report& report);
+void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< if the log contains several
+void add_held_back(Page& page, const HeldBack& advice);
+void add_notes(Page& page, const Report& report,
+               std::size_t max_notes);  ///< errors and warnings; with `all`, also plain notes
+
+/// Outcome, cause and confidence; fixes with their commands; the check for the next run. Three fixes, or all with full
+/// text.
+void add_verdict(Page& page, const Report& report, const RenderOptions& view);
+
+/// The lines of a command to copy. They wrap only if they must; a remark moves below its command if both do not fit.
+std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent);
+
+/// The number of fixes that the short verdict leaves out.
+std::size_t hidden_fixes(const Report& report);
+
+}  // namespace oomdoctor::terminal

@@ -1,0 +1,43 @@
+#include "render/writer.h"
+
+#include "render/ci_reports.h"
+#include "render/html.h"
+#include "render/markdown.h"
+#include "serialize/json.h"
+
+namespace oomdoctor {
+
+const std::vector<Writer>& writers() {
+  static const std::vector<Writer> table = {
+      {"terminal", "txt", "for people: details first, verdict last", terminal_text, true},
+      {"json", "json", "for programs: see oomdoctor schema report",
+       [](const Report& report, const RenderOptions&) { return json_text(report); }, true},
+      {"markdown", "md", "for issues, chats and job summaries",
+       [](const Report& report, const RenderOptions&) { return markdown_text(report); }},
+      {"html", "html", "a page that opens offline: charts, settings to copy, all evidence",
+       [](const Report& report, const RenderOptions&) { return html_text(report); }},
+      {"github", "github.txt", "workflow commands that annotate lines on GitHub",
+       [](const Report& report, const RenderOptions&) { return github_text(report); }, false, true},
+      {"sarif", "sarif", "SARIF 2.1.0, for code scanning",
+       [](const Report& report, const RenderOptions& view) { return sarif_text(report, view.folder); }},
+      {"junit", "junit.xml", "test results: a case for each rank or log",
+       [](const Report& report, const RenderOptions&) { return junit_text(report); }},
+      {"gitlab", "gitlab.json", "a code quality report for GitLab",
+       [](const Report& report, const RenderOptions& view) { return gitlab_text(report, view.folder); }},
+      {"jsonl", "jsonl", "a line for the verdict, each failure, series, cause and fix",
+       [](const Report& report, const RenderOptions&) { return jsonl_text(report); }, true},
+      {"k8s", "k8s.txt", "a termination message of at most 1,024 bytes",
+       [](const Report& report, const RenderOptions&) { return kubernetes_text(report); }},
+      {"prometheus", "prom", "gauges for Prometheus' textfile collector",
+       [](const Report& report, const RenderOptions&) { return prometheus_text(report); }},
+  };
+  return table;
+}
+
+const Writer* find_writer(std::string_view name) {
+  for (const auto& writer : writers())
+    if (writer.name == name) return &writer;
+  return nullptr;
+}
+
+}  // namespace oomdoctor

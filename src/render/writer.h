@@ -1,0 +1,28 @@
+// The table of output formats. A writer is a pure function of the report and of the options. Only the terminal's uses
+// more of the options than the folder.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "render/terminal.h"
+
+namespace oomdoctor {
+
+/// One output format.
+struct Writer {
+  std::string_view name;         ///< as in --format
+  std::string_view suffix;       ///< of a file name, for example "json"
+  std::string_view description;  ///< one line for --help
+  std::string (*write)(const Report& report, const RenderOptions& view);
+  bool local = false;     ///< read only where it is written; the other formats are meant for sharing
+  bool commands = false;  ///< its lines are commands to a CI system, in which all log text is escaped
+};
+
+/// In the order of --help.
+const std::vector<Writer>& writers();
+/// Null for an unknown name.
+const Writer* find_writer(std::string_view name);
+
+}  // namespace oomdoctor

@@ -1,0 +1,78 @@
+// The fields of the JSON of an estimate: see fields.h.
+#pragma once
+
+#include "estimate/estimate.h"
+#include "oomdoctor/version.h"
+#include "report/fields.h"
+
+namespace oomdoctor {
+
+inline std::string_view to_string(Moment moment) {
+  switch (moment) {
+    case Moment::always:
+      return "always";
+    case Moment::pass:
+      return "pass";
+    case Moment::step:
+      return "optimizer_step";
+  }
+  return "";
+}
+
+void fields(auto& field, Is<Term> auto& of) {
+  field("id", of.id);
+  field("label", of.label);
+  field("bytes", of.bytes.count);
+  field("slack_bytes", of.bytes.slack, if_any);
+  field("formula", of.formula);
+  field("moment", of.moment);
+  field("with_batch", of.with_batch);
+  field("with_sequence", of.with_sequence);
+}
+
+void fields(auto& field, Is<Missing> auto& of) {
+  field("label", of.label);
+  field("needs", of.needs);
+}
+
+void fields(auto& field, Is<PlannedChange> auto& of) {
+  field("id", of.id);
+  field("title", of.title);
+  field("setting", of.setting);
+  field("cost", of.cost);
+  field("risk", of.risk);
+  field("saves_bytes", of.saves);
+  field("peak_bytes", of.peak);
+}
+
+void fields(auto& field, Is<Plan> auto& of) {
+  field("fits", of.fits);
+  field("changes", of.changes);
+}
+
+void fields(auto& field, Is<MemoryEstimate> auto& of) {
+  std::optional<i64> margin;
+  if (of.capacity) margin = margin_of(*of.capacity);
+  field.group("tool", [](auto& tool) {
+    tool.constant("name", "oomdoctor");
+    tool("version", version);
+  });
+  field("outcome", outcome_of(of));
+  field("capacity_bytes", of.capacity);
+  field("margin_bytes", margin);
+  field.group("peak", [&](auto& peak) {
+    peak("moment", of.budget.peak);
+    peak("bytes", of.budget.total.count);
+    peak("slack_bytes", of.budget.total.slack);
+  });
+  field("assumed", of.assumed);
+  field("terms", of.budget.terms);
+  field("missing", of.budget.missing);
+  field("host", of.budget.host);
+  field("largest_batch", of.largest_batch);
+  field("longest_sequence", of.longest_sequence);
+  field("plan", of.plan);
+  field("ranks_with_zero_3", of.ranks);
+}
+
+}  // namespace oomdoctor
