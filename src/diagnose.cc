@@ -98,7 +98,9 @@ class Rules {
 };
 
 Report diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
-  const Analysis analysis = analyse(scan, {options.capacity_bytes, threads});
+  const AnalysisOptions how{options.capacity_bytes, threads};
+  resolve_units(scan, how);
+  const Analysis analysis = analyse(scan, how);
   const Diagnosis diagnosis = needs_judgement(analysis) ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
   report.tool_version = version;

@@ -12,21 +12,6 @@ namespace {
 /// of the forecast's lower bound; a restart must happen clearly before the memory is full
 constexpr double restart_share = 0.7;
 
-/// The first failure that ended the work; otherwise the last one that the program survived.
-std::optional<std::size_t> find_primary(const ScanResult& scan) {
-  int run = 0;  // the last run with a failure
-  if (scan.inputs.size() == 1)
-    for (const Incident& incident : scan.incidents)
-      if (!incident.handled) run = std::max(run, incident.run.number);
-  // A failure that caused others came first, even if its line was read later.
-  for (const Incident& incident : scan.incidents)
-    if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
-  for (std::size_t i = 0; i < scan.incidents.size(); ++i)
-    if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
-  if (scan.incidents.empty()) return std::nullopt;
-  return scan.incidents.size() - 1;
-}
-
 /// Sets the static memory: the last value of a gauge of tensors, if it does not grow. Also sets the interval between
 /// restarts that keeps a growing run below its capacity.
 void series_advice(const ScanResult& scan, Analysis& analysis) {
@@ -163,7 +148,21 @@ void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) 
 
 }  // namespace
 
-Analysis analyse(ScanResult& scan, const AnalysisOptions& options) {
+std::optional<std::size_t> find_primary(const ScanResult& scan) {
+  int run = 0;  // the last run with a failure
+  if (scan.inputs.size() == 1)
+    for (const Incident& incident : scan.incidents)
+      if (!incident.handled) run = std::max(run, incident.run.number);
+  // A failure that caused others came first, even if its line was read later.
+  for (const Incident& incident : scan.incidents)
+    if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
+  for (std::size_t i = 0; i < scan.incidents.size(); ++i)
+    if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
+  if (scan.incidents.empty()) return std::nullopt;
+  return scan.incidents.size() - 1;
+}
+
+Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   Analysis out;
   out.runs = find_runs(scan);
   out.primary = find_primary(scan);

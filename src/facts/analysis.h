@@ -61,9 +61,12 @@ struct Analysis {
   Facts facts;
 };
 
-/// Runs all analyses in a fixed order. It changes `scan` in one way: it rescales series with an ambiguous unit to the
-/// unit that fits the GPU.
-Analysis analyse(ScanResult& scan, const AnalysisOptions& options);
+/// Rescales series with an ambiguous unit to the unit that fits the GPU, and adds a note. Nothing changes the scan
+/// after this.
+void resolve_units(ScanResult& scan, const AnalysisOptions& options);
+
+/// Runs all analyses in a fixed order.
+Analysis analyse(const ScanResult& scan, const AnalysisOptions& options);
 
 // The single analyses. Each adds to `facts` and may read the facts of those before it in this order.
 /// The memory breakdown of a failure; nullopt if its message prints no capacity or limit, or no parts.
@@ -86,8 +89,11 @@ void host_facts(const ScanResult& scan, const Incident& primary,
                 Facts& facts);  // host.cc: host.*, masked.*, pool.*
 /// Adds a note for a notebook whose log stops at a progress line: the host may have run out of RAM, with low
 /// confidence.
-void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);                  // host.cc
-void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis);  // trends.cc: trend.*, shape.*
+void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);  // host.cc
+/// Notes the other reading of an ambiguous unit that the capacity did not resolve, once per unit.
+void emit_units(const ScanResult& scan, std::vector<Note>& notes);  // units.cc
+void trend_facts(const ScanResult& scan, const AnalysisOptions& options,
+                 Analysis& analysis);  // trends.cc: trend.*, shape.*
 void comparison_facts(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity,
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
 /// Fills Analysis::ranks, and adds a note about ranks that stopped early.
@@ -96,6 +102,9 @@ void compare_ranks(const ScanResult& scan, Analysis& analysis);  // comparisons.
 void model_facts(Facts& facts);     // model_account.cc: model.*
 void increment_fact(Facts& facts);  // increments.cc: trend.increment
 void advice_facts(Facts& facts);    // advice.cc: advice.*
+
+/// The first failure that ended the work; otherwise the last one that the program survived.
+std::optional<std::size_t> find_primary(const ScanResult& scan);
 
 /// True if the series belongs to the failed process and began before the failure. Without a failure, true for every
 /// series.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 #include <string_view>
 
 #include "base/parallel.h"
@@ -33,11 +32,6 @@ constexpr double scarce_headroom =
 constexpr auto metric_order =
     std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
                            Metric::max_allocated, Metric::max_reserved, Metric::host_rss, Metric::host_used});
-
-bool is_device_metric(Metric m) {
-  return m == Metric::allocated || m == Metric::memory || m == Metric::active || m == Metric::used ||
-         m == Metric::reserved || m == Metric::max_allocated || m == Metric::max_reserved;
-}
 
 std::size_t metric_rank(Metric m) {
   return static_cast<std::size_t>(std::find(metric_order.begin(), metric_order.end(), m) - metric_order.begin());
@@ -74,49 +68,6 @@ std::optional<i64> find_capacity(const ScanResult& scan, const Series& s) {
     if (const auto found = scan.settings.find("capacity/" + name); found != scan.settings.end())
       return read_capacity(found->second.value);
   return std::nullopt;
-}
-
-/// "GB", "gib" → 3: the power of 1,000 or 1,024 that the letters can mean.
-int binary_power(std::string_view unit) {
-  const std::size_t power = unit.empty() ? 3 : std::string_view("?KMGT").find(static_cast<char>(unit[0] & ~0x20));
-  return power == std::string_view::npos ? 3 : static_cast<int>(power);
-}
-
-/// A program prints "GB" in one way. If 2^30 exceeds the GPU and 10^9 fits, all its values are 10^9.
-void resolve_units(ScanResult& scan, i64 capacity, std::vector<Note>& notes) {
-  for (const Series& probe : scan.series) {
-    if (!probe.ambiguous_unit || !is_device_metric(probe.metric)) continue;
-    const int power = binary_power(probe.unit);
-    const double factor = std::pow(1000.0 / 1024, power);
-    if (probe.max_value <= static_cast<double>(capacity) ||
-        probe.max_value * factor > static_cast<double>(capacity) * 1.02)
-      continue;
-    Note note;
-    note.severity = Severity::warning;  // every number of the verdict depends on this
-    note.text = fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit, 3 * power,
-                            bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(capacity));
-    note.at = probe.last_evidence;
-    const std::string unit = probe.unit;
-    for (Series& s : scan.series)
-      if (s.ambiguous_unit && s.unit == unit) s.rescale(factor), s.ambiguous_unit = false;
-    notes.push_back(std::move(note));
-    return;
-  }
-}
-
-/// Notes the other reading of an ambiguous unit that the capacity did not resolve, once per unit.
-void emit_units(const ScanResult& scan, std::vector<Note>& notes) {
-  std::set<std::string> reported;
-  for (const Series& s : scan.series) {
-    if (!s.ambiguous_unit || s.n < 2 || !reported.insert(s.unit).second) continue;
-    const int power = binary_power(s.unit);
-    const double less = 100 * (1 - std::pow(1000.0 / 1024, power));
-    notes.push_back(
-        {Severity::note,
-         fmt::format("{} is read as 2^{} bytes; if the program divided by 10^{}, every value is {:.0f}% smaller",
-                     s.unit, 10 * power, 3 * power, less),
-         s.first_evidence});
-  }
 }
 
 /// Shares of a memory's capacity that are worth a note, for its largest value.
@@ -362,10 +313,9 @@ bool belongs(const Series& s, const Incident* incident) {
   return !s.origin.device || !incident->origin.device || s.origin.device == incident->origin.device;
 }
 
-void trend_facts(ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
+void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
   const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
-  if (capacity) resolve_units(scan, *capacity, analysis.notes);
   emit_units(scan, analysis.notes);
   analysis.trends.resize(scan.series.size());
   for_each_index(scan.series.size(), options.jobs, [&](std::size_t i) {

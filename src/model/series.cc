@@ -76,6 +76,12 @@ std::string_view to_string(Metric metric) {
   return "memory";
 }
 
+bool is_device_metric(Metric metric) {
+  return metric == Metric::allocated || metric == Metric::memory || metric == Metric::active ||
+         metric == Metric::used || metric == Metric::reserved || metric == Metric::max_allocated ||
+         metric == Metric::max_reserved;
+}
+
 std::string_view to_string(SeriesKind kind) {
   switch (kind) {
     case SeriesKind::gauge:

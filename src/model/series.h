@@ -40,6 +40,8 @@ enum class SeriesKind {
 
 std::string_view to_string(Metric);
 std::string_view to_string(SeriesKind);
+/// Whether it is occupied memory of a GPU.
+bool is_device_metric(Metric);
 inline constexpr Metric last_metric = Metric::input_length;
 inline constexpr SeriesKind last_series_kind = SeriesKind::reset_maximum;
 

@@ -18,6 +18,7 @@ const Facts& facts_of(const std::string& sample) {
   const auto found = known.find(sample);
   if (found != known.end()) return found->second;
   ScanResult scan = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / (sample + ".log")));
+  resolve_units(scan, {});
   return known.emplace(sample, analyse(scan, {}).facts).first->second;
 }
 

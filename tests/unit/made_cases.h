@@ -37,6 +37,7 @@ inline ScanResult failed_at(i64 line, std::vector<Series> series) {
 }
 
 inline Analysis trends_of(ScanResult& scan, AnalysisOptions options = {}) {
+  resolve_units(scan, options);
   Analysis analysis;
   if (!scan.incidents.empty()) analysis.primary = 0;
   trend_facts(scan, options, analysis);
