@@ -47,7 +47,9 @@ inline constexpr double first_dated_time = 1e8;
 struct Period {
   std::optional<double> first, last;
 
+  /// Ignores a time without a date.
   void add(double time) {
+    if (!(time >= first_dated_time)) return;
     if (!first || time < *first) first = time;
     if (!last || time > *last) last = time;
   }

@@ -173,7 +173,7 @@ class RoleFinder {
   void divide() {
     const std::size_t from = previous_end();
     const bool of = current_ > 0 && amount().begin > from && amount().begin - from <= max_bare_gap &&
-                    sentence_[from].name == "of" && (amount().begin == from + 1 || sentence_[from + 1].name != "which");
+                    sentence_[from].name == "of" && sentence_[from + 1].name != "which";
     const bool per = current_ > 0 && amount().begin == from + 1 && sentence_.is_mark(from, "/");
     if (!of && !per) return;
     // "12.1 GB of 12 GB physical memory used": "used" belongs to the first size.

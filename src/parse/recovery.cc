@@ -1,9 +1,12 @@
-// Decides whether the program survived a failure, from the steps after it and the wording of its log line. A dead
-// program makes no steps.
-#include "parse/result_builder.h"
+#include "parse/recovery.h"
 
 namespace oomdoctor {
 namespace {
+
+constexpr std::size_t max_signs = 4096;  ///< no real log comes near it
+
+/// Remarks like "skipped" or "retrying with a smaller batch" belong to a failure within this many lines.
+constexpr i64 handled_distance = 15;
 
 /// tqdm draws a bar once more when an exception ends its loop.
 constexpr i64 redraws = 1;
@@ -14,31 +17,58 @@ std::string_view front_of(const Evidence& evidence) {
   return line.substr(0, line.find_first_of("0123456789"));
 }
 
-}  // namespace
-
 /// True if the step rose after the failure. With a traceback, the last redraw of the bar does not count.
-bool ResultBuilder::stepped_after(const Incident& incident, const IncidentContext& trail) const {
-  const auto found = progress_.find({trail.run, trail.stream});
-  if (found == progress_.end() || incident.oom.kind == OomKind::host) return false;
-  const Progress& progress = found->second;
-  const i64 min_advances = trail.advances + (incident.oom.frames.empty() ? 0 : redraws);
-  return progress.advances > min_advances && progress.line.evidence->span.first_line > trail.line;
+bool stepped_after(const Incident& incident, const IncidentContext& context) {
+  if (!context.progress || incident.oom.kind == OomKind::host) return false;
+  const i64 min_advances = context.advances + (incident.oom.frames.empty() ? 0 : redraws);
+  return context.progress->advances > min_advances && context.progress->line.evidence->span.first_line > context.line;
 }
 
 /// A program that logs a failure as a warning and survives it does so the next time, too. Without this, the last
 /// failure of such a log would look fatal.
-void ResultBuilder::mark_similar_handled() {
-  for (std::size_t i = 1; i < result_.incidents.size(); ++i) {
-    Incident& incident = result_.incidents[i];
-    const Incident& before = result_.incidents[i - 1];
-    const std::string_view front = front_of(incident.evidence);
-    const bool logged = front.find("WARN") != front.npos && front.find("Error") == front.npos;
-    const bool alike = front == front_of(before.evidence) && incident.oom.kind == before.oom.kind &&
-                       incident_contexts_[i].run == incident_contexts_[i - 1].run &&
-                       incident_contexts_[i].stream == incident_contexts_[i - 1].stream;
-    if (!incident.handled && before.handled && logged && alike && incident.oom.frames.empty())
-      incident.handled = true, incident.handled_by = before.handled_by;
+bool is_like_handled(const Incident& incident, const IncidentContext& context, const Incident& before,
+                     const IncidentContext& context_before) {
+  const std::string_view front = front_of(incident.evidence);
+  const bool logged = front.find("WARN") != front.npos && front.find("Error") == front.npos;
+  return before.handled && logged && front == front_of(before.evidence) && incident.oom.kind == before.oom.kind &&
+         context.ended == context_before.ended && context.stream == context_before.stream &&
+         incident.oom.frames.empty();
+}
+
+}  // namespace
+
+void Recovery::remark(const CurrentLine& here, std::string_view id, int ended) {
+  if (!id.starts_with("handled/") && id != "run/completed" && id != "run/went_on") return;
+  if (signs_.size() < max_signs)
+    signs_.push_back({here.number(), here.claimed_through(), here.stream(), ended, std::string(id), here.evidence()});
+}
+
+bool Recovery::shows(const Sign& sign, const Incident& incident, const IncidentContext& context) {
+  const i64 distance = sign.line - context.line;
+  // The remark is about a failure above it, or printed with it. It is never about the next failure.
+  if (sign.id.starts_with("handled/"))
+    return sign.through >= incident.evidence.span.first_line && distance <= handled_distance;
+  // A launcher may call any job completed. That does not undo an uncaught exception.
+  if (sign.id == "run/completed")
+    return distance > 0 && incident.oom.frames.empty() && (sign.stream == context.stream || sign.stream == StreamId{});
+  return distance > 0 && sign.ended == context.ended;
+}
+
+void Recovery::mark(std::vector<Incident>& incidents, const std::vector<IncidentContext>& contexts) const {
+  const auto mark_handled = [](Incident& incident, const std::optional<Evidence>& by) {
+    incident.handled = true;
+    incident.handled_by = by;
+  };
+  for (std::size_t i = 0; i < incidents.size(); ++i) {
+    Incident& incident = incidents[i];
+    for (const Sign& sign : signs_)
+      if (!incident.handled && shows(sign, incident, contexts[i])) mark_handled(incident, sign.evidence);
+    if (!incident.handled && stepped_after(incident, contexts[i]))
+      mark_handled(incident, contexts[i].progress->line.evidence);
   }
+  for (std::size_t i = 1; i < incidents.size(); ++i)
+    if (!incidents[i].handled && is_like_handled(incidents[i], contexts[i], incidents[i - 1], contexts[i - 1]))
+      mark_handled(incidents[i], incidents[i - 1].handled_by);
 }
 
 }  // namespace oomdoctor

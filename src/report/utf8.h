@@ -16,8 +16,7 @@ struct Utf8Char {
 /// The first character of a text that is not empty. Overlong forms, surrogates and truncated sequences are not good.
 Utf8Char first_character(std::string_view text);
 
-/// Columns: 0 for combining marks, 2 for East Asian wide characters and most emoji, else 1. Covers the usual ranges,
-/// not all.
+/// Columns: 0 for combining marks and invisible characters, 2 for East Asian wide characters and most emoji, else 1.
 int columns_of(char32_t code);
 
 /// Columns of a text; colour sequences (ESC [ … m) take none.

@@ -42,6 +42,7 @@ LIBRARIES = {
     "Eigen": (r"Eigen/", {"growth"}, {"growth/fit.h"}),
     "toml++": (r"toml\+\+/", {"text"}, set()),
     "xxHash": (r"xxhash", {"text"}, set()),
+    "utf8proc": (r"utf8proc", {"report"}, set()),
     "nlohmann-json": (r"nlohmann/", {"serialize", "render", "cli"}, set()),
 }
 

@@ -12,6 +12,7 @@ TEST_CASE("columns count the cells that a terminal shows", "[layout]") {
   CHECK(columns_of("内存") == 4);
   CHECK(columns_of("❌ ✓ 🔥") == 7);
   CHECK(columns_of("e\xcc\x81") == 1);
+  CHECK(columns_of("ไม่พอ") == 4);
   CHECK(columns_of("\x1b[1;31mred\x1b[0m") == 3);
   CHECK(columns_of("\xff") == 1);
   CHECK(columns_of("") == 0);

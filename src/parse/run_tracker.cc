@@ -1,0 +1,182 @@
+#include "parse/run_tracker.h"
+
+#include <algorithm>
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t max_streams = 65536;  ///< no real log comes near it
+
+/// Settings printed again after this many progress lines start a run. An evaluation comes sooner.
+constexpr i64 min_lines_of_run = 10;
+
+/// A bar at 0 %, or no bar. An exception redraws the bar of the loop that it ended, so a bar beyond 0 % shows how far
+/// that loop came.
+bool begins_to_load(std::string_view line) {
+  const std::size_t share = line.find('%');
+  return share == line.npos || (share > 0 && line[share - 1] == '0' && (share < 2 || line[share - 2] == ' '));
+}
+
+}  // namespace
+
+RunTracker::Stream& RunTracker::stream(const CurrentLine& here) {
+  const StreamId id = here.stream();
+  if (stream_ == nullptr || stream_id_ != id) {
+    stream_id_ = id;
+    stream_ = &streams_[streams_.size() < max_streams || streams_.contains(id) ? id : StreamId{}];
+  }
+  return *stream_;
+}
+
+const RunTracker::Stream* RunTracker::find_stream(const StreamId& id) const {
+  const auto found = streams_.find(id);
+  return found == streams_.end() ? nullptr : &found->second;
+}
+
+const StreamProgress* RunTracker::find_progress(const StreamId& id) const {
+  const auto found = progress_.find(id);
+  return found == progress_.end() ? nullptr : &found->second;
+}
+
+RunPlace RunTracker::place() const {
+  RunPlace place = place_;
+  place.progress_lines = result_.progress_lines - progress_before_;
+  return place;
+}
+
+void RunTracker::end_block() {
+  for (auto& [id, progress] : progress_) progress.line.settle();
+  last_progress_.settle();
+}
+
+void RunTracker::finish() {
+  before_end_();
+  result_.last_progress = last_progress_.evidence;
+}
+
+void RunTracker::end_at(const CurrentLine& here, bool exited, bool of_job) {
+  end_ = End{here.stream(), exited, of_job, here.number()};
+  restated_before_end_ = std::exchange(restated_, {});
+}
+
+/// All ranks print the same steps. Each step counts once, for the rank that reaches it first.
+bool RunTracker::advances_ranks(const Stream& stream, const CurrentLine& here, i64 step) {
+  if (!here.origin().rank) return true;
+  const bool fell = stream.step && step < *stream.step;
+  const bool first_to_fall = fell && furthest_ && *furthest_ >= *stream.step;
+  if (furthest_ && !first_to_fall && step <= *furthest_) return false;
+  furthest_ = step;
+  return true;
+}
+
+/// True if the settings were printed again after many steps. An evaluation may repeat a single setting.
+bool RunTracker::starts_anew() const {
+  return restated_.count >= 2 && result_.progress_lines - progress_before_ >= min_lines_of_run;
+}
+
+void RunTracker::step(const CurrentLine& here, const Step& s) {
+  const Stream* known = find_stream(here.stream());
+  const bool counted = known != nullptr && known->step;
+  if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
+    begin_run(here);
+  if (end_ && s.step) {
+    // A program may retry a batch within the same step.
+    if (end_->of_job || (counted ? *s.step < *known->step + (end_->exited ? 1 : 0) : end_->exited))
+      begin_run(here);
+    else if (counted && here.stream() == end_->stream)
+      end_.reset();  // the program continued
+  }
+  Stream& stream = this->stream(here);
+  if (s.epoch) stream.epoch = s.epoch;
+  if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
+  last_progress_.line = &here.ref();
+  restated_ = {};
+  if (!s.step) return;
+  if (!place_.first_step) place_.first_step = *s.step;
+  if (!result_.first_step) result_.first_step = *s.step;
+  if (!stream.step || *s.step > *stream.step) advance(stream, here, 1, here.ref());
+  stream.step = *s.step;
+  result_.last_step = *s.step;
+}
+
+void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
+  Stream& stream = this->stream(here);
+  if (run.epoch) stream.epoch = run.epoch;
+  result_.progress_lines += run.changes;
+  last_progress_.line = &run.last;
+  if (run.advances > 0) advance(stream, here, run.advances, run.advanced);
+  stream.step = run.step;
+  result_.last_step = run.step;
+}
+
+/// The stream's step rose `times` times, the last time in `line`.
+void RunTracker::advance(Stream& stream, const CurrentLine& here, i64 times, const LineRef& line) {
+  stream.advances += times;
+  if (stream.run != ended_) {
+    stream.run = ended_;
+    stream.progress = &progress_[here.stream()];
+  }
+  stream.progress->advances = stream.advances;
+  stream.progress->line.line = &line;
+}
+
+void RunTracker::setting(const CurrentLine& here, bool changed) {
+  if (!end_ && result_.progress_lines <= progress_before_) return;
+  if (!restated_.first) restated_.first = here.evidence();
+  ++restated_.count;
+  restated_.changed |= changed;
+}
+
+void RunTracker::exit(const CurrentLine& here, const Exit& exit) {
+  if (!exit.signal && exit.code.value_or(0) == 0) return;
+  end_run();
+  end_at(here, true, false);
+}
+
+void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optional<double> number) {
+  if (id == "run/time_limit" || id == "run/cancelled") end_at(here, true, true);
+  if (id == "end/exception" && !(end_ && end_->exited)) end_at(here, false, false);
+  if (id == "run/attempt") {
+    const double attempt = number.value_or(1);
+    if (attempt > last_attempt_ && last_attempt_ > 0) begin_run(here);
+    last_attempt_ = std::max(attempt, last_attempt_);
+  }
+  // A program loads its model once. If it loads after an end, somebody started it again.
+  const bool restarted =
+      id == "run/resumed" || (id == "phase/load" && !here.origin().rank && begins_to_load(here.ref().line.text));
+  if (restarted && end_ && here.number() > end_->line && (end_->exited || end_->stream == here.stream()))
+    begin_run(here);
+  else if (id == "run/resumed")
+    end_run();
+}
+
+void RunTracker::failure(const CurrentLine& here, OomKind kind) {
+  const bool ended_here = end_ && end_->line == here.number();  // this line has set the end itself
+  if (ended_here) restated_ = restated_before_end_;
+  const bool by_settings = (!end_ || ended_here) && starts_anew() && restated_.changed;
+  if (kind == OomKind::device && (by_settings || (end_ && end_->of_job))) begin_run(here);
+}
+
+void RunTracker::end_run() {
+  before_end_();
+  progress_.clear();
+  ++ended_;
+}
+
+/// The job was started again: step counters restart, and the settings printed before belong to the new run.
+void RunTracker::begin_run(const CurrentLine& here) {
+  const Evidence first = restated_.first ? *restated_.first : here.evidence();
+  restated_ = {};
+  end_.reset();
+  end_run();
+  // All steps so far belong to the run before.
+  for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
+  progress_before_ = result_.progress_lines;
+  furthest_.reset();
+  ++place_.number;
+  place_.first_line = first.span.first_line;
+  place_.first_step.reset();
+  if (result_.later_runs.size() < ScanLimits::runs) result_.later_runs.push_back(first);
+}
+
+}  // namespace oomdoctor

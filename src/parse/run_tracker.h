@@ -1,0 +1,106 @@
+// Follows how far the job of one input came: the step of each stream, and where one run ends and the next one begins. A
+// log may contain several runs, if somebody or a launcher started the job again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "model/scan_result.h"
+#include "parse/current_line.h"
+#include "parse/format_registry.h"
+
+namespace oomdoctor {
+
+/// The progress of a stream in one run of the job.
+struct StreamProgress {
+  i64 advances = 0;  ///< how often the step rose since the stream began
+  LatestLine line;   ///< of the latest rise
+};
+
+class RunTracker {
+ public:
+  /// The state of one stream.
+  struct Stream {
+    std::optional<i64> step;
+    i64 advances = 0;
+    std::optional<double> epoch;
+    int run = -1;                        ///< the run that `progress` belongs to; -1: none yet
+    StreamProgress* progress = nullptr;  ///< points into progress_
+  };
+
+  /// `before_end` is called before a run ends, as long as the progress of its streams is known.
+  RunTracker(ScanResult& out, std::function<void()> before_end) : result_(out), before_end_(std::move(before_end)) {}
+
+  /// A step that falls back to the start, after new settings or after an end, starts a new run. A step that goes on
+  /// after an end shows that the program survived.
+  void step(const CurrentLine& here, const Step& step);
+  /// Adds the other lines of a run of step lines. step() has handled the first one.
+  void go_on(const CurrentLine& here, const StepRun& run);
+  /// A setting is printed; `changed`: with another value than before.
+  void setting(const CurrentLine& here, bool changed);
+  void exit(const CurrentLine& here, const Exit& exit);
+  void remark(const CurrentLine& here, std::string_view id, std::optional<double> number);
+  /// Begins the run of this failure, if settings printed after many steps show that the job was started again.
+  void failure(const CurrentLine& here, OomKind kind);
+  /// The failure ended its process.
+  void died(const CurrentLine& here) { end_at(here, false, false); }
+
+  /// The stream of the line; a new one if it is the first line of its stream.
+  Stream& stream(const CurrentLine& here);
+  /// Null for a stream without a line that counts.
+  const Stream* find_stream(const StreamId& id) const;
+  /// Of a stream in the current run; null if it made no step in it.
+  const StreamProgress* find_progress(const StreamId& id) const;
+  /// How often the job ended or resumed. Progress after that belongs to another process.
+  int ended() const { return ended_; }
+  /// The current run, and its progress.
+  RunPlace place() const;
+
+  /// Turns the kept lines into evidence. Call it before the block's text is freed.
+  void end_block();
+  /// Concludes the last run.
+  void finish();
+
+ private:
+  /// The latest end of a process. Whatever starts after it is another run.
+  struct End {
+    StreamId stream;
+    bool exited = false;  ///< a launcher or a shell reported it, not the process itself
+    bool of_job = false;  ///< a scheduler ended the whole job
+    i64 line = 0;
+  };
+  /// Settings printed after the last step, or after the end of a process. They belong to the run that begins with
+  /// them.
+  struct Restated {
+    std::optional<Evidence> first;
+    int count = 0;
+    bool changed = false;  ///< at least one has a new value
+  };
+
+  void end_at(const CurrentLine& here, bool exited, bool of_job);
+  void advance(Stream& stream, const CurrentLine& here, i64 times, const LineRef& line);
+  bool advances_ranks(const Stream& stream, const CurrentLine& here, i64 step);
+  bool starts_anew() const;
+  void end_run();
+  void begin_run(const CurrentLine& here);
+
+  ScanResult& result_;
+  std::function<void()> before_end_;
+  std::map<StreamId, Stream> streams_;
+  StreamId stream_id_;                           ///< key of stream_
+  Stream* stream_ = nullptr;                     ///< the stream used last
+  std::map<StreamId, StreamProgress> progress_;  ///< in the current run
+  LatestLine last_progress_;
+  int ended_ = 0;
+  std::optional<End> end_;
+  Restated restated_, restated_before_end_;
+  std::optional<i64> furthest_;  ///< highest step that the ranks reached in this run
+  RunPlace place_;               ///< the current run
+  i64 progress_before_ = 0;      ///< progress lines of earlier runs
+  double last_attempt_ = 0;      ///< highest number of an attempt so far
+};
+
+}  // namespace oomdoctor

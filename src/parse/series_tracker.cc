@@ -1,0 +1,145 @@
+#include "parse/series_tracker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+namespace oomdoctor {
+namespace {
+
+constexpr double max_x = 1e18;  ///< for values without a step: x grows by the interval of the values before
+constexpr std::size_t max_buckets = ScanLimits::buckets / 2;  ///< of all series while they grow: 16 long ones
+constexpr double day = 86400;                                 ///< seconds
+
+}  // namespace
+
+std::size_t SeriesTracker::hash_of(const Id& id) {
+  const std::hash<std::string_view> text;
+  std::size_t all = static_cast<std::size_t>(id.metric);
+  for (const std::size_t one :
+       {static_cast<std::size_t>(id.stream.kind), static_cast<std::size_t>(id.stream.number),
+        static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter), text(id.label), text(id.phase)})
+    all = all * 0x9E3779B97F4A7C15u + one;
+  return all;
+}
+
+/// The index only has to spread well. The caller compares the id.
+SeriesTracker::State*& SeriesTracker::cached(const Id& id, std::string_view reader) {
+  const auto address = reinterpret_cast<std::uintptr_t>(reader.data());
+  const std::size_t place = (address * 31 + values_of_line_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
+                             static_cast<std::size_t>(id.device.value_or(0)) * 13) *
+                            0x9E3779B97F4A7C15u;
+  return cache_[(place >> 32) % cache_.size()];
+}
+
+SeriesTracker::State* SeriesTracker::find(const Id& id) {
+  const auto [from, to] = by_hash_.equal_range(hash_of(id));
+  for (auto it = from; it != to; ++it)
+    if (states_[it->second].id == id) return &states_[it->second];
+  return nullptr;
+}
+
+SeriesTracker::State& SeriesTracker::add_series(const Id& id, const CurrentLine& here, const Reading& r, bool has_step,
+                                                bool has_time) {
+  by_hash_.emplace(hash_of(id), states_.size());
+  State& state = states_.emplace_back();
+  state.index = result_.series.size();
+  state.counter = id.counter;
+  state.label = id.label;
+  state.phase = id.phase;
+  state.id = {id.metric, id.stream, id.device, state.counter, state.label, state.phase};
+  Series s;
+  s.metric = r.metric;
+  s.kind = r.kind;
+  s.origin = here.origin();
+  s.label = r.label;
+  s.phase = r.phase;
+  s.unit = r.unit;
+  s.ambiguous_unit = r.ambiguous_unit;
+  s.quantum = r.quantum;
+  s.has_steps = has_step;
+  s.has_times = !has_step && has_time;
+  s.first_evidence = here.evidence();
+  result_.series.push_back(std::move(s));
+  return state;
+}
+
+/// Counts series, not values. Stops at the limit, so that hostile input cannot grow the set.
+void SeriesTracker::count_excess(const Id& id) {
+  if (left_out_.size() < ScanLimits::series) left_out_.insert(hash_of(id));
+  result_.more_series = static_cast<i64>(left_out_.size());
+}
+
+/// The step if the series has steps, else the seconds since the first value, else the index. A value without its own
+/// step goes one interval beyond the one before it. A clock without a date that falls back has passed midnight.
+double SeriesTracker::find_x(State& state, std::optional<double> step, std::optional<double> time,
+                             std::optional<i64> stream_step) const {
+  const Series& series = result_.series[state.index];
+  if (series.has_steps) {
+    if (step) return *step;
+    if (stream_step && (series.n == 0 || to_double(*stream_step) > series.last_x)) return to_double(*stream_step);
+    return series.last_x + std::max(1.0, series.interval);
+  }
+  if (series.has_times && time) {
+    double moment = *time;
+    if (state.t0 && moment < state.last_time && moment < day)
+      moment += day * std::ceil((state.last_time - moment) / day);
+    if (!state.t0) state.t0 = moment;
+    state.last_time = moment;
+    return moment - *state.t0;
+  }
+  return series.has_times ? series.last_x + series.interval : static_cast<double>(series.n);
+}
+
+void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional<double> step,
+                        std::optional<double> time, std::optional<i64> stream_step) {
+  // Counters of the same name from two frameworks are two series. A device has one memory, whichever tool reads it.
+  const std::string_view reader = here.ref().reader;
+  const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
+  const Id id{r.metric, here.stream(), here.origin().device, counter, r.label, r.phase};
+  State*& place = cached(id, reader);
+  ++values_of_line_;
+  if (place == nullptr || place->id != id) {
+    State* state = find(id);
+    if (state == nullptr) {
+      if (states_.size() >= ScanLimits::series) return count_excess(id);
+      state = &add_series(id, here, r, step || stream_step, time.has_value());
+    }
+    place = state;
+  }
+  State& state = *place;
+  Series& series = result_.series[state.index];
+  double x = find_x(state, step, time, stream_step);
+  if (!(std::abs(x) <= max_x)) x = series.last_x;
+  if (time) result_.period.add(*time);
+  if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
+  if (r.capacity > 0 && (series.capacity <= 0 || r.value >= series.max_value)) series.capacity = r.capacity;
+  const std::size_t before = series.buckets().size();
+  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), r.value);
+  buckets_ = buckets_ - before + series.buckets().size();
+  if (buckets_ > max_buckets) thin();
+  state.last.line = &here.ref();
+}
+
+/// Halves the resolution of the longest series until half of the space is free.
+void SeriesTracker::thin() {
+  for (std::size_t limit = Series::max_buckets; buckets_ > max_buckets / 2; limit /= 2) {
+    buckets_ = 0;
+    for (Series& series : result_.series) {
+      series.thin(limit);
+      buckets_ += series.buckets().size();
+    }
+  }
+}
+
+void SeriesTracker::end_block() {
+  for (State& state : states_) state.last.settle();
+}
+
+void SeriesTracker::finish() {
+  for (const State& state : states_)
+    if (state.last.evidence) result_.series[state.index].last_evidence = *state.last.evidence;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,79 @@
+// Collects the values of one input into its series: which series a value belongs to, and where it lies on the x axis.
+//
+// Memory is bounded, whatever the length of the input: the number of series, and the buckets of all together.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "model/scan_result.h"
+#include "parse/current_line.h"
+
+namespace oomdoctor {
+
+class SeriesTracker {
+ public:
+  explicit SeriesTracker(ScanResult& out) : result_(out) {}
+
+  /// Starts the values of one line.
+  void begin_line() { values_of_line_ = 0; }
+  /// Adds a value. `step` and `time` are those of its line, `stream_step` is the latest step of its stream.
+  void add(const CurrentLine& here, const Reading& reading, std::optional<double> step, std::optional<double> time,
+           std::optional<i64> stream_step);
+  /// Turns the kept lines into evidence. Call it before the block's text is freed.
+  void end_block();
+  /// Sets the last evidence of each series.
+  void finish();
+
+ private:
+  /// The identity of a series. Two counters of one name from two parsers are two series.
+  struct Id {
+    Metric metric;
+    StreamId stream;
+    std::optional<int> device;
+    std::string_view counter, label, phase;
+    /// Compared for every value of a log. The numbers come first, and most series have empty texts, which need no
+    /// call.
+    bool operator==(const Id& o) const {
+      const auto same = [](std::string_view a, std::string_view b) {
+        return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+      };
+      return metric == o.metric && stream == o.stream && device == o.device && same(counter, o.counter) &&
+             same(label, o.label) && same(phase, o.phase);
+    }
+  };
+  struct State {
+    std::size_t index = 0;  ///< in ScanResult::series
+    Id id;                  ///< its views point into the strings below
+    std::string counter, label, phase;
+    LatestLine last;
+    std::optional<double> t0;  ///< time of the first value, in seconds; x counts from it
+    double last_time = 0;
+  };
+  static std::size_t hash_of(const Id& id);
+  State*& cached(const Id& id, std::string_view reader);
+  State* find(const Id& id);
+  State& add_series(const Id& id, const CurrentLine& here, const Reading& reading, bool has_step, bool has_time);
+  void count_excess(const Id& id);
+  double find_x(State& state, std::optional<double> step, std::optional<double> time,
+                std::optional<i64> stream_step) const;
+  void thin();
+
+  ScanResult& result_;
+  std::deque<State> states_;  ///< same indices as ScanResult::series
+  std::unordered_multimap<std::size_t, std::size_t> by_hash_;
+  std::unordered_set<std::size_t> left_out_;  ///< hashes of series beyond the limit
+  std::size_t buckets_ = 0;                   ///< of all series together
+  /// A cache in front of by_hash_, indexed by parser, stream, device and position of the value in its line. A look-up
+  /// by hash takes longer.
+  std::array<State*, 256> cache_{};
+  std::size_t values_of_line_ = 0;
+};
+
+}  // namespace oomdoctor
