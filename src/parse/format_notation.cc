@@ -106,7 +106,6 @@ double count_at(std::string_view regex, std::size_t& at) {
   } else {
     return 1;
   }
-  if (at < regex.size() && (regex[at] == '?' || regex[at] == '+')) ++at;  // lazy or possessive
   return std::max(bound, 1.0);
 }
 

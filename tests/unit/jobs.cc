@@ -128,6 +128,18 @@ TEST_CASE("logs belong to one job until something distinguishes two of them", "[
   }
 }
 
+TEST_CASE("only a versioned wording of PyTorch distinguishes jobs", "[jobs]") {
+  const auto wording = [](const std::string& message_format) {
+    ScanResult file;
+    file.incidents.emplace_back().oom.message_format = message_format;
+    return read_identity(file).wording;
+  };
+  CHECK(wording("torch-2.4") == "torch-2.4");
+  CHECK(wording("torch-counted").empty());
+  CHECK(wording("torch-").empty());
+  CHECK(wording("oom-killer2").empty());
+}
+
 TEST_CASE("a machine's record belongs to the only job of its time", "[jobs]") {
   std::vector<LogIdentity> logs{program("one.log"), program("two.log"), program("dmesg.txt")};
   logs[2].ran = false;
