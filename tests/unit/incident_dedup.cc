@@ -56,6 +56,36 @@ TEST_CASE("a call of the OOM killer without its victim is a separate death", "[s
   CHECK(scan_text("[  100.1] " + call + "[ 1900.2] " + kernel("100", "4194304")).incidents.size() == 2);
 }
 
+TEST_CASE("two reports may be of one kill only if both report a death, of one kind of memory", "[same_failure]") {
+  const auto report = [](Agent agent, OomKind kind = OomKind::host, const std::string& message_format = "") {
+    Oom oom;
+    oom.agent = agent, oom.kind = kind, oom.message_format = message_format;
+    return oom;
+  };
+  const auto same = [](const Oom& old, const Oom& now, std::optional<i64> old_pid = {}, std::optional<i64> pid = {}) {
+    Incident incident;
+    incident.oom = old, incident.origin.pid = old_pid;
+    Origin where;
+    where.pid = pid;
+    return may_be_same_kill(incident, now, where);
+  };
+  const Oom kernel = report(Agent::kernel), shell = report(Agent::signal), slurm = report(Agent::slurm);
+  CHECK(same(kernel, shell));
+  CHECK(same(kernel, slurm, 100, 200));  // different processes of one tree
+  CHECK_FALSE(same(kernel, report(Agent::cuda_allocator)));
+  CHECK_FALSE(same(report(Agent::cuda_allocator), kernel));
+  CHECK_FALSE(same(kernel, report(Agent::signal, OomKind::device)));
+  CHECK_FALSE(same(kernel, kernel, 100, 200));
+  CHECK_FALSE(same(kernel, report(Agent::cgroup), 100, 200));
+  CHECK(same(kernel, kernel, 100, 100));
+  CHECK(same(kernel, kernel, 100));
+  CHECK(same(shell, shell, {}, 100));
+  const Oom call = report(Agent::kernel, OomKind::host, "oom-killer-invoked");
+  CHECK_FALSE(same(kernel, call));
+  CHECK_FALSE(same(call, kernel));
+  CHECK(same(shell, call));
+}
+
 TEST_CASE("reports without a victim that are far apart are two deaths", "[same_failure]") {
   std::string quiet;
   for (int i = 0; i < 70; ++i) quiet += "loss is 1.25 at the moment\n";
