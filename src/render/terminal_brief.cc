@@ -20,11 +20,11 @@
 namespace oomdoctor::terminal {
 namespace {
 
-constexpr std::size_t max_runs = 4;     ///< the last ones
-constexpr std::size_t max_further = 2;  ///< failures other than that of the verdict
-constexpr std::size_t max_reasons = 2;  ///< of the first cause
-constexpr std::size_t max_notes = 2;    ///< errors and warnings
-constexpr double min_candidate = 0.1;   ///< minimum probability of a second cause whose reason is printed
+constexpr std::size_t max_shown_runs = 4;  ///< the last ones
+constexpr std::size_t max_further = 2;     ///< failures other than that of the verdict
+constexpr std::size_t max_reasons = 2;     ///< of the first cause
+constexpr std::size_t max_notes = 2;       ///< errors and warnings
+constexpr double min_candidate = 0.1;      ///< minimum probability of a second cause whose reason is printed
 
 /// Failures that are no consequence of an earlier one.
 std::vector<const ReportIncident*> root_incidents(const Report& report) {
@@ -276,7 +276,7 @@ void add_wrong_advice(Page& page, const Report& report) {
 
 void add_brief(Page& page, const Report& report) {
   if (report.inputs.size() > 1) add_inputs(page, report);
-  add_runs(page, report, max_runs);
+  add_runs(page, report, max_shown_runs);
   add_failures(page, report);
   add_short_series(page, report);
   if (!is_nothing_to_fix(report)) {

@@ -61,13 +61,14 @@ TEST_CASE("units, sizes and names identify columns without a header", "[device_e
   CHECK(three->free == 4);
   CHECK(three->used == 5);
   // Without units: a constant column that is a GPU's total, and one other that can be sizes.
-  const auto plain = infer_columns(Lines{"0, 97, 8120, 81559", "0, 98, 9330, 81559", "0, 41, 9330, 81559"});
+  const auto plain =
+      infer_columns(Lines{"NVIDIA A100-SXM4-80GB, 97, 8120, 81559", "NVIDIA A100-SXM4-80GB, 41, 9330, 81559"});
   REQUIRE(plain);
   CHECK(plain->used == 2);
   CHECK(plain->total == 3);
   CHECK_FALSE(plain->free);
-  CHECK_FALSE(infer_columns(Lines{"0, 8120, 9330, 81559", "0, 9330, 9330, 81559"}));  // two others
-  CHECK_FALSE(infer_columns(Lines{"0, 8120, 50123", "0, 9330, 50123"}));              // no GPU has this total
+  CHECK_FALSE(infer_columns(Lines{"NVIDIA A40, 812, 933, 46068", "NVIDIA A40, 933, 812, 46068"}));  // two others
+  CHECK_FALSE(infer_columns(Lines{"NVIDIA A40, 812, 1500", "NVIDIA A40, 933, 1500"}));  // no GPU has this total
   // Used and free mirror each other: no column is identifiable.
   CHECK_FALSE(infer_columns(
       Lines{"2025/02/01 12:00:00.104, 6042 MiB, 39700 MiB", "2025/02/01 12:00:05.104, 9042 MiB, 36700 MiB"}));

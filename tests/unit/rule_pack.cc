@@ -126,9 +126,9 @@ TEST_CASE("rules that contradict each other are refused") {
       RulePack::load({{"causes/something.toml", replaced(small_cause, "no_fix  = \"nothing helps\"\n", "")}}),
       "causes/something.toml: no fix names this cause");
   CHECK_THROWS_WITH(RulePack::load({{"causes/Some thing.toml", small_cause}}),
-                    Catch::Contains("the file's name is the rule's id"));
+                    ContainsSubstring("the file's name is the rule's id"));
   CHECK_THROWS_WITH(RulePack::load({{"elsewhere/something.toml", small_cause}}),
-                    Catch::Contains("rules lie in causes/, fixes/, myths/ or programs/"));
+                    ContainsSubstring("rules lie in causes/, fixes/, myths/ or programs/"));
 }
 
 TEST_CASE("a named condition stands for its text") {
@@ -165,10 +165,10 @@ if          = 'short and oom.kind == "device"'
   CHECK(sign("'is(short)'").truth(facts(3, "host")) == Truth::no);
   CHECK(sign("'short and oom.request > 1 B'").evaluate(facts(1, "host")).facts ==
         std::vector<std::string_view>{"oom.free", "oom.request"});
-  CHECK_THROWS_WITH(sign("'shorter'"), Catch::Contains("there is no fact \"shorter\""));
-  CHECK_THROWS_WITH(sign("'known(short)'"), Catch::Contains("there is no fact \"short\""));
+  CHECK_THROWS_WITH(sign("'shorter'"), ContainsSubstring("there is no fact \"shorter\""));
+  CHECK_THROWS_WITH(sign("'known(short)'"), ContainsSubstring("there is no fact \"short\""));
   CHECK_THROWS_WITH(RulePack::load({{"conditions.toml", replaced(conditions, "\"short\"", "\"oom.short\"")}}),
-                    Catch::StartsWith("conditions.toml:2: the name of a condition is letters, digits and _"));
+                    StartsWith("conditions.toml:2: the name of a condition is letters, digits and _"));
 }
 
 TEST_CASE("a program is a place and adds its settings to the fixes") {
@@ -185,10 +185,10 @@ TEST_CASE("a program is a place and adds its settings to the fixes") {
   CHECK(settings[1].scope == "Mine");
   CHECK(settings[1].place.has_value());
   CHECK_THROWS_WITH(load(replaced(small_program, "do-it", "do-at")),
-                    Catch::StartsWith("programs/mine.toml:6: there is no fix \"do-at\""));
+                    StartsWith("programs/mine.toml:6: there is no fix \"do-at\""));
   CHECK_THROWS_WITH(load(replaced(small_program, "serves", "serve")),
-                    Catch::StartsWith("programs/mine.toml:2: there is no work \"serve\""));
-  CHECK_THROWS_WITH(load(replaced(small_program, "words", "wrods")), Catch::Contains("unknown key \"wrods\""));
+                    StartsWith("programs/mine.toml:2: there is no work \"serve\""));
+  CHECK_THROWS_WITH(load(replaced(small_program, "words", "wrods")), ContainsSubstring("unknown key \"wrods\""));
   CHECK_NOTHROW(load(small_program, small_fix.substr(0, small_fix.find("[[set]]"))));
 }
 
@@ -209,7 +209,7 @@ TEST_CASE("a program's settings are ordered by its rank, and survive a replaced 
 
 TEST_CASE("text that is not TOML is an error with its line") {
   const Error error = error_of("title = \"Something\"\nsource = \n");
-  CHECK_THAT(std::string(error.what()), Catch::StartsWith("causes/something.toml:2: "));
+  CHECK_THAT(std::string(error.what()), StartsWith("causes/something.toml:2: "));
 }
 
 TEST_CASE("a folder adds rules and replaces those with the same id") {
@@ -227,7 +227,7 @@ TEST_CASE("a folder adds rules and replaces those with the same id") {
     pack.add_folder(root.string());
     FAIL("the folder's rule is wrong");
   } catch (const Error& error) {
-    CHECK_THAT(std::string(error.what()), Catch::EndsWith("causes/something.toml:1: \"title\" must be a text"));
+    CHECK_THAT(std::string(error.what()), EndsWith("causes/something.toml:1: \"title\" must be a text"));
   }
   fs::remove_all(root);
   CHECK_THROWS_AS(pack.add_folder(root.string()), Error);
