@@ -327,12 +327,12 @@ std::vector<std::size_t> find_spikes(const Points& points) {
       const std::size_t reach = length + 3;  // most of the surrounding values must not be spikes
       const double before = neighbourhood(y, i >= reach ? i - reach : 0, i);
       const double after = neighbourhood(y, i + length, std::min(n, i + length + reach));
-      const auto [lowest, max_count] = std::minmax_element(y.begin() + static_cast<std::ptrdiff_t>(i),
-                                                           y.begin() + static_cast<std::ptrdiff_t>(i + length));
+      const auto [lowest, highest] = std::minmax_element(y.begin() + static_cast<std::ptrdiff_t>(i),
+                                                         y.begin() + static_cast<std::ptrdiff_t>(i + length));
       // It starts and ends at the usual level. The last values of a longer excursion are no spike.
       const bool whole = std::abs(y[i - 1] - before) <= threshold && std::abs(y[i + length] - after) <= threshold;
       if (whole &&
-          (leap > 0 ? *lowest > std::max(before, after) + threshold : *max_count < std::min(before, after) - threshold))
+          (leap > 0 ? *lowest > std::max(before, after) + threshold : *highest < std::min(before, after) - threshold))
         spike_length = length;
     }
     for (std::size_t j = i; j < i + spike_length; ++j) spikes.push_back(j);
@@ -348,21 +348,21 @@ std::vector<std::size_t> level_changes(const Points& points, double noise) {
   const double penalty = 3 * noise * noise * std::log(static_cast<double>(n));
   std::vector<double> sum(n + 1, 0.0), square(n + 1, 0.0), cost(n + 1, std::numeric_limits<double>::infinity());
   std::vector<std::size_t> from(n + 1, 0);
-  std::vector<double> reset_at(n + 1, 0.0), total(n + 1, 0.0);
+  std::vector<double> count(n + 1, 0.0), total(n + 1, 0.0);
   const double level = points.y.front();
   for (std::size_t i = 0; i < n; ++i) {
     sum[i + 1] = sum[i] + points.y[i] - level;
     square[i + 1] = square[i] + (points.y[i] - level) * (points.y[i] - level);
-    reset_at[i + 1] = static_cast<double>(i + 1);
+    count[i + 1] = static_cast<double>(i + 1);
   }
   cost[0] = -penalty;
   for (std::size_t end = min_length; end <= n; ++end) {
     const std::size_t begins = end - min_length + 1;
     // Compute all costs first and then the minimum: the compiler vectorises a loop without a running minimum.
-    const double sum_end = sum[end], square_end = square[end], place_end = reset_at[end];
+    const double sum_end = sum[end], square_end = square[end], count_end = count[end];
     for (std::size_t begin = 0; begin < begins; ++begin) {
       const double mass = sum_end - sum[begin];
-      const double remaining = square_end - square[begin] - mass * mass / (place_end - reset_at[begin]);
+      const double remaining = square_end - square[begin] - mass * mass / (count_end - count[begin]);
       total[begin] = cost[begin] + (remaining > 0 ? remaining : 0) + penalty;
     }
     const auto lowest = std::min_element(total.begin(), total.begin() + static_cast<std::ptrdiff_t>(begins));

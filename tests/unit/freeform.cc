@@ -67,6 +67,10 @@ TEST_CASE("the granularity of memory identifies bytes without a unit") {
   check("step 4 rss: 1820123136", {{Metric::host_rss, 1820123136.0}}, 4);
   check("step 4 rss: 1820123137", {}, 4);
   check("rss: 142", {});
+  check("step 4 rss: 8192", {}, 4);               // too small for a process
+  check("step 4 rss: 1820123136.5", {}, 4);       // bytes have no fraction
+  check("step 4 rss: 1820123136 pages", {}, 4);   // the next word is another unit
+  check("step 4 gpu memory: 1073741825", {}, 4);  // no multiple of 512
   check("GPU memory used: 12345", {});
 }
 

@@ -69,21 +69,21 @@ TEST_CASE("two reports may be of one kill only if both report a death, of one ki
     where.pid = pid;
     return may_be_same_kill(incident, now, where);
   };
-  const Oom kernel = report(Agent::kernel), shell = report(Agent::signal), slurm = report(Agent::slurm);
-  CHECK(same(kernel, shell));
-  CHECK(same(kernel, slurm, 100, 200));  // different processes of one tree
-  CHECK_FALSE(same(kernel, report(Agent::cuda_allocator)));
-  CHECK_FALSE(same(report(Agent::cuda_allocator), kernel));
-  CHECK_FALSE(same(kernel, report(Agent::signal, OomKind::device)));
-  CHECK_FALSE(same(kernel, kernel, 100, 200));
-  CHECK_FALSE(same(kernel, report(Agent::cgroup), 100, 200));
-  CHECK(same(kernel, kernel, 100, 100));
-  CHECK(same(kernel, kernel, 100));
-  CHECK(same(shell, shell, {}, 100));
+  const Oom by_kernel = report(Agent::kernel), by_shell = report(Agent::signal), by_slurm = report(Agent::slurm);
+  CHECK(same(by_kernel, by_shell));
+  CHECK(same(by_kernel, by_slurm, 100, 200));  // different processes of one tree
+  CHECK_FALSE(same(by_kernel, report(Agent::cuda_allocator)));
+  CHECK_FALSE(same(report(Agent::cuda_allocator), by_kernel));
+  CHECK_FALSE(same(by_kernel, report(Agent::signal, OomKind::device)));
+  CHECK_FALSE(same(by_kernel, by_kernel, 100, 200));
+  CHECK_FALSE(same(by_kernel, report(Agent::cgroup), 100, 200));
+  CHECK(same(by_kernel, by_kernel, 100, 100));
+  CHECK(same(by_kernel, by_kernel, 100));
+  CHECK(same(by_shell, by_shell, {}, 100));
   const Oom call = report(Agent::kernel, OomKind::host, "oom-killer-invoked");
-  CHECK_FALSE(same(kernel, call));
-  CHECK_FALSE(same(call, kernel));
-  CHECK(same(shell, call));
+  CHECK_FALSE(same(by_kernel, call));
+  CHECK_FALSE(same(call, by_kernel));
+  CHECK(same(by_shell, call));
 }
 
 TEST_CASE("reports without a victim that are far apart are two deaths", "[same_failure]") {

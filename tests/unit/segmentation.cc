@@ -76,10 +76,12 @@ TEST_CASE("the cut into lines costs as little as the cheapest of all cuts", "[se
 }
 
 TEST_CASE("edges of a run are exact to the value, also after thinning", "[segmentation]") {
-  for (const std::size_t n : {std::size_t{120}, std::size_t{400}, std::size_t{2000}, std::size_t{4096}}) {
+  const std::vector<std::pair<std::size_t, std::size_t>> runs{{120, 0},  {400, 0},  {2000, 0}, {2000, 1}, {2000, 2},
+                                                              {2000, 3}, {4096, 0}, {4096, 4}, {4096, 7}};
+  for (const auto& [n, shift] : runs) {  // a shift moves the edges against the blocks
     Noise source(static_cast<unsigned>(n));
     std::vector<double> y;
-    const std::size_t load = n / 10, work = n / 7;
+    const std::size_t load = n / 10 + shift, work = n / 7 + shift;
     for (std::size_t i = 0; i < n; ++i) {
       const double at = static_cast<double>(i);
       y.push_back((i < load   ? 1.0
@@ -89,7 +91,7 @@ TEST_CASE("edges of a run are exact to the value, also after thinning", "[segmen
     }
     const Points points = points_of(y);
     const std::vector<Segment> segments = segment_series(points, estimate_noise(points, 0.001));
-    INFO("n = " << n);
+    INFO("n = " << n << ", shift " << shift);
     REQUIRE(segments.size() == 3);
     CHECK(segments[1].begin == load);
     CHECK(segments[2].begin == work);
