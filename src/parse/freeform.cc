@@ -587,12 +587,13 @@ void FreeformReader::resolve_unitless() {
 }
 
 /// The unit of allocator values without a printed one. Every size is a multiple of 512 bytes, which separates 2^20
-/// from 10^6 if enough digits are printed. A large integer is in bytes. nullopt in all other cases.
+/// from 10^6 if enough digits are printed; a whole number is a multiple in every unit. A large integer is in bytes.
+/// nullopt in all other cases.
 std::optional<Unit> FreeformReader::infer_unit() const {
   for (const auto& [value, token] : unitless_) {
     const GaugeValue& n = tokens_[token].number;
     if (n.decimals == 0 && n.value >= static_cast<double>(MiB)) return Unit{1, "", false};
-    if (n.decimals >= 3 && n.value > 0) {
+    if (n.decimals >= 3 && n.value != std::floor(n.value)) {
       const double binary = n.value * static_cast<double>(MiB) / granule, decimal = n.value * 1e6 / granule;
       if (std::abs(binary - std::round(binary)) < 1e-6) return Unit{static_cast<double>(MiB), "", false};
       if (n.decimals <= 6 && std::abs(decimal - std::round(decimal)) < 1e-6) return Unit{1e6, "", false};

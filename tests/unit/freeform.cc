@@ -60,6 +60,7 @@ TEST_CASE("the digits give the unit of the allocator's counters if none is print
   check("allocated 3324.904448", {{Metric::allocated, 3324904448.0}});
   check("memory_allocated: 10240000000", {{Metric::allocated, 10240000000.0}});
   check("step 1 alloc: 57.0, reserved: 92.0", {}, 1);
+  check("step 1 alloc: 4.000, reserved: 6.000", {}, 1);  // of MiB or of GiB
 }
 
 TEST_CASE("the granularity of memory identifies bytes without a unit") {

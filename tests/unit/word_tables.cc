@@ -1,0 +1,150 @@
+// What each word of a line does: readings of a line, and of the line without one of its words, or with two words
+// exchanged, as approved tables. Only the variants that change the reading are in them. Other tests check which
+// readings are right. These show each one that a change of the code moves.
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "approved.h"
+#include "parse/freeform.h"
+#include "parse/statement.h"
+
+using namespace oomdoctor;
+
+namespace {
+
+const std::vector<std::string> step_lines = {
+    "Step 100: Loss=2.34, Memory=18.2GB",
+    "step 5 | loss 2.1 | allocated 3.214 GiB | reserved 4.000 GiB",
+    "iter: 7 max allocated: 3.5 GiB, peak reserved: 4.5 GiB",
+    "epoch 2 step 40 VRAM=812MB, RAM=7.8%",
+    "step 9 cached 2.5 GiB free 1.5 GiB rss 900 MiB",
+    "{'loss': 2.1, 'gpu_mem_gb': 11.204, 'epoch': 0.4, 'step': 60}",
+    "step 3 GPU mem: 3.1/24.0 GB",
+    "step 1 alloc: 57.00341796875, reserved: 92.0",
+    "CUDA memory after optim step: 10240000000 bytes",
+    "16.81%: : 584/3475 xpu memory at 45.2% of 11.93GB",
+    "[rank 3] gpu 1: memory allocated 20481.50 MB, peak 22011 MB at step 12 of 400",
+    "Epoch 3/10, batch 17/240, lr 1e-4, GPU 0 memory used: 10,204 MiB / 24,576 MiB",
+    "Epoch 0:  5%|▌ | 12/240 [00:10<03:20, 1.1it/s, mem=18.2GB]",
+    "Train Epoch: 4 [640/60000 (1%)] Loss: 0.21 Mem 3.2 G",
+    "validation step 12: cuda memory 3.4 GiB, loss 1.2",
+    "before backward: 11.2 GiB allocated, 12.5 GiB reserved; after backward: 9.1 GiB allocated",
+    "torch.cuda.memory_allocated(0) = 1073741824",
+    "GPU0: 5120MiB GPU1: 6144MiB free 1024MiB 2048MiB",
+    "Memory - 18.2GB at iteration 1,024",
+    "step=7 cpu rss 2.25 GiB, shm 64 MiB, swap 0 MiB, mem available 12.5 GiB",
+    "# of memory pools: 12",
+    "max_memory_mb = 2048 batch_size = 8 step_size = 30",
+};
+
+const std::vector<std::string> messages = {
+    "engine: fatal: unable to reserve 2 GiB of device memory",
+    "[error] pool.cc:88 arena exhausted: memory request of 64 MiB refused, 12 MiB free of 4 GiB",
+    "RuntimeError: mylib: GPU memory allocation failed: tried to allocate 1.05 GiB (GPU 1; 79.25 GiB total; 3.2 GiB "
+    "free)",
+    "worker 7: not enough memory to load shard 3: needs 12 GB but only 8 GB are available",
+    "Job 8812 exceeded its memory limit (17.2 GB > 16 GB), being killed",
+    "Error: out of memory: used 15.2 GiB of the 16 GiB that the container may use",
+    "fatal: could not allocate 4096 bytes for the workspace, 23.1 GB in use, 24 GB total",
+    "Process 4410 (python) was killed because host memory ran out",
+    "warning: out of memory while caching, retrying with a smaller batch",
+    "If you run out of memory, reduce the batch size below 8",
+    "ERROR no more than 12 GB of RAM can be used, 14.5 GB requested",
+    "failed to allocate device buffer of size 805306368: OUT_OF_DEVICE_MEMORY",
+    "status: RESOURCE_EXHAUSTED: ran out of memory in memory space hbm. Used 17.2G of 15.5G hbm. Exceeded by 1.7G.",
+    "allocation of 3 x 512 MB on device 2 failed, 1.2 GB reserved, 0.4 GB allocated",
+};
+
+std::vector<std::string> words_in(const std::string& line) {
+  std::vector<std::string> words;
+  for (std::size_t at = line.find_first_not_of(' '); at != line.npos; at = line.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    words.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+template <typename Read>
+std::string table_of(const std::vector<std::string>& lines, Read read) {
+  std::string table;
+  for (const std::string& line : lines) {
+    const std::string whole = read(line);
+    table += fmt::format("{}\n    {}\n", line, whole);
+    const auto add = [&](const std::string& variant, const std::string& changed) {
+      if (const std::string reading = read(changed); reading != whole)
+        table += fmt::format("  {}: {}\n", variant, reading);
+    };
+    const std::vector<std::string> words = words_in(line);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      std::vector<std::string> rest = words, exchanged = words;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+      add("without " + words[i], joined(rest));
+      if (i + 1 == words.size()) break;
+      std::swap(exchanged[i], exchanged[i + 1]);
+      add(words[i + 1] + " before " + words[i], joined(exchanged));
+    }
+  }
+  return table;
+}
+
+std::string read_step_line(const std::string& line) {
+  const FreeformLine form = read_freeform(line);
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  if (form.step) add(fmt::format("step {}", *form.step));
+  if (form.total) add(fmt::format("of {}", *form.total));
+  if (form.epoch) add(fmt::format("epoch {}", *form.epoch));
+  if (form.evaluation) add("evaluation");
+  if (form.other_work) add("other work");
+  if (form.leads) add("leads");
+  if (form.over_epochs) add(fmt::format("over epochs from {}", form.first_epoch));
+  if (!form.repeatable) add("not repeatable");
+  for (const FreeformValue& value : form.values) {
+    const Reading& r = value.reading;
+    std::string part = fmt::format("{} {} {} ± {}", to_string(r.kind), to_string(r.metric), r.value, r.quantum);
+    if (r.ambiguous_unit) part += " ambiguous";
+    if (!r.phase.empty()) part += " phase " + std::string(r.phase);
+    if (r.capacity > 0) part += fmt::format(" of {}", r.capacity);
+    if (value.device) part += fmt::format(" device {}", *value.device);
+    add(part);
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+std::string read_message(const std::string& line) {
+  const Statement s = read_statement(line);
+  std::string text = s.voice == Voice::statement ? "statement" : s.voice == Voice::unclear ? "unclear" : "other";
+  for (const auto& [set, word] :
+       {std::pair{s.handled, " handled"}, {s.killed, " killed"}, {s.status, " status"}, {s.bare, " bare"}})
+    if (set) text += word;
+  if (s.kind) text += " " + std::string(to_string(*s.kind));
+  if (s.device) text += fmt::format(" device {}", *s.device);
+  if (s.pid) text += fmt::format(" pid {}", *s.pid);
+  const std::vector<std::pair<std::string, std::optional<Bytes>>> sizes{
+      {"asked", s.asked},         {"free", s.free},         {"used", s.used},
+      {"allocated", s.allocated}, {"reserved", s.reserved}, {"unallocated", s.unallocated},
+      {"total", s.total},         {"limit", s.limit}};
+  for (const auto& [name, size] : sizes)
+    if (size) text += fmt::format("; {} {} ± {}", name, size->count, size->slack);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("what each word of a step line does", "[approved]") {
+  check_approved("step-lines.txt", table_of(step_lines, read_step_line));
+}
+
+TEST_CASE("what each word of a message does", "[approved]") {
+  check_approved("messages.txt", table_of(messages, read_message));
+}
