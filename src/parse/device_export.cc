@@ -77,6 +77,8 @@ std::string card_name(const Card& card) { return card.device ? std::to_string(*c
 struct Column {
   bool times = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true, counts = true;
   double min_value = 1e300, max_value = -1, first = -1;
+
+  bool is_constant() const { return min_value == max_value; }
 };
 
 /// True if the column goes on like GPU numbers: all 0, or 0, 1, 2 … again and again.
@@ -111,14 +113,40 @@ std::vector<Column> summarise_columns(const std::vector<std::vector<std::string_
   return out;
 }
 
+/// True if nvidia-smi prints this total for some GPU model. Its totals are up to a few per cent above those that
+/// programs see.
+bool is_total_of_gpu(double mebibytes) {
+  constexpr double min_total = 1900, max_reserved_ratio = 1.065;
+  constexpr std::array<double, 21> gibibytes{2,  4,  6,     8,  10, 10.75, 11,   12, 14.5, 15.7, 16,
+                                             22, 24, 31.35, 32, 40, 44.3,  47.5, 64, 79.1, 80};
+  constexpr std::array<double, 6> large{93, 94.5, 139.7, 178.3, 191.6, 287.9};
+  if (mebibytes < min_total) return false;
+  const auto near = [&](double size) {
+    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * max_reserved_ratio;
+  };
+  return std::any_of(gibibytes.begin(), gibibytes.end(), near) || std::any_of(large.begin(), large.end(), near);
+}
+
 constexpr double nearly_empty = 0.1;  ///< max share of memory in use on a GPU without a job
+constexpr double rounding = 2;        ///< MiB; of the sum of two amounts
+constexpr double max_mismatch = 0.1;  ///< of a move; used and free may be read at two moments
+
+/// True if a column beside the total may be the free memory: an export that begins before the job begins with all of
+/// it.
+bool may_be_free(const Column& column, double total) {
+  return column.first == column.max_value && column.min_value < column.first &&
+         column.first >= (1 - nearly_empty) * total;
+}
 
 /// Finds total, free and used among `amounts`. The largest column is the total. If two others add up to it, the one
 /// next to it is free (the order of the query in nvidia-smi's manual). A single other column is used, unless it moves
-/// against the largest.
+/// against the largest or may be free, or is constant and a GPU's total.
 bool assign_roles(const std::vector<Column>& columns, const std::vector<std::size_t>& amounts, InferredColumns& out) {
   if (amounts.empty() || amounts.size() > 3) return false;
-  if (amounts.size() == 1) return out.used = amounts[0], true;
+  if (amounts.size() == 1) {
+    if (columns[amounts[0]].is_constant() && is_total_of_gpu(columns[amounts[0]].max_value)) return false;
+    return out.used = amounts[0], true;
+  }
   const auto largest_column = *std::max_element(
       amounts.begin(), amounts.end(), [&](auto a, auto b) { return columns[a].max_value < columns[b].max_value; });
   std::vector<std::size_t> rest;
@@ -137,10 +165,17 @@ bool assign_roles(const std::vector<Column>& columns, const std::vector<std::siz
       return out.used = less, out.free = less == largest_column ? rest[0] : largest_column,
              true;  // an export begins before the job
     }
+    if (may_be_free(two, one.max_value)) return false;
     return out.used = rest[0], true;
   }
   const double sum = columns[rest[0]].min_value + columns[rest[1]].max_value;
   if (sum > columns[largest_column].max_value * 1.02 || sum < columns[largest_column].max_value * 0.9) return false;
+  // What one of them gains, the other loses.
+  const auto move = [&](std::size_t column) { return columns[column].max_value - columns[column].min_value; };
+  const double moves = std::max(move(rest[0]), move(rest[1]));
+  if (columns[largest_column].is_constant() &&
+      std::abs(move(rest[0]) - move(rest[1])) > max_mismatch * moves + rounding)
+    return false;
   out.free = largest_column < rest[0] ? rest[0] : rest[1];  // the one next to the total
   out.used = *out.free == rest[0] ? rest[1] : rest[0];
   return true;
@@ -163,27 +198,13 @@ std::vector<std::size_t> find_three_sizes(const std::vector<Column>& columns, co
   return best;
 }
 
-/// True if nvidia-smi prints this total for some GPU model. Its totals are up to a few per cent above those that
-/// programs see.
-bool is_total_of_gpu(double mebibytes) {
-  constexpr double min_total = 1900, max_reserved_ratio = 1.065;
-  constexpr std::array<double, 21> gibibytes{2,  4,  6,     8,  10, 10.75, 11,   12, 14.5, 15.7, 16,
-                                             22, 24, 31.35, 32, 40, 44.3,  47.5, 64, 79.1, 80};
-  constexpr std::array<double, 6> large{93, 94.5, 139.7, 178.3, 191.6, 287.9};
-  if (mebibytes < min_total) return false;
-  const auto near = [&](double size) {
-    return mebibytes >= size * 1024 * 0.975 && mebibytes <= size * 1024 * max_reserved_ratio;
-  };
-  return std::any_of(gibibytes.begin(), gibibytes.end(), near) || std::any_of(large.begin(), large.end(), near);
-}
-
 /// Finds memory columns without units among whole numbers: (1) total, used and free by their sum; (2) used and free
 /// whose constant sum is a GPU's total, where the first row is nearly empty, because an export begins before the job;
 /// (3) used, with a constant total of a GPU.
 std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std::string_view>>& rows,
                                               const std::vector<Column>& columns,
                                               const std::vector<std::size_t>& plain) {
-  constexpr double min_move = 0.02, rounding = 2, percent = 100;
+  constexpr double min_move = 0.02, percent = 100;
   InferredColumns out;
   if (const auto three = find_three_sizes(columns, plain); !three.empty() && assign_roles(columns, three, out))
     return out;
@@ -201,6 +222,8 @@ std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std:
           constant = constant && std::abs(value(row, a) + value(row, b) - sum) <= rounding;
         const std::size_t less = value(0, a) <= value(0, b) ? a : b;
         const bool moves = columns[a].max_value - columns[a].min_value > min_move * sum;
+        // A column that moves alone is no amount: a share of 0 to 100 moves by as little as rounding.
+        if (columns[a].is_constant() != columns[b].is_constant()) continue;
         if (constant && moves == moving && value(0, less) <= nearly_empty * sum)
           return out.used = less, out.free = less == a ? b : a, true;
       }
@@ -208,11 +231,12 @@ std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std:
   };
   if (used_and_free(true)) return out;
   for (const std::size_t t : plain) {
-    if (columns[t].min_value != columns[t].max_value || !is_total_of_gpu(columns[t].max_value)) continue;
+    if (!columns[t].is_constant() || !is_total_of_gpu(columns[t].max_value)) continue;
     std::vector<std::size_t> rest;
     for (const std::size_t u : plain)
       if (u != t && columns[u].max_value <= columns[t].max_value && columns[u].max_value > percent) rest.push_back(u);
-    if (rest.size() == 1) return out.total = t, out.used = rest[0], out;
+    if (rest.size() == 1 && !may_be_free(columns[rest[0]], columns[t].max_value))
+      return out.total = t, out.used = rest[0], out;
   }
   if (used_and_free(false)) return out;
   return std::nullopt;

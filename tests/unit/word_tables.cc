@@ -3,11 +3,13 @@
 // readings are right. These show each one that a change of the code moves.
 #include <fmt/format.h>
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "approved.h"
+#include "parse/device_export.h"
 #include "parse/freeform.h"
 #include "parse/statement.h"
 
@@ -56,6 +58,19 @@ const std::vector<std::string> messages = {
     "failed to allocate device buffer of size 805306368: OUT_OF_DEVICE_MEMORY",
     "status: RESOURCE_EXHAUSTED: ran out of memory in memory space hbm. Used 17.2G of 15.5G hbm. Exceeded by 1.7G.",
     "allocation of 3 x 512 MB on device 2 failed, 1.2 GB reserved, 0.4 GB allocated",
+};
+
+/// The first rows of exports without a header.
+const std::vector<std::vector<std::string>> exports = {
+    {"0, 6042 MiB, 46068 MiB", "1, 4 MiB, 46068 MiB", "0, 9114 MiB, 46068 MiB"},
+    {"2025/02/01 12:00:00.104, NVIDIA A40, 98, 46068, 43646, 2112",
+     "2025/02/01 12:00:05.104, NVIDIA A40, 97, 46068, 40646, 5112"},
+    {"NVIDIA A100-SXM4-80GB, 97, 8120, 81559", "NVIDIA A100-SXM4-80GB, 41, 9330, 81559"},
+    {"2025/02/01 12:00:00.104, 3, 12, 24210", "2025/02/01 12:00:05.104, 3, 9042, 15180"},
+    {"GPU-4f2c0f5e-0f6a-7d4e-8a55-2f1c7d3f9b10, 00000000:3B:00.0, 61 %, 18240 MiB, 24564 MiB",
+     "GPU-4f2c0f5e-0f6a-7d4e-8a55-2f1c7d3f9b10, 00000000:3B:00.0, 64 %, 18244 MiB, 24564 MiB"},
+    {"0, Tesla V100-SXM2-32GB, 212.31 W, 30 MiB, 32480 MiB, 32510 MiB",
+     "1, Tesla V100-SXM2-32GB, 40.02 W, 31 MiB, 32479 MiB, 32510 MiB"},
 };
 
 std::vector<std::string> words_in(const std::string& line) {
@@ -139,7 +154,54 @@ std::string read_message(const std::string& line) {
   return text;
 }
 
+std::string read_columns(const std::vector<std::string>& rows) {
+  const auto columns = infer_columns(rows);
+  if (!columns) return "nothing";
+  std::string text;
+  const std::vector<std::pair<std::string, std::optional<std::size_t>>> all{
+      {"time", columns->time}, {"index", columns->index}, {"name", columns->name}, {"uuid", columns->uuid},
+      {"bus", columns->bus},   {"used", columns->used},   {"free", columns->free}, {"total", columns->total}};
+  for (const auto& [name, column] : all)
+    if (column) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, *column);
+  return text;
+}
+
+/// The rows with their columns in another order; a column that is not named is left out.
+std::vector<std::string> with_columns(const std::vector<std::string>& rows, const std::vector<std::size_t>& order) {
+  std::vector<std::string> changed;
+  for (const std::string& row : rows) {
+    const std::vector<std::string_view> cells = split_at_commas(row);
+    std::string& out = changed.emplace_back();
+    for (const std::size_t column : order) out += (out.empty() ? "" : ", ") + std::string(cells[column]);
+  }
+  return changed;
+}
+
 }  // namespace
+
+TEST_CASE("what each column of an export without a header does", "[approved]") {
+  std::string table;
+  for (const std::vector<std::string>& rows : exports) {
+    const std::size_t count = split_at_commas(rows[0]).size();
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto add = [&](const std::vector<std::size_t>& columns) {
+      const std::vector<std::string> changed = with_columns(rows, columns);
+      table += fmt::format("{}\n    {}\n", changed[0], read_columns(changed));
+    };
+    add(order);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<std::size_t> rest = order, exchanged = order;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+      add(rest);
+      if (i + 1 == count) break;
+      std::swap(exchanged[i], exchanged[i + 1]);
+      add(exchanged);
+    }
+    table += fmt::format("the first row alone\n    {}\n", read_columns({rows[0]}));
+  }
+  check_approved("exports.txt", table);
+}
 
 TEST_CASE("what each word of a step line does", "[approved]") {
   check_approved("step-lines.txt", table_of(step_lines, read_step_line));
