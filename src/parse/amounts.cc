@@ -258,10 +258,13 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
   if (const std::size_t point = number.find('.');
       point != number.npos && number.find_first_not_of('0', point + 1) != number.npos)
     return std::nullopt;
-  // A number followed directly by letters or a colon is a name, a time or an address.
-  if (after < sentence.size() && sentence[after].begin == token.begin + digits &&
-      (sentence[after].kind == Token::Kind::word || sentence.is_mark(after, ":/")))
-    return std::nullopt;
+  // A number followed directly by letters, a slash, or a colon with more, is a name, a time or an address.
+  if (after < sentence.size() && sentence[after].begin == token.begin + digits) {
+    const std::string_view tail = rest.substr(digits);
+    const bool ends_label = tail == ":" || tail.starts_with(": ");
+    if (sentence[after].kind == Token::Kind::word || (sentence.is_mark(after, ":/") && !ends_label))
+      return std::nullopt;
+  }
   const auto size = read_bytes(number.substr(0, number.find('.')), "bytes");
   if (!size || size->count < min_bare) return std::nullopt;
   return Amount{i, after, *size, true, {}};
