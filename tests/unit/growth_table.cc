@@ -1,5 +1,6 @@
-// The numbers of the growth analysis for curves of every kind, as an approved table: tests/approved/growth.txt. Other
-// tests check which verdicts are right. This one shows each number that a change of the code moves.
+// The numbers of the growth analysis for curves of every kind, and its words about them, as an approved table:
+// tests/approved/growth.txt. Other tests check which verdicts are right. This one shows each number that a change of
+// the code moves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -23,6 +24,8 @@ constexpr double MB = 1e6;
 /// In GB, over the share of the window; `i` is the index of the value.
 const std::vector<std::pair<std::string, Curve>> shapes = {
     {"constant", [](int, double) { return 20.0; }},
+    {"constant, other last value", [](int, double t) { return t < 1 ? 20.0 : 23.5; }},
+    {"constant, few other values", [](int i, double) { return i % 23 == 9 ? 26.0 : 20.0; }},
     {"line", [](int, double t) { return 18 + 6 * t; }},
     {"slow line", [](int, double t) { return 20 + 0.15 * t; }},
     {"falling line", [](int, double t) { return 26 - 5 * t; }},
@@ -101,14 +104,15 @@ std::string numbers_of(const Trend& trend) {
 
 }  // namespace
 
-TEST_CASE("the numbers of the growth analysis", "[approved]") {
+TEST_CASE("the numbers and words of the growth analysis", "[approved]") {
   std::string table;
   for (const auto& [name, curve] : shapes) {
     for (const int n : {14, 45, 180, 900})
       for (const double noise : {0.0, 0.06}) {
         if (n == 900 && noise == 0) continue;
         const Trend trend = trend_of(n, curve, noise, static_cast<unsigned>(n), 40 * GB);
-        table += fmt::format("{}, {} values, noise {} MB: {}\n", name, n, noise * 1000, numbers_of(trend));
+        table += fmt::format("{}, {} values, noise {} MB: {}\n    {}\n", name, n, noise * 1000, numbers_of(trend),
+                             trend.why);
       }
   }
   check_approved("growth.txt", table);

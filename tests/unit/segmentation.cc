@@ -118,6 +118,16 @@ TEST_CASE("the noise scale ignores slopes and edges, and measures the autocorrel
   }
 }
 
+TEST_CASE("the noise scale ignores a curvature, also over the longer distances", "[segmentation]") {
+  for (const double curvature : {0.02, 0.1}) {
+    Noise source(9);
+    std::vector<double> y;
+    for (int i = 0; i < 400; ++i) y.push_back(curvature * i * i + source.normal());
+    CAPTURE(curvature);
+    CHECK(estimate_noise(points_of(y), 1e-6).sigma == Approx(1).epsilon(0.4));
+  }
+}
+
 TEST_CASE("a wandering level is not cut into pieces", "[segmentation]") {
   int cuts = 0;
   for (unsigned seed = 1; seed <= 50; ++seed) {

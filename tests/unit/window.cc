@@ -85,6 +85,23 @@ TEST_CASE("lines of other ranks are skipped", "[window]") {
   CHECK(seen == Texts{"b"});
 }
 
+TEST_CASE("lines of other processes are skipped", "[window]") {
+  const std::string text = "(P pid=7) a\n(P pid=8) x\nuntagged\n(P pid=7) hit\n(P pid=8) y\n(P pid=7) b\n[rank1]: c\n";
+  const Window window(text);
+  const Line line = window.line_around(text.find("hit"), 4);
+  const Cursor cursor(window, line);
+  Texts seen;
+  const auto keep = [&](const Line& l) {
+    seen.push_back(std::string(l.body()));
+    return true;
+  };
+  cursor.forward(10, keep);
+  CHECK(seen == Texts{"b", "c"});
+  seen.clear();
+  cursor.backward(10, keep);
+  CHECK(seen == Texts{"untagged", "a"});
+}
+
 TEST_CASE("a wrapped message is joined without blanks", "[window]") {
   for (const std::string end : {"\n", "\r\n"}) {
     const std::string text = "far" + end + end + "one t" + end + "wo  th" + end + "ree" + end + "  " + end + "far";

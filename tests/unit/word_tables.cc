@@ -40,6 +40,21 @@ const std::vector<std::string> step_lines = {
     "step=7 cpu rss 2.25 GiB, shm 64 MiB, swap 0 MiB, mem available 12.5 GiB",
     "# of memory pools: 12",
     "max_memory_mb = 2048 batch_size = 8 step_size = 30",
+    "step 12 gpu memory -512.0 MiB, allocated +0.2 GiB, reserved -1GiB since step 11",
+    "GPU memory: [3.1 GiB, 4.2 GiB, 5.3 GiB] of 24 GiB",
+    "mem_alloc_gb,3.2 mem_reserved_gb,4.0 mem_free_gb,19.8",
+    "[2025-03-01 10:00:00] step: 1,200/10,000 (12.0%) | peak mem 71.4GB (90.2%) | 1.2s/it | ETA 2:12:00",
+    "{\"step\": 40, \"memory_allocated\": 8123456789, \"max_memory_reserved\": 9.5e9, \"tokens\": 4096}",
+    "used_memory=18.2G/23.7G cpu_mem=102.4G/512G it=40 ep=2",
+    "iter 30: loss 2.9, time 100.2ms, mfu 21.3%, mem 9,120.5MB, max_seq_length 4096",
+    "Memory usage: 10.2 GB (GPU 0), 11.3 GB (GPU 1), 8.4 GB (CPU)",
+    "Peak CUDA memory = 12884901888 B; current = 11811160064 B; batch 9 of 10",
+    "host memory used 61.2 GiB of 64.0 GiB, worker 3 rss: 12.1 GiB, shm=1.0GiB",
+    "global step 900 (epoch 1.80): memory/allocated_gib 30.12 memory/reserved_gib 36.5 memory/num_ooms 0",
+    "MB of memory per GPU: 4096",
+    "eval: 12/50 allocated 5 GiB | step 100 allocated 6 GiB",
+    "learning rate 0.001 weight memory 3 GiB vs activations memory 9 GiB",
+    "train step=1e3 mem=1.5e4MB",
 };
 
 const std::vector<std::string> messages = {
@@ -58,6 +73,23 @@ const std::vector<std::string> messages = {
     "failed to allocate device buffer of size 805306368: OUT_OF_DEVICE_MEMORY",
     "status: RESOURCE_EXHAUSTED: ran out of memory in memory space hbm. Used 17.2G of 15.5G hbm. Exceeded by 1.7G.",
     "allocation of 3 x 512 MB on device 2 failed, 1.2 GB reserved, 0.4 GB allocated",
+    "error: out of memory on gpu:3: 12.0 GB used, 12345678901 bytes used, 4 GB left",
+    "Out of memory: Killed process 88 (python3) total-vm:9000000kB, anon-rss:7000000kB, file-rss:1200kB, "
+    "shmem-rss:64kB",
+    "node-3: container killed: memory usage 8.1Gi over limit 8Gi (pid=912)",
+    "fatal error: cannot allocate memory in static TLS block",
+    "hipErrorOutOfMemory: requested=2.5GB available=1.25GB total=64GB",
+    "OOM: allocator wanted 300.5 MB, reserved 7.9 GB, of which 7.1 GB in use and 0.8 GB cached",
+    "not out of memory yet: 3 GB available",
+    "error: the worker crashed, but it was not due to out of memory",
+    "test_out_of_memory PASSED, 2 GB allocated",
+    "MemoryError: Unable to allocate 29.8 GiB for an array with shape (4000, 1000000) and data type float64",
+    "The process (PID 3391) ran out of host memory; its memory limit is 32 GB, requested 33.5 GB",
+    "RuntimeError: shared memory exhausted: /dev/shm has 64 MB, needs 128 MB",
+    "swap space too small: requested 4 GiB, 0 bytes free",
+    "failed: device 0 out of memory. Tried to reserve 512.00 MiB; capacity 15.78 GiB, allocated 14.2 GiB, free 12.06 "
+    "MiB",
+    "caught OOM in step 12, skipping batch; 11 GB were allocated on cuda:1",
 };
 
 /// The first rows of exports without a header.
