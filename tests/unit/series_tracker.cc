@@ -1,0 +1,151 @@
+// The x axis and the identity of series.
+#include "parse/series_tracker.h"
+
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "catch.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Adds values as parsers report them: one line of text each.
+class Tracked {
+ public:
+  struct Place {
+    std::optional<double> step = {}, time = {};
+    std::optional<i64> stream_step = {};
+  };
+
+  void add(double value, const Place& place, const std::string& reader = "free/value", const Origin& origin = {},
+           Metric metric = Metric::allocated) {
+    Reading reading;
+    reading.metric = metric;
+    reading.value = value;
+    reading.quantum = quantum;
+    reading.capacity = capacity;
+    const std::string text = "allocated";
+    const Window window(text);
+    LineRef ref;
+    ref.line = window.line_around(0, 1);
+    ref.reader = *readers_.insert(reader).first;
+    const Cursor cursor(window, ref.line);
+    CurrentLine here;
+    here.begin(cursor, ref);
+    here.at(origin);
+    tracker_.begin_line();
+    tracker_.add(here, reading, place.step, place.time, place.stream_step);
+    tracker_.end_block();
+  }
+
+  const std::vector<Series>& all() const { return out_.series; }
+  /// The x of each value of the first series.
+  std::vector<double> xs() const {
+    std::vector<double> out;
+    for (const Bucket& bucket : all().at(0).buckets()) out.push_back(bucket.x);
+    return out;
+  }
+  const ScanResult& scan() const { return out_; }
+
+  double quantum = 0, capacity = 0;
+
+ private:
+  ScanResult out_;
+  SeriesTracker tracker_{out_};
+  std::set<std::string> readers_;
+};
+
+using Xs = std::vector<double>;
+constexpr double day = 86400;
+
+}  // namespace
+
+TEST_CASE("a value lies at its step, else at its time, else at its index", "[series_tracker]") {
+  Tracked steps, stream, times, indices;
+  for (const int i : {0, 1, 2}) {
+    steps.add(i, {10.0 * i + 5, 60.0 * i, 3});
+    stream.add(i, {{}, 60.0 * i, 4 * i + 1});
+    times.add(i, {{}, 1e9 + 60.0 * i, {}});
+    indices.add(i, {});
+  }
+  CHECK(steps.xs() == Xs{5, 15, 25});
+  CHECK(stream.xs() == Xs{1, 5, 9});
+  CHECK(times.xs() == Xs{0, 60, 120});
+  CHECK(indices.xs() == Xs{0, 1, 2});
+  CHECK((steps.all()[0].has_steps && !steps.all()[0].has_times));
+  CHECK((stream.all()[0].has_steps && !stream.all()[0].has_times));
+  CHECK((!times.all()[0].has_steps && times.all()[0].has_times));
+  CHECK((!indices.all()[0].has_steps && !indices.all()[0].has_times));
+}
+
+TEST_CASE("a clock without a date that falls back has passed midnight", "[series_tracker]") {
+  Tracked clock;
+  for (const double moment : {day - 10, 5.0, day - 1, 3.0}) clock.add(1 + moment, {{}, moment, {}});
+  CHECK(clock.xs() == Xs{0, 15, day + 9, day + 13});
+  Tracked dated;  // a date that falls back is an earlier moment
+  for (const double moment : {1e9, 1e9 + 60, 1e9 + 30}) dated.add(moment, {{}, moment, {}});
+  CHECK(dated.xs() == Xs{0, 60, 30});
+}
+
+TEST_CASE("a value without a time lies one interval after the value before it", "[series_tracker]") {
+  Tracked times;
+  times.add(1, {{}, 100.0, {}});
+  times.add(2, {{}, 105.0, {}});
+  times.add(3, {});
+  times.add(4, {});
+  CHECK(times.xs() == Xs{0, 5, 10, 15});
+}
+
+TEST_CASE("a step beyond all sense stays at the step before it", "[series_tracker]") {
+  Tracked steps;
+  for (const double step : {1.0, 2.0, 1e300, 3.0}) steps.add(step, {step, {}, {}});
+  CHECK(steps.xs() == Xs{1, 2, 2, 3});
+}
+
+TEST_CASE("counters of two parsers are two series, a device has one memory", "[series_tracker]") {
+  Tracked tracked;
+  for (const int i : {1, 2})
+    for (const std::string reader : {"one/a", "one/b", "two/a"}) {
+      tracked.add(i, {1.0 * i, {}, {}}, reader);
+      tracked.add(i, {1.0 * i, {}, {}}, reader, {}, Metric::used);
+    }
+  REQUIRE(tracked.all().size() == 3);
+  CHECK(tracked.all()[0].n == 4);
+  CHECK(tracked.all()[1].metric == Metric::used);
+  CHECK(tracked.all()[1].n == 6);
+  CHECK(tracked.all()[2].n == 2);
+}
+
+TEST_CASE("each rank, process and device has its own series", "[series_tracker]") {
+  Tracked tracked;
+  const auto origin_of = [](std::optional<int> rank, std::optional<i64> pid, std::optional<int> device) {
+    Origin origin;
+    origin.rank = rank;
+    origin.pid = pid;
+    origin.device = device;
+    return origin;
+  };
+  const std::vector<Origin> origins{origin_of({}, {}, {}), origin_of(0, {}, {}), origin_of(1, {}, {}),
+                                    origin_of({}, 1, {}),  origin_of({}, 7, {}), origin_of({}, {}, 0),
+                                    origin_of({}, {}, 1),  origin_of(1, {}, 1)};
+  for (const int i : {1, 2, 3})
+    for (const Origin& origin : origins) tracked.add(i, {1.0 * i, {}, {}}, "one/a", origin);
+  REQUIRE(tracked.all().size() == origins.size());
+  for (const Series& series : tracked.all()) CHECK(series.n == 3);
+}
+
+TEST_CASE("a series keeps its finest digits, and the capacity printed with its largest value", "[series_tracker]") {
+  Tracked tracked;
+  for (const auto& [value, quantum, capacity] :
+       {std::tuple{5.0, 10.0, 100.0}, {9.0, 1.0, 200.0}, {7.0, 0.0, 300.0}, {8.0, 5.0, 0.0}}) {
+    tracked.quantum = quantum;
+    tracked.capacity = capacity;
+    tracked.add(value, {value, {}, {}});
+  }
+  CHECK(tracked.all()[0].quantum == 1);
+  CHECK(tracked.all()[0].capacity == 200);
+}
+
+}  // namespace oomdoctor
