@@ -38,6 +38,23 @@ TEST_CASE("a blank of a form matches any run of blanks, or none") {
   CHECK(read("step: {step} memory: {memory}GiB", "step: 7 mem: 12GiB").empty());
 }
 
+TEST_CASE("digits of a line are numbers, unless the form itself has digits") {
+  const auto alike = [](std::string_view form) {
+    const LineFormat gauge = gauge_of(form);
+    return CompiledLineFormat(gauge).digits_are_numbers();
+  };
+  CHECK(alike("step: {step} memory: {memory}GiB"));
+  CHECK(alike("~ {step}<, memory {memory}>"));
+  CHECK_FALSE(alike("step: {step} gpu0: {memory}GiB"));
+  CHECK_FALSE(alike("step: {step}<, gpu0: {memory}>"));
+  LineFormat regex;
+  regex.name = "test/regex";
+  regex.regex = "step (?<step>\\d{1,9}) mem (?<allocated>[\\d.]{1,12})";
+  CHECK(CompiledLineFormat(regex).digits_are_numbers());
+  regex.regex = "step (?<step>\\d{1,9}) mem0 (?<allocated>[\\d.]{1,12})";
+  CHECK_FALSE(CompiledLineFormat(regex).digits_are_numbers());
+}
+
 TEST_CASE("a tilde skips anything up to the following text") {
   CHECK(read("iter: {step} ~mem: {memory}", "eta: 3:10 iter: 20 loss: 2.1 lr: 0.1 mem: 300") == "step=20 memory=300 ");
 }

@@ -55,6 +55,12 @@ const std::vector<std::string> step_lines = {
     "eval: 12/50 allocated 5 GiB | step 100 allocated 6 GiB",
     "learning rate 0.001 weight memory 3 GiB vs activations memory 9 GiB",
     "train step=1e3 mem=1.5e4MB",
+    "step 5 seq_len 4096 memory 3 GiB",
+    "step 6, sequence_length=2048.5, seqlen: 0, mem=3GiB",
+    "eval step 7 seq 1024 GPU mem 3 GiB, seq 512 MB",
+    "seq_len 4096 memory 3 GiB",
+    "epoch: 3 | batch: 20 of 50 | device 1 | mem: 10.25 GiB peak, 12 GiB total, 1.75 GiB left",
+    "GPU 2: 4.1 GiB / 16.0 GiB (25.6%), swap 0.5 GiB / 2 GiB, step 1,234,567",
 };
 
 const std::vector<std::string> messages = {
