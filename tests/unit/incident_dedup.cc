@@ -1,5 +1,7 @@
 #include "parse/incident_dedup.h"
 
+#include <array>
+
 #include "catch.h"
 #include "parse/scanner.h"
 #include "scans.h"
@@ -110,6 +112,73 @@ TEST_CASE("numbers contradict each other only beyond their rounding", "[same_fai
   fill_gaps(a, b);
   CHECK(a.request->count == 512 * MiB);
   CHECK(a.limit->count == 8 * GiB);
+}
+
+TEST_CASE("a report without numbers in unknown words may be about any memory", "[same_failure]") {
+  const auto about = [](OomKind kind, const std::string& form = "exact", bool numbers = true) {
+    Oom oom;
+    oom.kind = kind, oom.message_format = form;
+    if (numbers) oom.request = Bytes{GiB, 0};
+    return oom;
+  };
+  constexpr std::array device{OomKind::device, OomKind::masked, OomKind::pool};
+  constexpr std::array host{OomKind::host, OomKind::shared_memory};
+  for (const OomKind one : device) {
+    for (const OomKind other : device) CHECK(may_be_same_memory(about(one), about(other)));
+    for (const OomKind other : host) {
+      CHECK_FALSE(may_be_same_memory(about(one), about(other)));
+      CHECK_FALSE(may_be_same_memory(about(other), about(one)));
+      CHECK_FALSE(may_be_same_memory(about(one), about(other, "general")));
+      CHECK_FALSE(may_be_same_memory(about(one), about(other, "exact", false)));
+      CHECK(may_be_same_memory(about(one), about(other, "general", false)));
+      CHECK(may_be_same_memory(about(other, "general", false), about(one)));
+    }
+  }
+  for (const OomKind one : host)
+    for (const OomKind other : host) CHECK(may_be_same_memory(about(one), about(other)));
+}
+
+TEST_CASE("reports of a kill rank by what their reporter saw", "[same_failure]") {
+  const auto rank = [](Agent agent, OomKind kind = OomKind::host, bool process = false) {
+    Oom oom;
+    oom.agent = agent, oom.kind = kind;
+    if (process) oom.process = Bytes{GiB, 0};
+    return kill_report_rank(oom);
+  };
+  for (const Agent agent : {Agent::kernel, Agent::cgroup}) {
+    CHECK(rank(agent, OomKind::host, true) > rank(agent));
+    CHECK(rank(agent) > rank(Agent::slurm));
+    CHECK(rank(agent, OomKind::device, true) == 0);
+  }
+  for (const Agent agent : {Agent::kubernetes, Agent::scheduler, Agent::daemon})
+    CHECK(rank(agent) == rank(Agent::slurm));
+  CHECK(rank(Agent::slurm) > rank(Agent::worker));
+  CHECK(rank(Agent::worker) > rank(Agent::signal));
+  CHECK(rank(Agent::signal) > 0);
+  CHECK(rank(Agent::library) == 0);
+  CHECK(rank(Agent::library, OomKind::shared_memory) == rank(Agent::worker));
+  for (const Agent agent : {Agent::cuda_allocator, Agent::tf_bfc, Agent::xla, Agent::driver}) CHECK(rank(agent) == 0);
+}
+
+TEST_CASE("which reports come in parts, and which have numbers", "[same_failure]") {
+  const auto by = [](Agent agent, const std::string& form = "") {
+    Oom oom;
+    oom.agent = agent, oom.message_format = form;
+    return oom;
+  };
+  CHECK(of_tensorflow_pool(by(Agent::tf_bfc)));
+  CHECK(of_tensorflow_pool(by(Agent::driver, "tf-bfc")));
+  CHECK_FALSE(of_tensorflow_pool(by(Agent::xla)));
+  for (const Agent agent : {Agent::tf_bfc, Agent::xla, Agent::driver}) CHECK(comes_in_parts(by(agent)));
+  CHECK_FALSE(comes_in_parts(by(Agent::cuda_allocator)));
+  CHECK(is_general_form(by(Agent::driver, "general")));
+  CHECK_FALSE(is_general_form(by(Agent::driver, "torch-2.9")));
+  CHECK_FALSE(has_numbers(Oom{}));
+  for (const auto number : {&Oom::request, &Oom::allocated, &Oom::free, &Oom::process, &Oom::limit}) {
+    Oom oom;
+    oom.*number = Bytes{GiB, 0};
+    CHECK(has_numbers(oom));
+  }
 }
 
 TEST_CASE("equal numbers of two tests are two failures", "[same_failure]") {

@@ -1,6 +1,10 @@
 // Formats that users declare: the values that they read, and errors that quote the line of the file.
 #include "parse/user_formats.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "base/error.h"
 #include "catch.h"
 #include "parse/scanner.h"
@@ -149,6 +153,31 @@ example = "step 7 memory: 12.5GB"
   REQUIRE(both.series.size() == 1);
   CHECK(both.series.front().first_value == 24810e9);
   CHECK(both.series.front().last_x == 50);
+}
+
+TEST_CASE("a user's format of host memory leaves GPU memory to the shipped readers") {
+  const auto metrics_with = [&](const std::string& number) {
+    const std::string format = "[[format]]\nname = \"mine/tag\"\nanchor = \"tag \"\nform = \"tag {" + number +
+                               "}\"\nunit = \"MiB\"\nexample = \"tag 1.5\"\n";
+    const ScanResult found = scan_with(format,
+                                       "(after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
+                                       "23118.51 | reserved: 24810.0 | max reserved: 24810.0 | tag 5.5\n");
+    std::vector<Metric> out;
+    for (const Series& series : found.series) out.push_back(series.metric);
+    std::sort(out.begin(), out.end());
+    return out;
+  };
+  using Metrics = std::vector<Metric>;
+  const Metrics gpu{Metric::allocated, Metric::reserved, Metric::max_allocated, Metric::max_reserved};
+  for (const auto& [name, metric] : {std::pair{"host_rss", Metric::host_rss},
+                                     {"host_used", Metric::host_used},
+                                     {"host_available", Metric::host_available}}) {
+    CAPTURE(name);
+    Metrics all = gpu;
+    all.push_back(metric);
+    CHECK(metrics_with(name) == all);
+  }
+  CHECK(metrics_with("used") == Metrics{Metric::used});
 }
 
 TEST_CASE("formats from two files work together, and the list names the file and line of each") {
