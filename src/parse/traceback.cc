@@ -44,9 +44,10 @@ std::optional<Frame> ipython_frame(std::string_view s) {
   const std::size_t py = place.find(".py");
   if (py == place.npos || place.find('/') == place.npos || place.find('"') != place.npos || place.find(' ') < py)
     return std::nullopt;
+  const std::size_t end = std::min(place.find_first_not_of("pyx", py + 1), place.size());  // Cython's are .pyx
   Frame frame;
-  frame.file = std::string(place.substr(0, py + 3));
-  if (py + 3 < place.size() && place[py + 3] == ':') frame.line = parse_number(place.substr(py + 4));
+  frame.file = std::string(place.substr(0, end));
+  if (end < place.size() && place[end] == ':') frame.line = parse_number(place.substr(end + 1));
   const std::string_view rest = s.substr(in + 4);
   frame.function = std::string(rest.substr(0, std::min(rest.find('('), rest.size())));
   return frame;

@@ -47,7 +47,6 @@ class Tracked {
     for (const Bucket& bucket : all().at(0).buckets()) out.push_back(bucket.x);
     return out;
   }
-  const ScanResult& scan() const { return out_; }
 
   double quantum = 0, capacity = 0;
 

@@ -22,6 +22,15 @@ std::string words_of(const std::vector<Frame>& frames) {
 
 }  // namespace
 
+TEST_CASE("a frame of Cython has its own line", "[traceback]") {
+  const std::string text =
+      "OutOfMemoryError                          Traceback (most recent call last)\n"
+      "File lib/pool/memory.pyx:1428, in lib.pool.memory.Pool.malloc()\n"
+      "\n"
+      "OutOfMemoryError: here\n";
+  CHECK(words_of(frames_at(text, "here")) == "lib/pool/memory.pyx:1428 lib.pool.memory.Pool.malloc |  (library)\n");
+}
+
 TEST_CASE("the interpreter's traceback is above the message", "[traceback]") {
   const std::string text =
       "step 3\n"

@@ -15,6 +15,17 @@ std::vector<std::string> walk(const Window& window, Line line, bool forward) {
 
 using Texts = std::vector<std::string>;
 
+/// The messages of the lines that the cursor visits, up to the message `last`.
+Texts visited(const Cursor& cursor, void (Cursor::*walk)(int, const std::function<bool(const Line&)>&) const, int most,
+              std::string_view last = "none") {
+  Texts out;
+  (cursor.*walk)(most, [&](const Line& line) {
+    out.emplace_back(line.body());
+    return line.body() != last;
+  });
+  return out;
+}
+
 }  // namespace
 
 TEST_CASE("a line is found from any of its bytes", "[window]") {
@@ -67,22 +78,10 @@ TEST_CASE("lines of other ranks are skipped", "[window]") {
   const Window window(text);
   const Line line = window.line_around(text.find("hit"), 4);
   const Cursor cursor(window, line);
-  Texts seen;
-  const auto keep = [&](const Line& l) {
-    seen.push_back(std::string(l.body()));
-    return true;
-  };
-  cursor.forward(10, keep);
-  CHECK(seen == Texts{"b", "c", "d"});
-  seen.clear();
-  cursor.backward(10, keep);
-  CHECK(seen == Texts{"untagged", "a"});
-  seen.clear();
-  cursor.forward(2, keep);
-  CHECK(seen == Texts{"b", "c"});
-  seen.clear();
-  cursor.forward(10, [&](const Line& l) { return keep(l) && l.body() != "b"; });
-  CHECK(seen == Texts{"b"});
+  CHECK(visited(cursor, &Cursor::forward, 10) == Texts{"b", "c", "d"});
+  CHECK(visited(cursor, &Cursor::backward, 10) == Texts{"untagged", "a"});
+  CHECK(visited(cursor, &Cursor::forward, 2) == Texts{"b", "c"});
+  CHECK(visited(cursor, &Cursor::forward, 10, "b") == Texts{"b"});
 }
 
 TEST_CASE("lines of other processes are skipped", "[window]") {
@@ -90,16 +89,8 @@ TEST_CASE("lines of other processes are skipped", "[window]") {
   const Window window(text);
   const Line line = window.line_around(text.find("hit"), 4);
   const Cursor cursor(window, line);
-  Texts seen;
-  const auto keep = [&](const Line& l) {
-    seen.push_back(std::string(l.body()));
-    return true;
-  };
-  cursor.forward(10, keep);
-  CHECK(seen == Texts{"b", "c"});
-  seen.clear();
-  cursor.backward(10, keep);
-  CHECK(seen == Texts{"untagged", "a"});
+  CHECK(visited(cursor, &Cursor::forward, 10) == Texts{"b", "c"});
+  CHECK(visited(cursor, &Cursor::backward, 10) == Texts{"untagged", "a"});
 }
 
 TEST_CASE("a wrapped message is joined without blanks", "[window]") {
