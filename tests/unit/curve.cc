@@ -36,3 +36,10 @@ TEST_CASE("a series that counts its steps anew has no curve: the fit's steps are
     for (const Bucket& b : points) series.add(b.x, 0, b.y);
   CHECK(growth_of(series).curve.empty());
 }
+
+TEST_CASE("a curve with jumps has enough points to look steep", "[curve]") {
+  const auto points = [](const Curve& curve) { return trend_of(180, curve, 0.02).curve.size(); };
+  CHECK(points([](int, double t) { return 18 + 6 * t; }) == 25);
+  CHECK(points([](int, double t) { return t < 0.4 ? 18.0 : 21.5; }) == 97);
+  CHECK(points([](int i, double) { return 18 + 0.4 * (i % 8); }) == 97);
+}

@@ -158,6 +158,17 @@ TEST_CASE("of very many series, the fullest, the growing and the failed rank's a
   CHECK(other.first_evidence.excerpt.empty());
 }
 
+TEST_CASE("values that are not kept do not thin the others", "[many_files]") {
+  constexpr int share = static_cast<int>(ScanLimits::buckets / ScanLimits::retained_series);
+  std::vector<Series> all;
+  for (std::size_t i = 0; i < 2 * ScanLimits::retained_series; ++i)  // the first half is kept: all are alike
+    all.push_back(testing::ramp(Metric::allocated, testing::gib, 0, i % 2 == 0 ? share * 5 / 4 : share / 2));
+  limit_series(all);
+  CHECK(all[0].buckets().size() == share * 5 / 4);
+  CHECK(all[1].buckets().size() == share / 2);
+  CHECK_FALSE(all.back().followed());
+}
+
 TEST_CASE("long series are thinned if there are many, and untouched if there are few", "[many_files]") {
   std::vector<Series> series(17, testing::ramp(Metric::allocated, testing::gib, 1024, 4096));
   limit_series(series);
