@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "facts/analysis.h"
+#include "growth/samples.h"
 #include "judge/verdict.h"
 #include "oomdoctor/version.h"
 #include "parse/jobs.h"
@@ -100,6 +101,7 @@ class Rules {
 Report diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
   const AnalysisOptions how{options.capacity_bytes, threads};
   resolve_units(scan, how);
+  for (Series& series : scan.series) count_values_of_repeated_steps(series);
   const Analysis analysis = analyse(scan, how);
   const Diagnosis diagnosis = needs_judgement(analysis) ? judge(rules.pack(), analysis.facts) : Diagnosis{};
   Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});

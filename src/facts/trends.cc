@@ -233,22 +233,23 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);
   facts.set("trend.headroom_share", number((full - s.max_value) / full), both);
+  // A step is comparable only to a series that counts steps.
+  const std::optional<i64> failure_step = incident != nullptr && s.has_steps ? incident->when.step : std::nullopt;
   // The share of the growth is defined only after a failure.
   if (const double start = t.working.first_value; incident != nullptr && full > start) {
     double reached = s.last_value;
-    if (t.leak && incident->when.step && static_cast<double>(*incident->when.step) > s.last_x)
-      reached += (t.slope.value + t.acceleration.value * working_length(t) / 2) *
-                 (static_cast<double>(*incident->when.step) - s.last_x);
+    if (t.leak && failure_step && static_cast<double>(*failure_step) > s.last_x)
+      reached += last_slope * (static_cast<double>(*failure_step) - s.last_x);
     facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)), both);
   }
   if (t.leak && t.forecast) {
     facts.set("trend.steps_to_full", number(std::max(0.0, t.forecast->step_low - s.last_x)), both);
-    if (incident != nullptr && incident->when.step) {
-      const auto failure_step = static_cast<double>(*incident->when.step);
+    if (failure_step) {
+      const auto step = static_cast<double>(*failure_step);
       const double slack = forecast_tolerance * working_length(t);
       facts.set("trend.forecast_agrees",
-                Value{failure_step >= t.forecast->step_low - slack &&
-                      (!t.forecast->step_high || failure_step <= *t.forecast->step_high + slack)},
+                Value{step >= t.forecast->step_low - slack &&
+                      (!t.forecast->step_high || step <= *t.forecast->step_high + slack)},
                 both);
     }
   }

@@ -23,7 +23,6 @@ std::string step_text(double step) { return fmt::format("{}", whole_number(std::
 
 /// The unit of x in this series.
 std::string_view unit_of(const FittedSeries& fitted) {
-  if (fitted.samples.by_order) return "value";
   return fitted.series.has_times ? "second" : fitted.series.has_steps ? "step" : "value";
 }
 
@@ -31,8 +30,7 @@ std::string_view unit_of(const FittedSeries& fitted) {
 std::string place_text(const FittedSeries& fitted, double x) {
   const Place place = place_of(fitted.samples, x);
   if (fitted.samples.as_printed()) return fmt::format("{} {}", unit_of(fitted), step_text(place.step));
-  const std::string value = fmt::format("value {}", place.value);
-  return fitted.samples.by_order ? value : fmt::format("{}, {} {}", value, unit_of(fitted), step_text(place.step));
+  return fmt::format("value {}, {} {}", place.value, unit_of(fitted), step_text(place.step));
 }
 
 std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 
 namespace oomdoctor {
 
@@ -94,29 +95,22 @@ void cut_after(Run& run, double failure_step) {
   if (kept >= 3) run = run.first(kept);  // with fewer, the failure is counted in other steps
 }
 
-/// Fills `samples` with strictly rising x. The later value of a repeated step wins. If most steps repeat, x is the
-/// position.
+/// Fills `samples` with strictly rising x. The later value of a repeated step wins.
 void fill_rising(Samples& samples, const std::vector<Sample>& run, bool highest) {
   Points& points = samples.points;
   const double sign = samples.counts_down ? -1 : 1;
-  std::size_t duplicates = 0;
-  for (std::size_t i = 1; i < run.size(); ++i)
-    if (run[i].x <= run[i - 1].x) ++duplicates;
-  samples.by_order = static_cast<double>(duplicates) > max_duplicates * static_cast<double>(run.size());
   for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed})
     column->reserve(run.size());
-  for (std::size_t i = 0; i < run.size(); ++i) {
-    const Bucket& bucket = *run[i].bucket;
-    const double x = samples.by_order ? static_cast<double>(i) : run[i].x;
-    const double y = sign * (highest ? bucket.high : bucket.y);
-    if (!points.x.empty() && x <= points.x.back()) {
+  for (const Sample& sample : run) {
+    const double y = sign * (highest ? sample.bucket->high : sample.bucket->y);
+    if (!points.x.empty() && sample.x <= points.x.back()) {
       points.y.back() = y;
       continue;
     }
-    points.x.push_back(x);
+    points.x.push_back(sample.x);
     points.y.push_back(y);
-    points.weight.push_back(static_cast<double>(std::max<i64>(bucket.n, 1)));
-    samples.printed.push_back(bucket.x);
+    points.weight.push_back(static_cast<double>(std::max<i64>(sample.bucket->n, 1)));
+    samples.printed.push_back(sample.bucket->x);
   }
 }
 
@@ -129,12 +123,43 @@ Samples make_samples(const Series& series, const std::vector<Sample>& run) {
   return samples;
 }
 
+/// The series counts its steps anew in every epoch.
+bool counts_anew(const std::vector<Run>& runs, const Series& series) {
+  return are_epochs(runs) || restarts_constantly(runs, series.buckets().size());
+}
+
 }  // namespace
+
+void count_values_of_repeated_steps(Series& series) {
+  if (!series.has_steps || series.buckets().size() < min_run) return;
+  const std::vector<Run> runs = split_runs(series);
+  std::size_t repeated = 0;
+  for (const Run& run : runs)
+    for (std::size_t i = 1; i < run.size(); ++i)
+      if (run[i].x <= run[i - 1].x) ++repeated;
+  std::vector<Bucket> buckets = series.buckets();
+  if (static_cast<double>(repeated) <= max_duplicates * static_cast<double>(buckets.size())) return;
+  const bool joined = counts_anew(runs, series);
+  double before = 0;
+  for (Bucket& bucket : buckets) {
+    const auto values = static_cast<double>(std::max<i64>(bucket.n, 1));
+    bucket.x = bucket.x_low = bucket.x_high = before + (values - 1) / 2;
+    if (joined) bucket.restart = false;
+    before += values;
+  }
+  const auto by_high = [](const Bucket& a, const Bucket& b) { return a.high < b.high; };
+  series.max_x = std::max_element(buckets.begin(), buckets.end(), by_high)->x;
+  series.first_x = 0;
+  series.last_x = before - 1;
+  series.interval = 1;
+  series.has_steps = false;
+  series.restore(std::move(buckets));
+}
 
 Samples extract_samples(const Series& series, std::optional<double> failure_step) {
   const std::vector<Run> runs = split_runs(series);
   if (runs.empty()) return {};
-  if (are_epochs(runs) || restarts_constantly(runs, series.buckets().size())) {
+  if (counts_anew(runs, series)) {
     Samples samples = make_samples(series, join_epochs(runs));
     samples.epochs_joined = true;
     return samples;
@@ -159,8 +184,8 @@ Place place_of(const Samples& samples, double x) {
   for (std::size_t k = 0; k < i; ++k) values += samples.points.weight[k];
   const Place place{samples.as_printed() ? x : samples.printed[i], static_cast<std::size_t>(values) + 1};
   // Interpolate between two values of one epoch.
-  const bool inside = samples.epochs_joined && !samples.by_order && i > 0 && after != all.end() &&
-                      samples.printed[i] > samples.printed[i - 1];
+  const bool inside =
+      samples.epochs_joined && i > 0 && after != all.end() && samples.printed[i] > samples.printed[i - 1];
   if (!inside) return place;
   const double share = (x - all[i - 1]) / (all[i] - all[i - 1]);
   return {samples.printed[i - 1] + share * (samples.printed[i] - samples.printed[i - 1]), place.value};

@@ -10,18 +10,21 @@
 
 namespace oomdoctor {
 
+/// Counts values instead of steps if most steps repeat, as in a log with several values per step: such steps do not
+/// order the values. x is then the index of the value, and `has_steps` is false.
+void count_values_of_repeated_steps(Series& series);
+
 /// The values of one run.
 struct Samples {
   Points points;                      ///< only the print step is in `floor`
   bool counts_down = false;           ///< the metric is what remains: values are negated, so that growth means use
   bool epochs_joined = false;         ///< the step counter restarts every epoch; the steps are counted on
-  bool by_order = false;              ///< most steps repeat; x is the position of the value
   bool pauses_cut = false;            ///< pauses are not counted in x
   std::vector<double> printed;        ///< the printed step of each point
   std::vector<Samples> earlier_runs;  ///< earlier runs of the same series, each with its own step count
 
   /// True if x of `points` is the printed step.
-  bool as_printed() const { return !epochs_joined && !by_order && !pauses_cut; }
+  bool as_printed() const { return !epochs_joined && !pauses_cut; }
   /// The lead of x over the printed steps at the end. x − ahead() continues the printed steps after the log.
   double ahead() const { return points.x.empty() ? 0 : points.x.back() - printed.back(); }
 };

@@ -98,11 +98,11 @@ std::string_view to_string(SeriesKind kind) {
 
 // Update the exact summary first. The value then joins the last bucket while that has less than width_ values and is
 // part of the same run; otherwise it needs a new bucket.
-void Series::add(double x, double t, double y) {
+void Series::add(double x, double t, double y, bool own_x) {
   if (!std::isfinite(x) || !std::isfinite(y)) return;
   if (!std::isfinite(t)) t = 0;
   const bool first = n == 0;
-  const bool repeated = !first && x == last_x && y == last_value;  // two handlers printed the same line
+  const bool repeated = !first && own_x && x == last_x && y == last_value;  // two handlers printed the same line
   const bool restart = !first && x < last_x;
   if (first) {
     first_x = max_x = x;

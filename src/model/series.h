@@ -79,8 +79,9 @@ class Series {
   double interval = 0;  ///< last distance between two x
 
   /// Adds one value: `x` is the step or index, `t` the time stamp, `y` the value. Ignores it if `x` or `y` is not
-  /// finite. A falling `x` starts a new run. A copy of the previous value with the same x counts in `n` only.
-  void add(double x, double t, double y);
+  /// finite. A falling `x` starts a new run. A copy of the previous value with the same x counts in `n` only, unless
+  /// the value has no x of its own and was given that of another line.
+  void add(double x, double t, double y, bool own_x = true);
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
   /// Multiplies every value by `factor`, to switch between the two readings of a unit (10^9 or 2^30).

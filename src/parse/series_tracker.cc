@@ -8,7 +8,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr double max_x = 1e18;  ///< for values without a step: x grows by the interval of the values before
+constexpr double max_x = 1e18;                                ///< no step, time or index comes near it
 constexpr std::size_t max_buckets = ScanLimits::buckets / 2;  ///< of all series while they grow: 16 long ones
 constexpr double day = 86400;                                 ///< seconds
 
@@ -72,14 +72,13 @@ void SeriesTracker::count_excess(const Id& id) {
 }
 
 /// The step if the series has steps, else the seconds since the first value, else the index. A value without its own
-/// step goes one interval beyond the one before it. A clock without a date that falls back has passed midnight.
+/// step lies at the latest step of its stream. A clock without a date that falls back has passed midnight.
 double SeriesTracker::find_x(State& state, std::optional<double> step, std::optional<double> time,
                              std::optional<i64> stream_step) const {
   const Series& series = result_.series[state.index];
   if (series.has_steps) {
     if (step) return *step;
-    if (stream_step && (series.n == 0 || to_double(*stream_step) > series.last_x)) return to_double(*stream_step);
-    return series.last_x + std::max(1.0, series.interval);
+    return stream_step ? to_double(*stream_step) : series.last_x;
   }
   if (series.has_times && time) {
     double moment = *time;
@@ -116,7 +115,7 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
   if (r.capacity > 0 && (series.capacity <= 0 || r.value >= series.max_value)) series.capacity = r.capacity;
   const std::size_t before = series.buckets().size();
-  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), r.value);
+  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), r.value, step || !series.has_steps);
   buckets_ = buckets_ - before + series.buckets().size();
   if (buckets_ > max_buckets) thin();
   state.last.line = &here.ref();

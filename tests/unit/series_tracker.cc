@@ -79,6 +79,21 @@ TEST_CASE("a value lies at its step, else at its time, else at its index", "[ser
   CHECK((!indices.all()[0].has_steps && !indices.all()[0].has_times));
 }
 
+TEST_CASE("a step is read or absent, never made up", "[series_tracker]") {
+  Tracked within;  // several values of one step
+  double value = 0;
+  for (const i64 step : {100, 100, 100, 110, 110, 120}) within.add(++value, {{}, {}, step});
+  CHECK(within.xs() == Xs{100, 100, 100, 110, 110, 120});
+  Tracked restarted;
+  for (const i64 step : {100, 110, 10, 20}) restarted.add(to_double(step), {{}, {}, step});
+  CHECK(restarted.xs() == Xs{100, 110, 10, 20});
+  CHECK(restarted.all()[0].buckets()[2].restart);
+  Tracked silent;  // the step counter was reset, and the new run has not printed one yet
+  silent.add(1, {7.0, {}, {}});
+  silent.add(2, {});
+  CHECK(silent.xs() == Xs{7, 7});
+}
+
 TEST_CASE("a clock without a date that falls back has passed midnight", "[series_tracker]") {
   Tracked clock;
   for (const double moment : {day - 10, 5.0, day - 1, 3.0}) clock.add(1 + moment, {{}, moment, {}});
