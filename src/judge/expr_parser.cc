@@ -39,7 +39,7 @@ const char* type_name(Expr::Type type) {
 struct Token {
   enum class Kind { end, number, string, word, symbol } kind = Kind::end;
   std::size_t column = 0;
-  std::string_view text;  ///< without quotes for a string
+  std::string_view text;  ///< without quotes for a string; empty for a number
   double number = 0;
   int dimension = 0;
 };
@@ -108,7 +108,6 @@ class ExprParser {
     } else {
       unit();
     }
-    token_.text = text_.substr(token_.column, at_ - token_.column);
   }
 
   /// An optional unit after a number. Ambiguous units (KB, MB, …) are errors.

@@ -19,6 +19,7 @@ TEST_CASE("a calendar date is read in the orders of date and nvidia-smi", "[devi
   }
   CHECK(read_calendar_time("Sat Feb  1 12:00:07 AM CET 2025") == noon - 43200);
   CHECK(read_calendar_time("Sat Feb  1 01:00:07 PM CET 2025") == noon + 3600);
+  CHECK(read_calendar_time("Sat Feb  1 01:00:07 CET 2025 host1 PM") == noon - 39600);  // a date has up to six words
   CHECK_FALSE(read_calendar_time("Sat Feb 30 12:00:07 2025"));
   CHECK_FALSE(read_calendar_time("the Sat run of Feb 1 at 12:00:07 in 2025"));
 }

@@ -79,6 +79,13 @@ TEST_CASE("sizes get their roles from the words around them", "[statement]") {
   CHECK(sizes_of("Ran out of memory. Used 24.5M of 16.0M vmem. Exceeded capacity by 8.5M.") ==
         "asked 24.50 MiB, total 16.00 MiB");
   CHECK(sizes_of("error: out of memory after 30 s at step 81920") == "");
+  CHECK(sizes_of("error: out of memory: 1.5 GB of 12 GB device memory free") == "free 1.50 GiB, total 12.00 GiB");
+  CHECK(sizes_of("error: out of memory: 9.5 GB of 12 GB device memory allocated") ==
+        "allocated 9.50 GiB, total 12.00 GiB");
+}
+
+TEST_CASE("two sizes around a slash share one unit", "[statement]") {
+  CHECK(sizes_of("error: out of memory, used 12.25/23.5 GiB") == "used 12.25 GiB, total 23.50 GiB");
 }
 
 TEST_CASE("the words identify the memory that ran out", "[statement]") {
