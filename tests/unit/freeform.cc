@@ -141,6 +141,21 @@ TEST_CASE("a position inside an epoch continues over epochs") {
   CHECK(read_freeform("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
 }
 
+TEST_CASE("a number before its word counts the work done, in steps or iterations") {
+  for (const char* word : {"steps", "iterations"})
+    CHECK(read_freeform("Memory after 50 " + std::string(word) + ": 5.50 GB").step == 50);
+  for (const char* line : {"Memory after 50 seconds: 5.50 GB", "Memory before 50 steps: 5.50 GB"})
+    CHECK_FALSE(read_freeform(line).step);
+}
+
+TEST_CASE("only the name of a step with its number may name one") {
+  const auto may = [](std::string_view line, std::string_view word) { return may_name_step(line, line.find(word)); };
+  CHECK(may("loss 2.1 global_step: 40", "step"));
+  CHECK(may("the epoch is 3", "epoch"));
+  CHECK_FALSE(may("footsteps: 40", "step"));
+  CHECK_FALSE(may("a step taken by the user: 3", "step"));
+}
+
 TEST_CASE("progress bars of other work are no training progress") {
   CHECK(read_freeform("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
   CHECK(read_freeform(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);

@@ -51,6 +51,19 @@ TEST_CASE("two victims are two deaths, even with the same words", "[same_failure
   CHECK(scan_text(kernel("100", "4194304") + kernel("100", "4194304")).incidents.size() == 1);
 }
 
+TEST_CASE("the kernel's victims within a second are one death", "[same_failure]") {
+  const auto scanned = [](const std::string& between, const std::string& second) {
+    return scan_text("[  100.100000] " + kernel("100", "4194304") + between + "[  " + second + "] " +
+                     kernel("101", "1048576"));
+  };
+  const ScanResult sweep = scanned("", "100.900000");
+  REQUIRE(sweep.incidents.size() == 1);
+  CHECK(sweep.incidents[0].occurrences.size() == 1);
+  CHECK(scanned("", "102.200000").incidents.size() == 2);
+  CHECK(scanned("", "099.900000").incidents.size() == 2);
+  CHECK(scanned("loss is 1.25\nloss is 1.25\nloss is 1.25\n", "100.900000").incidents.size() == 2);
+}
+
 TEST_CASE("a call of the OOM killer without its victim is a separate death", "[same_failure]") {
   const std::string call = "java invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n";
   CHECK(scan_text("[  100.1] " + call + "[  100.2] " + kernel("100", "4194304")).incidents.size() == 1);

@@ -61,6 +61,8 @@ TEST_CASE("a path gives the rank if it has only one possible meaning", "[many_fi
       {"RANK=5.out", 5},
       {"global_rank4_local_rank0.log", 4},
       {"rank3of8.log", 3},
+      {"rank3_20250301.log", 3},
+      {"log-rank-3", 3},
       {"rank_2/attempt_0/1/stderr.log", 2},
       {"/tmp/none_x1/attempt_0/3/stderr.log", 3},
       {"attempt_12/0/stdout.log", 0},
@@ -147,6 +149,10 @@ TEST_CASE("of very many series, the fullest, the growing and the failed rank's a
     s.first_evidence.excerpt = "a line";
     all.push_back(s);
   }
+  std::vector<Series> failed_rank = all;
+  limit_series(failed_rank, {std::nullopt, 950});
+  CHECK(failed_rank[950].followed());
+  CHECK_FALSE(failed_rank[900].followed());
   limit_series(all, {900, std::nullopt});
   CHECK(std::count_if(all.begin(), all.end(), [](const Series& s) { return s.followed(); }) ==
         static_cast<std::ptrdiff_t>(ScanLimits::retained_series));

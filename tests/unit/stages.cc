@@ -83,6 +83,12 @@ TEST_CASE("memory that is released at the end does not hide a leak", "[stages]")
               0.05, "idle working release", 15);
 }
 
+TEST_CASE("after the release, all of the rest is idle", "[stages]") {
+  for (const bool timed : {false, true})
+    expect_leak({.memory = [](int i) { return i < 160 ? 30 + 0.05 * i : i < 180 ? 2.5 : 0.5; }, .timed = timed}, 0.05,
+                "working release idle", 0);
+}
+
 TEST_CASE("evaluations between the training segments are left out", "[stages]") {
   for (const double height : {6.0, -9.0}) {
     const Run run{.memory = [=](int i) { return 30 + 0.05 * i + (i % 40 >= 32 ? height : 0); }};
