@@ -1,8 +1,9 @@
-// What each word of a line does: readings of a line, and of the line without one of its words, or with two words
-// exchanged, as approved tables. Only the variants that change the reading are in them. Other tests check which
-// readings are right. These show each one that a change of the code moves.
+// What each word and mark of a line does: readings of a line, and of the line without one of its words or marks, or
+// with two words exchanged, as approved tables. Only the variants that change the reading are in them. Other tests
+// check which readings are right. These show each one that a change of the code moves.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -61,6 +62,28 @@ const std::vector<std::string> step_lines = {
     "seq_len 4096 memory 3 GiB",
     "epoch: 3 | batch: 20 of 50 | device 1 | mem: 10.25 GiB peak, 12 GiB total, 1.75 GiB left",
     "GPU 2: 4.1 GiB / 16.0 GiB (25.6%), swap 0.5 GiB / 2 GiB, step 1,234,567",
+    "memory after compiled optim step: 10240000000",
+    "memory (before request): 5.6 GB, memory after epoch 3: 5.5 GB, memory at step 4: 5.25 GB",
+    "step 4 memory (MB): 812, cached [GiB] = 1.5, gpu memory (%): 41",
+    "cuda:1 memory was 3.5 GiB, cuda:0 memory is now 18,2 GB",
+    "| epoch 012:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s, memory=9.1GB]",
+    "Epochs:  20%|##  | 2/10 [01:02<19:30, 7.8s/it] gpu mem 4.5G",
+    "Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]",
+    "Epoch [1][50/225]  lr: 1e-3, memory: 8121, loss: 0.8",
+    "Epoch: 1 [640/60000 (1%)] allocated 4.5 GiB",
+    "# epoch: 50",
+    "allocated 4.5 GiB after 50 iterations, batch 4 per rank",
+    "[40/2000] loss 2.81 mem 3.5 GiB",
+    "Reserved   : 210 MiB",
+    "step 8 mem 121.0MB / 6144.0MB, swap mem 1.5/24.0 GB",
+    "GPU: 2.8/11.0 GB | Allocated: 0.50 MB, Reserved: 2.00 MB, CPU: 2104.50 MB",
+    "Memory usage: 15364980736 bytes free, 9 iters done",
+    "Mem:2.1G (Peak 3.0G) | step 3 | Mem:1.2G",
+    "xpu memory at 45.2% of 11.93GB, cpu memory at 12.5% of 64GB",
+    "maxMem=18.2GB gpuMem: 12.5GB hostMem: 3GB at step12",
+    "wandb: step 4 memory 3 GiB",
+    "Cached:          7107356 kB",
+    "step 12/1024 train/loss 2.5 gpu/0/memory 3.5 GiB",
 };
 
 const std::vector<std::string> messages = {
@@ -96,6 +119,16 @@ const std::vector<std::string> messages = {
     "failed: device 0 out of memory. Tried to reserve 512.00 MiB; capacity 15.78 GiB, allocated 14.2 GiB, free 12.06 "
     "MiB",
     "caught OOM in step 12, skipping batch; 11 GB were allocated on cuda:1",
+    "E0322 10:12:20.522087 kernel.cc:304] out of memory on device: 1, request was 17.29M (18131712 bytes)",
+    "Killed process 4411 (pid: 812): 33817600kb exceeded limit 33554432kb (33817600 > 33554432)",
+    "torch: cannot allocate 12 GB of 16 GB free, 3 GB reserved by PyTorch but unallocated",
+    "fatal: request of 12.5 GiB is larger than the available memory of the cache (9.42 GiB), pool size 64 GiB",
+    "error: out of memory, 12.1 GB of 12 GB physical memory used, 1.05 GiB of 79.25 GiB free, 12.31/23.52 GiB in use",
+    "error: not enough memory, size (MB): 512, free [MiB] = 41, 3 MBytes used, 2 gigabytes total",
+    "numpy: unable to allocate 273. GiB of system RAM on device 0x8 with 0x-8 bytes left",
+    "oom: 0, OOM: false, CUDA_ERROR_OUT_OF_MEMORY: out of memory",
+    "Job 12 exceeded its memory limit on gpu 123, host memory 4 GB free",
+    "error: allocation_failed for arena 3: out_of_memory = OutOfMemoryError, largest free block 8 MB",
 };
 
 /// The first rows of exports without a header.
@@ -145,6 +178,12 @@ std::string table_of(const std::vector<std::string>& lines, Read read) {
       if (i + 1 == words.size()) break;
       std::swap(exchanged[i], exchanged[i + 1]);
       add(words[i + 1] + " before " + words[i], joined(exchanged));
+    }
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if (!std::ispunct(static_cast<unsigned char>(line[i]))) continue;
+      const std::size_t begin = line.rfind(' ', i) + 1;  // of the word; 0 for the first
+      std::string rest = line;
+      add(fmt::format("without {} in {}", line[i], line.substr(begin, line.find(' ', i) - begin)), rest.erase(i, 1));
     }
   }
   return table;
