@@ -9,8 +9,8 @@
 namespace oomdoctor::testing {
 
 inline void on_every_target(const std::function<void()>& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    INFO(hwy::TargetName(target));
+  for (const std::int64_t target : instruction_sets()) {
+    INFO(hwy::TargetName(target) << " " << target);
     use_instruction_set(target);
     body();
     use_instruction_set(0);

@@ -3,16 +3,23 @@
 #include <algorithm>
 
 namespace oomdoctor {
+namespace {
+
+constexpr std::size_t read_unit = 4096;  ///< bytes; the next read then begins at a page, too
+
+}  // namespace
 
 bool BlockReader::read(Block& block) {
-  block.text.bytes.assign(carried_.bytes);  // copied, not swapped: the block keeps its buffer from source to source
-  block.text.removed_breaks.assign(carried_.removed_breaks.begin(), carried_.removed_breaks.end());
+  block.text.bytes.restart(carried_);
+  block.text.removed_breaks.assign(carried_breaks_.begin(), carried_breaks_.end());
   block.begin = begin_;
   block.offset = offset_;
-  const std::string& bytes = block.text.bytes;
+  const TextBuffer& bytes = block.text.bytes;
   for (std::size_t size = size_;; size += size_) {
-    while (more_ && bytes.size() < block.begin + size + Window::margin) more_ = text_.read(block.text, size_);
-    block.window.emplace(bytes, block.text.removed_breaks, block.offset);
+    const std::size_t wanted = block.begin + size + Window::margin;
+    while (more_ && bytes.size() < wanted)
+      more_ = text_.read(block.text, (wanted - bytes.size() + read_unit - 1) / read_unit * read_unit);
+    block.window.emplace(bytes.text(), block.text.removed_breaks, block.offset);
     block.end = bytes.size();
     if (block.end <= block.begin + size) break;
     if (const auto end = block.window->cut(block.begin, block.begin + size)) {
@@ -22,10 +29,10 @@ bool BlockReader::read(Block& block) {
   }
   if (block.begin == block.end) return false;
   const std::size_t kept = block.end > Window::margin ? block.end - Window::margin : 0;
-  carried_.bytes.assign(bytes, kept);
-  carried_.removed_breaks.clear();
+  carried_.assign(bytes.text().substr(kept));
+  carried_breaks_.clear();
   for (const std::size_t fold : block.text.removed_breaks)
-    if (fold >= kept) carried_.removed_breaks.push_back(fold - kept);
+    if (fold >= kept) carried_breaks_.push_back(fold - kept);
   begin_ = block.end - kept;
   offset_ += kept;
   block.number = number_++;

@@ -42,9 +42,10 @@ class BlockReader {
   LineUnwrapper text_;
   std::size_t size_;
   bool more_ = true;
-  UnwrappedText carried_;   ///< the end of the last text: left margin and start of the next block
-  std::size_t begin_ = 0;   ///< start of the next block in `carried_`
-  std::size_t offset_ = 0;  ///< of `carried_`, in the text of the source
+  std::string carried_;                      ///< the end of the last text: left margin and start of the next block
+  std::vector<std::size_t> carried_breaks_;  ///< removed line ends in it
+  std::size_t begin_ = 0;                    ///< start of the next block in `carried_`
+  std::size_t offset_ = 0;                   ///< of `carried_`, in the text of the source
   i64 number_ = 0;
 };
 

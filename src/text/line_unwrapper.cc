@@ -131,18 +131,23 @@ std::size_t console_width(std::string_view head) {
 /// Reads the head and determines the width. False if the source is empty.
 bool LineUnwrapper::begin(UnwrappedText& out) {
   begun_ = true;
-  std::string head;
-  while (head.size() < head_bytes && source_->read(head, head_bytes)) continue;
+  const std::size_t begin = out.bytes.size();
+  while (out.bytes.size() < begin + head_bytes && source_->read(out.bytes, head_bytes)) continue;
+  const std::string_view head = out.bytes.text().substr(begin);
   width_ = console_width(head);
-  (width_ == 0 ? out.bytes : waiting_).append(head);
-  if (width_ != 0) unfold(out, false);
-  return !head.empty();
+  if (width_ == 0) return !head.empty();
+  waiting_ = head;
+  out.bytes.cut(begin);
+  unfold(out, false);
+  return true;
 }
 
 bool LineUnwrapper::read(UnwrappedText& out, std::size_t wanted) {
   if (!begun_) return begin(out);
   if (width_ == 0) return source_->read(out.bytes, wanted);
-  const bool more = source_->read(waiting_, wanted);
+  piece_.restart({});
+  const bool more = source_->read(piece_, wanted);
+  waiting_.append(piece_.text());
   unfold(out, !more);
   return more;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "text/source.h"
+#include "text/text_buffer.h"
 
 namespace oomdoctor {
 
@@ -18,7 +19,7 @@ std::size_t console_width(std::string_view head);
 
 /// Text, and the ascending positions in it where a line end was removed.
 struct UnwrappedText {
-  std::string bytes;
+  TextBuffer bytes;
   std::vector<std::size_t> removed_breaks;
 };
 
@@ -41,6 +42,7 @@ class LineUnwrapper {
   std::size_t width_ = 0;
   bool begun_ = false;
   // Used only if lines were broken: the text that is read but not yet passed on, and the last line passed on.
+  TextBuffer piece_;
   std::string waiting_;
   std::string held_end_;
   std::string last_line_;

@@ -86,6 +86,13 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
         if ((buckets[b].low[j] >> half & 1) != 0) fingerprints_.low[j][half] |= bit;
         if ((buckets[b].high[j] >> half & 1) != 0) fingerprints_.high[j][half] |= bit;
       }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < fingerprint_size; ++j) {
+      const auto bit = static_cast<std::uint8_t>(1u << placed[i].bucket);
+      const char c = anchors[i][placed[i].at + j];
+      fingerprints_.byte[j][c & 127] |= bit;
+      if (fold_case[i] && is_letter(c)) fingerprints_.byte[j][(c ^ 0x20) & 127] |= bit;
+    }
 
   std::vector<std::uint32_t> slots(n);
   for (std::size_t i = 0; i < n; ++i) {

@@ -109,10 +109,9 @@ HWY_INLINE std::size_t list_places(const CandidateBits& bits, std::size_t count,
   return n;
 }
 
-void find(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
-          FingerprintPlaces& found) {
-  CandidateBits bits;
-  find_candidates(set, text, count, readable, bits);
+/// Keeps the candidates whose bytes have the hash of a fingerprint.
+HWY_INLINE void keep_fingerprints(const FingerprintSet& set, const char* text, const CandidateBits& bits,
+                                  std::size_t count, FingerprintPlaces& found) {
   std::uint16_t candidates[kernel_block + 8];
   found.candidates = list_places(bits, count, candidates);
   std::size_t n = 0;
@@ -126,6 +125,42 @@ void find(const FingerprintSet& set, const char* text, std::size_t count, std::s
   found.count = n;
 }
 
+void find(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
+          FingerprintPlaces& found) {
+  CandidateBits bits;
+  find_candidates(set, text, count, readable, bits);
+  keep_fingerprints(set, text, bits, count, found);
+}
+
+#if HWY_TARGET == HWY_AVX3
+#define OOMDOCTOR_BYTE_TABLES __attribute__((target(HWY_TARGET_STR ",avx512vbmi")))
+
+/// The 64 bytes at `at`, with zeros after the end of the text.
+OOMDOCTOR_BYTE_TABLES inline __m512i load_bytes(const char* text, std::size_t at, std::size_t readable) {
+  if (at + 64 <= readable) return _mm512_loadu_si512(text + at);
+  const std::size_t rest = at < readable ? readable - at : 0;
+  return _mm512_maskz_loadu_epi8((std::uint64_t{1} << rest) - 1, text + at);
+}
+
+OOMDOCTOR_BYTE_TABLES void find_by_byte_tables(const FingerprintSet& set, const char* text, std::size_t count,
+                                               std::size_t readable, FingerprintPlaces& found) {
+  CandidateBits bits;
+  __m512i low[fingerprint_size], high[fingerprint_size];
+  for (std::size_t j = 0; j < fingerprint_size; ++j) {
+    low[j] = _mm512_load_si512(set.byte[j]);
+    high[j] = _mm512_load_si512(set.byte[j] + 64);
+  }
+  for (std::size_t i = 0; i < count; i += 64) {
+    __m512i buckets = _mm512_permutex2var_epi8(low[0], load_bytes(text, i, readable), high[0]);
+    for (std::size_t j = 1; j < fingerprint_size; ++j)
+      buckets = _mm512_and_si512(buckets, _mm512_permutex2var_epi8(low[j], load_bytes(text, i + j, readable), high[j]));
+    bits.word[i / 64] = _mm512_test_epi8_mask(buckets, buckets);
+  }
+  if (count % 64 != 0) bits.word[count / 64] &= (std::uint64_t{1} << (count % 64)) - 1;
+  keep_fingerprints(set, text, bits, count, found);
+}
+#endif
+
 }  // namespace oomdoctor::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -137,6 +172,10 @@ HWY_EXPORT(find);
 
 void find_fingerprints(const FingerprintSet& set, const char* text, std::size_t count, std::size_t readable,
                        FingerprintPlaces& found) {
+#if HWY_TARGETS & HWY_AVX3
+  if ((hwy::SupportedTargets() & HWY_AVX3_DL) != 0)
+    return N_AVX3::find_by_byte_tables(set, text, count, readable, found);
+#endif
   HWY_DYNAMIC_DISPATCH(find)(set, text, count, readable, found);
 }
 

@@ -116,7 +116,6 @@ struct Source::Impl {
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
-  std::string block;  // input of these two, whose output has another length
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
@@ -155,28 +154,28 @@ struct Source::Impl {
   std::size_t unpacked(char* to, std::size_t n) { return archive ? archive->read(to, n) : take(to, n); }
 
   /// Detects the kind of input from its first bytes.
-  bool begin(std::string& out, std::size_t wanted) {
+  bool begin(TextBuffer& out, std::size_t wanted) {
     begun = true;
-    const std::size_t at = out.size();
-    out.resize(at + wanted);
-    std::size_t got = take(out.data() + at, wanted);
-    archive = Archive::begin({out.data() + at, got}, [this](char* to, std::size_t n) { return take(to, n); });
-    if (archive) got = archive->read(out.data() + at, wanted);
-    out.resize(at + got);
-    inner = packer_of(std::string_view(out).substr(at));
-    if (!inner.empty() && !archive) return drop_packed(out, at);
-    out.erase(at, sniff(std::string_view(out).substr(at)));
-    binary = !utf16 && !screens && is_binary(std::string_view(out).substr(at));
-    if (!utf16 && !screens) return got > 0;
-    block = out.substr(at);
-    out.resize(at);
-    convert(block, out);
+    char* const to = out.room(wanted);
+    std::size_t got = take(to, wanted);
+    archive = Archive::begin({to, got}, [this](char* at, std::size_t n) { return take(at, n); });
+    if (archive) got = archive->read(to, wanted);
+    std::string_view first(to, got);
+    inner = packer_of(first);
+    if (!inner.empty() && !archive) return drop_packed();
+    first.remove_prefix(sniff(first));
+    binary = !utf16 && !screens && is_binary(first);
+    if (utf16 || screens) {
+      convert(first, out);
+    } else {
+      if (first.data() != to) std::memmove(to, first.data(), first.size());
+      out.add(first.size());
+    }
     return got > 0;
   }
 
   /// Drops data of an unsupported packer: it is no text, even if it contains words.
-  bool drop_packed(std::string& out, std::size_t at) {
-    out.resize(at);
+  bool drop_packed() {
     if (size) bytes = *size;
     ended = true;
     return false;
@@ -189,32 +188,31 @@ struct Source::Impl {
     return std::min(wanted, static_cast<std::size_t>(std::max<i64>(*size - bytes, 0)) + 1);
   }
 
-  bool read(std::string& out, std::size_t wanted) {
+  bool read(TextBuffer& out, std::size_t wanted) {
     wanted = room_for(wanted);
     if (!begun) return begin(out, std::max(wanted, head_size));
     if (!inner.empty() && !archive) return false;
-    const std::size_t at = out.size();
     if (!utf16 && !screens) {
-      out.resize(at + wanted);
-      const std::size_t got = unpacked(out.data() + at, wanted);
-      out.resize(at + got);
+      const std::size_t got = unpacked(out.room(wanted), wanted);
+      out.add(got);
       return got > 0;
     }
-    block.resize(wanted);
+    std::string block(wanted, '\0');
     block.resize(unpacked(block.data(), wanted));
-    if (!block.empty()) {
-      convert(block, out);
-      return true;
-    }
-    if (screens) screens->finish(out);
-    return out.size() > at;
+    return convert(block, out);
   }
 
-  void convert(std::string_view from, std::string& out) const {
-    if (screens)
-      screens->feed(from, out);
+  /// Appends the text of a piece of the input; of an empty one, what is left at the end. False if there is none.
+  bool convert(std::string_view from, TextBuffer& out) const {
+    std::string decoded;
+    if (utf16)
+      utf16->feed(from, decoded);
+    else if (from.empty())
+      screens->finish(decoded);
     else
-      utf16->feed(from, out);
+      screens->feed(from, decoded);
+    out.append(decoded);
+    return !from.empty() || !decoded.empty();
   }
 
   /// Detects a byte order mark, or zeros in every second byte, or a captured screen. Returns the length of the mark.
@@ -276,7 +274,7 @@ Source Source::of_text(std::string name, std::string text) {
   return Source(std::move(impl));
 }
 
-bool Source::read(std::string& out, std::size_t wanted) { return impl_->read(out, wanted); }
+bool Source::read(TextBuffer& out, std::size_t wanted) { return impl_->read(out, wanted); }
 
 const std::string& Source::name() const { return impl_->name; }
 i64 Source::bytes() const { return impl_->bytes; }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/bytes.h"
+#include "text/text_buffer.h"
 
 namespace oomdoctor {
 
@@ -22,7 +23,7 @@ class Source {
 
   /// Appends about `wanted` bytes of text to `out`; false at the end. Waits for a slow writer until it has them.
   /// Different threads may call it, but not at the same time. Throws Error if reading fails.
-  bool read(std::string& out, std::size_t wanted);
+  bool read(TextBuffer& out, std::size_t wanted);
 
   const std::string& name() const;
   i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input

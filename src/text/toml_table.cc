@@ -28,8 +28,8 @@ namespace oomdoctor {
 
 #include "base/ascii.h"
 #include "base/edit_distance.h"
-#include "base/small_file.h"
 #include "base/error.h"
+#include "base/small_file.h"
 
 namespace oomdoctor {
 

@@ -14,8 +14,9 @@ namespace {
 
 std::atomic<int64_t> for_test{0};
 
-/// The sets that the dispatch may choose. Each one requires all features that its code is compiled for.
-int64_t detected() {
+/// The sets that the dispatch may choose. Each one requires all features that its code is compiled for. No code is
+/// compiled for HWY_AVX3_DL as a whole; here it means HWY_AVX3 with lookups in tables of 128 bytes.
+int64_t detect() {
   int64_t targets = HWY_STATIC_TARGET | HWY_EMU128 | HWY_SCALAR;
 #if HWY_ARCH_X86
   __builtin_cpu_init();
@@ -33,6 +34,7 @@ int64_t detected() {
       __builtin_cpu_supports("avx512dq") == 0 || __builtin_cpu_supports("avx512bw") == 0)
     return targets;
   targets |= HWY_AVX3;
+  if (__builtin_cpu_supports("avx512vbmi") != 0) targets |= HWY_AVX3_DL;
 #endif
   return targets;
 }
@@ -40,8 +42,9 @@ int64_t detected() {
 }  // namespace
 
 int64_t SupportedTargets() {
-  const int64_t mocked = for_test.load();
-  return mocked != 0 ? mocked : detected();
+  static const int64_t detected = detect();
+  const int64_t mocked = for_test.load(std::memory_order_relaxed);
+  return mocked != 0 ? mocked : detected;
 }
 
 void SetSupportedTargetsForTest(int64_t targets) { for_test.store(targets); }

@@ -37,13 +37,13 @@ void read_file(benchmark::State& state, const std::string& content) {
   const auto path = std::filesystem::temp_directory_path() / ("oomdoctor-bench-" + std::to_string(::getpid()));
   std::ofstream(path, std::ios::binary) << content;
   std::size_t bytes = 0;
-  std::string block;
+  TextBuffer block;
   for (auto _ : state) {
     Source source = Source::open(path.string());
-    for (bool more = true; more; block.clear()) {
+    for (bool more = true; more; block.restart({})) {
       more = source.read(block, piece);
       bytes += block.size();
-      benchmark::DoNotOptimize(block.data());
+      benchmark::DoNotOptimize(block.text().data());
     }
   }
   std::filesystem::remove(path);

@@ -39,7 +39,7 @@ Read all(const std::string& text, std::size_t chunk) {
   LineUnwrapper console(source);
   UnwrappedText text_read;
   while (console.read(text_read, chunk)) continue;
-  return {text_read.bytes, text_read.removed_breaks, console.width()};
+  return {std::string(text_read.bytes.text()), text_read.removed_breaks, console.width()};
 }
 
 }  // namespace
@@ -65,8 +65,8 @@ TEST_CASE("lines keep their numbers in the file") {
   LineUnwrapper console(source);
   UnwrappedText whole;
   while (console.read(whole, 1 << 20)) continue;
-  const Window window(whole.bytes, whole.removed_breaks);
-  const std::size_t third = whole.bytes.find("step 3");
+  const Window window(whole.bytes.text(), whole.removed_breaks);
+  const std::size_t third = whole.bytes.text().find("step 3");
   const i64 number = 1 + window.line_ends(0, third);
   const Line line = window.line_around(third, number);
   CHECK(line.number == 6);
@@ -74,7 +74,7 @@ TEST_CASE("lines keep their numbers in the file") {
   CHECK(window.previous(line)->number == 5);
   CHECK(window.next(line)->number == 8);
   // From a position after the break, the line still begins at its first byte.
-  const std::size_t late = whole.bytes.find("411");
+  const std::size_t late = whole.bytes.text().find("411");
   CHECK(window.line_around(late, 1 + window.line_ends(0, late)).number == 6);
 }
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -18,10 +20,10 @@ namespace {
 
 /// The whole source: the first bytes at once (they identify the encoding), the rest in pieces of `piece` bytes.
 std::string all_of(Source& source, std::size_t piece) {
-  std::string out;
+  TextBuffer out;
   bool more = source.read(out, 64);
   while (more) more = source.read(out, piece);
-  return out;
+  return std::string(out.text());
 }
 
 /// A folder for one test, deleted at its end.
@@ -58,9 +60,28 @@ TEST_CASE("plain bytes pass unchanged", "[source]") {
   CHECK(source.bytes() == static_cast<i64>(text.size()));
   CHECK(source.encoding().empty());
   CHECK(source.name() == "name");
-  std::string out;
+  TextBuffer out;
   CHECK_FALSE(source.read(out, 10));
-  CHECK(out.empty());
+  CHECK(out.text().empty());
+}
+
+TEST_CASE("a buffer keeps its text when it grows, and its room begins at a page after a restart", "[source]") {
+  TextBuffer buffer;
+  CHECK(buffer.text().empty());
+  buffer.append("abc");
+  std::memset(buffer.room(9000), 'x', 9000);
+  buffer.add(2);
+  CHECK(buffer.text() == "abcxx");
+  const std::string kept(5000, 'y');
+  buffer.restart(kept);
+  CHECK(buffer.text() == kept);
+  CHECK(reinterpret_cast<std::uintptr_t>(buffer.room(1)) % 4096 == 0);
+  buffer.append("z");
+  CHECK(buffer.text() == kept + "z");
+  buffer.room(1 << 20);
+  CHECK(buffer.text() == kept + "z");
+  buffer.cut(2);
+  CHECK(buffer.text() == "yy");
 }
 
 TEST_CASE("a UTF-8 byte order mark is dropped", "[source]") {
@@ -179,7 +200,7 @@ TEST_CASE("a pipe is read to its end, whatever the sizes of its writes", "[sourc
     ::close(fd);
   });
   Source source = Source::open(folder.at("pipe"));
-  std::string out;
+  TextBuffer out;
   const bool some = source.read(out, 9000);
   const std::size_t first = out.size();
   while (source.read(out, 9000)) continue;

@@ -71,7 +71,7 @@ void run(std::string_view bytes) {
       demand(part_of(in_memory(), {.jobs = 3, .block_bytes = 1 << 14}) == expected);
       break;
     case 2:
-      for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+      for (const std::int64_t target : instruction_sets()) {
         use_instruction_set(target);
         const bool same = part_of(in_memory(), {.jobs = 1}) == expected;
         use_instruction_set(0);
