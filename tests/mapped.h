@@ -15,7 +15,7 @@ inline std::string words_of(const LineMatch& found, const BlockMatches& all) {
                     std::to_string(found.line.prefix.rank.value_or(-1)) + " " +
                     std::to_string(found.line.prefix.time.value_or(-1)) + " [" + std::string(found.marked) + "]";
   if (found.rows != nullptr) return out + " " + std::to_string(found.rows->places_end - found.rows->places_begin);
-  for (const GaugeValue& value : found.by->form ? all.values_of(found) : std::span<const GaugeValue>())
+  for (const GaugeValue& value : found.by->gauge != nullptr ? all.values_of(found) : std::span<const GaugeValue>())
     out += " " + std::to_string(value.number) + "=" + std::to_string(value.value);
   if (found.parts != nullptr)
     for (const auto& group : captures_of(found).group) out += "|" + std::string(group);

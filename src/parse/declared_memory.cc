@@ -13,7 +13,7 @@ void DeclaredMemory::begin_block(const BlockMatches& found) {
     if (f.by == nullptr || !f.by->parser->declared) continue;
     Memory& memory = lines_[f.first_line];
     for (const GaugeValue& value : found.values_of(f)) {
-      const GaugeNumber& number = f.by->form->numbers()[value.number];
+      const GaugeNumber& number = f.by->form().numbers()[value.number];
       if (number.kind == GaugeNumber::Kind::memory)
         (is_host_metric(number.reading.metric) ? memory.host : memory.device) = true;
     }

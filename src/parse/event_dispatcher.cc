@@ -140,8 +140,8 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
   const Cursor cursor(window, f.line, &walks_);
   builder_.begin_emit(cursor, f);
   EventSink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
-  if (f.by->form) {
-    emit_gauge(*f.by->form, findings.values_of(f), sink);
+  if (f.by->gauge != nullptr) {
+    emit_gauge(f.by->form(), findings.values_of(f), sink);
   } else if (f.by->pattern->setting != nullptr) {
     emit_setting(*f.by->pattern->setting, f.marked, sink);
   } else if (!f.by->pattern->remark.empty()) {

@@ -20,20 +20,6 @@ constexpr std::size_t sniffed_lines = 64;      ///< enough lines of an export to
 
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
 
-/// A regex counts characters, so lengths of numbers matter to it. For a pattern on free-form lines,
-/// FreeformLine::repeatable decides.
-CompiledFormat::Digits classify_digits(const Pattern& p) {
-  const bool alike = p.reach == Reach::line && (p.accepts == nullptr || p.digits_are_numbers) &&
-                     digits_are_numbers(p.regex) && !has_digit(p.anchor) && !has_digit(p.second_anchor);
-  if (!alike) return CompiledFormat::Digits::text;
-  return p.regex.empty() ? CompiledFormat::Digits::numbers : CompiledFormat::Digits::columns;
-}
-
-CompiledFormat::Digits classify_digits(const CompiledLineFormat& form) {
-  if (!form.digits_are_numbers() || has_digit(form.gauge().anchor)) return CompiledFormat::Digits::text;
-  return form.gauge().regex.empty() ? CompiledFormat::Digits::numbers : CompiledFormat::Digits::columns;
-}
-
 /// True if a number may have an exponent beyond the range of double. Other digits would make it a valid number.
 bool has_long_exponent(std::string_view text) {
   for (std::size_t i = 1; i + 4 < text.size(); ++i) {
@@ -190,6 +176,18 @@ LineTemplate make_template(const Line& line, std::span<const LineMatch> found, c
 
 }  // namespace
 
+/// A regex counts characters, so lengths of numbers matter to it. For a pattern on free-form lines,
+/// FreeformLine::repeatable decides.
+CompiledFormat::Digits CompiledFormat::classify_digits() const {
+  const auto alike = [this] {
+    if (gauge != nullptr) return form().digits_are_numbers() && !has_digit(gauge->anchor);
+    return pattern->reach == Reach::line && (pattern->accepts == nullptr || pattern->digits_are_numbers) &&
+           digits_are_numbers(pattern->regex) && !has_digit(pattern->anchor) && !has_digit(pattern->second_anchor);
+  };
+  if (!alike()) return Digits::text;
+  return (gauge != nullptr ? gauge->regex : pattern->regex).empty() ? Digits::numbers : Digits::columns;
+}
+
 void BlockMatches::clear() {
   all.clear();
   values.clear();
@@ -227,6 +225,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
   std::vector<std::string> anchors;
   std::vector<bool> fold;
   std::array<std::unordered_map<std::string_view, std::size_t>, 2> known;  // index: is the case folded
+  for (auto& anchors_of_case : known) anchors_of_case.reserve(plan.size());
   const auto add_anchor = [&](std::string_view anchor, bool fold_case, Target target) {
     const auto [at, added] = known[fold_case ? 1 : 0].try_emplace(anchor, behind_.size());
     if (added) {
@@ -237,33 +236,31 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
     }
     behind_[at->second].push_back(target);
   };
+  const auto add_reader = [&](const Parser* parser, std::string_view name) -> CompiledFormat& {
+    const std::size_t order = readers_.size();
+    CompiledFormat& reader = readers_.emplace_back();
+    reader.parser = parser;
+    reader.name = name;
+    reader.order = order;
+    return reader;
+  };
   for (const Parser* parser : parsers) {
     for (const Pattern& p : parser->patterns) {
-      auto reader = std::make_unique<CompiledFormat>();
-      reader->parser = parser;
-      reader->pattern = &p;
-      reader->name = p.name;
-      reader->fallback = p.fallback;
-      reader->message = p.reach == Reach::message;
-      reader->is_step_only = p.emit == emit_step;
-      reader->digits = classify_digits(p);
+      CompiledFormat& reader = add_reader(parser, p.name);
+      reader.pattern = &p;
+      reader.fallback = p.fallback;
+      reader.message = p.reach == Reach::message;
+      reader.is_step_only = p.emit == emit_step;
       const bool key = p.setting != nullptr && p.setting->spelling == SettingSpelling::key;
-      const Target target{reader.get(), nullptr, p.may_match, key ? p.anchor.size() : 0};
+      const Target target{&reader, nullptr, p.may_match, key ? p.anchor.size() : 0};
       add_anchor(p.anchor, p.fold_case, target);
       if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, target);
       for (const std::string_view anchor : p.more_anchors) add_anchor(anchor, p.fold_case, target);
-      reader->order = readers_.size();
-      readers_.push_back(std::move(reader));
     }
     for (const LineFormat& g : parser->gauges) {
-      auto reader = std::make_unique<CompiledFormat>();
-      reader->parser = parser;
-      reader->name = g.name;
-      reader->form = std::make_unique<CompiledLineFormat>(g);
-      reader->digits = classify_digits(*reader->form);
-      add_anchor(g.anchor, false, {.reader = reader.get()});
-      reader->order = readers_.size();
-      readers_.push_back(std::move(reader));
+      CompiledFormat& reader = add_reader(parser, g.name);
+      reader.gauge = &g;
+      add_anchor(g.anchor, false, {.reader = &reader});
     }
     for (const Table& t : parser->tables) {
       tables_.push_back(&t);
@@ -318,7 +315,7 @@ bool FormatRegistry::try_gauge(const CompiledFormat& reader, const Line& line, B
   std::vector<GaugeValue> values;
   std::size_t read = 0;
   for (std::size_t at = 0; read < max_gauges; ++read) {
-    const FormEnd end = reader.form->read(line.text, at, values);
+    const FormEnd end = reader.form().read(line.text, at, values);
     if (end.search == Search::absent) break;
     LineMatch found = make_match(line, reader);
     if (end.search == Search::too_costly) {
@@ -394,7 +391,7 @@ bool find_match(const CompiledFormat& reader, std::string_view text, Captures& c
 
 bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                                 BlockMatches& out) {
-  if (reader.form) return try_gauge(reader, line, out);
+  if (reader.gauge != nullptr) return try_gauge(reader, line, out);
   if (reader.message) return try_message(reader, window, line, views, out);
   const Pattern& pattern = *reader.pattern;
   LineMatch found = make_match(line, reader);
@@ -422,7 +419,7 @@ Lengths FormatRegistry::lengths_of(const Line& line, std::span<const CompiledFor
   const std::size_t free = runs->first_free();
   const bool in_front = line.prefix.bytes_examined <= free && (!views.printed || views.printed->bytes_examined <= free);
   const bool numbers = std::all_of(wanted.begin(), wanted.end(), [](const CompiledFormat* r) {
-    return r->digits == CompiledFormat::Digits::numbers;
+    return r->digits() == CompiledFormat::Digits::numbers;
   });
   return in_front && numbers ? Lengths::alike : Lengths::differ;
 }
@@ -495,7 +492,7 @@ i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end
     if (!cheap) find_wanted(window, here, wanted);
     const bool alike = plain && known.shape == nullptr &&
                        std::all_of(wanted.begin(), wanted.end(),
-                                   [](const CompiledFormat* r) { return r->digits != CompiledFormat::Digits::text; });
+                                   [](const CompiledFormat* r) { return r->digits() != CompiledFormat::Digits::text; });
     line.prefix = peel_prefix(line.text);
     const std::size_t before = out.all.size();
     read_line(window, line, wanted, alike ? &memo : nullptr, out);

@@ -3,15 +3,14 @@
 // at its start, so blocks may be mapped in any order and on any thread.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
 #include <vector>
 
+#include "base/lazy.h"
 #include "parse/line_format.h"
 #include "parse/line_ref.h"
 #include "parse/parser.h"
@@ -20,46 +19,45 @@
 
 namespace oomdoctor {
 
-/// A pattern or gauge, ready to match. Immutable; shared by all threads.
+/// A pattern or gauge, ready to match. Immutable; shared by all threads. What a match needs is made at the first one: a
+/// log meets few formats.
 struct CompiledFormat {
   const Parser* parser = nullptr;
   /// Null for a gauge.
   const Pattern* pattern = nullptr;
   /// Null for a pattern.
-  std::unique_ptr<CompiledLineFormat> form;
+  const LineFormat* gauge = nullptr;
   /// Tried only if no other format matched the line.
   bool fallback = false;
   bool message = false;       ///< reads several lines
   bool is_step_only = false;  ///< reads only the progress of the run
+  std::string_view name;
+  std::size_t order = 0;  ///< sort key: parsers by name, then their patterns as listed
+
+  /// Of a pattern.
+  const Regex& regex() const {
+    return regex_.get([this] { return Regex(pattern->regex); });
+  }
+  /// Of a gauge.
+  const CompiledLineFormat& form() const {
+    return form_.get([this] { return CompiledLineFormat(*gauge); });
+  }
   /// How the match depends on the digits of a line. Decides whether a template may be reused.
   enum class Digits {
     text,     ///< other digits may give another match
     columns,  ///< digits are only numbers, but their lengths may move a column
     numbers,  ///< digits are only numbers
   };
-  Digits digits = Digits::text;
-  std::string_view name;
-  std::size_t order = 0;  ///< sort key: parsers by name, then their patterns as listed
-
-  /// The pattern's regex, compiled at its first use. A log meets few patterns, and compiling all takes longer than
-  /// reading a short log. Thread-safe.
-  const Regex& regex() const {
-    const Regex* compiled = compiled_.load(std::memory_order_acquire);
-    return compiled != nullptr ? *compiled : compile();
+  Digits digits() const {
+    return digits_.get([this] { return classify_digits(); });
   }
 
  private:
-  /// Not with std::call_once: for an exception that passes through it, the C library loads libgcc_s, or aborts if memory
-  /// is too short for that.
-  const Regex& compile() const {
-    const std::scoped_lock lock(compiling_);
-    if (!regex_) compiled_.store(&regex_.emplace(pattern->regex), std::memory_order_release);
-    return *regex_;
-  }
+  Digits classify_digits() const;
 
-  mutable std::mutex compiling_;
-  mutable std::optional<Regex> regex_;
-  mutable std::atomic<const Regex*> compiled_ = nullptr;
+  Lazy<Regex> regex_;
+  Lazy<CompiledLineFormat> form_;
+  Lazy<Digits> digits_;
 };
 
 struct InOrder {
@@ -191,7 +189,7 @@ class FormatRegistry {
   static void read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
                         TemplateCache* memo, BlockMatches& out);
 
-  std::vector<std::unique_ptr<CompiledFormat>> readers_;
+  std::deque<CompiledFormat> readers_;
   std::vector<const Table*> tables_;
   std::vector<std::vector<Target>> behind_;  ///< by anchor: its targets
   std::vector<char> plain_;                  ///< by anchor: true if it contains no digit

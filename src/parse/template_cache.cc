@@ -1,21 +1,28 @@
 #include "parse/template_cache.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace oomdoctor {
 namespace {
 
 /// Each format needs several templates, because the numbers at its front have several lengths. At about half a
 /// kilobyte each, a cache stays under 3 MiB.
-constexpr std::size_t max_shapes = 2048, remembered = 1 << 16;
+constexpr std::size_t max_shapes = 2048;
 /// A line with the same lengths as before is found directly, without computing its form. Half of the slots stay free,
-/// so the first probe usually hits.
-constexpr std::size_t slots = 1 << 14, max_used = slots / 2;
+/// so the first probe usually hits. The tables begin small and grow: to clear large ones takes longer than to read a
+/// short log.
+constexpr std::size_t first_slots = 1 << 8, max_slots = 1 << 14;
+constexpr std::size_t first_met = 1 << 10, max_met = 1 << 16;
+constexpr std::size_t growth = 8, fronts = 1 << 16;
 constexpr std::size_t max_text = 2 << 20;  ///< bytes of stored lines per thread
 
 }  // namespace
 
 /// Linear probing; always ends, because half of the slots stay free.
 TemplateCache::Slot& TemplateCache::slot(const Key& key) {
-  for (std::size_t i = key.hash.first % slots;; i = (i + 1) % slots) {
+  const std::size_t last = slots_.size() - 1;
+  for (std::size_t i = key.hash.first & last;; i = (i + 1) & last) {
     const Slot& slot = slots_[i];
     if (slot.shape == nullptr || (slot.key.hash == key.hash && is_same_but_digits(slot.key.text, key.text)))
       return slots_[i];
@@ -24,6 +31,7 @@ TemplateCache::Slot& TemplateCache::slot(const Key& key) {
 
 void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form) {
   if (!has_slots()) return;
+  if (2 * used_ >= slots_.size()) grow();
   Slot& free = slot(key);
   if (free.shape != nullptr) return;
   free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form};
@@ -31,21 +39,34 @@ void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form
   ++used_;
 }
 
-bool TemplateCache::has_slots() const { return used_ < max_used && text_bytes_ < max_text; }
+void TemplateCache::grow() {
+  std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::min(growth * slots_.size(), max_slots)));
+  for (const Slot& s : old)
+    if (s.shape != nullptr) slot(s.key) = s;
+}
+
+bool TemplateCache::has_slots() const { return used_ < max_slots / 2 && text_bytes_ < max_text; }
 
 bool TemplateCache::has_room() const { return shapes_.size() < max_shapes && has_slots(); }
 
-/// Remembers the hash. A collision replaces the older one, which only delays its template.
+/// Remembers the hash. A collision replaces the older one, and a larger table begins empty. Both only delay templates.
 bool TemplateCache::met_before(const LineHash& hash) {
-  std::uint64_t& met = met_[hash.first % remembered];
-  return met == hash.second || (met = hash.second, false);
+  if (new_met_ >= met_.size() / 2 && met_.size() < max_met) {
+    met_.assign(std::min(growth * met_.size(), max_met), 0);
+    new_met_ = 0;
+  }
+  std::uint64_t& met = met_[hash.first & (met_.size() - 1)];
+  if (met == hash.second) return true;
+  met = hash.second;
+  ++new_met_;
+  return false;
 }
 
 /// nullopt if no line of another length shares the form, or none has come yet.
 std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) {
   if (line.size() <= line_front) return std::nullopt;
   const LineHash front = template_hash(line.substr(0, line_front));
-  front_ = front.first % remembered;
+  front_ = front.first % fronts;
   if (!fronts_[front_] && !(has_room() && met_before(front))) return std::nullopt;
   if (!runs_.find(line) || runs_.first_free() == line.size()) return std::nullopt;
   const std::string_view form = runs_.form();
@@ -58,7 +79,7 @@ std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) 
 KnownTemplate TemplateCache::find(std::string_view line) {
   wanted_ = false;
   if (line.size() > NumberSpans::max_line_length) return {};
-  if (slots_.empty()) slots_.resize(slots), met_.resize(remembered), fronts_.resize(remembered);
+  if (slots_.empty()) slots_.resize(first_slots), met_.resize(first_met), fronts_.resize(fronts);
   line_ = {template_hash(line), line};
   const Slot& known = slot(line_);
   if (known.shape != nullptr && known.by_form) runs_.find(line);

@@ -91,6 +91,7 @@ class TemplateCache {
   };
   Slot& slot(const Key& key);
   void fill(const Key& key, const LineTemplate* shape, bool by_form);
+  void grow();
   bool has_slots() const;
   bool has_room() const;
   bool met_before(const LineHash& hash);
@@ -101,9 +102,10 @@ class TemplateCache {
   std::optional<Key> form_;  ///< its form, if it has one; the text is in runs_
   bool wanted_ = false;
   std::vector<std::uint64_t> met_;  ///< a hash table of hashes seen once: detects the second time
+  std::size_t new_met_ = 0;         ///< hashes that were new to the table
   std::size_t front_ = 0;           ///< index of the last line's first bytes
   std::vector<bool> fronts_;        ///< by that index: true if a form is known for a line with this front
-  std::vector<Slot> slots_;         ///< open addressing; allocated by the first find()
+  std::vector<Slot> slots_;         ///< open addressing, a power of two; allocated by the first find()
   std::size_t used_ = 0;            ///< occupied slots
   std::deque<LineTemplate> shapes_;
   std::deque<std::string> texts_;  ///< the texts of the keys
