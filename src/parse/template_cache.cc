@@ -51,7 +51,7 @@ bool TemplateCache::has_room() const { return shapes_.size() < max_shapes && has
 
 /// Remembers the hash. A collision replaces the older one, and a larger table begins empty. Both only delay templates.
 bool TemplateCache::met_before(const LineHash& hash) {
-  if (new_met_ >= met_.size() / 2 && met_.size() < max_met) {
+  if (new_met_ >= met_.size() / 8 && met_.size() < max_met) {
     met_.assign(std::min(growth * met_.size(), max_met), 0);
     new_met_ = 0;
   }
