@@ -290,7 +290,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
   return table || !wanted.empty();
 }
 
-bool FormatRegistry::find_header(const Window& window, Line& line, std::span<const AnchorHit> hits,
+bool FormatRegistry::find_header(const Window& window, const Line& line, std::span<const AnchorHit> hits,
                                  BlockMatches& out) const {
   std::optional<Line> row;
   for (const AnchorHit& hit : hits)
@@ -299,10 +299,10 @@ bool FormatRegistry::find_header(const Window& window, Line& line, std::span<con
       if (!row) row = window.line_around(hits[0].offset, line.number, Window::max_row);
       Layout layout;
       if (!t.table->header(row->body(), layout)) continue;
-      line.prefix = peel_prefix(line.text);
       LineMatch& header = out.all.emplace_back();
       header.header = &out.headers.emplace_back(std::make_shared<OpenTable>(OpenTable{t.table, std::move(layout)}));
       header.line = line;
+      header.line.prefix = peel_prefix(line.text);
       header.first_line = line.number;
       header.last_line = line.last;
       return true;
@@ -462,8 +462,7 @@ i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end
     if (rows.is_open() && first >= rows.begin()) {
       rows.read_to(first);
       while (i < hits.size() && hits[i].offset < rows.end()) ++i;
-      Line line = rows.line();
-      const bool header = find_header(window, line, std::span(hits).subspan(from, i - from), out);
+      const bool header = find_header(window, rows.line(), std::span(hits).subspan(from, i - from), out);
       const bool row = !header && rows.read();
       rows.pass();
       if (header) rows.open(*out.headers.back());
