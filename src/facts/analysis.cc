@@ -71,7 +71,7 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
     if (remark == nullptr || remark->id != "device/room" || !remark->number) continue;
-    notes.push_back({Severity::note,
+    notes.push_back({Severity::warning,
                      fmt::format("memory was not short when the library failed: {:.0f}% of the device was free",
                                  100 * *remark->number),
                      event.evidence});
@@ -79,7 +79,8 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Notes lines that look like an out-of-memory failure and are none.
+/// Explains lines that look like an out-of-memory failure and are none. A short report without a failure shows it, too:
+/// nothing else in it says why.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
@@ -94,7 +95,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Lookalike& lookalike : lookalikes)
     if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())
       notes.push_back(
-          {Severity::note, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
+          {Severity::warning, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
 }
 
 /// Warns about a checkpoint that was saved although memory ran out during its copy.
