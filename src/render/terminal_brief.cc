@@ -138,12 +138,16 @@ void add_failures(Page& page, const Report& report) {
   if (of->account) page.text("", account_line(*of), 2);
 }
 
-/// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values.
+/// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values,
+/// and its peak if that is far above.
 std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_locations(report, {of.first}, 1)));
+  constexpr double far_above = 1.5;  // times the level
   const bool level = of.trend.shape == "flat";
   std::string text = level ? plain_line(trend_words(of)) : range_words(of);
+  if (level && of.max_value > far_above * std::max(of.first_value, of.last_value))
+    text += ", at most " + value_text(of, of.max_value);
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";

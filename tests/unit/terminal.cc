@@ -148,6 +148,19 @@ TEST_CASE("a series over time has seconds as its unit", "[terminal]") {
   CHECK(contains(text, "full at second 7600"));
 }
 
+TEST_CASE("a flat series shows its peak if that is far above its level", "[terminal]") {
+  Report report = samples::healthy();
+  REQUIRE_FALSE(report.series.empty());
+  report.series.resize(1);
+  ReportSeries& series = report.series[0];
+  series.trend.shape = "flat";
+  series.first_value = series.last_value = 2.0 * (1 << 30);
+  series.max_value = 2.5 * (1 << 30);
+  CHECK_FALSE(contains(terminal_text(report), "at most"));
+  series.max_value = 19.0 * (1 << 30);
+  CHECK(contains(terminal_text(report, view(140)), ", at most 19.00 GiB"));
+}
+
 TEST_CASE("a mark beyond the end of the line, or inside a character, is harmless", "[terminal]") {
   Report report = samples::fatal();
   for (const int column : {-5, 0, 1, 2, 5000})
