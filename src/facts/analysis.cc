@@ -79,8 +79,8 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Explains lines that look like an out-of-memory failure and are none. A short report without a failure shows it, too:
-/// nothing else in it says why.
+/// Explains lines that look like an out-of-memory failure and are none. They are warnings, so that the short
+/// report shows them, too: nothing else in it says why.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;

@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace oomdoctor {
-namespace {
-
-constexpr std::size_t read_unit = 4096;  ///< bytes; the next read then begins at a page, too
-
-}  // namespace
 
 bool BlockReader::read(Block& block) {
   block.text.bytes.restart(carried_);
@@ -17,8 +12,7 @@ bool BlockReader::read(Block& block) {
   const TextBuffer& bytes = block.text.bytes;
   for (std::size_t size = size_;; size += size_) {
     const std::size_t wanted = block.begin + size + Window::margin;
-    while (more_ && bytes.size() < wanted)
-      more_ = text_.read(block.text, (wanted - bytes.size() + read_unit - 1) / read_unit * read_unit);
+    while (more_ && bytes.size() < wanted) more_ = text_.read(block.text, wanted - bytes.size());
     block.window.emplace(bytes.text(), block.text.removed_breaks, block.offset);
     block.end = bytes.size();
     if (block.end <= block.begin + size) break;

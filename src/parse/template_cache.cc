@@ -14,7 +14,9 @@ constexpr std::size_t max_shapes = 2048;
 /// short log.
 constexpr std::size_t first_slots = 1 << 8, max_slots = 1 << 14;
 constexpr std::size_t first_met = 1 << 10, max_met = 1 << 16;
-constexpr std::size_t growth = 8, fronts = 1 << 16;
+constexpr std::size_t growth = 8;    ///< of a table at a time
+constexpr std::size_t sparsely = 8;  ///< a table that forgets what collides grows when an eighth of it is used
+constexpr std::size_t fronts = 1 << 16;
 constexpr std::size_t max_text = 2 << 20;  ///< bytes of stored lines per thread
 
 }  // namespace
@@ -51,7 +53,7 @@ bool TemplateCache::has_room() const { return shapes_.size() < max_shapes && has
 
 /// Remembers the hash. A collision replaces the older one, and a larger table begins empty. Both only delay templates.
 bool TemplateCache::met_before(const LineHash& hash) {
-  if (new_met_ >= met_.size() / 8 && met_.size() < max_met) {
+  if (new_met_ >= met_.size() / sparsely && met_.size() < max_met) {
     met_.assign(std::min(growth * met_.size(), max_met), 0);
     new_met_ = 0;
   }

@@ -65,7 +65,7 @@ void add_failure(Document& page, const Content& content, const ReportIncident& o
     page.add("<p>Your code: <code>{}</code>", html_inline(fmt::format("{}:{}", of.frame->file, of.frame->line)));
     if (!of.frame->function.empty()) page.add(" in <code>{}</code>", html_inline(of.frame->function));
     page.add("</p>\n");
-    if (!of.frame->code.empty()) page.add("<pre><code>{}</code></pre>\n", html_inline(of.frame->code));
+    if (!of.frame->code.empty()) page.add("<pre><code>{}</code></pre>\n", html_inline(code_words(*of.frame)));
   }
   for (const std::string& words : following_words(content.report, of, 6))
     page.add("<p>Then {}.</p>\n", html_inline(words));

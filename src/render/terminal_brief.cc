@@ -58,7 +58,7 @@ std::string short_file(const std::string& file) {
 std::string frame_text(const Page& page, const ReportFrame& frame) {
   std::string text = fmt::format("{}:{}", clip_front(plain_line(short_file(frame.file)), page.width() / 2), frame.line);
   if (!frame.function.empty()) text += " in " + plain_line(frame.function);
-  if (!frame.code.empty()) text += ": " + page.paint.bold(plain_line(frame.code));
+  if (!frame.code.empty()) text += ": " + page.paint.bold(plain_line(code_words(frame)));
   return text;
 }
 
@@ -143,7 +143,7 @@ void add_failures(Page& page, const Report& report) {
 std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_locations(report, {of.first}, 1)));
-  constexpr double far_above = 1.5;  // times the level
+  constexpr double far_above = 1.5;  // times the first and the last value: more than the noise of a flat series
   const bool level = of.trend.shape == "flat";
   std::string text = level ? plain_line(trend_words(of)) : range_words(of);
   if (level && of.max_value > far_above * std::max(of.first_value, of.last_value))

@@ -68,7 +68,7 @@ void add_frame(Page& page, const ReportIncident& of) {
   const int path_width = std::max(page.width() / 2, 30);
   std::string text = fmt::format("{}:{}", clip_front(plain_line(of.frame->file), path_width), of.frame->line);
   if (!of.frame->function.empty()) text += " in " + plain_line(of.frame->function);
-  if (!of.frame->code.empty()) text += ":  " + page.paint.bold(plain_line(of.frame->code));
+  if (!of.frame->code.empty()) text += ":  " + page.paint.bold(plain_line(code_words(*of.frame)));
   page.text("  your code: ", text);
 }
 

@@ -13,25 +13,6 @@
 namespace oomdoctor {
 namespace {
 
-/// True if a bracket stays open: a traceback prints only the first line of a statement over several lines.
-bool goes_on(std::string_view code) {
-  int open = 0;
-  char quote = 0;
-  for (const char c : code) {
-    if (quote != 0)
-      quote = c == quote ? 0 : quote;
-    else if (c == '"' || c == '\'')
-      quote = c;
-    else
-      open += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
-  }
-  return open > 0;
-}
-
-ReportFrame report_frame(const Frame& f) {
-  return {f.file, f.line, f.function, f.code + (goes_on(f.code) ? " …" : "")};
-}
-
 // Points of a drawn series: four per column for as many columns as a screen shows, fewer if there are very many series.
 constexpr std::size_t max_points_of_one = 1600, min_points_of_one = 400, points_of_all = 32'000;
 constexpr std::size_t max_locations = 4;  ///< per reason and per fix
@@ -189,9 +170,10 @@ class Assembler {
     r.limit_bytes = count(oom.limit);
     for (const OtherProcess& o : oom.others)
       if (o.pid != 0) r.other_processes.emplace_back(o.pid, o.used.count);
-    if (!oom.frames.empty()) r.ask_frame = report_frame(oom.frames.back());
+    const auto frame = [](const Frame& f) { return ReportFrame{f.file, f.line, f.function, f.code}; };
+    if (!oom.frames.empty()) r.ask_frame = frame(oom.frames.back());
     for (auto f = oom.frames.rbegin(); f != oom.frames.rend() && !r.frame; ++f)
-      if (!f->library) r.frame = report_frame(*f);
+      if (!f->library) r.frame = frame(*f);
     if (const auto& account = analysis_.accounts[index]) {
       ReportAccount a;
       a.capacity_bytes = account->capacity.count;

@@ -108,6 +108,20 @@ const ReportIncident* verdict_incident(const Report& report) {
   return found == report.incidents.end() ? nullptr : &*found;
 }
 
+std::string code_words(const ReportFrame& frame) {
+  int open = 0;
+  char quote = 0;
+  for (const char c : frame.code) {
+    if (quote != 0)
+      quote = c == quote ? 0 : quote;
+    else if (c == '"' || c == '\'')
+      quote = c;
+    else
+      open += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+  }
+  return open > 0 ? frame.code + " …" : frame.code;
+}
+
 std::string memory_name(const ReportIncident& of) {
   if (of.kind == "host") return "the host";
   if (of.kind == "shared_memory") return "shared memory";

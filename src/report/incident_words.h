@@ -29,6 +29,9 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts);
 /// names at most `most` locations. May be empty.
 std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
 
+/// The line of code of a frame, with "…" if its statement goes on: a traceback prints only the first line of it.
+std::string code_words(const ReportFrame& frame);
+
 /// The memory that ran out: "GPU 0", "the host", …
 std::string memory_name(const ReportIncident& of);
 

@@ -5,29 +5,22 @@
 #include <new>
 
 namespace oomdoctor {
-namespace {
-
-constexpr std::size_t page = 4096;  ///< bytes
-
-}  // namespace
 
 void TextBuffer::restart(std::string_view kept) {
   size_ = 0;
-  begin_ = (page - kept.size() % page) % page;
   append(kept);
 }
 
 char* TextBuffer::room(std::size_t n) {
-  const std::size_t end = begin_ + size_;
-  if (capacity_ - end < n || bytes_ == nullptr) {
-    const std::size_t wanted = (std::max(end + n, capacity_ + capacity_ / 2) / page + 1) * page;
-    std::unique_ptr<char, Free> larger(static_cast<char*>(std::aligned_alloc(page, wanted)));
+  if (capacity_ - size_ < n || bytes_ == nullptr) {
+    const std::size_t wanted = std::max(size_ + n, capacity_ + capacity_ / 2);
+    std::unique_ptr<char, Free> larger(static_cast<char*>(std::malloc(std::max<std::size_t>(wanted, 1))));
     if (larger == nullptr) throw std::bad_alloc();
-    if (size_ > 0) std::memcpy(larger.get() + begin_, bytes_.get() + begin_, size_);
+    if (size_ > 0) std::memcpy(larger.get(), bytes_.get(), size_);
     bytes_ = std::move(larger);
     capacity_ = wanted;
   }
-  return bytes_.get() + end;
+  return bytes_.get() + size_;
 }
 
 void TextBuffer::append(std::string_view more) {

@@ -101,17 +101,3 @@ TEST_CASE("a GPU listing from within the program includes the program's own memo
   CHECK_FALSE(full_before("step 10: loss 2.1\nstep 20: loss 2.0\n"));
   CHECK_FALSE(full_before("Loading checkpoint shards: 100%|####| 4/4 [00:10<00:00]\n"));
 }
-TEST_CASE("the code of a frame shows that its statement goes on in the next line") {
-  const auto code_of = [](const std::string& code) {
-    const Report report = diagnose({{"train.log",
-                                     "Traceback (most recent call last):\n  File \"/srv/train.py\", line 9, in "
-                                     "main\n    main()\n  File \"/srv/train.py\", line 7, in main\n    " +
-                                         code + "\nMemoryError\n"}});
-    REQUIRE(report.incidents.size() == 1);
-    REQUIRE(report.incidents[0].frame);
-    return report.incidents[0].frame->code;
-  };
-  CHECK(code_of("x = pad(x, (max(y, 0),") == "x = pad(x, (max(y, 0), …");
-  CHECK(code_of("x = pad(x, [3, 4])") == "x = pad(x, [3, 4])");
-  CHECK(code_of("log('(', x)") == "log('(', x)");
-}

@@ -125,7 +125,7 @@ const std::vector<std::string> messages = {
     "fatal: request of 12.5 GiB is larger than the available memory of the cache (9.42 GiB), pool size 64 GiB",
     "error: out of memory, 12.1 GB of 12 GB physical memory used, 1.05 GiB of 79.25 GiB free, 12.31/23.52 GiB in use",
     "error: not enough memory, size (MB): 512, free [MiB] = 41, 3 MBytes used, 2 gigabytes total",
-    "numpy: unable to allocate 273. GiB of system RAM on device 0x8 with 0x-8 bytes left",
+    "numpy: unable to allocate 273. GiB of system RAM on device 0x8",
     "oom: 0, OOM: false, CUDA_ERROR_OUT_OF_MEMORY: out of memory",
     "Job 12 exceeded its memory limit on gpu 123, host memory 4 GB free",
     "error: allocation_failed for arena 3: out_of_memory = OutOfMemoryError, largest free block 8 MB",

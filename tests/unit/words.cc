@@ -101,3 +101,9 @@ TEST_CASE("an incident's title names the failure, its time and its phase", "[wor
   incident.handled = true;
   CHECK(incident_title(incident) == "Shared memory (/dev/shm) ran out; the program continued");
 }
+
+TEST_CASE("the code of a frame shows that its statement goes on in the next line") {
+  const auto words = [](const std::string& code) { return code_words({"train.py", 7, "main", code}); };
+  CHECK(words("x = pad(x, (max(y, 0),") == "x = pad(x, (max(y, 0), …");
+  for (const char* whole : {"x = pad(x, [3, 4])", "log('(', x)", "x = y)", ""}) CHECK(words(whole) == whole);
+}
