@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace oomdoctor {
@@ -38,6 +39,16 @@ auto uninterrupted(Call call) {
   auto result = call();
   while (result < 0 && errno == EINTR) result = call();
   return result;
+}
+
+/// Writes the whole text to a file descriptor. Returns false on failure, with the reason in errno.
+inline bool write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = uninterrupted([&] { return write(file, text.data(), text.size()); });
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
 }
 
 }  // namespace oomdoctor

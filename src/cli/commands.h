@@ -9,6 +9,7 @@ namespace oomdoctor::cli {
 int run_merge(const Arguments& arguments);
 int run_analyze(const Arguments& arguments);
 int run_ci(const Arguments& arguments);
+int run_run(const Arguments& arguments);
 int run_estimate(const Arguments& arguments);
 int run_compare(const Arguments& arguments);
 int run_explain(const Arguments& arguments);

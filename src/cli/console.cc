@@ -73,15 +73,6 @@ bool is_ascii_only() {
 
 }  // namespace
 
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = uninterrupted([&] { return write(file, text.data(), text.size()); });
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 bool is_interactive() { return isatty(STDERR_FILENO) == 1; }
 
 std::string environment(const char* name) {

@@ -22,8 +22,6 @@ void print_commands(std::string_view text);
 void print_error(std::string_view lines);
 /// Writes "oomdoctor: NOTE" to standard error, each note once per process. Ignores write errors.
 void print_note(std::string_view note);
-/// Writes the whole text to a file descriptor. Returns false on failure, with the reason in errno.
-bool write_all(int file, std::string_view text);
 
 bool is_interactive();  ///< whether standard error is a terminal
 

@@ -18,6 +18,9 @@ const std::vector<OptionGroup>& common_groups() {
        {{"format-file", 0, "FILE",
          "also read your own line formats; repeatable. Default: .oomdoctor.toml in the working directory, but not "
          "in a CI job"}}},
+      {"What to keep",
+       {{"folder", 0, "DIR", "where the output, the samples and the reports go (default: oomdoctor-run)"},
+        {"always", 0, "", "report and keep everything also if the command ends well"}}},
       {"How to judge",
        {{"capacity", 0, "SIZE", "GPU memory, if the log does not print it: 23.69GiB"},
         {"rules", 0, "DIR", "add the causes, fixes and myths of a folder; an equal id replaces a built-in one"},
@@ -124,6 +127,16 @@ const std::vector<CommandSpec>& command_table() {
        {"fail-on", "jobs", "capacity", "rules", "format-file", "redact", "color", "width", "quiet", "verbose", "help"},
        {},
        run_ci},
+      {"run",
+       "-- COMMAND...",
+       "run a command; if it dies, report why",
+       "Passes the command's output, input, signals, terminal and exit status on unchanged. Each second it notes the "
+       "memory of the GPUs (by nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its cgroup "
+       "and of /dev/shm. If the command fails or is killed, the report is on standard error, and in oomdoctor-run/ "
+       "with the output and the samples. If it ends well, nothing remains.",
+       {"folder", "always", "capacity", "rules", "format-file", "redact", "color", "width", "quiet", "verbose", "help"},
+       {},
+       run_run},
       {"estimate",
        "[--config FILE] ...",
        "estimate the memory of a run before it starts",

@@ -2,7 +2,7 @@
 """Checks the house rules that no compiler checks, and prints file:line for each breach.
 
 1. Include arrows point to the left only: base < text < model < parse < parsers, and
-   model < growth < facts < judge < report < redact, compare < serialize < render < cli; estimate needs base alone.
+   model < growth < facts < judge < report < redact, compare < serialize < render < cli; estimate and run need base alone.
    The results' types (oomdoctor/) are plain data, and the stages from growth on fill them.
 2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
 3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
@@ -31,7 +31,8 @@ _LEFT["serialize"] = [*_LEFT["report"], "report", "redact", "compare"]
 _LEFT["render"] = [*_LEFT["serialize"], "serialize"]
 _LEFT["oomdoctor"] = []
 _LEFT["diagnose"] = [*_LEFT["render"], "render", "parse"]
-_LEFT["cli"] = _LEFT["diagnose"]
+_LEFT["run"] = ["base"]
+_LEFT["cli"] = [*_LEFT["diagnose"], "run"]
 _LEFT["cmake"] = [*_LEFT["judge"], "judge", "parse"]  # what the build runs
 MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 

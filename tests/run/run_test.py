@@ -1,0 +1,302 @@
+"""oomdoctor run with real commands: what passes through unchanged, what is written down, and what is reported when a
+command dies. OOMDOCTOR_BINARY names the program.
+"""
+import fcntl
+import json
+import os
+import pathlib
+import resource
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import pseudo_terminal  # noqa: E402
+
+BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
+PATIENCE = 60  # seconds
+
+# Keeps memory in every step, until something stops it: "BYTES SECONDS".
+LEAK = """\
+import sys, time
+keep = []
+for step in range(1, 2000):
+    keep.append(bytearray(int(sys.argv[1])))
+    print(f"step {step} loss {2.5 / step:.3f}", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+# Says when it is ready, then what it is told by signals.
+LISTENER = """\
+import signal, sys
+def say(number, frame):
+    print("got", signal.Signals(number).name, flush=True)
+    sys.exit(7)
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT):
+    signal.signal(number, say)
+print("ready", flush=True)
+while True:
+    signal.pause()
+"""
+
+TERMINAL = """\
+import os, sys, time
+print("terminals", [os.isatty(i) for i in range(3)], "size", tuple(os.get_terminal_size()), flush=True)
+print("typed", input(), flush=True)
+try:
+    while True:
+        time.sleep(0.05)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(9)
+"""
+
+
+def memory_group():
+    """A new cgroup of the memory controller as (folder, file of its limit), or None where this process may not make
+    one."""
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for top, limit, mine in (("/sys/fs/cgroup", "memory.max", controllers == ""),
+                                 ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory" in controllers.split(","))):
+            folder = pathlib.Path(top + path) / f"oomdoctor-test-{os.getpid()}"
+            try:
+                if not mine:
+                    continue
+                folder.mkdir()
+                if (folder / limit).exists():
+                    return folder, folder / limit
+                folder.rmdir()
+            except OSError:
+                continue
+    return None
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "CI"))}
+        for name, text in (("leak.py", LEAK), ("listener.py", LISTENER), ("terminal.py", TERMINAL)):
+            (self.folder / name).write_text(text)
+
+    def start(self, *words, options=(), **more):
+        more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | more
+        return subprocess.Popen([BINARY, "run", *options, "--", *words], cwd=self.folder, env=self.environment, **more)
+
+    def finish(self, *words, send=None, **more):
+        if send is not None:
+            more["stdin"] = subprocess.PIPE
+        running = self.start(*words, **more)
+        out, err = running.communicate(send, timeout=PATIENCE)
+        return running.returncode, out or b"", err or b""
+
+    def left_behind(self):
+        return sorted(p.name for p in self.folder.iterdir() if p.name.startswith("oomdoctor-run"))
+
+    def report(self, folder="oomdoctor-run"):
+        return json.loads((self.folder / folder / "report.json").read_text())
+
+    # --- what passes through ---
+
+    def test_a_command_that_ends_well_leaves_its_output_and_nothing_else(self):
+        status, out, err = self.finish("sh", "-c", "echo out; echo err >&2; cat", send=b"in\0put\n")
+        self.assertEqual((status, out, err), (0, b"out\nin\0put\n", b"err\n"))
+        self.assertEqual(self.left_behind(), [])
+
+    def test_statuses_are_those_of_a_shell(self):
+        (self.folder / "text").write_text("no program")
+        self.assertEqual(self.finish("sh", "-c", "exit 3")[0], 3)
+        self.assertEqual(self.finish("no_such_command")[0], 127)
+        self.assertEqual(self.finish("./text")[0], 126)
+        self.assertEqual(self.left_behind(), ["oomdoctor-run"])  # only of the command that ran
+
+    def test_it_dies_by_the_signal_that_its_command_died_by(self):
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGABRT):
+            status, _, err = self.finish("sh", "-c", f"kill -{number.value} $$")
+            self.assertEqual(status, -number.value)
+            self.assertIn(b"oomdoctor-run", err)
+
+    def test_signals_reach_the_command(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT):
+            running = self.start(sys.executable, "listener.py")
+            self.assertEqual(running.stdout.readline(), b"ready\n")
+            running.send_signal(number)
+            out, _ = running.communicate(timeout=PATIENCE)
+            self.assertEqual((running.returncode, out), (7, f"got {number.name}\n".encode()))
+
+    def test_output_and_errors_in_one_pipe_keep_their_order(self):
+        words = "for i in 1 2 3 4 5 6 7 8 9; do echo out $i; echo err $i >&2; done"
+        _, out, _ = self.finish("sh", "-c", words, stderr=subprocess.STDOUT)
+        self.assertEqual(out.decode().split(), [w for i in range(1, 10) for w in ("out", str(i), "err", str(i))])
+
+    def test_a_reader_that_goes_away_ends_the_command(self):
+        running = self.start("yes")
+        running.stdout.read(10)
+        running.stdout.close()
+        running.wait(timeout=PATIENCE)
+        running.stderr.close()
+        self.assertEqual(running.returncode, -signal.SIGPIPE)
+
+    def test_a_stopped_command_goes_on(self):
+        running = self.start("sh", "-c", "echo $$; read line", stdin=subprocess.PIPE)
+        pid = int(running.stdout.readline())
+        os.kill(pid, signal.SIGSTOP)
+        running.stdin.write(b"go\n")
+        running.stdin.flush()
+        time.sleep(0.3)
+        self.assertIsNone(running.poll())
+        os.kill(pid, signal.SIGCONT)
+        running.communicate(timeout=PATIENCE)
+        self.assertEqual(running.returncode, 0)
+
+    def test_a_flood_of_output_is_passed_on_whole_and_kept_in_part(self):
+        size = 300_000_000
+        flood = f"yes 'step 1 loss 0.5' | head -c {size}; exit 1"
+        running = self.start("sh", "-c", flood, stderr=subprocess.DEVNULL)
+        got = 0
+        while piece := running.stdout.read(1 << 20):
+            got += len(piece)
+        running.stdout.close()
+        self.assertEqual(running.wait(timeout=PATIENCE), 1)
+        self.assertEqual(got, size)
+        kept = (self.folder / "oomdoctor-run/output.log").stat().st_size
+        self.assertTrue(32 << 20 <= kept <= 49 << 20, kept)
+        self.assertEqual(sorted(os.listdir(self.folder / "oomdoctor-run")),
+                         ["output.log", "report.html", "report.json", "report.txt", "samples.csv"])
+        dropped = f"{size - kept:d}"[:3]  # the lines about it aside
+        self.assertIn(f"oomdoctor run: {dropped}", (self.folder / "oomdoctor-run/output.log").read_text())
+
+    # --- the terminal ---
+
+    def at_terminal(self, *words):
+        """(process, our end) of a run whose three streams are a terminal of 33 rows and 77 columns."""
+        ours, theirs = pseudo_terminal.opened()
+        self.addCleanup(os.close, ours)
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
+
+        def own_session():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        running = self.start(*words, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_session)
+        return running, ours, theirs
+
+    def read_until(self, terminal, words):
+        text = b""
+        end = time.monotonic() + PATIENCE
+        while words not in text and time.monotonic() < end:
+            if select.select([terminal], [], [], 0.2)[0]:
+                try:
+                    text += os.read(terminal, 4096)
+                except OSError:
+                    break
+        self.assertIn(words, text)
+        return text
+
+    def test_a_terminal_stays_a_terminal(self):
+        running, ours, theirs = self.at_terminal(sys.executable, "terminal.py")
+        self.addCleanup(os.close, theirs)
+        before = termios.tcgetattr(theirs)
+        self.read_until(ours, b"terminals [True, True, True] size (77, 33)")
+        os.write(ours, b"some words\r")
+        self.read_until(ours, b"typed some words")
+        os.write(ours, b"\x03")
+        self.read_until(ours, b"interrupted")
+        self.read_until(ours, b"oomdoctor-run")  # the report: it did not end well
+        self.assertEqual(running.wait(timeout=PATIENCE), 9)
+        self.assertEqual(termios.tcgetattr(theirs), before)
+
+    def test_typing_ctrl_z_stops_both_and_continues_both(self):
+        running, ours, theirs = self.at_terminal(sys.executable, "terminal.py")
+        self.addCleanup(os.close, theirs)
+        before = termios.tcgetattr(theirs)
+        self.read_until(ours, b"size")
+        os.write(ours, b"\x1a")
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            pid, status = os.waitpid(running.pid, os.WUNTRACED | os.WNOHANG)
+            if pid != 0:
+                break
+            time.sleep(0.05)
+        self.assertTrue(os.WIFSTOPPED(status))
+        self.assertEqual(termios.tcgetattr(theirs), before)  # a shell can read its next command
+        running.send_signal(signal.SIGCONT)
+        os.write(ours, b"on\r")
+        self.read_until(ours, b"typed on")
+        os.write(ours, b"\x03")
+        self.assertEqual(running.wait(timeout=PATIENCE), 9)
+
+    # --- what is reported ---
+
+    def test_a_leak_that_a_limit_of_the_shell_ends(self):
+        def limited():
+            resource.setrlimit(resource.RLIMIT_AS, (400_000_000, 400_000_000))
+        status, out, err = self.finish(sys.executable, "leak.py", "20000000", "0.01", preexec_fn=limited)
+        self.assertEqual(status, 1)
+        self.assertTrue(out.startswith(b"step 1 loss"))
+        self.assertIn(b"OUT OF MEMORY", err)
+        report = self.report()
+        self.assertEqual((report["verdict"]["outcome"], report["verdict"]["cause"]), ("oom", "host_memory"))
+        self.assertEqual(len(report["inputs"]), 2)
+
+    def test_a_leak_that_a_cgroup_ends(self):
+        group = memory_group()
+        if group is None:
+            self.skipTest("no cgroup of the memory controller can be made here")
+        folder, limit = group
+        self.addCleanup(folder.rmdir)
+        limit.write_text("250000000")
+
+        def inside():
+            (folder / "cgroup.procs").write_text(str(os.getpid()))
+        status, _, err = self.finish(sys.executable, "leak.py", "8000000", "0.1", preexec_fn=inside)
+        self.assertEqual(status, -signal.SIGKILL)
+        report = self.report()
+        self.assertEqual((report["verdict"]["outcome"], report["verdict"]["cause"]), ("oom", "host_memory"))
+        self.assertEqual(report["incidents"][0]["agent"], "cgroup")
+        used = [s for s in report["series"] if s["metric"] == "host_rss"]
+        self.assertGreater(used[0]["max_value"], 100_000_000)
+        self.assertIn(b"limit of 238.", err)
+
+    def test_what_the_gpu_monitor_prints_is_read(self):
+        tools = self.folder / "bin"
+        tools.mkdir()
+        monitor = tools / "nvidia-smi"
+        monitor.write_text("#!/bin/sh\n"
+                           "echo 'timestamp, index, name, memory.total [MiB], memory.used [MiB], utilization.gpu [%]'\n"
+                           "for i in 1 2 3 4 5 6 7 8 9; do\n"
+                           "  echo \"2026/02/01 12:00:0$i.000, 0, NVIDIA A40, 46068 MiB, ${i}000 MiB, 97 %\"\n"
+                           "done\nexec sleep 1000\n")
+        monitor.chmod(0o755)
+        self.environment["PATH"] = f"{tools}:{self.environment['PATH']}"
+        rows = "oomdoctor-run/gpus.csv"
+        self.finish("sh", "-c", f"until [ -e {rows} ] && [ $(wc -l < {rows}) = 10 ]; do sleep 0.05; done; exit 1")
+        series = [s for s in self.report()["series"] if s["metric"] == "used"]
+        self.assertEqual([(s["device"], s["n"], s["max_value"]) for s in series], [(0, 9, 9000 << 20)])
+        self.assertNotIn(b"sleep 1000", subprocess.run(["ps", "-eo", "args"], capture_output=True, check=False).stdout)
+
+    def test_folders_are_new_or_asked_for(self):
+        for _ in range(2):
+            self.finish("false")
+        self.finish("true", options=("--always", "--folder", "here"))
+        self.assertEqual(self.left_behind(), ["oomdoctor-run", "oomdoctor-run-2"])
+        self.assertIn("ended with exit status 0: true", (self.folder / "here/output.log").read_text())
+        self.assertEqual(os.stat(self.folder / "here/output.log").st_mode & 0o777, 0o600)
+        self.assertEqual(self.report("here")["verdict"]["outcome"], "no_oom")
+
+    def test_a_mistyped_option_costs_no_run(self):
+        status, out, err = self.finish("echo", "ran", options=("--capacity", "much"))
+        self.assertEqual((status, out), (2, b""))
+        self.assertIn(b"--capacity", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
