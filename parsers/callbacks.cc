@@ -63,7 +63,8 @@ std::optional<double> skip_size(std::string_view& rest) {
 struct StepLine {
   std::optional<int> device;
   std::array<std::optional<double>, parts.size()> sizes;  ///< bytes, parallel to `parts`
-  double capacity = 0;                                    ///< bytes of the GPU; 0 if not printed
+  std::string_view capacity_text;                         ///< of the GPU; "" if not printed
+  double capacity = 0;                                    ///< the same in bytes
   std::optional<i64> batch, length;
 };
 
@@ -79,8 +80,11 @@ bool read_part(std::string_view& rest, StepLine& line) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (!skip(rest, parts[i].label)) continue;
     line.sizes[i] = skip_size(rest);
-    if (line.sizes[i] && parts[i].metric == Metric::used && skip(rest, " of "))
+    if (line.sizes[i] && parts[i].metric == Metric::used && skip(rest, " of ")) {
+      const std::string_view before = rest;
       line.capacity = skip_size(rest).value_or(0);
+      line.capacity_text = before.substr(0, before.size() - rest.size());
+    }
     return line.sizes[i].has_value();
   }
   return false;
@@ -113,6 +117,7 @@ void step(const Match& m, EventSink& sink) {
     sink.remark("phase/evaluation");
   } else {
     // Before the step: settings after it would look like those of a new run.
+    if (!line.capacity_text.empty()) sink.setting("capacity", line.capacity_text);
     if (line.batch) sink.setting("batch_size", std::to_string(*line.batch));
     sink.step({static_cast<i64>(step), {}, {}});
     sink.remark("phase/training");

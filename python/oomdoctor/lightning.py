@@ -1,7 +1,7 @@
 """A callback for the Trainer of Lightning: Trainer(..., callbacks=[MemoryCallback()])."""
 import sys
 
-from oomdoctor.torch import is_out_of_memory, log_memory, save_snapshot
+from oomdoctor.torch import count_elements, describe_batch, is_out_of_memory, log_batch, log_memory, save_snapshot
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
     from pytorch_lightning import Callback  # both may be installed: the script uses this one
@@ -17,7 +17,8 @@ __all__ = ["MemoryCallback"]
 class MemoryCallback(Callback):
     """Prints the memory after every `every`-th step, and after every `every`-th batch of an evaluation.
 
-    When the GPU runs out of memory, it saves a memory snapshot, if the script records a history.
+    It prints the shape of a training batch before its step if it is the largest so far: a batch that does not fit comes
+    to no end of its step. When the GPU runs out of memory, it saves a memory snapshot, if the script records a history.
 
     every: 10 by default, which keeps a log of 10,000 steps under 300 kB.
     folder: where the snapshot goes; None: see oomdoctor.torch.snapshot_on_oom().
@@ -27,11 +28,17 @@ class MemoryCallback(Callback):
     def __init__(self, every=10, *, folder=None, file=None):
         super().__init__()
         self.every, self.folder, self.file = every, folder, file
-        self.last_step = None
+        self.last_step, self.largest = None, 0  # the largest batch so far, in elements
 
     def on_train_start(self, trainer, pl_module):
         self.last_step = trainer.global_step
         log_memory(self.last_step, phase="before training", file=self.file)
+
+    def on_train_batch_start(self, trainer, pl_module, batch, batch_idx, *unused):
+        shape, length = describe_batch(batch)
+        if count_elements(shape) > self.largest:
+            self.largest = count_elements(shape)
+            log_batch(trainer.global_step + 1, shape, sequence_length=length, file=self.file)
 
     # Lightning before 1.7 passes more arguments; Lightning 2 has a default for dataloader_idx.
     def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, *unused):

@@ -17,6 +17,8 @@ INPUT_NAMES = ("input_ids", "inputs_embeds", "pixel_values", "input_features", "
 def log_memory(step, *, batch=None, sequence_length=None, phase=None, file=None, every=1):
     """Prints one line: the memory of this process and of its GPU at this step.
 
+    Call it before the forward pass: the last line of the log then has the batch that did not fit.
+
     step: the number of the step; in an evaluation, the number of its batch.
     batch: the batch, a tensor of it, or its shape. The line then contains the shape.
     sequence_length: tokens of the longest sequence; without it, the length of the batch's "input_ids".
@@ -27,22 +29,13 @@ def log_memory(step, *, batch=None, sequence_length=None, phase=None, file=None,
 
     It never waits for the GPU and never starts CUDA: before CUDA is in use, it prints host RAM alone.
     """
-    step = int(step)
-    if step % max(int(every), 1) != 0:
-        return
-    shape, length = describe_batch(batch)
-    rank = os.environ.get("RANK", "")
-    head = "step %d" % step
-    if phase and phase not in TRAINING_NAMES:
-        head += " (%s)" % ("evaluation" if phase in EVALUATION_NAMES else _plain(phase))
-    if rank.isdigit():
-        head += ", rank " + rank
-    parts = _device_parts() + _host_parts()
-    if shape:
-        parts.append("batch " + "x".join(map(str, shape)))
-    if sequence_length is not None or length is not None:
-        parts.append("sequence length %d" % int(length if sequence_length is None else sequence_length))
-    _write("%s: %s" % (head, ", ".join(parts) or "no memory figures on this system"), file)
+    if int(step) % max(int(every), 1) == 0:
+        _write_step(step, phase, _device_parts() + _host_parts() + _batch_parts(batch, sequence_length), file)
+
+
+def log_batch(step, batch, *, sequence_length=None, phase=None, file=None):
+    """Prints one line with the shape of a batch alone. The arguments are those of log_memory()."""
+    _write_step(step, phase, _batch_parts(batch, sequence_length), file)
 
 
 @contextlib.contextmanager
@@ -110,6 +103,32 @@ def describe_batch(batch):
             if shape:
                 return shape, length
     return None, None
+
+
+def count_elements(shape):
+    """The product of the extents; 0 without a shape."""
+    count = 1 if shape else 0
+    for extent in shape or ():
+        count *= extent
+    return count
+
+
+def _write_step(step, phase, parts, file):
+    head = "step %d" % int(step)
+    if phase and phase not in TRAINING_NAMES:
+        head += " (%s)" % ("evaluation" if phase in EVALUATION_NAMES else _plain(phase))
+    rank = os.environ.get("RANK", "")
+    if rank.isdigit():
+        head += ", rank " + rank
+    if parts:
+        _write("%s: %s" % (head, ", ".join(parts)), file)
+
+
+def _batch_parts(batch, sequence_length):
+    shape, length = describe_batch(batch)
+    length = length if sequence_length is None else sequence_length
+    parts = ["batch " + "x".join(map(str, shape))] if shape else []
+    return parts + (["sequence length %d" % int(length)] if length is not None else [])
 
 
 def _device_parts():

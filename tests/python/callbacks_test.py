@@ -13,6 +13,7 @@ The stand-in of PyTorch has the functions of torch.cuda that the package calls, 
 Where a real PyTorch is installed, log_memory() runs with it, too.
 """
 import ast
+import copy
 import importlib
 import importlib.util
 import io
@@ -94,6 +95,13 @@ class Model:
             hook(self, args, kwargs)
 
 
+FAILURE = """\
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 23.69 GiB of \
+which 1.06 GiB is free. Process 4712 has 22.62 GiB memory in use. Of the allocated memory 21.42 GiB is allocated by PyTorch, \
+and 842.10 MiB is reserved by PyTorch but unallocated.
+"""
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -122,7 +130,8 @@ class Case(unittest.TestCase):
         return json.loads(done.stdout)
 
     def series(self, report):
-        return {(s["metric"], s.get("phase", "")): s for s in report["series"] + report.get("input_lengths", [])}
+        """The series by metric and phase, which is their label."""
+        return {(s["metric"], s.get("label", "")): s for s in report["series"] + report.get("input_lengths", [])}
 
 
 class Lines(Case):
@@ -150,14 +159,14 @@ class Lines(Case):
                 self.assertEqual((found["first_step"], found["last_step"]), (10, 20))
                 self.assertAlmostEqual(found["first_value"], begin * MIB, delta=1)
                 self.assertAlmostEqual(found["last_value"], end * MIB, delta=1)
-                self.assertAlmostEqual(found["capacity"], 24259.69 * MIB, delta=1)
         host = series["host_rss", ""]
         rss = float(re.search(r"host RSS ([\d.]+) MiB", first)[1])
         self.assertAlmostEqual(host["first_value"], rss * MIB, delta=1)
-        self.assertEqual((host["rank"], host.get("device"), host.get("capacity")), (3, None, None))
+        self.assertEqual((host["rank"], host.get("device")), (3, None))
         length = series["input_length", ""]
         self.assertEqual((length["first_value"], length["last_value"], length["n"]), (1024, 1000, 2))
-        self.assertEqual([(s["name"], s["value"]) for s in report["settings"]], [("batch_size", "8")])
+        self.assertEqual({s["name"]: s["value"] for s in report["settings"]},
+                         {"batch_size": "8", "capacity": "24259.69 MiB"})
 
     def test_evaluation_is_kept_apart_and_is_no_progress(self):
         for step in (1, 2, 3):
@@ -176,16 +185,13 @@ class Lines(Case):
         self.assertEqual(len(self.lines()), 7)
 
     def test_a_failure_in_an_evaluation_has_this_phase(self):
-        failure = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity "
-                   "of 23.69 GiB of which 1.06 GiB is free. Process 4712 has 22.62 GiB memory in use. Of the allocated "
-                   "memory 21.42 GiB is allocated by PyTorch, and 842.10 MiB is reserved by PyTorch but unallocated.\n")
         for step in range(1, 30):
             self.log(step, batch=Tensor(8 if step < 29 else 5, 7))
-        trained = self.report(self.out.getvalue() + failure)["incidents"][0]
+        trained = self.report(self.out.getvalue() + FAILURE)["incidents"][0]
         self.assertEqual((trained.get("phase", ""), trained["step"]), ("", 29))
         for batch in range(1, 30):
             self.log(batch, phase="evaluation", batch=Tensor(8 if batch < 29 else 5, 7))
-        report = self.report(self.out.getvalue() + failure)
+        report = self.report(self.out.getvalue() + FAILURE)
         self.assertEqual((report["incidents"][0]["phase"], report["incidents"][0]["step"]), ("evaluation", 29))
         self.assertNotIn("runs", report)
 
@@ -204,6 +210,8 @@ class Lines(Case):
         trend = self.series(report)["allocated", ""]["trend"]
         self.assertTrue(trend["leak"])
         self.assertAlmostEqual(trend["slope"]["value"], 30 * MIB, delta=0.01 * MIB)
+        forecast = self.series(report)["used", ""]["trend"]["forecast"]
+        self.assertAlmostEqual(forecast["capacity_bytes"], 24259.69 * MIB, delta=1)
 
     def test_a_line_after_a_progress_bar_and_a_launcher_s_tag_is_read(self):
         self.log(30)
@@ -319,7 +327,9 @@ class HuggingFace(Case):
                                optimizer=None, lr_scheduler=None, train_dataloader=None, eval_dataloader=None, **words))
 
     def train(self, steps, lengths=(128, 512)):
-        for self.state.global_step in range(1, steps + 1):
+        for self.state.global_step in range(steps):
+            self.event("on_step_begin")
+            self.state.global_step += 1
             self.model(input_ids=Tensor(4, lengths[self.state.global_step % len(lengths)]), labels=Tensor(4, 1))
             self.event("on_step_end")
 
@@ -335,7 +345,7 @@ class HuggingFace(Case):
         self.assertEqual(self.model.hooks, [])
         heads = [re.sub(r": GPU.*MiB", "", line[len("[oomdoctor] "):]) for line in self.lines()]
         self.assertEqual(heads, [
-            "step 0 (before training)",
+            "step 0 (before training)", "step 1: batch 4x512, sequence length 512",
             "step 2, batch 4x512, sequence length 512", "step 4, batch 4x512, sequence length 512",
             "step 6, batch 4x512, sequence length 512",
             "step 2 (evaluation), batch 16x900, sequence length 900",
@@ -343,6 +353,15 @@ class HuggingFace(Case):
         series = self.series(self.report())
         self.assertEqual(series["allocated", ""]["n"], 4)
         self.assertEqual(series["input_length", "evaluation"]["max_value"], 900)
+
+    def test_the_batch_that_does_not_fit_is_in_the_log(self):
+        self.event("on_train_begin")
+        self.train(60, lengths=(120, 128))
+        self.event("on_step_begin")
+        self.model(input_ids=Tensor(4, 4000))
+        self.assertEqual(self.lines()[-1], "[oomdoctor] step 61: batch 4x4000, sequence length 4000")
+        report = self.report(self.out.getvalue() + FAILURE)
+        self.assertEqual((report["incidents"][0]["step"], report["verdict"]["cause"]), (61, "input_spike"))
 
     def test_an_evaluation_without_a_training_leaves_no_hook(self):
         for call in ("on_evaluate", "on_predict"):
@@ -367,10 +386,16 @@ class HuggingFace(Case):
         self.train(2)
         self.assertTrue(self.lines()[-1].endswith(" MiB"))
 
-    def test_a_copy_of_the_model_does_not_copy_the_stream(self):
+    def test_a_copy_of_the_model_copies_no_stream(self):
+        self.callback.file = open(os.devnull, "w", encoding="utf-8")
+        self.addCleanup(self.callback.file.close)
+        with self.assertRaises(TypeError):
+            copy.deepcopy(self.callback)
         self.event("on_train_begin")
         self.model(input_ids=Tensor(4, 8))
-        self.assertEqual(pickle.loads(pickle.dumps(self.model.hooks[0])).shape, (4, 8))
+        copied = copy.deepcopy(self.model.hooks[0])
+        copied(self.model, (), {"input_ids": Tensor(2, 3)})
+        self.assertEqual((copied.shape, copied.report, self.model.hooks[0].shape), ((2, 3), None, (4, 8)))
 
 
 class Lightning(Case):
@@ -389,17 +414,19 @@ class Lightning(Case):
 
     def test_training_with_accumulated_gradients_validation_and_test(self):
         self.callback.on_train_start(self.trainer, self.module)
-        for batch_idx in range(8):  # two batches per step
+        for batch_idx, length in enumerate((100, 100, 90, 80, 70, 300, 200, 100)):  # two batches per step
+            batch = {"input_ids": Tensor(4, length)}
+            self.callback.on_train_batch_start(self.trainer, self.module, batch, batch_idx)
             self.trainer.global_step = (batch_idx + 1) // 2
-            self.callback.on_train_batch_end(self.trainer, self.module, None, {"input_ids": Tensor(4, 100 + batch_idx)},
-                                             batch_idx)
+            self.callback.on_train_batch_end(self.trainer, self.module, None, batch, batch_idx)
         for batch_idx in range(4):
             self.callback.on_validation_batch_end(self.trainer, self.module, None, [Tensor(8, 3), Tensor(8)], batch_idx)
             self.callback.on_test_batch_end(self.trainer, self.module, None, Tensor(8, 3), batch_idx, 1)
             self.callback.on_predict_batch_end(self.trainer, self.module, None, Tensor(8, 3), batch_idx, 0)
         heads = [re.sub(r": GPU.*MiB", "", line[len("[oomdoctor] "):]) for line in self.lines()]
-        self.assertEqual(heads, ["step 0 (before training)", "step 2, batch 4x103, sequence length 103",
-                                 "step 4, batch 4x107, sequence length 107"]
+        self.assertEqual(heads, ["step 0 (before training)", "step 1: batch 4x100, sequence length 100",
+                                 "step 2, batch 4x80, sequence length 80", "step 3: batch 4x300, sequence length 300",
+                                 "step 4, batch 4x100, sequence length 100"]
                          + ["step 2 (evaluation), batch 8x3"] * 3 + ["step 4 (evaluation), batch 8x3"] * 3)
         series = self.series(self.report())
         self.assertEqual((series["allocated", ""]["n"], series["allocated", ""]["last_step"]), (2, 4))
@@ -422,6 +449,19 @@ class PytorchLightning(Lightning):
 
 
 class Package(unittest.TestCase):
+    def test_the_samples_have_the_printed_form(self):
+        size, count = r"\d+\.\d\d MiB", r"\d+"
+        device = rf"GPU \d allocated {size}, reserved {size}, max allocated {size}, max reserved {size}, " \
+                 rf"used {size} of {size}"
+        batch = rf"batch {count}(x{count})*(, sequence length {count})?"
+        form = re.compile(rf"\[oomdoctor\] step {count}( \([a-z ]+\))?(, rank {count})?: "
+                          rf"(({device}, )?host RSS {size}(, {batch})?|{batch})$")
+        printed = [line for path in sorted((ROOT / "samples" / "callbacks").glob("*.log"))
+                   for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("[oomdoctor] step ")]
+        self.assertGreater(len(printed), 20)
+        for line in printed:
+            self.assertRegex(line, form)
+
     def test_the_modules_need_python_3_8_and_the_standard_library(self):
         for path in sorted(PACKAGE.glob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
