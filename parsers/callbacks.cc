@@ -19,13 +19,14 @@ namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
 constexpr std::string_view unit = " MiB";
+constexpr double max_size = 1e9;  ///< MiB; no machine has that much, so the line is damaged
 
 struct Part {
   std::string_view label;
   Metric metric;
   SeriesKind kind;
 };
-// The callback reads the process after the step, not at a fixed point of the other processes and of host RAM.
+// The process prints at a fixed point of its step, but other processes and host RAM do not follow its steps.
 constexpr std::array<Part, 6> parts{{
     {"allocated ", Metric::allocated, SeriesKind::gauge},
     {"reserved ", Metric::reserved, SeriesKind::gauge},
@@ -54,7 +55,8 @@ std::optional<i64> skip_count(std::string_view& rest) {
 std::optional<double> skip_size(std::string_view& rest) {
   std::size_t at = 0;
   const auto number = read_number(rest, at);
-  if (!number || number->value < 0 || !rest.substr(at).starts_with(unit)) return std::nullopt;
+  if (!number || number->value < 0 || number->value > max_size || !rest.substr(at).starts_with(unit))
+    return std::nullopt;
   rest.remove_prefix(at + unit.size());
   return number->value * mebibyte;
 }

@@ -27,7 +27,7 @@ def log_memory(step, *, batch=None, sequence_length=None, phase=None, file=None,
     file: a text stream; standard error if None, because tracebacks go there.
     every: prints only the steps that are a multiple of it.
 
-    It never waits for the GPU and never starts CUDA: before CUDA is in use, it prints host RAM alone.
+    It does not synchronise with the GPU and never starts CUDA: before CUDA is in use, it prints host RAM alone.
     """
     if int(step) % max(int(every), 1) == 0:
         _write_step(step, phase, _device_parts() + _host_parts() + _batch_parts(batch, sequence_length), file)

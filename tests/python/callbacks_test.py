@@ -2,12 +2,14 @@
 
 transformers and Lightning are minimal stand-ins. Their hooks have the documented signatures:
 
-* transformers.TrainerCallback: on_train_begin, on_step_end, on_prediction_step, on_evaluate, on_predict, on_train_end
-  receive (args, state, control, **kwargs). kwargs contains the model; the Trainer passes no batch and reports no
-  exception. on_predict and on_evaluate also receive `metrics`.
-* lightning.pytorch.Callback: on_train_start(trainer, pl_module), on_train_batch_end(trainer, pl_module, outputs,
-  batch, batch_idx), on_validation_batch_end, on_test_batch_end and on_predict_batch_end(trainer, pl_module, outputs,
-  batch, batch_idx, dataloader_idx=0), on_exception(trainer, pl_module, exception).
+* transformers.TrainerCallback: on_train_begin, on_step_begin, on_step_end, on_prediction_step, on_evaluate, on_predict
+  and on_train_end receive (args, state, control, **kwargs). kwargs contains the model. The Trainer passes no batch and
+  reports no exception. on_predict and on_evaluate also receive `metrics`.
+* lightning.pytorch.Callback: on_train_start(trainer, pl_module), on_exception(trainer, pl_module, exception),
+  on_train_batch_start(trainer, pl_module, batch, batch_idx),
+  on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx),
+  on_validation_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0); those of test and predict
+  alike.
 
 The stand-in of PyTorch has the functions of torch.cuda that the package calls, with figures that the tests choose.
 Where a real PyTorch is installed, log_memory() runs with it, too.
@@ -97,8 +99,8 @@ class Model:
 
 FAILURE = """\
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 23.69 GiB of \
-which 1.06 GiB is free. Process 4712 has 22.62 GiB memory in use. Of the allocated memory 21.42 GiB is allocated by PyTorch, \
-and 842.10 MiB is reserved by PyTorch but unallocated.
+which 1.06 GiB is free. Process 4712 has 22.62 GiB memory in use. Of the allocated memory 21.42 GiB is \
+allocated by PyTorch, and 842.10 MiB is reserved by PyTorch but unallocated.
 """
 
 
@@ -223,6 +225,19 @@ class Lines(Case):
                     "allocated", "reserved", "max_allocated", "max_reserved", "used", "host_rss")})
                 self.assertEqual(found["allocated", ""]["first_step"], 30)
                 self.assertAlmostEqual(found["allocated", ""]["first_value"], 1000.5 * MIB, delta=1)
+
+    def test_a_damaged_line_gives_the_parts_before_the_damage(self):
+        for line, metrics in [
+                ("step 5: GPU 0 allocated 10.50 MiB, reserved 12.", {"allocated"}),
+                ("step 5: GPU 0 allocated 10.50 MiB, reserved 12.00 GiB, host RSS 1.00 MiB", {"allocated"}),
+                ("step 5: GPU 0 allocated 1e305 MiB, reserved 12.00 MiB", set()),
+                ("step 5: GPU 0 used 10.50 MiB of 9e99 MiB", {"used"}),
+                ("step 5: GPU 99999999999 host RSS 1.00 MiB", {"host_rss"}),
+                ("step 5: host RSS 2.00 MiB, batch 8xx", {"host_rss"}),
+                ("step 5: batch 8x-3, host RSS 2.00 MiB", set())]:
+            with self.subTest(line):
+                report = self.report(f"[oomdoctor] {line}\nmore\n")
+                self.assertEqual({metric for metric, _ in self.series(report)}, metrics)
 
     def test_without_cuda_a_line_has_host_ram_alone(self):
         self.torch.cuda.is_initialized = lambda: False
