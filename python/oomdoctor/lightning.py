@@ -17,8 +17,8 @@ __all__ = ["MemoryCallback"]
 class MemoryCallback(Callback):
     """Prints the memory after every `every`-th step, and after every `every`-th batch of an evaluation.
 
-    It prints the shape of a training batch before its step if it is the largest so far: a batch that does not fit comes
-    to no end of its step. When the GPU runs out of memory, it saves a memory snapshot, if the script records a history.
+    It prints the shape of a training batch before its step if it is the largest so far: a batch that does not fit
+    never reaches the end of its step. When the GPU runs out of memory, it saves a memory snapshot, if the script records a history.
 
     every: 10 by default, which keeps a log of 10,000 steps under 300 kB.
     folder: where the snapshot goes; None: see oomdoctor.torch.snapshot_on_oom().

@@ -64,7 +64,7 @@ def save_snapshot(folder=None, *, file=None):
         if not recorded:
             _write("no memory snapshot: call torch.cuda.memory._record_memory_history(max_entries=100000) first", file)
             return None
-        name = "memory_snapshot_rank%s_pid%d.pickle" % (os.environ.get("RANK") or "0", os.getpid())
+        name = "memory_snapshot_rank%d_pid%d.pickle" % (_rank() or 0, os.getpid())
         path = os.path.abspath(os.path.join(_folder_of(file) if folder is None else folder, name))
         torch.cuda.memory._dump_snapshot(path)
     except Exception as error:  # the caller is about to raise the error that matters
@@ -115,13 +115,18 @@ def count_elements(shape):
 
 def _write_step(step, phase, parts, file):
     head = "step %d" % int(step)
+    phase = _plain(phase or "")
     if phase and phase not in TRAINING_NAMES:
-        head += " (%s)" % ("evaluation" if phase in EVALUATION_NAMES else _plain(phase))
-    rank = os.environ.get("RANK", "")
-    if rank.isdigit():
-        head += ", rank " + rank
+        head += " (%s)" % ("evaluation" if phase in EVALUATION_NAMES else phase)
+    if _rank() is not None:
+        head += ", rank %d" % _rank()
     if parts:
         _write("%s: %s" % (head, ", ".join(parts)), file)
+
+
+def _rank():
+    rank = os.environ.get("RANK", "")  # torchrun and most launchers set it
+    return int(rank) if rank.isdigit() else None
 
 
 def _batch_parts(batch, sequence_length):

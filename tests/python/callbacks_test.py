@@ -261,6 +261,12 @@ class Lines(Case):
         self.log(25)
         self.assertNotIn("used", self.lines()[-1])
 
+    def test_a_phase_or_a_rank_that_is_none_is_left_out(self):
+        os.environ["RANK"] = "node1"
+        for phase in ("", "train", "training", "()", None):
+            self.log(7, phase=phase)
+        self.assertEqual({line.split(":")[0] for line in self.lines()}, {"[oomdoctor] step 7"})
+
     def test_the_default_stream_is_standard_error(self):
         with mock.patch("sys.stderr", io.StringIO()) as stderr:
             self.package.log_memory(1)
@@ -351,7 +357,7 @@ class HuggingFace(Case):
     def test_a_training_with_an_evaluation(self):
         self.event("on_train_begin")
         self.train(6)
-        for length in (300, 900, 200, 100, 50):
+        for length in (900, 300, 200, 100, 50):
             self.model(input_ids=Tensor(16, length))
             self.event("on_prediction_step")
         self.event("on_evaluate", metrics={})
@@ -389,6 +395,15 @@ class HuggingFace(Case):
         self.assertTrue(all(line.endswith("sequence length 9") for line in self.lines()))
         self.assertEqual(len(self.lines()), 2)
 
+    def test_a_training_after_a_failed_one_watches_its_own_model(self):
+        self.event("on_train_begin")
+        self.event("on_step_begin")
+        failed, self.model = self.model, Model()
+        self.event("on_train_begin")
+        self.assertEqual((len(failed.hooks), len(self.model.hooks)), (0, 1))
+        self.train(1)
+        self.assertTrue(self.lines()[-1].endswith("step 1: batch 4x512, sequence length 512"))
+
     def test_without_shapes_there_is_no_hook(self):
         self.args.torch_compile = True
         self.event("on_train_begin")
@@ -409,8 +424,9 @@ class HuggingFace(Case):
         self.event("on_train_begin")
         self.model(input_ids=Tensor(4, 8))
         copied = copy.deepcopy(self.model.hooks[0])
-        copied(self.model, (), {"input_ids": Tensor(2, 3)})
-        self.assertEqual((copied.shape, copied.report, self.model.hooks[0].shape), ((2, 3), None, (4, 8)))
+        copied(self.model, (), {"input_ids": Tensor(20, 30)})
+        self.assertIsNone(copied.report)
+        self.assertEqual(self.callback.evaluated.shape, (4, 8))
 
 
 class Lightning(Case):
