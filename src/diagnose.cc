@@ -11,6 +11,7 @@
 #include "facts/analysis.h"
 #include "growth/samples.h"
 #include "judge/verdict.h"
+#include "oomdoctor/growing_logs.h"
 #include "oomdoctor/version.h"
 #include "parse/jobs.h"
 #include "parse/path_tags.h"
@@ -23,6 +24,7 @@
 #include "serialize/part_files.h"
 #include "serialize/partial.h"
 #include "text/digest.h"
+#include "text/followed_file.h"
 #include "text/source.h"
 
 namespace oomdoctor {
@@ -54,7 +56,13 @@ class LogReader {
   ScanResult read(const LogSource& log, std::size_t threads) const {
     // The descriptor is open only during this call: there may be more logs than descriptors.
     Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
-    ScanResult scan = scanner_->scan(source, {.jobs = threads});
+    return finished(scanner_->scan(source, {.jobs = threads}));
+  }
+
+  const Scanner& scanner() const { return *scanner_; }
+
+  /// A scan with everything that a result has beside it.
+  ScanResult finished(ScanResult scan) const {
     if (formats_)
       for (const Parser* parser : formats_->parsers())
         if (parser->declared) scan.notes.push_back({Severity::note, declared_text(*parser), {}});
@@ -214,6 +222,48 @@ std::vector<std::string> merge_parts(const std::vector<std::string>& part_files,
       take(parts.line(i));
   }
   return problems;
+}
+
+/// A log that grows, and the scan of its beginning.
+struct GrowingLog {
+  explicit GrowingLog(const std::string& path, const Scanner& scanner)
+      : file(std::make_unique<FollowedFile>(path)),
+        scan(scanner, Source::of_reader(path, [this_file = file.get()](char* buffer, std::size_t size) {
+               return this_file->read(buffer, size);
+             })) {}
+
+  std::unique_ptr<FollowedFile> file;  ///< its address is stable
+  GrowingScan scan;
+};
+
+struct GrowingLogs::Impl {
+  explicit Impl(const Options& given) : options(given), rules(given), reader(given.format_files) {}
+
+  Options options;
+  Rules rules;
+  LogReader reader;
+  std::vector<GrowingLog> logs;
+};
+
+GrowingLogs::GrowingLogs(const std::vector<std::string>& paths, const Options& options)
+    : impl_(std::make_unique<Impl>(options)) {
+  for (const std::string& path : paths) impl_->logs.emplace_back(path, impl_->reader.scanner());
+}
+GrowingLogs::~GrowingLogs() = default;
+
+std::int64_t GrowingLogs::read() {
+  std::int64_t bytes = 0;
+  for (GrowingLog& log : impl_->logs) {
+    while (log.file->take(GrowingScan::needed_bytes) >= GrowingScan::needed_bytes) log.scan.advance();
+    bytes += log.file->bytes();
+  }
+  return bytes;
+}
+
+Report GrowingLogs::conclude() {
+  ResultMerger merger;
+  for (GrowingLog& log : impl_->logs) merger.add(impl_->reader.finished(log.scan.finish()));
+  return diagnose_scan(merger.take(), impl_->rules, impl_->options, thread_count(impl_->options));
 }
 
 }  // namespace oomdoctor

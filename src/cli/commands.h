@@ -10,6 +10,7 @@ int run_merge(const Arguments& arguments);
 int run_analyze(const Arguments& arguments);
 int run_ci(const Arguments& arguments);
 int run_run(const Arguments& arguments);
+int run_watch(const Arguments& arguments);
 int run_estimate(const Arguments& arguments);
 int run_compare(const Arguments& arguments);
 int run_explain(const Arguments& arguments);

@@ -330,6 +330,7 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
     if (fills && s.followed()) analysis.trends[i] = growth_of(s, growth);
+    analysis.trends[i].capacity = s.capacity > 0 ? std::optional(s.capacity) : growth.capacity;
   });
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);

@@ -47,6 +47,7 @@ struct Trend {
   std::string model;  ///< id of the chosen law: "constant", "linear", "quadratic", "step", "saturating", …
   std::vector<std::pair<std::string, double>> models;  ///< all fitted laws with their score (lower is better)
   std::optional<Forecast> forecast;
+  std::optional<double> capacity;  ///< bytes of the memory that the series fills, if known
   double detectable_slope = 0;    ///< bytes per step; a leak below this slope cannot be excluded; 0 when not computed
   std::vector<CurvePoint> curve;  ///< the fit, for charts: over the window and up to the forecast, at printed steps;
                                   ///< empty if the fit counts other steps than the log prints

@@ -166,6 +166,7 @@ struct ReportTrend {
   std::string model;  ///< the chosen law; `models` has the criterion of all candidates (lower is better)
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
+  std::optional<std::int64_t> capacity_bytes;  ///< of the memory that the series fills, if known; not in the JSON
   std::string why;
   std::string increment;                ///< the tensor that a step keeps, if the rate shows it; printed in words only
   std::vector<ReportStage> stages;      ///< in order; empty if there are too few values

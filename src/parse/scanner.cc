@@ -15,6 +15,9 @@
 namespace oomdoctor {
 namespace {
 
+/// Bytes of a block of a source that is still being written. Small, because many sources may grow at a time.
+constexpr std::size_t growing_block = 1 << 17;
+
 /// The buffers of one thread. They are reused for the next source: allocating them takes longer than reading a short
 /// source.
 struct WorkerScratch {
@@ -76,6 +79,13 @@ class ScanPipeline {
       while (more) more = step(*scratch);
     }
     if (failure_) std::rethrow_exception(failure_);
+  }
+
+  /// Reads one block on the calling thread. False at the end.
+  bool run_block() {
+    const bool more = step(*scratch_pool_.take());
+    if (failure_) std::rethrow_exception(failure_);
+    return more;
   }
 
  private:
@@ -149,6 +159,52 @@ class ScanPipeline {
   std::exception_ptr failure_;
 };
 
+/// The reading of one source, from its first block to its result.
+class SourceScan {
+ public:
+  SourceScan(const FormatRegistry& registry, ScratchPool& scratch_pool, Source& source, std::size_t block_bytes)
+      : source_(source),
+        dispatcher_(out_),
+        blocks_(source, block_bytes),
+        pipeline_(registry, scratch_pool, blocks_, dispatcher_) {
+    out_.inputs.emplace_back().path = source.name();
+  }
+  SourceScan(const SourceScan&) = delete;
+
+  ScanPipeline& pipeline() { return pipeline_; }
+  /// The result, after the last block.
+  ScanResult conclude();
+
+ private:
+  Source& source_;
+  ScanResult out_;
+  EventDispatcher dispatcher_;
+  BlockReader blocks_;
+  ScanPipeline pipeline_;
+};
+
+ScanResult SourceScan::conclude() {
+  Input& input = out_.inputs.front();
+  input.lines = out_.coverage.lines = dispatcher_.finish();
+  input.bytes = source_.bytes();
+  input.compression = source_.compression();
+  input.truncated = source_.truncated();
+  if (out_.coverage.claimed == 0) input.unreadable = source_.unreadable();
+  const auto note = [&](Severity severity, std::string text) { out_.notes.push_back({severity, std::move(text), {}}); };
+  if (const std::string damage = source_.damage(); !damage.empty())
+    note(input.truncated ? Severity::warning : Severity::note, damage);
+  if (source_.encoding() == "screens")
+    note(Severity::note, source_.name() +
+                             " is a capture of watch: its screens were played back one below the other, and line "
+                             "numbers count their lines");
+  else if (!source_.encoding().empty() && source_.encoding() != "utf-8-bom")
+    note(Severity::note, source_.name() + " is " + source_.encoding() + "; it was read as text of that encoding");
+  if (blocks_.console_width() != 0)
+    note(Severity::note, source_.name() + " was broken at " + std::to_string(blocks_.console_width()) +
+                             " columns by a console; its lines were put together again");
+  return std::move(out_);
+}
+
 }  // namespace
 
 struct Scanner::Impl {
@@ -163,33 +219,9 @@ Scanner::Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan)
 Scanner::~Scanner() = default;
 
 ScanResult Scanner::scan(Source& source, const ScanOptions& options) const {
-  ScanResult out;
-  Input& input = out.inputs.emplace_back();
-  input.path = source.name();
-  EventDispatcher dispatcher(out);
-  BlockReader blocks(source, options.block_bytes);
-  ScanPipeline(impl_->registry, impl_->scratch_pool, blocks, dispatcher).run(options.jobs);
-  input.lines = out.coverage.lines = dispatcher.finish();
-  input.bytes = source.bytes();
-  input.compression = source.compression();
-  input.truncated = source.truncated();
-  if (out.coverage.claimed == 0) input.unreadable = source.unreadable();
-  if (const std::string damage = source.damage(); !damage.empty())
-    out.notes.push_back({input.truncated ? Severity::warning : Severity::note, damage, {}});
-  if (source.encoding() == "screens")
-    out.notes.push_back({Severity::note,
-                         source.name() + " is a capture of watch: its screens were played back one below the other, "
-                                         "and line numbers count their lines",
-                         {}});
-  else if (!source.encoding().empty() && source.encoding() != "utf-8-bom")
-    out.notes.push_back(
-        {Severity::note, source.name() + " is " + source.encoding() + "; it was read as text of that encoding", {}});
-  if (blocks.console_width() != 0)
-    out.notes.push_back({Severity::note,
-                         source.name() + " was broken at " + std::to_string(blocks.console_width()) +
-                             " columns by a console; its lines were put together again",
-                         {}});
-  return out;
+  SourceScan reading(impl_->registry, impl_->scratch_pool, source, options.block_bytes);
+  reading.pipeline().run(options.jobs);
+  return reading.conclude();
 }
 
 ScanResult Scanner::scan(std::vector<Source>& sources, const ScanOptions& options) const {
@@ -207,6 +239,29 @@ std::vector<std::string> Scanner::matching_formats(std::string_view text) const 
   for (const LineMatch& f : findings.all)
     names.insert(std::string(f.header != nullptr ? (*f.header)->table->name : f.reader));
   return {names.begin(), names.end()};
+}
+
+struct GrowingScan::Impl {
+  Impl(Scanner::Impl& scanner, Source&& from)
+      : source(std::move(from)), reading(scanner.registry, scanner.scratch_pool, source, growing_block) {}
+
+  Source source;
+  SourceScan reading;
+};
+
+// A block that runs on to the end of a long line is up to twice as long.
+const std::size_t GrowingScan::needed_bytes = LineUnwrapper::head_bytes + 2 * growing_block + Window::margin;
+
+GrowingScan::GrowingScan(const Scanner& scanner, Source source)
+    : impl_(std::make_unique<Impl>(*scanner.impl_, std::move(source))) {}
+GrowingScan::~GrowingScan() = default;
+GrowingScan::GrowingScan(GrowingScan&&) noexcept = default;
+
+void GrowingScan::advance() { impl_->reading.pipeline().run_block(); }
+
+ScanResult GrowingScan::finish() {
+  impl_->reading.pipeline().run(1);
+  return impl_->reading.conclude();
 }
 
 }  // namespace oomdoctor

@@ -3,6 +3,10 @@
 // pass the matches to the ResultBuilder in the order of the input.
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/scan_result.h"
@@ -17,6 +21,8 @@ struct ScanOptions {
   /// Bytes that a thread takes at a time, roughly; the result does not depend on it.
   std::size_t block_bytes = 1 << 20;
 };
+
+class GrowingScan;
 
 /// A set of parsers, with their anchors and compiled patterns. Immutable after construction: several threads may call
 /// scan().
@@ -34,6 +40,29 @@ class Scanner {
 
   /// Names of all patterns, gauges and tables that match `text`. For the tests: exactly one matches each example.
   std::vector<std::string> matching_formats(std::string_view text) const;
+
+ private:
+  friend GrowingScan;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// The scan of one source that is still being written. Its result is that of Scanner::scan() on the same text, wherever
+/// the pieces end. Not thread-safe.
+class GrowingScan {
+ public:
+  /// Bytes that must be there before a block is read: the margin behind a block shows whether a message goes on.
+  static const std::size_t needed_bytes;
+
+  /// `scanner` must outlive the scan.
+  GrowingScan(const Scanner& scanner, Source source);
+  ~GrowingScan();
+  GrowingScan(GrowingScan&&) noexcept;
+
+  /// Reads the next block. At least needed_bytes must be there to read. Throws Error if reading fails.
+  void advance();
+  /// Reads what is left and concludes. Call it once; nothing may follow.
+  ScanResult finish();
 
  private:
   struct Impl;

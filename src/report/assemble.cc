@@ -254,10 +254,12 @@ class Assembler {
                t.model,
                t.models,
                {},
+               {},
                t.why,
                {},
                {},
                {}};
+    if (t.capacity) r.trend.capacity_bytes = round_to_integer(*t.capacity);
     if (index == analysis_.main_series)
       if (const auto increment = analysis_.facts.text("trend.increment")) r.trend.increment = *increment;
     for (const Stage& stage : t.stages)

@@ -201,7 +201,7 @@ void fields(auto& field, Is<ReportTrend> auto& of) {
              {.description = "candidates, lower is better"});
   field("forecast", of.forecast);
   field("why", of.why);
-  field.words_only(of.increment);
+  field.words_only(of.capacity_bytes, of.increment);
   field("stages", of.stages,
         {.description = "what the run was doing, in order; the rest of the trend speaks of the working stage that it "
                         "ended in",

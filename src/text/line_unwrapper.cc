@@ -10,8 +10,7 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t head_bytes = std::size_t{1} << 18,
-                      head_lines = 2000;             ///< the part of the text that decides about the width
+constexpr std::size_t head_lines = 2000;             ///< the part of the text that decides about the width
 constexpr std::size_t narrowest = 40, widest = 400;  ///< of consoles; below, lines are short for other reasons
 constexpr std::size_t longest_waiting = 1 << 14;     ///< a longer line does not come from a console
 /// This many different full lines prove a width. With fewer, the width must be a usual one.

@@ -26,6 +26,9 @@ struct UnwrappedText {
 /// Reads a source and rejoins its lines. Keeps a reference to the source. Not thread-safe.
 class LineUnwrapper {
  public:
+  /// Bytes that the first read takes, if there are as many: enough to see whether lines were broken.
+  static constexpr std::size_t head_bytes = std::size_t{1} << 18;
+
   explicit LineUnwrapper(Source& source) : source_(&source) {}
 
   /// Appends about `wanted` bytes; false at the end. Throws Error if reading fails.

@@ -108,6 +108,7 @@ struct Source::Impl {
   bool owned = false;
   std::string text;  // of_text
   std::size_t taken = 0;
+  Reader reader;  // of_reader
   i64 bytes = 0;
   std::optional<i64> size;  ///< size of a file when it was opened
   bool begun = false, ended = false, binary = false;
@@ -140,6 +141,7 @@ struct Source::Impl {
   }
 
   std::size_t take_some(char* to, std::size_t n) {
+    if (reader) return reader(to, n);
     if (fd < 0) {
       n = std::min(n, text.size() - taken);
       std::memcpy(to, text.data() + taken, n);
@@ -271,6 +273,13 @@ Source Source::of_text(std::string name, std::string text) {
   auto impl = std::make_unique<Impl>();
   impl->name = std::move(name);
   impl->text = std::move(text);
+  return Source(std::move(impl));
+}
+
+Source Source::of_reader(std::string name, Reader reader) {
+  auto impl = std::make_unique<Impl>();
+  impl->name = std::move(name);
+  impl->reader = std::move(reader);
   return Source(std::move(impl));
 }
 

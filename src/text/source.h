@@ -3,6 +3,7 @@
 // later stages see one kind of text.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ class Source {
   /// "-" is standard input. Throws Error if the input cannot be opened or is a folder.
   static Source open(const std::string& path);
   static Source of_text(std::string name, std::string text);
+  /// Reads with a function: it fills a buffer of `size` bytes, and returns how many it filled, 0 at the end.
+  using Reader = std::function<std::size_t(char* buffer, std::size_t size)>;
+  static Source of_reader(std::string name, Reader reader);
   Source(Source&&) noexcept;
   ~Source();
 

@@ -125,6 +125,30 @@ TEST_CASE("blocks and threads change nothing", "[law]") {
   }
 }
 
+TEST_CASE("a log that grows gives the result of the whole, wherever its pieces end", "[law]") {
+  static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
+  std::mt19937 engine(5);
+  for (std::string text : {all_samples(1), all_samples(2), tables_of_chance(3)}) {
+    while (text.size() < 4 * GrowingScan::needed_bytes) text += std::string(text);
+    Source whole = Source::of_text("all.log", text);
+    const std::string expected = partial_line({"all.log", ""}, scanner.scan(whole));
+    std::size_t written = 0, taken = 0;
+    GrowingScan scan(scanner, Source::of_reader("all.log", [&](char* buffer, std::size_t size) {
+                       size = std::min(size, written - taken);
+                       std::memcpy(buffer, text.data() + taken, size);
+                       taken += size;
+                       return size;
+                     }));
+    std::size_t blocks = 0;
+    while (written < text.size()) {
+      written = std::min(text.size(), written + 1 + engine() % 300'000);
+      for (; written - taken >= GrowingScan::needed_bytes; ++blocks) scan.advance();
+    }
+    CHECK(blocks > 8);
+    CHECK((partial_line({"all.log", ""}, scan.finish()) == expected));
+  }
+}
+
 TEST_CASE("lines that were read before change nothing", "[law]") {
   static const FormatRegistry readers(all_parsers(), shipped_prefilter_plan());
   std::mt19937 engine(3);

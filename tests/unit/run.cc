@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "catch.h"
 #include "run/bounded_rows.h"
 #include "run/gpu_monitor.h"
 #include "run/host_memory.h"

@@ -1,0 +1,200 @@
+"""oomdoctor watch with real files: they grow, rotate, are emptied, or come late. OOMDOCTOR_BINARY names the program."""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import pseudo_terminal  # noqa: E402
+
+BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
+SAMPLES = pathlib.Path(__file__).resolve().parents[2] / "samples"
+PATIENCE = 60  # seconds
+
+
+def leak(steps, first=1):
+    """Lines of a run that fills 23.69 GiB at step 785."""
+    return "".join(f"step {i} loss {2.4 / i:.3f} allocated {8.0 + 0.02 * i:.2f} GiB\n" for i in range(first, first + steps))
+
+
+class Writer:
+    """Writes a log that others rotate, and the same bytes into one file beside it."""
+
+    def __init__(self, path, whole):
+        self.path, self.whole, self.turns = path, whole, 0
+        whole.write_bytes(b"")
+
+    def write(self, data):
+        for path in (self.path, self.whole):
+            with open(path, "ab") as file:
+                file.write(data)
+
+    def replace(self):
+        """As logrotate does: another name for the old file, a new one of the same name."""
+        self.turns += 1
+        self.path.rename(f"{self.path}.{self.turns}")
+        self.path.write_bytes(b"")
+
+    def empty(self):
+        """As logrotate does with copytruncate."""
+        os.truncate(self.path, 0)
+
+
+class Watch(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "whole").mkdir()
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB_", "CI"))}
+
+    def start(self, *words, **more):
+        more = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | more
+        return subprocess.Popen([BINARY, "watch", *words], cwd=self.folder, env=self.environment, text=True, **more)
+
+    def end(self, running):
+        running.send_signal(signal.SIGTERM)
+        out, err = running.communicate(timeout=PATIENCE)
+        return running.returncode, out, err
+
+    def wait_for(self, condition):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, "nothing happened")
+            time.sleep(0.02)
+
+    def judgements(self, running):
+        """Each judgement as it is printed, with --json-lines."""
+        for line in running.stdout:
+            if not line.startswith('{"time"'):
+                return
+            yield json.loads(line)
+
+    def analyze(self, name, *words):
+        return json.loads(subprocess.run([BINARY, "analyze", "--format", "json", *words, name], cwd=self.folder / "whole",
+                                         capture_output=True, text=True, timeout=PATIENCE, check=False).stdout)
+
+    def test_the_last_report_is_that_of_analyze(self):
+        texts = [SAMPLES.joinpath(name).read_bytes() for name in (
+            "stories/leak.log", "stories/gpu_two_devices.csv", "stories/fragmentation.log", "kernel/cgroup_block.log")
+            if SAMPLES.joinpath(name).exists()]
+        self.assertGreaterEqual(len(texts), 3)
+        for number, text in enumerate([*texts, leak(60_000).encode()]):
+            for seed in range(2):
+                choose = random.Random(seed)
+                name = f"log{number}-{seed}.log"
+                log = Writer(self.folder / name, self.folder / "whole" / name)
+                running = self.start(name, "--format", "json", "--every", "0.01s")
+                size = 1 + len(text) // 6
+                for begin in range(0, len(text), size):
+                    log.write(text[begin:begin + size])
+                    time.sleep(choose.choice((0, 0.01, 0.05)))
+                _, out, _ = self.end(running)
+                last = json.loads(out[out.index("\n{\n") if "\n{\n" in out else 0:])
+                self.assertEqual(last, self.analyze(name))
+
+    def test_a_rotated_or_emptied_log_goes_on(self):
+        log = Writer(self.folder / "train.log", self.folder / "whole" / "train.log")
+        running = self.start("train.log", "--format", "json", "--json-lines")
+        seen = self.judgements(running)
+        next_step = 1
+        for turn in (log.replace, log.empty, log.replace, log.empty, None):
+            log.write(leak(40, next_step).encode())
+            next_step += 40
+            for judgement in seen:
+                if judgement.get("step") == next_step - 1:
+                    break
+            if turn:
+                turn()
+                time.sleep(0.6)  # as everybody who follows a file, it must see that it is empty before it is full again
+        _, out, _ = self.end(running)
+        self.assertEqual(json.loads(out[out.index("{\n"):]), self.analyze("train.log"))
+
+    def test_logs_may_come_later(self):
+        running = self.start("rank0.log", "rank1.log", "--csv", "gpu.csv", "--json-lines")
+        time.sleep(0.2)
+        for name in ("rank0.log", "rank1.log"):
+            (self.folder / name).write_text(leak(50))
+        (self.folder / "gpu.csv").write_bytes((SAMPLES / "stories/gpu_two_devices.csv").read_bytes())
+        for judgement in self.judgements(running):
+            if judgement["memory"].startswith("device memory"):
+                break
+        self.assertEqual(judgement["outcome"], "at_risk")
+        self.end(running)
+
+    def test_it_warns_once_and_again_after_it_was_over(self):
+        words = ("--capacity", "23.69GiB", "--json-lines", "--warn-at", "80%", "--every", "0.05s", "--on-risk",
+                 "echo $OOMDOCTOR_RISK: $OOMDOCTOR_MESSAGE >> risks.txt; echo $OOMDOCTOR_PULSE > pulse.json")
+        running = self.start("t.log", *words)
+        seen = self.judgements(running)
+        risks = self.folder / "risks.txt"
+
+        def write(text, last_fill):
+            with open(self.folder / "t.log", "a", encoding="utf-8") as file:
+                file.write(text)
+            for judgement in seen:
+                if abs(judgement.get("fill", 0) - last_fill) < 0.005:
+                    return
+        write("step 1 allocated 10.00 GiB\n", 10 / 23.69)
+        self.assertFalse(risks.exists())
+        write("step 2 allocated 20.00 GiB\n", 20 / 23.69)
+        self.wait_for(risks.exists)
+        write("step 3 allocated 20.50 GiB\n", 20.5 / 23.69)
+        write("step 4 allocated 18.50 GiB\n", 18.5 / 23.69)  # nearly as much: the warning holds
+        write("step 5 allocated 20.50 GiB\n", 20.5 / 23.69)
+        write("step 6 allocated 9.00 GiB\n", 9 / 23.69)
+        write("step 7 allocated 21.00 GiB\n", 21 / 23.69)
+        self.wait_for(lambda: len(risks.read_text().splitlines()) == 2)
+        with open(self.folder / "t.log", "a", encoding="utf-8") as file:
+            file.write((SAMPLES / "stories/leak.log").read_text())
+        self.wait_for(lambda: "failed: " in risks.read_text())
+        _, _, err = self.end(running)
+        kinds = [line.split(":")[0] for line in risks.read_text().splitlines()]
+        self.assertEqual(kinds[:2] + kinds[-1:], ["nearly_full", "nearly_full", "failed"])
+        self.assertEqual(err.count("warning:"), len(kinds))
+        self.assertEqual(json.loads((self.folder / "pulse.json").read_text())["outcome"], "oom")
+
+    def test_gauges_for_prometheus(self):
+        (self.folder / "t.log").write_text(leak(50))
+        running = self.start("t.log", "--prometheus", "oom.prom")
+        self.wait_for((self.folder / "oom.prom").exists)
+        self.end(running)
+        self.assertIn('oomdoctor_outcome{outcome="at_risk"} 1', (self.folder / "oom.prom").read_text())
+
+    def test_it_ends_with_the_process_of_the_job(self):
+        (self.folder / "t.log").write_text(leak(50))
+        with subprocess.Popen(["sleep", "0.5"]) as job:
+            running = self.start("t.log", "--pid", str(job.pid), "--format", "json")
+            job.wait()
+            out, _ = running.communicate(timeout=PATIENCE)
+        self.assertEqual(json.loads(out[out.index("{\n"):])["verdict"]["outcome"], "at_risk")
+
+    def test_a_terminal_has_one_line_that_changes(self):
+        ours, theirs = pseudo_terminal.opened()
+        self.addCleanup(os.close, ours)
+        (self.folder / "t.log").write_text(leak(50))
+        running = self.start("t.log", stderr=theirs, stdout=subprocess.DEVNULL)
+        os.close(theirs)
+        text = b""
+        while b"step 50: allocated 9.00 GiB, +20.48 MiB per step" not in text:
+            text += os.read(ours, 4096)
+        running.send_signal(signal.SIGINT)
+        self.assertEqual(running.wait(timeout=PATIENCE), 0)
+
+    def test_options_are_checked_first(self):
+        for words, hint in ((("t.log", "--warn-before", "soon"), "30min"), (("t.log", "--warn-at", "much"), "90%"),
+                            (("t.log", "--pid", "me"), "process"), ((), "train.log")):
+            running = self.start(*words)
+            _, err = running.communicate(timeout=PATIENCE)
+            self.assertEqual(running.returncode, 2)
+            self.assertIn(hint, err)
+
+
+if __name__ == "__main__":
+    unittest.main()
