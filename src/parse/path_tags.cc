@@ -162,6 +162,19 @@ std::string program_in_path(std::string_view path) {
   return name;
 }
 
+std::string user_in_path(std::string_view path) {
+  std::string slashes(path);
+  std::replace(slashes.begin(), slashes.end(), '\\', '/');
+  const auto components = split_path(slashes);
+  for (std::size_t i = 1; i + 1 < components.size(); ++i) {  // the last component is the file
+    const std::string parent = lower(components[i - 1]), name = lower(components[i]);
+    if (parent != "users" && parent != "home") continue;
+    if (!name.empty() && name != "shared" && name != "public" && name != "." && name != "..")
+      return std::string(components[i]);
+  }
+  return "";
+}
+
 std::set<std::string> words_in_name(std::string_view path) {
   constexpr std::size_t min_letters = 2;
   std::set<std::string> words;

@@ -21,6 +21,10 @@ std::string job_in_path(std::string_view path);
 /// (.out, .err, stdout, stderr).
 std::string program_in_path(std::string_view path);
 
+/// The user whose folder a path is in: "alice" of /home/alice/train.py, /Users/alice/…, /scratch/users/alice/…; "" for
+/// all other paths, and for folders that belong to all users.
+std::string user_in_path(std::string_view path);
+
 /// The words of a file name in lower case, without those that name a part of a job ("train", "stderr", "node",
 /// "dmesg"): "llama", "sft" of runs/3/llama-sft.log. Empty if only such words or single letters are left.
 std::set<std::string> words_in_name(std::string_view path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -206,6 +207,19 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
 }
 
 // No thousands commas, because users search for the step in the log, which has none.
+std::string time_text(double time) {
+  using namespace std::chrono;
+  constexpr double year_3000 = 32503680000;
+  if (!(time > 0 && time < year_3000)) return {};
+  const sys_seconds at{seconds{static_cast<std::int64_t>(time)}};
+  const auto day = floor<days>(at);
+  const year_month_day date{day};
+  const hh_mm_ss clock{at - day};
+  return fmt::format("{}-{:02}-{:02} {:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count());
+}
+
 std::string step_text(double step) {
   if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far in the future";
   const double rounded = std::round(step);
