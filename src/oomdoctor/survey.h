@@ -37,6 +37,7 @@ struct SurveyJob {
   std::string cause_title;
   double confidence = 0;               ///< probability of the cause, 0 … 1
   std::string place;                   ///< the function of the user's code that failed: "model.py in forward"
+  std::string failure;                 ///< in words: "GPU 0 ran out of memory at step 1240, in the backward pass"
   std::string fingerprint;             ///< equal for the same cause in the same place
   std::vector<SurveyFix> fixes;        ///< in the order to try
   std::optional<std::int64_t> step;    ///< of the failure, else the last one
@@ -73,6 +74,7 @@ struct SurveyWeek {
 /// Jobs that ran out of memory for the same cause in the same place.
 struct SurveyOffender {
   std::string fingerprint, cause, cause_title, place;
+  std::string failure;             ///< of the latest job, in words
   std::vector<std::string> users;  ///< known ones, sorted
   std::string example;             ///< log of the latest job
   std::optional<double> last;      ///< the latest failure, seconds since 1970
@@ -84,7 +86,7 @@ struct SurveyOffender {
 /// The result of survey().
 struct Survey {
   std::string tool_version;
-  std::vector<SurveyJob> jobs;            ///< those without a failure first, then by the time of the failure
+  std::vector<SurveyJob> jobs;            ///< by the time of the failure or the end; those without a date first
   SurveySums all, failed;                 ///< `failed`: ran out of memory, or probably so
   std::vector<SurveyGroup> outcomes;      ///< the worst first; only those of a job
   std::vector<SurveyGroup> causes;        ///< of `failed`; the most jobs first

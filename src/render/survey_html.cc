@@ -50,7 +50,8 @@ void add_repeated(Document& page, const Survey& survey) {
   for (const SurveyOffender& of : survey.offenders)
     page.add("<tr>{}<td>{}{}</td><td>{}</td>{}<td>{}<br>{}</td><td>{}</td></tr>\n", number_cell(of.sums.jobs),
              html_inline(survey_cause_words(of.cause, of.cause_title)),
-             of.place.empty() ? "" : fmt::format("<br><code>{}</code>", html_inline(of.place)),
+             of.place.empty() ? (of.failure.empty() ? "" : "<br>" + html_inline(of.failure))
+                              : fmt::format("<br><code>{}</code>", html_inline(of.place)),
              html_inline(fmt::format("{}", fmt::join(of.users, ", "))), lost_cell(of.sums), html_inline(of.example),
              of.last ? html_inline(time_text(*of.last)) : "", fix_text(of));
   page.add("</tbody>\n</table>\n</section>\n");

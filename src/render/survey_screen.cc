@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <optional>
+#include <set>
 
 #include "base/ascii.h"
 #include "render/chart.h"
@@ -20,7 +21,7 @@ namespace oomdoctor {
 namespace {
 
 // What fits a screen; -v shows all.
-constexpr std::size_t jobs_shown = 15, weeks_shown = 8, causes_shown = 6, offenders_shown = 5;
+constexpr std::size_t jobs_shown = 12, weeks_shown = 6, causes_shown = 5, offenders_shown = 3;
 constexpr std::size_t users_shown = 4;
 
 /// A column of the list of jobs.
@@ -50,17 +51,23 @@ int total_width(const std::vector<SurveyColumn>& columns, const std::vector<int>
   return total;
 }
 
-/// The widths of the columns, within `width` if they can shrink so far.
-std::vector<int> fit_columns(std::vector<SurveyColumn>& columns, int width) {
+/// The widths of the columns, within `width` if they can shrink so far: of those that can, the widest shrinks first.
+std::vector<int> shrink_columns(const std::vector<SurveyColumn>& columns, int width) {
   std::vector<int> widths;
-  const auto measure = [&] {
-    widths.clear();
-    for (const SurveyColumn& column : columns) widths.push_back(column.width());
+  for (const SurveyColumn& column : columns) widths.push_back(column.width());
+  for (int excess = total_width(columns, widths) - width; excess > 0; --excess) {
+    std::optional<std::size_t> widest;
     for (std::size_t i = 0; i < columns.size(); ++i)
-      if (const int excess = total_width(columns, widths) - width; excess > 0 && columns[i].least > 0)
-        widths[i] = std::max(std::min(widths[i], columns[i].least), widths[i] - excess);
-  };
-  measure();
+      if (columns[i].least > 0 && widths[i] > columns[i].least && (!widest || widths[i] > widths[*widest])) widest = i;
+    if (!widest) break;
+    --widths[*widest];
+  }
+  return widths;
+}
+
+/// Drops columns until the others fit. Returns their widths.
+std::vector<int> fit_columns(std::vector<SurveyColumn>& columns, int width) {
+  std::vector<int> widths = shrink_columns(columns, width);
   while (total_width(columns, widths) > width) {
     auto victim = columns.end();
     for (auto column = columns.begin(); column != columns.end(); ++column)
@@ -68,7 +75,7 @@ std::vector<int> fit_columns(std::vector<SurveyColumn>& columns, int width) {
         victim = column;
     if (victim == columns.end()) break;
     columns.erase(victim);
-    measure();
+    widths = shrink_columns(columns, width);
   }
   return widths;
 }
@@ -95,16 +102,27 @@ void add_table(Page& page, std::vector<SurveyColumn> columns) {
   for (std::size_t i = 0; i < rows; ++i) page.line(row([&](const SurveyColumn& column) { return column.cells[i]; }));
 }
 
-/// "03-04 09:32" is enough on a screen of this year's jobs, but not on one of several years.
 std::string minute_text(const std::optional<double>& time) {
   constexpr std::size_t without_seconds = 16;
   return time ? time_text(*time).substr(0, without_seconds) : "";
 }
 
-/// Jobs that need somebody: they ran out of memory, or will.
-bool needs_attention(const SurveyJob& job) {
-  return is_memory_failure(job.outcome) || job.outcome == Outcome::at_risk || job.outcome == Outcome::handled_oom;
+/// The times of the jobs, without the year if all are of one year.
+std::vector<std::string> times_of(const std::vector<const SurveyJob*>& jobs) {
+  constexpr std::size_t year = 5;  // "2025-"
+  std::vector<std::string> times;
+  std::set<std::string> years;
+  for (const SurveyJob* job : jobs) {
+    times.push_back(minute_text(job->failed_at ? job->failed_at : job->ended_at));
+    if (!times.back().empty()) years.insert(times.back().substr(0, year));
+  }
+  for (std::string& time : times)
+    if (years.size() == 1 && !time.empty()) time.erase(0, year);
+  return times;
 }
+
+/// Jobs that need somebody: they ran out of memory, or will.
+bool needs_attention(const SurveyJob& job) { return is_memory_failure(job.outcome) || job.outcome == Outcome::at_risk; }
 
 std::string result_words(const SurveyJob& job) {
   if (is_memory_failure(job.outcome)) return short_cause_words(job);
@@ -123,13 +141,13 @@ void add_jobs(Page& page, const Survey& survey, bool whole) {
   page.heading(shown == all ? kind
                             : fmt::format("{}: the latest {} of {}; -v lists all jobs", kind, shown,
                                           count_text(static_cast<std::int64_t>(all))));
-  enum : std::size_t { failed, name, user, program, gpu, step, lost, result };
-  std::vector<SurveyColumn> columns = {{"failed", 0, false, false, 4}, {"job", 14, true},
-                                       {"user", 0, false, false, 3},   {"program", 0, false, false, 1},
-                                       {"GPU", 8, false, false, 2},    {"step", 0, false, true, 5},
-                                       {"lost", 0, false, true, 6},    {"cause", 16}};
+  enum : std::size_t { when, name, user, program, gpu, step, lost, result };
+  std::vector<SurveyColumn> columns = {{"when", 0, false, false, 4}, {"job", 20, true},
+                                       {"user", 0, false, false, 3}, {"program", 8, false, false, 1},
+                                       {"GPU", 9, false, false, 2},  {"step", 0, false, true, 5},
+                                       {"lost", 0, false, true, 6},  {"cause", 22}};
+  columns[when].cells = times_of(jobs);
   for (const SurveyJob* job : jobs) {
-    columns[failed].cells.push_back(minute_text(job->failed_at));
     columns[name].cells.push_back(plain_line(job_name(*job)));
     columns[user].cells.push_back(plain_line(job->user));
     columns[program].cells.push_back(plain_line(job->program));
@@ -189,10 +207,8 @@ void add_offenders(Page& page, const Survey& survey, bool whole) {
   const std::size_t shown = whole ? survey.offenders.size() : std::min(survey.offenders.size(), offenders_shown);
   for (std::size_t i = 0; i < shown; ++i) {
     const SurveyOffender& of = survey.offenders[i];
-    std::string title = survey_cause_words(of.cause, of.cause_title);
-    if (!of.place.empty()) title += "; " + of.place;
-    page.text(fmt::format("{:>2}. ", i + 1),
-              fmt::format("{}  {}", page.paint.bold(plural(of.sums.jobs, "job", "jobs")), plain_line(title)));
+    page.text(fmt::format("{:>2}. ", i + 1), fmt::format("{}  {}", page.paint.bold(plural(of.sums.jobs, "job", "jobs")),
+                                                         plain_line(offender_words(of))));
     std::vector<std::string> details;
     if (!of.users.empty()) details.push_back(users_text(of.users));
     if (of.sums.timed > 0) details.push_back(lost_words(of.sums));

@@ -111,7 +111,8 @@ void set_lost_time(SurveyJob& job, const ScanResult& scan, const Incident& failu
   }
   if (saved && !(*saved >= start && *saved <= end)) return;  // the clock was set in between
   job.lost_since = saved ? "checkpoint" : "start";
-  job.lost_seconds = end - saved.value_or(start);
+  constexpr double per_second = 1000;  // logs print milliseconds at most
+  job.lost_seconds = std::round((end - saved.value_or(start)) * per_second) / per_second;
 }
 
 void add(SurveySums& sums, const SurveyJob& job) {
@@ -197,6 +198,7 @@ SurveyOffender offender_of(const std::vector<const SurveyJob*>& jobs) {
   offender.cause = latest.cause;
   offender.cause_title = latest.cause_title;
   offender.place = latest.place;
+  offender.failure = latest.failure;
   offender.example = latest.path;
   offender.last = latest.failed_at;
   std::set<std::string> users;
@@ -258,6 +260,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   if (failure->kind == to_string(OomKind::device)) job.gpu_bytes = failure->capacity_bytes;
   if (failure->step) job.step = failure->step;
   job.place = place_of(*failure);
+  job.failure = incident_title(*failure);
   job.failed_at = failure->time;
   if (is_memory_failure(job.outcome)) set_lost_time(job, scan, scan.incidents.at(*analysis.primary), failure->phase);
   return job;
@@ -265,7 +268,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
 
 Survey make_survey(std::vector<SurveyJob> jobs, std::vector<ReportNote> notes) {
   std::sort(jobs.begin(), jobs.end(), [](const SurveyJob& a, const SurveyJob& b) {
-    if (a.failed_at != b.failed_at) return a.failed_at < b.failed_at;  // std::nullopt is less than any time
+    if (time_of(a) != time_of(b)) return time_of(a) < time_of(b);  // std::nullopt is less than any time
     return a.path != b.path ? natural_less(a.path, b.path) : a.job < b.job;
   });
   Survey survey;
@@ -275,7 +278,7 @@ Survey make_survey(std::vector<SurveyJob> jobs, std::vector<ReportNote> notes) {
     add_to_group(survey.outcomes, std::string(to_string(job.outcome)), "", job);
     if (!is_memory_failure(job.outcome)) continue;
     add(survey.failed, job);
-    survey.undated += !job.failed_at && !job.ended_at;
+    survey.undated += !time_of(job);
     add_to_group(survey.causes, job.cause, job.cause_title, job);
   }
   const auto badness = [](const SurveyGroup& group) {

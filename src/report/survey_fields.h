@@ -42,6 +42,7 @@ void fields(auto& field, Is<SurveyJob> auto& of) {
   field("cause_title", of.cause_title, text_or_null);
   field("confidence", of.confidence, as_probability);
   field("place", of.place, {.description = "the function of the user's code that failed", .null_if_empty = true});
+  field("failure", of.failure, {.description = "the failure in words", .null_if_empty = true});
   field("fingerprint", of.fingerprint,
         {.description = "equal for the same cause in the same place", .null_if_empty = true});
   field("fixes", of.fixes, {.description = "in the order to try"});
@@ -88,6 +89,7 @@ void fields(auto& field, Is<SurveyOffender> auto& of) {
   field("cause", of.cause, {.null_if_empty = true});
   field("cause_title", of.cause_title, text_or_null);
   field("place", of.place, text_or_null);
+  field("failure", of.failure, {.description = "of the latest job, in words", .null_if_empty = true});
   field("users", of.users);
   field("example", of.example, {.description = "the log of the latest job"});
   field("last", last, {.description = "the latest failure", .null_if_empty = true});

@@ -31,10 +31,9 @@ std::string gpu_hours_text(double gpu_seconds) {
 
 std::string lost_words(const SurveySums& sums) {
   if (sums.timed == 0) return "lost time unknown";
-  std::string text = "lost " + gpu_hours_text(sums.lost_gpu_seconds);
-  if (sums.timed < sums.jobs)
-    text += fmt::format(" in {} of {}", count_text(sums.timed), plural(sums.jobs, "job", "jobs"));
-  return text;
+  const std::string text = "lost " + gpu_hours_text(sums.lost_gpu_seconds);
+  if (sums.timed == sums.jobs) return text;
+  return fmt::format("{} (known for {} of {})", text, count_text(sums.timed), plural(sums.jobs, "job", "jobs"));
 }
 
 std::string survey_headline(const Survey& survey) {
@@ -68,11 +67,12 @@ std::string short_cause_words(const SurveyJob& job) {
   cause.title = survey_cause_words(job.cause, job.cause_title);
   std::string text = short_cause_name(cause);
   if (!job.cause_title.empty()) text += " " + percent_text(job.confidence);
-  return job.outcome == Outcome::possible_oom ? "possibly: " + text : text;
+  return job.outcome == Outcome::possible_oom ? "possible OOM: " + text : text;
 }
 
 std::string gpu_words(const SurveyJob& job) {
-  std::string model = job.gpu;
+  constexpr std::string_view maker = "NVIDIA ";
+  std::string model = job.gpu.starts_with(maker) ? job.gpu.substr(maker.size()) : job.gpu;
   if (model.empty() && job.gpu_bytes) model = bytes_text(*job.gpu_bytes);
   if (job.gpus.value_or(1) <= 1) return model;
   return model.empty() ? plural(*job.gpus, "GPU", "GPUs") : fmt::format("{} × {}", *job.gpus, model);
@@ -85,6 +85,12 @@ std::string offender_fix_words(const SurveyOffender& offender) {
   const std::int64_t jobs = offender.sums.jobs;
   const std::string of = offender.fix_jobs == jobs ? "Fix" : fmt::format("Fix for {} of {}", offender.fix_jobs, jobs);
   return of + ": " + offender.fix->title;
+}
+
+std::string offender_words(const SurveyOffender& offender) {
+  const std::string& place = offender.place.empty() ? offender.failure : offender.place;
+  const std::string cause = survey_cause_words(offender.cause, offender.cause_title);
+  return place.empty() ? cause : cause + "; " + place;
 }
 
 }  // namespace oomdoctor
