@@ -66,10 +66,10 @@ Report merge(const std::vector<std::string>& part_files, const Options& options 
 std::vector<std::string> merge_parts(const std::vector<std::string>& part_files, const PartSink& take);
 
 /// Judges the logs of many jobs, job by job: one line per job, and totals. Logs with the same job number or program in
-/// their paths are one job, all others are separate jobs. A source that is a file of parts stands for the logs in it; a
-/// log that is both there and among the sources counts once. What cannot be read is left out, with a note. Memory use
-/// is one job per thread. Throws oomdoctor::Error for a rule or format that cannot be read, and if nothing remains. The
-/// order of the sources has no effect.
+/// their paths are one job, all others are separate jobs. Of a source that is a file of parts, it reads the logs in the
+/// parts; a log that is both in a part and among the sources counts once. What cannot be read is left out, with a note.
+/// Memory use is one job per thread. The order of the sources has no effect. Throws oomdoctor::Error for a rule or format
+/// that cannot be read, and if no log remains.
 Survey survey(const std::vector<LogSource>& sources, const Options& options = {});
 
 }  // namespace oomdoctor

@@ -164,14 +164,15 @@ void add_weeks(Page& page, const Survey& survey, bool whole) {
   if (weeks.size() < 2 || survey.failed.jobs == 0) return;
   if (!whole && weeks.size() > weeks_shown) weeks.erase(weeks.begin(), weeks.end() - weeks_shown);
   page.heading("Out of memory, by ISO week");
+  constexpr int bar_cells = 20;
   std::int64_t most = 1;
   for (const SurveyWeek& week : weeks) most = std::max(most, week.failed.jobs);
   for (const SurveyWeek& week : weeks) {
     const double share = static_cast<double>(week.failed.jobs) / static_cast<double>(most);
-    page.line(clip_end(
-        fmt::format("{}  {} {} of {}{}", week.week, pad(bar(share, 20), 20), week.failed.jobs,
-                    plural(week.jobs, "job", "jobs"), week.failed.timed == 0 ? "" : ", " + lost_words(week.failed)),
-        page.width()));
+    std::string text = fmt::format("{}  {} ", week.week, pad(bar(share, bar_cells), bar_cells));
+    text += week.jobs == 0 ? "no jobs" : fmt::format("{} of {}", week.failed.jobs, plural(week.jobs, "job", "jobs"));
+    if (week.failed.timed > 0) text += ", " + lost_words(week.failed);
+    page.line(clip_end(text, page.width()));
   }
   if (survey.undated > 0) page.text("", plural(survey.undated, "more failure has", "more failures have") + " no date");
 }
