@@ -37,7 +37,7 @@ struct SurveyJob {
   std::string cause_title;
   double confidence = 0;               ///< probability of the cause, 0 … 1
   std::string place;                   ///< the function of the user's code that failed: "model.py in forward"
-  std::string failure;                 ///< in words: "GPU 0 ran out of memory at step 1240, in the backward pass"
+  std::string failure;                 ///< in words: "The GPU ran out of memory, in the backward pass"
   std::string fingerprint;             ///< equal for the same cause in the same place
   std::vector<SurveyFix> fixes;        ///< in the order to try
   std::optional<std::int64_t> step;    ///< of the failure, else the last one

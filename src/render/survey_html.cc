@@ -28,17 +28,19 @@ std::string lost_cell(const SurveySums& sums) {
 /// A fix with the command that explains it.
 std::string fix_text(const SurveyOffender& of) {
   if (!of.fix) return "";
-  return fmt::format("{}<br><code>oomdoctor explain {}</code>", html::with_code(offender_fix_words(of)),
+  const std::string some =
+      of.fix_jobs == of.sums.jobs ? "" : fmt::format(" ({} of {} jobs)", of.fix_jobs, of.sums.jobs);
+  return fmt::format("{}{}<br><code>oomdoctor explain {}</code>", html::with_code(of.fix->title), some,
                      html_inline(of.fix->id));
 }
 
 void add_summary(Document& page, const Survey& survey) {
-  page.add("<section id=\"verdict\" class=\"{}\">\n<h1>{}</h1>\n", survey.failed.jobs > 0 ? "bad" : "good",
-           html_inline(survey_headline(survey)));
+  page.add("<div class=\"first-view\">\n<section id=\"verdict\" class=\"{}\">\n<h1>{}</h1>\n",
+           survey.failed.jobs > 0 ? "bad" : "good", html_inline(survey_headline(survey)));
   if (survey.failed.jobs > 0) page.add("<p>{}.</p>\n", html_inline(capitalised(lost_words(survey.failed))));
-  page.add("<ul>\n");
-  for (const SurveyGroup& group : survey.outcomes) page.add("<li>{}</li>\n", html_inline(outcome_count_words(group)));
-  page.add("</ul>\n</section>\n");
+  std::vector<std::string> outcomes;
+  for (const SurveyGroup& group : survey.outcomes) outcomes.push_back(outcome_count_words(group));
+  page.add("<p>{}</p>\n</section>\n</div>\n", html_inline(fmt::format("{}", fmt::join(outcomes, ", "))));
 }
 
 void add_repeated(Document& page, const Survey& survey) {

@@ -68,11 +68,17 @@ std::optional<std::int64_t> gpus_of(const Report& report, const Analysis& analys
   return gpus >= 1 ? std::optional(whole_number(gpus)) : std::nullopt;
 }
 
-std::string place_of(const ReportIncident& failure) {
-  const auto& frame = failure.frame ? failure.frame : failure.ask_frame;
-  if (!frame) return "";
-  const std::string file = frame->file.substr(frame->file.find_last_of("/\\") + 1);
-  return frame->function.empty() ? file : file + " in " + frame->function;
+/// A library's frame is no place: every program that calls it has the same.
+std::string place_of(const std::optional<ReportFrame>& own) {
+  if (!own) return "";
+  const std::string file = own->file.substr(own->file.find_last_of("/\\") + 1);
+  return own->function.empty() ? file : file + " in " + own->function;
+}
+
+/// The failure without its step and its GPU, which differ between jobs.
+std::string failure_words(ReportIncident failure) {
+  failure.step.reset(), failure.epoch.reset(), failure.device.reset();
+  return incident_title(failure);
 }
 
 /// Without the counter, which distinguishes findings of one report.
@@ -259,8 +265,8 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   if (failure == nullptr || !analysis.primary) return job;
   if (failure->kind == to_string(OomKind::device)) job.gpu_bytes = failure->capacity_bytes;
   if (failure->step) job.step = failure->step;
-  job.place = place_of(*failure);
-  job.failure = incident_title(*failure);
+  job.place = place_of(failure->frame);
+  job.failure = failure_words(*failure);
   job.failed_at = failure->time;
   if (is_memory_failure(job.outcome)) set_lost_time(job, scan, scan.incidents.at(*analysis.primary), failure->phase);
   return job;

@@ -36,7 +36,7 @@ inline SurveyJob leaking_job(std::string path, std::string user, double failed_a
   job.cause_title = "Memory leak: each step keeps memory";
   job.confidence = 0.92;
   job.place = "model.py in forward";
-  job.failure = "GPU 0 ran out of memory at step 1240, in the backward pass";
+  job.failure = "The GPU ran out of memory, in the backward pass";
   job.fingerprint = "5f2b";
   job.fixes = {{"memory-snapshot", "Diff two memory snapshots", true},
                {"detach-running-loss", "Accumulate `loss.item()`, not `loss`", false}};

@@ -309,6 +309,24 @@ TEST_CASE("each job has a line, and a machine's record joins the job of its time
   CHECK(result.offenders[0].place == "train.py in main");
 }
 
+TEST_CASE("a failure in words has no step and no GPU, which differ between its jobs", "[survey]") {
+  const Survey result = survey({{"a.log", step_at("12:00:00", 1) + failed_at("12:30:00")},
+                                {"b.log", step_at("12:00:00", 1) + step_at("12:10:00", 7) + failed_at("12:30:00")}});
+  REQUIRE(result.jobs.size() == 2);
+  CHECK(result.jobs[0].step != result.jobs[1].step);
+  CHECK(result.jobs[0].failure == "The GPU ran out of memory");
+  CHECK(result.jobs[0].fingerprint == result.jobs[1].fingerprint);
+}
+
+TEST_CASE("a library's function is no place", "[survey]") {
+  const std::string frames =
+      "Traceback (most recent call last):\n  File \"/usr/lib/python3/site-packages/torch/nn/functional.py\", line 1, "
+      "in "
+      "linear\n    return f(x)\n";
+  CHECK(job_of("step 1 loss 2.1\n" + frames + failure_text).place.empty());
+  CHECK(job_of("step 1 loss 2.1\n" + killed_text("a.py")).place == "a.py in main");
+}
+
 TEST_CASE("a record of the time of two jobs stays a line by itself", "[survey]") {
   std::vector<LogSource> logs = mixed_logs();
   logs.push_back({"d/train.log", step_at("12:00:00", 1) + step_at("12:10:00", 2)});
