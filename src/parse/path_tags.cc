@@ -87,6 +87,13 @@ std::optional<int> elastic_rank(const std::vector<std::string_view>& components)
   return attempt.starts_with("attempt_") ? parse_number(components[components.size() - 2]) : std::nullopt;
 }
 
+/// "20250301": a folder of a day's logs.
+bool is_date(std::string_view digits) {
+  if (digits.size() != 8 || !digits.starts_with("20")) return false;
+  const auto month = parse_number(digits.substr(4, 2)), day = parse_number(digits.substr(6, 2));
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
 /// "slurm-4711_3", "job.4711", "train.o4711", "4711": a number is a job number by the word before it, or if it is
 /// alone. Otherwise it may be a date, which has as many digits.
 std::string find_job(const std::vector<Token>& tokens) {
@@ -98,7 +105,7 @@ std::string find_job(const std::vector<Token>& tokens) {
     const bool named = before == "slurm" || before == "job" || before == "jobid" || before == "pbs" ||
                        before == "lsf" || before == "condor" || before == "sge";
     const bool of_stream = (before == "o" || before == "e") && tokens[i - 1].gap.empty() && i + 1 == tokens.size();
-    const bool alone = i == 0 && number.size() >= min_digits_alone &&
+    const bool alone = i == 0 && number.size() >= min_digits_alone && !is_date(number) &&
                        (tokens.size() == 1 || (tokens.size() == 2 && !tokens[1].number && tokens[1].text.size() <= 3));
     if (!named && !of_stream && !alone) continue;
     const bool task = i + 1 < tokens.size() && tokens[i + 1].number && tokens[i].gap == "_";

@@ -184,8 +184,8 @@ void RunTracker::begin_run(const CurrentLine& here) {
   ++place_.number;
   place_.first_line = first.span.first_line;
   place_.first_step.reset();
-  place_.started = time_;
-  place_.saved.reset(), place_.saving.reset();
+  place_.started.reset(), place_.saved.reset(), place_.saving.reset();
+  if (const auto& printed = here.ref().line.prefix.time) time(*printed);
   if (result_.later_runs.size() < ScanLimits::runs) result_.later_runs.push_back(first);
 }
 

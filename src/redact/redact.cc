@@ -74,8 +74,12 @@ class Redactor {
     visit_texts(report, [&](std::string& text, Location*) { identities_.learn(text); });
   }
 
+  /// Replaces the users at once, because their fields show what they are.
   void learn(Survey& survey) {
-    for (const SurveyJob& job : survey.jobs) identities_.learn_user(job.user);
+    for (SurveyJob& job : survey.jobs)
+      if (!job.user.empty()) job.user = identities_.learn_user(job.user);
+    for (SurveyOffender& offender : survey.offenders)
+      for (std::string& user : offender.users) user = identities_.learn_user(user);
     visit_texts(survey, [&](std::string& text, Location*) { identities_.learn(text); });
   }
 

@@ -24,6 +24,15 @@ constexpr std::int64_t week_days = 7;
 /// Longer gaps between two weeks are the error of a clock, or two surveys in one.
 constexpr std::int64_t max_empty_weeks = 52;
 
+/// No job has as many GPUs. A larger number is another setting, or damage.
+constexpr double max_gpus = 1e6;
+constexpr double max_date = 32503680000;  ///< the year 3000, in seconds since 1970
+
+/// Nothing for a time without a date, and for one that no log can have.
+std::optional<double> date_of(const std::optional<double>& time) {
+  return time && *time >= first_dated_time && *time < max_date ? time : std::nullopt;
+}
+
 /// A program that a fact shows, if no fact names one. The first that is true counts: the more exact ones come first.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 8> programs_by_fact = {{
     {"framework.megatron", "Megatron-LM"},
@@ -64,7 +73,7 @@ std::optional<std::int64_t> gpus_of(const Report& report, const Analysis& analys
   }
   auto gpus = static_cast<double>(std::max<std::size_t>(devices.size(), any ? 1 : 0));
   for (const std::string_view fact : {"settings.world_size", "run.ranks"})
-    gpus = std::max(gpus, analysis.facts.number(fact).value_or(0));
+    if (const double number = analysis.facts.number(fact).value_or(0); number < max_gpus) gpus = std::max(gpus, number);
   return gpus >= 1 ? std::optional(whole_number(gpus)) : std::nullopt;
 }
 
@@ -106,11 +115,12 @@ std::optional<double> checkpoint_of_other_logs(const ScanResult& scan, const Inc
 }
 
 void set_lost_time(SurveyJob& job, const ScanResult& scan, const Incident& failure, std::string_view phase) {
-  if (!job.failed_at || !failure.run.started || (scan.inputs.size() > 1 && is_of_a_machine(failure.oom.agent))) return;
-  const double start = *failure.run.started, end = *job.failed_at;
+  const auto started = date_of(failure.run.started);
+  if (!job.failed_at || !started || (scan.inputs.size() > 1 && is_of_a_machine(failure.oom.agent))) return;
+  const double start = *started, end = *job.failed_at;
   if (start >= end) return;
   const bool while_saving = phase == "checkpoint_save";
-  std::optional<double> saved = failure.run.saving && !while_saving ? failure.run.saving : failure.run.saved;
+  auto saved = date_of(failure.run.saving && !while_saving ? failure.run.saving : failure.run.saved);
   if (const auto other = checkpoint_of_other_logs(scan, failure, start, end)) {
     if (while_saving) return;  // it may be the one that failed
     saved = std::max(saved, other);
@@ -259,7 +269,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   job.confidence = report.verdict.confidence;
   job.headline = report.verdict.headline;
   job.step = scan.last_step;
-  job.ended_at = scan.period.last;
+  job.ended_at = date_of(scan.period.last);
   for (const ReportFix& fix : report.fixes) job.fixes.push_back({fix.id, fix.title, fix.diagnostic});
   if (!job.cause.empty()) job.fingerprint = fingerprint_of(report);
   if (failure == nullptr || !analysis.primary) return job;
@@ -267,7 +277,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   if (failure->step) job.step = failure->step;
   job.place = place_of(failure->frame);
   job.failure = failure_words(*failure);
-  job.failed_at = failure->time;
+  job.failed_at = date_of(failure->time);
   if (is_memory_failure(job.outcome)) set_lost_time(job, scan, scan.incidents.at(*analysis.primary), failure->phase);
   return job;
 }

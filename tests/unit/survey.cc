@@ -408,6 +408,50 @@ TEST_CASE("a part whose content is damaged is a line without a result", "[survey
   CHECK(result.failed.jobs == 1);
 }
 
+TEST_CASE("numbers that no job has do not enter the sums", "[survey]") {
+  const TestFolder folder;
+  std::string line = parts_of({{"x/train.log", step_at("12:00:00", 1) + "world_size: 9000000000000000000\n" +
+                                                   step_at("12:10:00", 2) + failed_at("12:30:00")}})[0];
+  CHECK(only_job({{folder.write("a.jsonl", line), std::nullopt}}).gpus == 1);
+  for (const char* number : {"\"inf\"", "\"-inf\"", "\"nan\"", "1e300", "-1e300", "4e10"}) {
+    std::string damaged = line;
+    for (const char* name : {"\"started\":", "\"time\":", "\"first_time\":", "\"last_time\":"})
+      for (auto at = damaged.find(name); at != std::string::npos; at = damaged.find(name, at + 1)) {
+        const auto value = at + std::string_view(name).size();
+        damaged.replace(value, damaged.find_first_of(",}", value) - value, number);
+      }
+    CHECK(damaged != line);
+    CAPTURE(number);
+    const Survey result = survey({{folder.write("b.jsonl", damaged), std::nullopt}});
+    REQUIRE(result.jobs.size() == 1);
+    CHECK_FALSE(result.jobs[0].lost_seconds);
+    CHECK(result.weeks.empty());
+    CHECK(survey_jsonl(result).find("\"failed_at\":null") != std::string::npos);
+  }
+}
+
+TEST_CASE("a folder of a day is no job number", "[survey]") {
+  CHECK(survey({{"20250301/a.log", "step 1\n"}, {"20250301/b.log", "step 1\n"}}).jobs.size() == 2);
+  CHECK(survey({{"20251301/a.log", "step 1\n"}, {"20251301/b.log", "step 1\n"}}).jobs.size() == 1);
+  CHECK(job_in_path("slurm-20250301.out") == "20250301");
+}
+
+TEST_CASE("a restart without a date begins with the next one", "[survey]") {
+  const SurveyJob job = job_of(step_at("12:00:00", 1) + step_at("12:10:00", 2) + failed_at("12:30:00") +
+                               "Resuming training from checkpoint out/s.pt\n" + step_at("18:00:00", 2) +
+                               step_at("18:10:00", 3) + failed_at("18:20:00"));
+  CHECK(job.lost_seconds == 20 * 60);
+}
+
+TEST_CASE("redaction hides a short or common user, too", "[survey]") {
+  std::vector<SurveyJob> jobs = {samples::leaking_job("a.log", "li"), samples::leaking_job("b.log", "root")};
+  const Survey hidden = redact(make_survey(jobs, {}), Redaction::all).report;
+  for (const SurveyJob& job : hidden.jobs) CHECK(job.user.starts_with("user-"));
+  REQUIRE(hidden.offenders.size() == 1);
+  CHECK(hidden.offenders[0].users.size() == 2);
+  CHECK(text_of(hidden).find("\"li\"") == std::string::npos);
+}
+
 TEST_CASE("redaction gives a user one name in all jobs", "[survey]") {
   const auto redacted = redact(samples::cluster(), Redaction::all);
   const std::string text = text_of(redacted.report);
