@@ -241,13 +241,23 @@ class SurveyLogs {
     if (files.empty()) return;
     try {
       parts_.emplace(files);
-    } catch (const Error& error) {  // none of them has a part
+    } catch (const Error&) {
       if (logs_.empty()) throw;
-      add_problem(left_out_words(error.what()));
+      for (const std::string& file : files) add_problem(left_out_words(problem_of(file)));
       return;
     }
     for (const std::string& problem : parts_->problems()) add_problem(left_out_words(problem));
     for (std::size_t i = 0; i < parts_->size(); ++i) logs_.push_back({parts_->id(i).path, std::nullopt, i});
+  }
+
+  /// The first problem of a file that has no part.
+  static std::string problem_of(const std::string& file) {
+    try {
+      PartFiles({file});
+      return file + " was changed while it was read";
+    } catch (const Error& error) {
+      return error.what();
+    }
   }
 
   bool is_same(const Log& a, const Log& b) const {

@@ -392,7 +392,9 @@ TEST_CASE("what cannot be read gives a note, and everything else is there", "[su
   for (const ReportNote& note : result.notes) CHECK(note.text.starts_with("left out: "));
   const LogSource hopeless{folder.write("h.jsonl", lines[0].substr(0, 80) + "\n"), std::nullopt};
   CHECK_THROWS(survey({hopeless}));
+  const LogSource empty{folder.write("e.jsonl", lines[0].substr(0, 90) + "\n"), std::nullopt};
   CHECK(survey({hopeless, good}).notes.size() == 1);
+  CHECK(survey({hopeless, empty, good}).notes.size() == 2);
   CHECK_THROWS(survey({}));
 }
 
