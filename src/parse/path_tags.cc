@@ -125,6 +125,18 @@ constexpr std::array<std::string_view, 56> parts_of_a_job{
 
 bool is_letter_at(std::string_view text, std::size_t at) { return at < text.size() && is_letter(text[at]); }
 
+/// "node3/rank#.log" becomes "node#/rank#.log": the ranks of a job run on several nodes.
+void replace_node_number(std::string& path) {
+  for (const std::string_view word : {"node", "host", "machine"})
+    for (std::size_t at = path.find(word); at != path.npos; at = path.find(word, at + 1)) {
+      std::size_t first = at + word.size();
+      if (first < path.size() && (path[first] == '_' || path[first] == '-' || path[first] == '.')) ++first;
+      std::size_t end = first;
+      while (end < path.size() && is_digit(path[end])) ++end;
+      if (end > first) path.replace(first, end - first, "#");
+    }
+}
+
 }  // namespace
 
 std::optional<int> rank_in_path(std::string_view path) {
@@ -161,6 +173,7 @@ std::string program_in_path(std::string_view path) {
       }
       end = first;
     }
+    replace_node_number(name);
   }
   const std::size_t file = name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1;
   for (const std::string_view word : {"stdout", "stderr", ".out", ".err", ".log", ".txt", ".o", ".e"})

@@ -432,6 +432,13 @@ TEST_CASE("numbers that no job has do not enter the sums", "[survey]") {
   }
 }
 
+TEST_CASE("the ranks of several nodes are one job, two nodes without ranks are two", "[survey]") {
+  const std::string text = "step 1 loss 2.1\nstep 2 loss 2.0\n";
+  CHECK(only_job({{"run/node0/rank_0.log", text}, {"run/node1/rank_8.log", text}}).logs == 2);
+  CHECK(survey({{"node0/train.log", text}, {"node1/train.log", text}}).jobs.size() == 2);
+  CHECK(survey({{"node0/run1/rank_0.log", text}, {"node0/run2/rank_0.log", text}}).jobs.size() == 2);
+}
+
 TEST_CASE("a folder of a day is no job number", "[survey]") {
   CHECK(survey({{"20250301/a.log", "step 1\n"}, {"20250301/b.log", "step 1\n"}}).jobs.size() == 2);
   CHECK(survey({{"20251301/a.log", "step 1\n"}, {"20251301/b.log", "step 1\n"}}).jobs.size() == 1);
