@@ -211,7 +211,7 @@ void add_offenders(Page& page, const Survey& survey, bool whole) {
     page.text(fmt::format("{:>2}. ", i + 1), fmt::format("{}  {}", page.paint.bold(plural(of.sums.jobs, "job", "jobs")),
                                                          plain_line(offender_words(of))));
     std::vector<std::string> details;
-    if (!of.users.empty()) details.push_back((of.users.size() == 1 ? "user " : "users ") + users_text(of.users));
+    if (!of.users.empty()) details.push_back("by " + users_text(of.users));
     if (of.sums.timed > 0) details.push_back(lost_words(of.sums));
     details.push_back("latest: " + of.example + (of.last ? " at " + minute_text(of.last) : ""));
     page.text("    ", plain_line(fmt::format("{}", fmt::join(details, "; "))));
