@@ -7,6 +7,7 @@
 namespace oomdoctor::cli {
 
 int run_merge(const Arguments& arguments);
+int run_survey(const Arguments& arguments);
 int run_analyze(const Arguments& arguments);
 int run_ci(const Arguments& arguments);
 int run_run(const Arguments& arguments);

@@ -29,9 +29,9 @@ bool takes_files(const CommandSpec& command) {
 
 /// The first half of --output's argument, for example "json=" and "markdown=". Parts are no reports, so "partial" is
 /// missing.
-std::string report_words() {
+std::string report_words(const CommandSpec& command) {
   std::string words;
-  for (const std::string& format : find_option("format").choices)
+  for (const std::string& format : choices_of(command, find_option("format")))
     if (format != "partial") words += (words.empty() ? "" : " ") + format + "=";
   return words;
 }
@@ -76,7 +76,7 @@ std::string bash_branches(const CommandSpec& command) {
         text += fmt::format("{} files=-d ;;\n", label);
         break;
       case Kind::report:
-        text += fmt::format("{} words='{}' ;;\n", label, report_words());
+        text += fmt::format("{} words='{}' ;;\n", label, report_words(command));
         break;
       case Kind::anything:
         text += fmt::format("{} ;;\n", label);
@@ -153,7 +153,7 @@ std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
       spec += ":_files -/";
       break;
     case Kind::report:
-      spec += ":_oomdoctor_output";
+      spec += ": _oomdoctor_output " + report_words(command);
       break;
     case Kind::anything:
       spec += option.argument.empty() ? "" : ": ";
@@ -166,9 +166,9 @@ std::string zsh_script() {
   std::string text = fmt::format(
       "#compdef oomdoctor\n# zsh completion of oomdoctor, made by: oomdoctor completions zsh\n\n"
       "_oomdoctor_ids() {{\n  local -a ids=(${{(f)\"$({})\"}})\n  compadd -a ids\n}}\n\n"
-      "_oomdoctor_output() {{\n  if compset -P '*='; then _files; else compadd -S '' {}; fi\n}}\n\n"
+      "_oomdoctor_output() {{\n  if compset -P '*='; then _files; else compadd -S '' -- \"$@\"; fi\n}}\n\n"
       "_oomdoctor() {{\n  local -a commands=(\n",
-      list_ids, report_words());
+      list_ids);
   for (const CommandSpec& command : command_table())
     text += fmt::format("    {}\n",
                         zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.description, ":\\", "\\"))));
@@ -210,7 +210,7 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
       line += " -x -a '(__fish_complete_directories)'";
       break;
     case Kind::report:
-      line += fmt::format(" -r -F -a {}", fish_quoted(report_words()));
+      line += fmt::format(" -r -F -a {}", fish_quoted(report_words(command)));
       break;
     case Kind::anything:
       line += option.argument.empty() ? "" : " -x";

@@ -111,10 +111,12 @@ int run_list(const Arguments& arguments) {
 
 int run_schema(const Arguments& arguments) {
   const std::string& of = arguments.words.front();
-  print(of == "partial"      ? partial_schema()
-        : of == "jsonl"      ? jsonl_schema()
-        : of == "comparison" ? comparison_schema()
-                             : report_schema());
+  print(of == "partial"         ? partial_schema()
+        : of == "jsonl"         ? jsonl_schema()
+        : of == "comparison"    ? comparison_schema()
+        : of == "survey"        ? survey_schema()
+        : of == "survey-totals" ? survey_totals_schema()
+                                : report_schema());
   return 0;
 }
 

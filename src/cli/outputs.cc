@@ -14,17 +14,41 @@
 #include "report/escape.h"
 
 namespace oomdoctor::cli {
+namespace {
 
-Outputs::Output Outputs::output_of(const std::string& text, const std::vector<std::string>& inputs) {
+template <class Result>
+const std::vector<WriterOf<Result>>& table_of();
+template <>
+const std::vector<Writer>& table_of<Report>() {
+  return writers();
+}
+template <>
+const std::vector<SurveyWriter>& table_of<Survey>() {
+  return survey_writers();
+}
+
+/// Null for an unknown name.
+template <class Result>
+const WriterOf<Result>* find_in_table(std::string_view name) {
+  for (const auto& writer : table_of<Result>())
+    if (writer.name == name) return &writer;
+  return nullptr;
+}
+
+}  // namespace
+
+template <class Result>
+typename OutputsOf<Result>::Output OutputsOf<Result>::output_of(const std::string& text,
+                                                                const std::vector<std::string>& inputs) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals + 1 == text.size())
     throw Error(fmt::format("invalid --output '{}'", text), "",
                 "use FORMAT=PATH, for example --output json=report.json");
   const std::string format = text.substr(0, equals), path = text.substr(equals + 1);
-  const Writer* writer = find_writer(format);
+  const WriterOf<Result>* writer = find_in_table<Result>(format);
   if (!writer) {
     std::vector<std::string> names;
-    for (const auto& known : writers()) names.emplace_back(known.name);
+    for (const auto& known : table_of<Result>()) names.emplace_back(known.name);
     const std::string near = suggestion(format, names);
     throw Error(fmt::format("unknown format '{}' in --output", format), "",
                 near.empty() ? fmt::format("choose one of: {}", fmt::join(names, ", ")) : near);
@@ -36,7 +60,8 @@ Outputs::Output Outputs::output_of(const std::string& text, const std::vector<st
   return {writer, path};
 }
 
-Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inputs)
+template <class Result>
+OutputsOf<Result>::OutputsOf(const Arguments& arguments, const std::vector<std::string>& inputs)
     : arguments_(arguments), view_(make_render_options(arguments)), plain_(view_) {
   // A file gets plain text in UTF-8, whatever the terminal supports.
   plain_.color = arguments.value_or("color", "auto") == "always";
@@ -46,18 +71,20 @@ Outputs::Outputs(const Arguments& arguments, const std::vector<std::string>& inp
     outputs_.push_back(output_of(text, inputs));
     prints = prints || outputs_.back().path == "-";
   }
-  if (!prints) printed_ = find_writer(arguments.value_or("format", "terminal"));
+  if (!prints) printed_ = find_in_table<Result>(arguments.value_or("format", "terminal"));
 }
 
-void Outputs::print_text(const Writer& writer, const std::string& text) {
+template <class Result>
+void OutputsOf<Result>::print_text(const WriterOf<Result>& writer, const std::string& text) {
   if (writer.commands)
     print_commands(text);
   else
     print(text);
 }
 
-void Outputs::write(const Report& whole) const {
-  SharedReport report(whole, arguments_, runs_in_ci());
+template <class Result>
+void OutputsOf<Result>::write(const Result& whole) const {
+  SharedResult<Result> report(whole, arguments_, runs_in_ci());
   for (const auto& output : outputs_) {
     if (output.path == "-")
       print_text(*output.writer, output.writer->write(report.of(*output.writer), view_));
@@ -66,5 +93,8 @@ void Outputs::write(const Report& whole) const {
   }
   if (printed_ != nullptr) print_text(*printed_, printed_->write(report.of(*printed_), view_));
 }
+
+template class OutputsOf<Report>;
+template class OutputsOf<Survey>;
 
 }  // namespace oomdoctor::cli

@@ -1,4 +1,4 @@
-// The reports that analyze and merge write: one on standard output, and any number in files.
+// The reports that analyze and merge write, and the surveys: one on standard output, and any number in files.
 #pragma once
 
 #include <string>
@@ -11,22 +11,23 @@
 
 namespace oomdoctor::cli {
 
-/// The outputs of one command line, checked before any log is read.
-class Outputs {
+/// The outputs of one command line, checked before any log is read. The result is a Report or a Survey.
+template <class Result>
+class OutputsOf {
  public:
   /// Throws Error for an invalid --output, so that a mistyped option does not cost the analysis of a large log.
   /// `inputs` are paths that an output must not overwrite.
-  Outputs(const Arguments& arguments, const std::vector<std::string>& inputs);
+  OutputsOf(const Arguments& arguments, const std::vector<std::string>& inputs);
 
   /// Writes all outputs, in the order of the command line. Throws Error and BrokenPipe.
-  void write(const Report& whole) const;
+  void write(const Result& whole) const;
 
  private:
-  static void print_text(const Writer& writer, const std::string& text);
+  static void print_text(const WriterOf<Result>& writer, const std::string& text);
 
   /// One --output: a format and its path.
   struct Output {
-    const Writer* writer;
+    const WriterOf<Result>* writer;
     std::string path;  ///< "-" is standard output
   };
 
@@ -35,7 +36,8 @@ class Outputs {
   Arguments arguments_;
   RenderOptions view_, plain_;
   std::vector<Output> outputs_;
-  const Writer* printed_ = nullptr;  ///< for standard output; null if an --output writes there
+  const WriterOf<Result>* printed_ = nullptr;  ///< for standard output; null if an --output writes there
 };
+using Outputs = OutputsOf<Report>;
 
 }  // namespace oomdoctor::cli

@@ -13,22 +13,28 @@ std::optional<Redaction> asked_redaction(const Arguments& arguments) {
 
 }  // namespace
 
-SharedReport::SharedReport(const Report& report, const Arguments& arguments, bool handed_on)
-    : report_(report), asked_(asked_redaction(arguments)), handed_on_(handed_on) {}
+template <class Result>
+SharedResult<Result>::SharedResult(const Result& result, const Arguments& arguments, bool handed_on)
+    : result_(result), asked_(asked_redaction(arguments)), handed_on_(handed_on) {}
 
-Redaction SharedReport::redaction(const Writer& writer) const {
+template <class Result>
+Redaction SharedResult<Result>::redaction(const WriterOf<Result>& writer) const {
   return asked_.value_or(writer.local && !handed_on_ ? Redaction::off : Redaction::secrets);
 }
 
-const Report& SharedReport::of(const Writer& writer) {
+template <class Result>
+const Result& SharedResult<Result>::of(const WriterOf<Result>& writer) {
   const Redaction how = redaction(writer);
-  if (how == Redaction::off) return report_;
+  if (how == Redaction::off) return result_;
   auto& made = made_[static_cast<std::size_t>(how)];
   if (!made) {
-    made = redact(report_, how);
-    if (!made->counts.empty()) print_note("redacted " + redaction_words(*made));
+    made = redact(result_, how);
+    if (!made->counts.empty()) print_note("redacted " + redaction_words(made->counts));
   }
   return made->report;
 }
+
+template class SharedResult<Report>;
+template class SharedResult<Survey>;
 
 }  // namespace oomdoctor::cli

@@ -11,22 +11,24 @@
 
 namespace oomdoctor::cli {
 
-/// Redacts a report on demand, and at most once for each kind of redaction.
-class SharedReport {
+/// Redacts a result, a Report or a Survey, on demand and at most once for each kind of redaction.
+template <class Result>
+class SharedResult {
  public:
-  /// `report` must outlive this object. `handed_on`: treat every writer as shared, as in a CI job.
-  SharedReport(const Report& report, const Arguments& arguments, bool handed_on);
+  /// `result` must outlive this object. `handed_on`: treat every writer as shared, as in a CI job.
+  SharedResult(const Result& result, const Arguments& arguments, bool handed_on);
 
-  /// The report for this writer. The first redaction of each kind prints a note on standard error with its counts.
-  const Report& of(const Writer& writer);
+  /// The result for this writer. The first redaction of each kind prints a note on standard error with its counts.
+  const Result& of(const WriterOf<Result>& writer);
   /// The value of --redact ("off", "secrets" or "all"), or else the default of the writer.
-  Redaction redaction(const Writer& writer) const;
+  Redaction redaction(const WriterOf<Result>& writer) const;
 
  private:
-  const Report& report_;
+  const Result& result_;
   std::optional<Redaction> asked_;
   bool handed_on_;
-  std::array<std::optional<Redacted>, 3> made_;  ///< indexed by Redaction
+  std::array<std::optional<RedactedResult<Result>>, 3> made_;  ///< indexed by Redaction
 };
+using SharedReport = SharedResult<Report>;
 
 }  // namespace oomdoctor::cli

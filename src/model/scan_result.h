@@ -42,6 +42,10 @@ struct RunPlace {
   i64 first_line = 0;             ///< first line of the run; 0 if it began with the input
   i64 progress_lines = 0;         ///< progress lines of the run before the failure
   std::optional<i64> first_step;  ///< first step of the run
+  // Seconds since 1970, by the latest dated line; absent if the log prints no dates.
+  std::optional<double> started;  ///< the first date of the run
+  std::optional<double> saved;    ///< its latest checkpoint after which the run made a step
+  std::optional<double> saving;   ///< a later checkpoint, without a step after it
 };
 
 /// One distinct failure. The same failure printed again is an occurrence, not an incident.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "oomdoctor/report.h"
+#include "oomdoctor/survey.h"
 
 namespace oomdoctor {
 
@@ -19,7 +20,7 @@ struct Progress {
   std::size_t done = 0, all = 0;  ///< number of logs
 };
 
-/// Options of diagnose(), read_parts() and merge().
+/// Options of diagnose(), read_parts(), merge() and survey().
 struct Options {
   std::optional<std::int64_t> capacity_bytes;  ///< of the GPU, if the log does not print it
   std::string rules_folder;  ///< contains causes/, fixes/, myths/ in addition to the shipped rules; "" for none
@@ -63,5 +64,12 @@ Report merge(const std::vector<std::string>& part_files, const Options& options 
 
 /// Passes those parts on: each log once, in the order of paths. Returns what was left out, with the reasons.
 std::vector<std::string> merge_parts(const std::vector<std::string>& part_files, const PartSink& take);
+
+/// Judges the logs of many jobs, job by job: one line per job, and totals. Logs with the same job number or program in
+/// their paths are one job, all others are separate jobs. Of a source that is a file of parts, it reads the logs in the
+/// parts; a log that is both in a part and among the sources counts once. What cannot be read is left out, with a note.
+/// Memory use is one job per thread. The order of the sources has no effect. Throws oomdoctor::Error for a rule or format
+/// that cannot be read, and if no log remains.
+Survey survey(const std::vector<LogSource>& sources, const Options& options = {});
 
 }  // namespace oomdoctor

@@ -123,34 +123,20 @@ std::string name_of_job(const LogIdentity& log) {
   return log.job.empty() ? "program " + log.program : "job " + log.job;
 }
 
-/// Merges the properties of several logs. The first known value wins.
-void merge(LogIdentity& all, const LogIdentity& more) {
-  const auto keep_first = [](auto& known, const auto& next) {
-    if (known == std::decay_t<decltype(known)>{}) known = next;
-  };
-  keep_first(all.job, more.job);
-  keep_first(all.framework, more.framework);
-  keep_first(all.allocator, more.allocator);
-  keep_first(all.wording, more.wording);
-  keep_first(all.script, more.script);
-  keep_first(all.capacity, more.capacity);
-  keep_first(all.first_step, more.first_step);
-  all.last_step = std::max(all.last_step, more.last_step);  // std::nullopt is less than any step
-  all.ran |= more.ran;
-  all.period.add(more.period);
-  all.words.insert(more.words.begin(), more.words.end());
-  all.settings.insert(more.settings.begin(), more.settings.end());
-}
-
 struct Job {
   LogIdentity identity;
   std::vector<std::size_t> logs;
 
   void add(std::size_t log, const LogIdentity& properties) {
     logs.push_back(log);
-    merge(identity, properties);
+    merge_identity(identity, properties);
   }
 };
+
+/// True for a report by the machine about any of its programs.
+bool is_machine_report(Agent agent) {
+  return agent == Agent::kernel || agent == Agent::cgroup || agent == Agent::daemon;
+}
 
 /// Groups the logs by their names only.
 std::vector<Job> named_jobs(const std::vector<LogIdentity>& logs) {
@@ -172,7 +158,7 @@ bool are_several(const std::vector<Job>& jobs) {
     if (differ(so_far.job, job.identity.job)) return true;
     if (job.identity.ran && so_far.ran && belong_to_different_jobs(so_far, job.identity)) return true;
     if (job.identity.ran)
-      merge(so_far, job.identity);
+      merge_identity(so_far, job.identity);
     else if (so_far.job.empty())
       so_far.job = job.identity.job;
   }
@@ -212,8 +198,10 @@ LogIdentity read_identity(const ScanResult& file) {
   log.job = job_in_path(input.path);
   log.words = words_in_name(input.path);
   log.ran = file.progress_lines > 0 || file.remark_counts.contains("end/exception");
+  log.record = input.kind != "log";
   for (const Incident& incident : file.incidents) {
     const Oom& oom = incident.oom;
+    log.record |= is_machine_report(oom.agent);
     log.ran |= is_own_report(oom.agent);
     if (log.allocator.empty() && is_allocator(oom.agent)) log.allocator = to_string(oom.agent);
     if (log.wording.empty() && names_version(oom.message_format)) log.wording = oom.message_format;
@@ -228,6 +216,25 @@ LogIdentity read_identity(const ScanResult& file) {
     if (const auto setting = file.settings.find(name); setting != file.settings.end())
       log.settings.emplace(name, setting->second.value);
   return log;
+}
+
+void merge_identity(LogIdentity& job, const LogIdentity& more) {
+  const auto keep_first = [](auto& known, const auto& next) {
+    if (known == std::decay_t<decltype(known)>{}) known = next;
+  };
+  keep_first(job.job, more.job);
+  keep_first(job.framework, more.framework);
+  keep_first(job.allocator, more.allocator);
+  keep_first(job.wording, more.wording);
+  keep_first(job.script, more.script);
+  keep_first(job.capacity, more.capacity);
+  keep_first(job.first_step, more.first_step);
+  job.last_step = std::max(job.last_step, more.last_step);  // std::nullopt is less than any step
+  job.ran |= more.ran;
+  job.record |= more.record;
+  job.period.add(more.period);
+  job.words.insert(more.words.begin(), more.words.end());
+  job.settings.insert(more.settings.begin(), more.settings.end());
 }
 
 std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity>& logs) {
@@ -245,6 +252,32 @@ std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity
     out.push_back(std::move(job.logs));
   }
   return out;
+}
+
+std::vector<std::vector<std::size_t>> group_by_path(const std::vector<std::string>& paths) {
+  std::vector<std::vector<std::size_t>> jobs;
+  std::map<std::string, std::size_t> by_name;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    LogIdentity log;
+    log.program = program_in_path(paths[i]);
+    log.job = job_in_path(paths[i]);
+    const auto [known, fresh] = by_name.try_emplace(name_of_job(log), jobs.size());
+    if (fresh) jobs.emplace_back();
+    jobs[known->second].push_back(i);
+  }
+  return jobs;
+}
+
+std::vector<std::optional<std::size_t>> find_jobs_of_records(const std::vector<LogIdentity>& jobs) {
+  std::vector<std::optional<std::size_t>> owners(jobs.size());
+  for (std::size_t record = 0; record < jobs.size(); ++record) {
+    if (jobs[record].ran || !jobs[record].record || !jobs[record].job.empty()) continue;
+    std::size_t fitting = 0;
+    for (std::size_t job = 0; job < jobs.size(); ++job)
+      if (jobs[job].ran && jobs[record].period.overlaps(jobs[job].period)) owners[record] = job, ++fitting;
+    if (fitting != 1) owners[record].reset();
+  }
+  return owners;
 }
 
 }  // namespace oomdoctor

@@ -26,14 +26,26 @@ struct LogIdentity {
   Period period;
   std::optional<i64> first_step, last_step;
   std::map<std::string, std::string> settings;  ///< those that all ranks share
+  bool record = false;                          ///< of a machine: an export of a monitor, or a kernel's log
 };
 
 /// `file` is the result of one log, from Scanner::scan(Source&).
 LogIdentity read_identity(const ScanResult& file);
 
+/// Adds the properties of another log of the same job. Of two known values, the first one stays.
+void merge_identity(LogIdentity& job, const LogIdentity& more);
+
 /// The indices of the inputs of each job. All inputs are one job unless something separates two of them. With several
 /// jobs, a log that nothing connects to another is a job by itself. The jobs are in the order of their ends, or of
 /// their first inputs if some have no times.
 std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity>& logs);
+
+/// The same for logs that are known to be of many jobs: by the job number or the program in their paths alone. The jobs
+/// are in the order of their first logs.
+std::vector<std::vector<std::size_t>> group_by_path(const std::vector<std::string>& paths);
+
+/// For each job that consists of a machine's records alone: the index of the only other job that overlaps it in time.
+/// nullopt for all other jobs, and for a record of no job or of several.
+std::vector<std::optional<std::size_t>> find_jobs_of_records(const std::vector<LogIdentity>& jobs);
 
 }  // namespace oomdoctor

@@ -87,6 +87,13 @@ std::optional<int> elastic_rank(const std::vector<std::string_view>& components)
   return attempt.starts_with("attempt_") ? parse_number(components[components.size() - 2]) : std::nullopt;
 }
 
+/// "20250301": a folder of a day's logs.
+bool is_date(std::string_view digits) {
+  if (digits.size() != 8 || !digits.starts_with("20")) return false;
+  const auto month = parse_number(digits.substr(4, 2)), day = parse_number(digits.substr(6, 2));
+  return month >= 1 && month <= 12 && day >= 1 && day <= 31;
+}
+
 /// "slurm-4711_3", "job.4711", "train.o4711", "4711": a number is a job number by the word before it, or if it is
 /// alone. Otherwise it may be a date, which has as many digits.
 std::string find_job(const std::vector<Token>& tokens) {
@@ -98,7 +105,7 @@ std::string find_job(const std::vector<Token>& tokens) {
     const bool named = before == "slurm" || before == "job" || before == "jobid" || before == "pbs" ||
                        before == "lsf" || before == "condor" || before == "sge";
     const bool of_stream = (before == "o" || before == "e") && tokens[i - 1].gap.empty() && i + 1 == tokens.size();
-    const bool alone = i == 0 && number.size() >= min_digits_alone &&
+    const bool alone = i == 0 && number.size() >= min_digits_alone && !is_date(number) &&
                        (tokens.size() == 1 || (tokens.size() == 2 && !tokens[1].number && tokens[1].text.size() <= 3));
     if (!named && !of_stream && !alone) continue;
     const bool task = i + 1 < tokens.size() && tokens[i + 1].number && tokens[i].gap == "_";
@@ -117,6 +124,18 @@ constexpr std::array<std::string_view, 56> parts_of_a_job{
     "learner", "rollout", "server",   "client",  "part",    "attempt"};
 
 bool is_letter_at(std::string_view text, std::size_t at) { return at < text.size() && is_letter(text[at]); }
+
+/// "node3/rank#.log" becomes "node#/rank#.log": the ranks of a job run on several nodes.
+void replace_node_number(std::string& path) {
+  for (const std::string_view word : {"node", "host", "machine"})
+    for (std::size_t at = path.find(word); at != path.npos; at = path.find(word, at + 1)) {
+      std::size_t first = at + word.size();
+      if (first < path.size() && (path[first] == '_' || path[first] == '-' || path[first] == '.')) ++first;
+      std::size_t end = first;
+      while (end < path.size() && is_digit(path[end])) ++end;
+      if (end > first) path.replace(first, end - first, "#");
+    }
+}
 
 }  // namespace
 
@@ -154,12 +173,26 @@ std::string program_in_path(std::string_view path) {
       }
       end = first;
     }
+    replace_node_number(name);
   }
   const std::size_t file = name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1;
   for (const std::string_view word : {"stdout", "stderr", ".out", ".err", ".log", ".txt", ".o", ".e"})
     if (const auto at = name.find(word, file); at != name.npos && !is_letter_at(name, at + word.size()))
       name.replace(at, word.size(), "*");
   return name;
+}
+
+std::string user_in_path(std::string_view path) {
+  std::string slashes(path);
+  std::replace(slashes.begin(), slashes.end(), '\\', '/');
+  const auto components = split_path(slashes);
+  for (std::size_t i = 1; i + 1 < components.size(); ++i) {  // the last component is the file
+    const std::string parent = lower(components[i - 1]), name = lower(components[i]);
+    if (parent != "users" && parent != "home") continue;
+    if (!name.empty() && name != "shared" && name != "public" && name != "." && name != "..")
+      return std::string(components[i]);
+  }
+  return "";
 }
 
 std::set<std::string> words_in_name(std::string_view path) {

@@ -17,9 +17,13 @@ std::optional<int> rank_in_path(std::string_view path);
 /// 4711.err, "4711_3" of slurm-4711_3.out. "" if neither file nor folder names contain one.
 std::string job_in_path(std::string_view path);
 
-/// A key that is equal for all logs of one program: the path without the rank and without the name of the output
-/// (.out, .err, stdout, stderr).
+/// A key that is equal for all logs of one program: the path without the rank, without the node of a rank, and without
+/// the name of the output (.out, .err, stdout, stderr).
 std::string program_in_path(std::string_view path);
+
+/// The user whose folder a path is in: "alice" of /home/alice/train.py, /Users/alice/…, /scratch/users/alice/…; "" for
+/// all other paths, and for folders that belong to all users.
+std::string user_in_path(std::string_view path);
 
 /// The words of a file name in lower case, without those that name a part of a job ("train", "stderr", "node",
 /// "dmesg"): "llama", "sft" of runs/3/llama-sft.log. Empty if only such words or single letters are left.

@@ -60,6 +60,7 @@ void ResultBuilder::begin_emit(const Cursor& cursor, const LineRef& line) {
 
 void ResultBuilder::add_time(double time) {
   last_time_ = time;
+  runs_.time(time);
   result_.period.add(time);
 }
 

@@ -74,6 +74,12 @@ bool RunTracker::starts_anew() const {
   return restated_.count >= 2 && result_.progress_lines - progress_before_ >= min_lines_of_run;
 }
 
+void RunTracker::time(double time) {
+  if (!(time >= first_dated_time)) return;
+  time_ = time;
+  if (!place_.started) place_.started = time;
+}
+
 void RunTracker::step(const CurrentLine& here, const Step& s) {
   const Stream* known = find_stream(here.stream());
   const bool counted = known != nullptr && known->step;
@@ -112,6 +118,7 @@ void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
 /// The stream's step rose `times` times, the last time in `line`.
 void RunTracker::advance(Stream& stream, const CurrentLine& here, i64 times, const LineRef& line) {
   stream.advances += times;
+  if (place_.saving) place_.saved = std::exchange(place_.saving, std::nullopt);
   if (stream.run != ended_) {
     stream.run = ended_;
     stream.progress = &progress_[here.stream()];
@@ -136,6 +143,7 @@ void RunTracker::exit(const CurrentLine& here, const Exit& exit) {
 void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optional<double> number) {
   if (id == "run/time_limit" || id == "run/cancelled") end_at(here, true, true);
   if (id == "end/exception" && !(end_ && end_->exited)) end_at(here, false, false);
+  if (id == "phase/checkpoint_save") place_.saving = time_;
   if (id == "run/attempt") {
     const double attempt = number.value_or(1);
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run(here);
@@ -176,6 +184,8 @@ void RunTracker::begin_run(const CurrentLine& here) {
   ++place_.number;
   place_.first_line = first.span.first_line;
   place_.first_step.reset();
+  place_.started.reset(), place_.saved.reset(), place_.saving.reset();
+  if (const auto& printed = here.ref().line.prefix.time) time(*printed);
   if (result_.later_runs.size() < ScanLimits::runs) result_.later_runs.push_back(first);
 }
 

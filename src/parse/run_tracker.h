@@ -34,6 +34,8 @@ class RunTracker {
   /// `before_end` is called before a run ends, as long as the progress of its streams is known.
   RunTracker(ScanResult& out, std::function<void()> before_end) : result_(out), before_end_(std::move(before_end)) {}
 
+  /// A line printed this time, in seconds since 1970. Ignores a time without a date.
+  void time(double time);
   /// A step that falls back to the start, after new settings or after an end, starts a new run. A step that goes on
   /// after an end shows that the program survived.
   void step(const CurrentLine& here, const Step& step);
@@ -99,6 +101,7 @@ class RunTracker {
   Restated restated_, restated_before_end_;
   std::optional<i64> furthest_;  ///< highest step that the ranks reached in this run
   RunPlace place_;               ///< the current run
+  std::optional<double> time_;   ///< the latest date
   i64 progress_before_ = 0;      ///< progress lines of earlier runs
   double last_attempt_ = 0;      ///< highest number of an attempt so far
 };

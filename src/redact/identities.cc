@@ -134,6 +134,11 @@ void Identities::learn_hosts_by_format(std::string_view text) {
 
 void Identities::learn_host(std::string_view name) { learn_name("host", name); }
 
+std::string Identities::learn_user(std::string_view name) {
+  learn_name("user", name);
+  return substitute("user", name);
+}
+
 void Identities::learn(std::string_view text) {
   learn_hosts_by_format(text);
   for (const std::string_view homes : {"/home/", "/Users/", "\\Users\\"})

@@ -22,6 +22,9 @@ class Identities {
  public:
   /// Learns a host name from a structured field.
   void learn_host(std::string_view name);
+  /// Learns a user's name from a structured field. Returns its substitute, also for a name that is too short or too
+  /// common to be recognized in other texts.
+  std::string learn_user(std::string_view name);
   /// Learns users and hosts from their context in a text: /home/alice, user=alice, hostname: gpu-01.
   void learn(std::string_view text);
 

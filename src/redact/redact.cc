@@ -12,7 +12,7 @@
 
 #include "redact/identities.h"
 #include "redact/secrets.h"
-#include "report/report_fields.h"
+#include "report/survey_fields.h"
 
 namespace oomdoctor {
 namespace {
@@ -72,6 +72,15 @@ class Redactor {
   void learn(Report& report) {
     for (const auto& incident : report.incidents) identities_.learn_host(incident.host);
     visit_texts(report, [&](std::string& text, Location*) { identities_.learn(text); });
+  }
+
+  /// Replaces the users at once, because their fields show what they are.
+  void learn(Survey& survey) {
+    for (SurveyJob& job : survey.jobs)
+      if (!job.user.empty()) job.user = identities_.learn_user(job.user);
+    for (SurveyOffender& offender : survey.offenders)
+      for (std::string& user : offender.users) user = identities_.learn_user(user);
+    visit_texts(survey, [&](std::string& text, Location*) { identities_.learn(text); });
   }
 
   /// Redacts the value of a setting together with its name, because the name may show that the value is a secret.
@@ -169,19 +178,26 @@ class TextVisitor : public FieldVisitor {
   const TextVisit& visit_;
 };
 
-}  // namespace
-
-Redacted redact(Report report, Redaction how) {
-  Redacted out{std::move(report), {}};
+template <class Result>
+RedactedResult<Result> redact_texts(Result report, Redaction how) {
+  RedactedResult<Result> out{std::move(report), {}};
   if (how == Redaction::off) return out;
   Redactor redactor(how);
   if (how == Redaction::all) redactor.learn(out.report);
-  for (auto& setting : out.report.settings) redactor.replace_value_of(setting);
+  if constexpr (std::is_same_v<Result, Report>)
+    for (auto& setting : out.report.settings) redactor.replace_value_of(setting);
   visit_texts(out.report, [&](std::string& text, Location* excerpt_of) { redactor.replace_in(text, excerpt_of); });
   out.counts = redactor.counts();
-  if (!out.counts.empty()) out.report.notes.push_back({"note", "Redacted: " + redaction_words(out), std::nullopt});
+  if (!out.counts.empty())
+    out.report.notes.push_back({"note", "Redacted: " + redaction_words(out.counts), std::nullopt});
   return out;
 }
+
+}  // namespace
+
+Redacted redact(Report report, Redaction how) { return redact_texts(std::move(report), how); }
+
+RedactedResult<Survey> redact(Survey survey, Redaction how) { return redact_texts(std::move(survey), how); }
 
 std::string without_secrets(std::string_view text) {
   const std::string own(text);
@@ -194,9 +210,9 @@ void remove_secrets(std::string_view lead, std::string& excerpt, int& column, in
   excerpt = apply_pieces(excerpt, pieces);
 }
 
-std::string redaction_words(const Redacted& of) {
+std::string redaction_words(const std::map<std::string, std::size_t>& counts) {
   std::vector<std::string> words;
-  for (const auto& [kind, count] : of.counts)
+  for (const auto& [kind, count] : counts)
     words.push_back(fmt::format("{} {}{}", count, kind, count == 1 ? "" : kind.ends_with('s') ? "es" : "s"));
   return fmt::format("{}", fmt::join(words, ", "));
 }
@@ -204,6 +220,11 @@ std::string redaction_words(const Redacted& of) {
 void visit_texts(Report& report, const TextVisit& visit) {
   TextVisitor visitor(visit);
   fields(visitor, report);
+}
+
+void visit_texts(Survey& survey, const TextVisit& visit) {
+  TextVisitor visitor(visit);
+  fields(visitor, survey);
 }
 
 }  // namespace oomdoctor

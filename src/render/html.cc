@@ -1,7 +1,6 @@
 #include "render/html.h"
 
 #include <array>
-#include <chrono>
 
 #include "render/document.h"
 #include "render/html_sections.h"
@@ -50,25 +49,26 @@ std::string framework_name(const Report& report, const ReportIncident* incident)
   return incident->framework;
 }
 
-/// For example "2025-03-04 09:32:10"; "" outside 1970 to 3000.
-std::string time_text(double time) {
-  using namespace std::chrono;
-  constexpr double year_3000 = 32503680000;
-  if (!(time > 0 && time < year_3000)) return {};
-  const sys_seconds at{seconds{static_cast<std::int64_t>(time)}};
-  const auto day = floor<days>(at);
-  const year_month_day date{day};
-  const hh_mm_ss clock{at - day};
-  return fmt::format("{}-{:02}-{:02} {:02}:{:02}:{:02}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count());
-}
-
 void add_fact(Document& page, std::string_view name, const std::string& value) {
   if (!value.empty()) page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, html_inline(value));
 }
 
+/// The page may not load, send or embed anything, and may use only this script, if any, and this style sheet.
+std::string policy(const PageAssets& assets) {
+  const std::string script = assets.script.hash.empty() ? "none" : std::string(assets.script.hash);
+  return fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'", script,
+                     assets.style.hash);
+}
+
 }  // namespace
+
+void add_head(Document& page, const std::string& title, const PageAssets& assets) {
+  page.add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+  page.add("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(assets));
+  page.add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+  page.add("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
+  page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), assets.style.text);
+}
 
 const ReportIncident* main_incident(const Report& report) {
   const ReportIncident* named = verdict_incident(report);
@@ -96,21 +96,11 @@ namespace {
 
 using html::Content;
 
-/// The page may not load, send or embed anything, and may use only this script and this style sheet.
-std::string policy(const PageAssets& assets) {
-  return fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-                     assets.script.hash, assets.style.hash);
-}
-
-void add_head(Document& page, const Report& report, const PageAssets& assets) {
-  page.add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-  page.add("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(assets));
-  page.add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-  page.add("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
+std::string page_title(const Report& report) {
   std::string title = outcome_words(report.verdict.outcome);
   if (!report.inputs.empty()) title += ": " + report.inputs.front().path;
   if (report.inputs.size() > 1) title += fmt::format(" and {} more", report.inputs.size() - 1);
-  page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), assets.style.text);
+  return title;
 }
 
 struct Section {
@@ -178,7 +168,7 @@ void add_body(Document& page, const Content& content) {
 std::string html_text(const Report& report, const PageAssets& assets) {
   const Content content(report);
   Document page;
-  add_head(page, report, assets);
+  html::add_head(page, page_title(report), assets);
   page.add("<body>\n");
   add_body(page, content);
   // After the report, because a browser shows what it has read so far.

@@ -7,6 +7,7 @@
 
 #include "oomdoctor/report.h"
 #include "render/document.h"
+#include "render/html.h"
 #include "render/plot.h"
 
 namespace oomdoctor::html {
@@ -42,6 +43,9 @@ struct Content {
   std::vector<Plot> plots;  ///< the first one is next to the verdict
   Citations citations;
 };
+
+/// The head of a page: its policy, title and style sheet. The page may run the script of the assets, if there is one.
+void add_head(Document& page, const std::string& title, const PageAssets& assets);
 
 /// The failure that the verdict is about, else the first one; null without a failure. Points into the report.
 const ReportIncident* main_incident(const Report& report);

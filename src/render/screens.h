@@ -1,10 +1,11 @@
-// The terminal reports of the other commands: a comparison and an estimate.
+// The terminal reports of the other commands: a comparison, an estimate and a survey.
 #pragma once
 
 #include <string>
 
 #include "compare/comparison.h"
 #include "estimate/estimate.h"
+#include "oomdoctor/survey.h"
 #include "render/terminal.h"
 
 namespace oomdoctor {
@@ -16,5 +17,8 @@ std::string comparison_markdown(const Comparison& comparison);
 
 /// The estimate for a terminal, verdict last.
 std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);
+
+/// The survey for a terminal: the jobs, what they have in common, and the totals last.
+std::string survey_screen(const Survey& survey, const RenderOptions& view);
 
 }  // namespace oomdoctor

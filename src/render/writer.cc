@@ -3,6 +3,8 @@
 #include "render/ci_reports.h"
 #include "render/html.h"
 #include "render/markdown.h"
+#include "render/screens.h"
+#include "render/survey_html.h"
 #include "serialize/json.h"
 
 namespace oomdoctor {
@@ -30,6 +32,19 @@ const std::vector<Writer>& writers() {
        [](const Report& report, const RenderOptions&) { return kubernetes_text(report); }},
       {"prometheus", "prom", "gauges for Prometheus' textfile collector",
        [](const Report& report, const RenderOptions&) { return prometheus_text(report); }},
+  };
+  return table;
+}
+
+const std::vector<SurveyWriter>& survey_writers() {
+  static const std::vector<SurveyWriter> table = {
+      {"terminal", "txt", "for people: the jobs, then what they have in common", survey_screen, true},
+      {"json", "json", "the totals, for programs: see oomdoctor schema survey-totals",
+       [](const Survey& survey, const RenderOptions&) { return survey_json(survey); }, true},
+      {"jsonl", "jsonl", "a line for each job, for databases: see oomdoctor schema survey",
+       [](const Survey& survey, const RenderOptions&) { return survey_jsonl(survey); }, true},
+      {"html", "html", "a page that opens offline",
+       [](const Survey& survey, const RenderOptions&) { return survey_html(survey); }},
   };
   return table;
 }

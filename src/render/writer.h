@@ -6,22 +6,27 @@
 #include <string_view>
 #include <vector>
 
+#include "oomdoctor/survey.h"
 #include "render/terminal.h"
 
 namespace oomdoctor {
 
-/// One output format.
-struct Writer {
+/// One output format of a report or a survey.
+template <class Result>
+struct WriterOf {
   std::string_view name;         ///< as in --format
   std::string_view suffix;       ///< of a file name, for example "json"
   std::string_view description;  ///< one line for --help
-  std::string (*write)(const Report& report, const RenderOptions& view);
+  std::string (*write)(const Result& result, const RenderOptions& view);
   bool local = false;     ///< read only where it is written; the other formats are meant for sharing
   bool commands = false;  ///< its lines are commands to a CI system, in which all log text is escaped
 };
+using Writer = WriterOf<Report>;
+using SurveyWriter = WriterOf<Survey>;
 
 /// In the order of --help.
 const std::vector<Writer>& writers();
+const std::vector<SurveyWriter>& survey_writers();
 /// Null for an unknown name.
 const Writer* find_writer(std::string_view name);
 

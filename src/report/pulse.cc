@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -85,28 +84,6 @@ Pulse take_pulse(const Report& report, std::optional<double> steps_per_second) {
 std::optional<double> fill_of(const Pulse& pulse) {
   if (!pulse.value || !pulse.capacity || *pulse.capacity <= 0) return std::nullopt;
   return *pulse.value / *pulse.capacity;
-}
-
-/// Two units at most: a forecast is not more exact.
-std::string duration_text(double seconds) {
-  struct Unit {
-    double seconds;
-    const char* name;
-  };
-  constexpr std::array<Unit, 4> units{{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}}};
-  constexpr double longest = 1e9;  // 30 years
-  seconds = std::clamp(seconds, 0.0, longest);
-  std::size_t i = 0;
-  while (i + 1 < units.size() && seconds < units[i].seconds) ++i;
-  const bool last = i + 1 == units.size();
-  const double small = last ? 1 : units[i + 1].seconds;
-  auto rest = std::llround(seconds / small);
-  if (last) return fmt::format("{} s", rest);
-  const auto per_large = std::llround(units[i].seconds / small);
-  const auto large = rest / per_large;
-  rest %= per_large;
-  return rest == 0 ? fmt::format("{} {}", large, units[i].name)
-                   : fmt::format("{} {} {} {}", large, units[i].name, rest, units[i + 1].name);
 }
 
 std::string pulse_line(const Pulse& pulse) {

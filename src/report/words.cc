@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -206,11 +207,36 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
 }
 
 // No thousands commas, because users search for the step in the log, which has none.
+std::string time_text(double time) {
+  using namespace std::chrono;
+  constexpr double year_3000 = 32503680000;
+  if (!(time > 0 && time < year_3000)) return {};
+  const sys_seconds at{seconds{static_cast<std::int64_t>(time)}};
+  const auto day = floor<days>(at);
+  const year_month_day date{day};
+  const hh_mm_ss clock{at - day};
+  return fmt::format("{}-{:02}-{:02} {:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count());
+}
+
 std::string step_text(double step) {
   if (!std::isfinite(step) || std::fabs(step) > 1e15) return "far in the future";
   const double rounded = std::round(step);
   if (std::fabs(step) >= 100 || step == rounded) return std::to_string(whole_number(rounded));
   return fmt::format("{:.1f}", step);
+}
+
+std::string duration_text(double seconds) {
+  const std::int64_t all = whole_number(std::round(std::max(0.0, seconds)));
+  constexpr std::int64_t minute = 60, hour = 60 * minute, day = 24 * hour;
+  const auto two = [](std::int64_t first, const char* unit, std::int64_t second, const char* smaller) {
+    return second == 0 ? fmt::format("{} {}", first, unit) : fmt::format("{} {} {} {}", first, unit, second, smaller);
+  };
+  if (all < minute) return fmt::format("{} s", all);
+  if (all < hour) return fmt::format("{} min", all / minute);
+  if (all < day) return two(all / hour, "h", all % hour / minute, "min");
+  return two(all / day, "d", all % day / hour, "h");
 }
 
 std::string epoch_text(double epoch) {

@@ -22,7 +22,9 @@ std::string saving_words(const ReportFix& fix);       ///< for example "saves 2.
 std::string count_text(std::int64_t count);  ///< for example "128,008"
 std::string plural(std::int64_t count, std::string_view one,
                    std::string_view many);  ///< for example "1 line", "2,000 lines"
+std::string time_text(double time);         ///< of seconds since 1970: "2025-03-04 09:32:10"; "" outside 1970 to 3000
 std::string step_text(double step);         ///< "1000", without commas as logs print it; "12.5"
+std::string duration_text(double seconds);  ///< for example "45 s", "12 min", "2 h 10 min", "3 d 4 h"
 std::string epoch_text(double epoch);       ///< for example "0.32", "2999"
 /// Removes the unit of `first` if `last` has the same: "15.40" for "15.40 GiB" before "21.40 GiB", "12" for "12%"
 /// before "80%".

@@ -10,6 +10,7 @@
 
 #include "report/escape.h"
 #include "report/report_fields.h"
+#include "report/survey_fields.h"
 #include "serialize/comparison_fields.h"
 #include "serialize/estimate_fields.h"
 
@@ -200,6 +201,22 @@ std::string jsonl_text(const Report& report) {
   for (const auto& of : report.series) add("series", of);
   for (const auto& of : report.causes) add("cause", of);
   for (const auto& of : report.fixes) add("fix", of);
+  return text;
+}
+
+std::string survey_json(const Survey& survey) {
+  std::string text;
+  print(json_of(survey), 0, text);
+  return text + '\n';
+}
+
+std::string survey_jsonl(const Survey& survey) {
+  std::string text;
+  for (const SurveyJob& job : survey.jobs) {
+    Json line = {{"oomdoctor_survey", survey_schema_version}};
+    line.update(json_of(job));
+    text += line.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
+  }
   return text;
 }
 

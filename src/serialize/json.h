@@ -5,6 +5,7 @@
 #include <string>
 
 #include "oomdoctor/report.h"
+#include "oomdoctor/survey.h"
 
 namespace oomdoctor {
 
@@ -15,6 +16,8 @@ struct MemoryEstimate;
 std::string json_text(const Report& report);
 std::string comparison_json(const Comparison& comparison);
 std::string estimate_json(const MemoryEstimate& estimate);
+/// The totals of a survey, without its jobs.
+std::string survey_json(const Survey& survey);
 
 /// The version in each line of jsonl_text().
 inline constexpr int jsonl_version = 1;
@@ -23,5 +26,8 @@ inline constexpr int jsonl_version = 1;
 /// version, the first input, and one object of the report under its name. The text is ASCII, because some readers also
 /// end a line at other characters than the line feed.
 std::string jsonl_text(const Report& report);
+
+/// JSON Lines: one line per job, all with the same fields. ASCII, as above.
+std::string survey_jsonl(const Survey& survey);
 
 }  // namespace oomdoctor

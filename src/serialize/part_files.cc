@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
 #include "base/error.h"
+#include "serialize/partial_fields.h"
 
 namespace oomdoctor {
 namespace {
@@ -26,6 +28,26 @@ std::ifstream open_file(const std::string& path) {
 }  // namespace
 
 std::string left_out_words(std::string_view problem) { return fmt::format("left out: {}", problem); }
+
+bool holds_parts(const std::string& path) {
+  // Not the first line alone: it may be damaged, and the others are still parts.
+  constexpr std::size_t enough = 1 << 20;
+  const std::string begin = fmt::format("{{\"{}\":", part_version_field);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
+  std::ifstream in(path, std::ios::binary);
+  std::string text(begin.size(), '\0');
+  // Most logs do not begin with a brace, so that one small piece decides.
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text == begin) return true;
+  if (!text.starts_with('{') && !path.ends_with(".jsonl")) return false;
+  const std::size_t known = text.size();
+  text.resize(enough);
+  in.read(text.data() + known, static_cast<std::streamsize>(enough - known));
+  text.resize(known + static_cast<std::size_t>(in.gcount()));
+  return text.find('\n' + begin) != std::string::npos;
+}
 
 PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
   for (std::size_t file = 0; file < paths_.size(); ++file) {

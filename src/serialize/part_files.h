@@ -14,6 +14,9 @@ namespace oomdoctor {
 /// A problem in the words of a note.
 std::string left_out_words(std::string_view problem);
 
+/// True for a file of parts: a line of its first MiB begins as a part does. False for what cannot be read.
+bool holds_parts(const std::string& path);
+
 class PartFiles {
  public:
   static constexpr const char* lost = "lost with its part";  ///< value of Input::unreadable
@@ -25,6 +28,8 @@ class PartFiles {
   /// The files and lines that were left out, with the reasons.
   const std::vector<std::string>& problems() const { return problems_; }
 
+  /// The path and the digest of a log.
+  const PartId& id(std::size_t log) const { return parts_[log].id; }
   /// The number of logs, each counted once.
   std::size_t size() const { return parts_.size(); }
   /// The line of the log's part as it was written. Thread-safe. Throws Error if the file changed.

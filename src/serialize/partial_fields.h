@@ -87,6 +87,9 @@ void fields(auto& field, Is<RunPlace> auto& of) {
   field("first_line", of.first_line);
   field("progress_lines", of.progress_lines);
   field("first_step", of.first_step);
+  field("started", of.started, {.description = "seconds since 1970, as the next two"});
+  field("saved", of.saved, {.description = "the latest checkpoint with a step after it"});
+  field("saving", of.saving, {.description = "a checkpoint after that"});
 }
 
 void fields(auto& field, Is<Incident> auto& of) {

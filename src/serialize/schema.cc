@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/report_fields.h"
+#include "report/survey_fields.h"
 #include "serialize/comparison_fields.h"
 #include "serialize/json.h"
 #include "serialize/partial.h"
@@ -204,6 +205,28 @@ std::string comparison_schema() {
                      "that they do not know.");
   Json definitions;
   schema.update(schema_of(Comparison{}, definitions));
+  return text_of(std::move(schema), std::move(definitions));
+}
+
+std::string survey_schema() {
+  Json schema = head("survey", survey_schema_version,
+                     "One line of oomdoctor survey --format jsonl: a job. Every line has all fields; what the logs do "
+                     "not show is null. Sizes are integers in bytes. Minor versions add fields.");
+  Json definitions = Json::object();
+  schema.update(schema_of(SurveyJob{}, definitions));
+  Json properties = {{"oomdoctor_survey", {{"type", "string"}, {"pattern", "^1\\.[0-9]+$"}}}};
+  properties.update(schema["properties"]);
+  schema["properties"] = std::move(properties);
+  schema["required"].push_back("oomdoctor_survey");
+  return text_of(std::move(schema), std::move(definitions));
+}
+
+std::string survey_totals_schema() {
+  Json schema = head("survey-totals", survey_schema_version,
+                     "The output of oomdoctor survey --format json: what many jobs have in common. The JSON Lines have "
+                     "the jobs. Minor versions add fields.");
+  Json definitions = Json::object();
+  schema.update(schema_of(Survey{}, definitions));
   return text_of(std::move(schema), std::move(definitions));
 }
 

@@ -13,5 +13,9 @@ std::string jsonl_schema();
 std::string partial_schema();
 /// The schema of the JSON of oomdoctor compare.
 std::string comparison_schema();
+/// The schema of one line of oomdoctor survey --format jsonl.
+std::string survey_schema();
+/// The schema of the totals of a survey: oomdoctor survey --format json.
+std::string survey_totals_schema();
 
 }  // namespace oomdoctor

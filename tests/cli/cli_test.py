@@ -10,6 +10,8 @@ import pathlib
 import random
 import re
 import resource
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -204,7 +206,7 @@ class Messages(Case):
                             "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats")
         self.assert_refused(["list", "fixes", "x"], "list takes one argument; 'x' is one too many")
         self.assert_refused(["schema", "reprot"], "schema does not know 'reprot'",
-                "did you mean 'report'? choose one of: report, jsonl, partial, comparison")
+                "did you mean 'report'? choose one of: report, jsonl, partial, comparison, survey, survey-totals")
         self.assert_refused(["explain"], "explain needs an id, and optionally a log: oomdoctor explain leak train.log")
 
     def test_ids(self):
@@ -893,7 +895,8 @@ class Estimate(Case):
 class Knowledge(Case):
     def test_help_names_every_command_and_each_command_its_options(self):
         text = run("--help").stdout
-        for command in ("analyze", "ci", "compare", "completions", "estimate", "explain", "list", "man", "schema"):
+        for command in ("analyze", "ci", "compare", "completions", "estimate", "explain", "list", "man", "schema",
+                        "survey"):
             self.assertIn(f"oomdoctor {command} ", text)
             done = run(command, "--help")
             self.assertEqual((done.returncode, done.stdout), (0, run("help", command).stdout))
@@ -1023,6 +1026,128 @@ class Compare(Case):
             strict.validate(json.loads(path.read_text()))
 
 
+class Surveys(Case):
+    """Six jobs, of which four ran out of memory, three of them in the same function."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("train.log", "fine.log"):
+            (self.folder / name).unlink()
+        jobs = self.folder / "jobs"
+        failure = FAILED.split("step 2 loss 2.30\n")[1]
+        for number in range(3):
+            (jobs / str(number)).mkdir(parents=True)
+            steps = [f"2025-03-0{number + 1} 1{hour}:00:00 step {hour} loss 2.{hour}\n" for hour in (2, 3)]
+            (jobs / str(number) / "train.log").write_text("".join(steps) + failure)
+        (jobs / "slurm-4711.out").write_text(HEALTHY)
+        (jobs / "slurm-4711.err").write_text("slurmstepd: error: Detected 1 oom_kill event in StepId=4711.batch. Some of "
+                                             "the step tasks have been OOM Killed.\n")
+        (jobs / "slurm-4712.out").write_text(HEALTHY)
+        (jobs / "empty.log").write_text("")
+
+    def survey(self, *words):
+        done = self.run_here("survey", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        return done.stdout
+
+    def lines(self, *words):
+        return [json.loads(line) for line in self.survey("--format", "jsonl", *words).splitlines()]
+
+    def test_each_job_is_a_line(self):
+        lines = {line["path"]: line for line in self.lines("jobs")}
+        self.assertEqual({path: line["outcome"] for path, line in lines.items()},
+                         {"jobs/0/train.log": "oom", "jobs/1/train.log": "oom", "jobs/2/train.log": "oom",
+                          "jobs/slurm-4711.err": "oom", "jobs/slurm-4712.out": "no_oom", "jobs/empty.log": "unrecognised"})
+        failed = lines["jobs/1/train.log"]
+        self.assertEqual((failed["ended_at"], failed["lost_seconds"], failed["lost_since"]),
+                         ("2025-03-02T13:00:00", 3600, "start"))
+        self.assertEqual((lines["jobs/slurm-4711.err"]["job"], lines["jobs/slurm-4711.err"]["logs"]), ("4711", 2))
+        self.assertEqual(len({tuple(line) for line in lines.values()}), 1, "every line has the same fields")
+
+    def test_the_totals_are_the_sums_of_the_lines(self):
+        lines, totals = self.lines("jobs"), json.loads(self.survey("jobs", "--format", "json"))
+        failed = [line for line in lines if line["outcome"] in ("oom", "possible_oom")]
+        self.assertEqual((totals["all"]["jobs"], totals["failed"]["jobs"]), (len(lines), len(failed)))
+        self.assertEqual(totals["failed"]["lost_seconds"], sum(line["lost_seconds"] or 0 for line in failed))
+        weeks = [(week["week"], week["starts"], week["jobs"], week["failed"]["jobs"]) for week in totals["weeks"]]
+        self.assertEqual(weeks, [("2025-W09", "2025-02-24", 2, 2), ("2025-W10", "2025-03-03", 1, 1)])
+        self.assertEqual([(of["sums"]["jobs"], of["place"]) for of in totals["offenders"]], [(3, "train.py in training_step")])
+
+    def test_a_database_reads_the_lines(self):
+        lines = self.survey("jobs", "--format", "jsonl").splitlines()
+        database = sqlite3.connect(":memory:")
+        database.execute("create table lines (line text)")
+        self.addCleanup(database.close)
+        database.executemany("insert into lines values (?)", ((line,) for line in lines))
+        database.execute("create view jobs as select " + ", ".join(
+            f"json_extract(line, '$.{name}') as {name}" for name in json.loads(lines[0])) + " from lines")
+        rows = database.execute("select count(*), sum(lost_seconds), max(datetime(failed_at)) from jobs "
+                                "where outcome = 'oom' and place is not null group by fingerprint").fetchall()
+        self.assertEqual(rows, [(3, 10800.0, "2025-03-03 13:00:00")])
+        undated = database.execute("select count(*) from jobs where ended_at is null").fetchone()
+        self.assertEqual(undated, (3,))
+
+    def test_parts_give_the_same_survey(self):
+        for task, logs in enumerate((["jobs/0", "jobs/slurm-4711.out"], ["jobs/1", "jobs/2"],
+                                     ["jobs/slurm-4711.err", "jobs/slurm-4712.out", "jobs/empty.log"])):
+            (self.folder / f"{task}.jsonl").write_text(self.run_here("analyze", "--format", "partial", *logs).stdout)
+        for format_ in ("terminal", "json", "jsonl", "html"):
+            direct = self.survey("jobs", "--format", format_)
+            self.assertEqual(self.survey("?.jsonl", "--format", format_), direct)
+            self.assertEqual(
+                self.survey("2.jsonl", "jobs/1", "0.jsonl", "1.jsonl", "--format", format_, "--jobs", "7"), direct)
+
+    def test_a_bad_part_is_left_out_and_said(self):
+        good = self.run_here("analyze", "--format", "partial", "jobs/0").stdout
+        (self.folder / "a.jsonl").write_text("nonsense\n" + good)
+        done = self.run_here("survey", "a.jsonl", "jobs/1", "--format", "json")
+        totals = json.loads(done.stdout)
+        self.assertEqual((done.returncode, totals["failed"]["jobs"]), (0, 2))
+        self.assertEqual([note["text"][:20] for note in totals["notes"]], ["left out: a.jsonl:1:"])
+
+    def test_outputs_and_redaction(self):
+        (self.folder / "home" / "alice").mkdir(parents=True)
+        shutil.move(self.folder / "jobs", self.folder / "home" / "alice" / "jobs")
+        home = str(self.folder / "home" / "alice")
+        done = self.run_here("survey", home, "--quiet", "--output", "html=s.html", "--output", "jsonl=s.jsonl")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("4 of 6 jobs ran out of memory (67%)", done.stdout)
+        self.assertIn("alice", (self.folder / "s.jsonl").read_text())
+        page = (self.folder / "s.html").read_text()
+        self.assertNotIn("<script", page)
+        self.assertIn("script-src 'none'", page)
+        for format_ in ("terminal", "json", "jsonl", "html"):
+            hidden = self.run_here("survey", home, "--format", format_, "--redact", "all")
+            self.assertNotIn("alice", hidden.stdout)
+            self.assertIn("oomdoctor: redacted ", hidden.stderr)
+
+    def test_what_cannot_be_surveyed(self):
+        self.assert_refused(["survey"], "no input given",
+                            "pass a folder of logs or the parts of many jobs: oomdoctor survey logs/")
+        self.assert_refused(["survey", "-"], "survey reads files, not standard input", "pass a folder of logs or parts")
+        self.assert_refused(["survey", "nowhere"], "file not found: nowhere")
+        self.assert_refused(["survey", "jobs", "--format", "sarif"], "invalid --format 'sarif'",
+                            "choose one of: terminal, json, jsonl, html")
+        self.assert_refused(["survey", "jobs", "--output", "sarif=x"], "unknown format 'sarif' in --output",
+                            "choose one of: terminal, json, jsonl, html")
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_surveys_keep_their_schemas_and_these_name_every_field(self):
+        samples = str(pathlib.Path(__file__).resolve().parents[2] / "samples")
+        for schema_name, format_, approved in (("survey", "jsonl", "survey.jsonl"), ("survey-totals", "json", "survey.json")):
+            schema = json.loads(run("schema", schema_name).stdout)
+            jsonschema.Draft202012Validator.check_schema(schema)
+            strict = jsonschema.Draft202012Validator(close(copy.deepcopy(schema)))
+            text = self.survey(samples, "--format", format_)
+            objects = [json.loads(line) for line in text.splitlines()] if format_ == "jsonl" else [json.loads(text)]
+            known = (APPROVED / approved).read_text()
+            objects += [json.loads(line) for line in known.splitlines()] if format_ == "jsonl" else [json.loads(known)]
+            for one in objects:
+                strict.validate(one)
+            for name in schema["required"]:
+                self.assertFalse(strict.is_valid({k: v for k, v in objects[0].items() if k != name}), name)
+
+
 class Schema(Case):
     def test_it_is_printed_as_json(self):
         self.assertEqual(json.loads(run("schema", "report").stdout)["$schema"],
@@ -1034,7 +1159,7 @@ class Schema(Case):
         jsonschema.Draft202012Validator.check_schema(schema)
         strict = close(copy.deepcopy(schema))
         reports = [json.loads(path.read_text()) for path in sorted(APPROVED.glob("*.json"))
-                   if not path.name.startswith("comparison-") and not path.name.endswith(".gitlab.json")]
+                   if not path.name.startswith(("comparison-", "survey")) and not path.name.endswith(".gitlab.json")]
         reports += [json.loads(self.run_here("analyze", "--format", "json", "--trace",
                 name).stdout) for name in ("train.log", "fine.log")]
         self.assertGreater(len(reports), 5)

@@ -24,6 +24,8 @@ UNIQUE = (
     ("oomdoctor compl", "completions"),
     ("oomdoctor help estim", "estimate"),
     ("oomdoctor schema par", "partial"),
+    ("oomdoctor surv", "survey"),
+    ("oomdoctor survey --format h", "html"),
     ("oomdoctor list my", "myths"),
     ("oomdoctor analyze --fail", "--fail-on"),
     ("oomdoctor compare --fail", "--fail-if"),
@@ -82,6 +84,7 @@ class Bash(Shell):
         self.assertEqual(self.offers("oomdoctor estimate --format "), ["terminal", "json"])
         self.assertEqual(self.offers("oomdoctor analyze --output mark"), ["markdown="])
         self.assertEqual(self.offers("oomdoctor analyze --output json=one"), ["one_log.txt"])
+        self.assertEqual(self.offers("oomdoctor survey --output "), ["terminal=", "json=", "jsonl=", "html="])
         self.assertEqual(self.offers("oomdoctor analyze --capacity "), [])
         self.assertIn("compare", self.offers("oomdoctor "))
 
@@ -135,6 +138,14 @@ class Zsh(Shell):
             seen = self.read_until(r"<(oomdoctor [^>]*)>")
             completed = re.search(r"<(oomdoctor [^>]*)>", seen)[1]
             self.assertEqual(re.split(r"[ =]+", completed.rstrip(" =/"))[-1], word, seen)
+        self.type("exit\n")
+
+    def test_a_report_and_its_file(self):
+        for line, full in (("oomdoctor analyze --output mark", "markdown="), ("oomdoctor survey --output ht", "html="),
+                           ("oomdoctor survey --output html=one", "html=one_log.txt")):
+            self.type(line + "\t\x18")
+            seen = self.read_until(r"<(oomdoctor [^>]*)>")
+            self.assertEqual(re.search(r"<(oomdoctor [^>]*)>", seen)[1].split()[-1], full, seen)
         self.type("exit\n")
 
 

@@ -180,6 +180,10 @@ class Scripts(unittest.TestCase):
         self.assertEqual((out / "report.json").read_bytes(), self.expected)
         self.assertIn("OUT OF MEMORY", (out / "report.txt").read_text())
         self.assertEqual(len(list((out / "parts").iterdir())), 6)
+        surveys = [subprocess.run([BINARY, "survey", "--format", "jsonl", words], cwd=self.folder, capture_output=True,
+                                  check=True).stdout for words in ("the logs", "out/parts")]
+        self.assertIn(b'"outcome":"oom"', surveys[0])
+        self.assertEqual(surveys[1], surveys[0])
 
     def test_a_task_that_fails_does_not_hide_the_others(self):
         broken = self.folder / "fails-once"

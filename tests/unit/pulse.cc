@@ -69,15 +69,3 @@ TEST_CASE("a failure is the headline, and a log without memory says so", "[pulse
   CHECK(pulse_line(take_pulse(report_of("step 1 loss 2\nstep 2 loss 1\n"), {})) == "no memory values yet");
   CHECK_FALSE(fill_of(Pulse{}));
 }
-
-TEST_CASE("durations have two units at most", "[pulse]") {
-  CHECK(duration_text(0) == "0 s");
-  CHECK(duration_text(-5) == "0 s");
-  CHECK(duration_text(59.4) == "59 s");
-  CHECK(duration_text(60) == "1 min");
-  CHECK(duration_text(95) == "1 min 35 s");
-  CHECK(duration_text(3599.7) == "60 min");
-  CHECK(duration_text(7800) == "2 h 10 min");
-  CHECK(duration_text(86400 * 3 + 3600 * 4.2) == "3 d 4 h");
-  CHECK(duration_text(1e300) == "11574 d 2 h");
-}

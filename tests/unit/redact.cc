@@ -115,7 +115,7 @@ TEST_CASE("no writer prints a secret, whichever text contains it", "[redact]") {
   CHECK(texts > 150);
   for (const Redaction how : {Redaction::secrets, Redaction::all}) {
     const Redacted shared = redact(report, how);
-    CHECK(redaction_words(shared).find("1 Hugging Face token") != std::string::npos);
+    CHECK(redaction_words(shared.counts).find("1 Hugging Face token") != std::string::npos);
     for (const auto& writer : writers()) {
       CAPTURE(writer.name);
       const RenderOptions whole{.verbose = true};
@@ -151,7 +151,7 @@ TEST_CASE("a note gives the number of different secrets", "[redact]") {
   report.verdict.headline = "hf_" + letters;
   report.verdict.retry.change = "hf_" + letters + " MY_PASSWORD=swordfish";
   const Redacted shared = redact(report, Redaction::secrets);
-  CHECK(redaction_words(shared) == "1 Hugging Face token, 1 password");
+  CHECK(redaction_words(shared.counts) == "1 Hugging Face token, 1 password");
   REQUIRE(shared.report.notes.size() == 1);
   CHECK(shared.report.notes[0].text == "Redacted: 1 Hugging Face token, 1 password");
   CHECK(redact(samples::fatal(), Redaction::secrets).report.notes.size() == samples::fatal().notes.size());

@@ -1,5 +1,5 @@
 // Each list of fields names all members of its struct, so that no member is missing in the JSON, or in redaction.
-#include "report/report_fields.h"
+#include "report/survey_fields.h"
 
 #include <map>
 #include <optional>
@@ -94,4 +94,6 @@ TEST_CASE("each struct of the report lists all its members as fields", "[fields]
   static_assert(member_count<Three>() == 3);
   static_assert(member_count<Share>() == 2);
   ListCheck::check<Report>();
+  ListCheck::check<Survey>();
+  ListCheck::check<SurveyJob>();
 }

@@ -3,9 +3,11 @@
 
 #include "approved.h"
 #include "render/html.h"
+#include "render/survey_html.h"
 #include "report/escape.h"
 #include "report/utf8.h"
 #include "sample_reports.h"
+#include "sample_surveys.h"
 
 using namespace oomdoctor;
 
@@ -26,6 +28,24 @@ std::vector<Sample> all_samples() {
 
 std::string write(std::string_view writer, const Report& report, const RenderOptions& view = {}) {
   return find_writer(writer)->write(report, view);
+}
+
+/// Checks that no text of a log controls the output.
+void check_inert(const std::string& text) {
+  std::size_t bad_characters = 0, controls = 0, deceptive = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const Utf8Char c = first_character(rest);
+    rest.remove_prefix(c.size);
+    bad_characters += !c.good;
+    controls += c.good && c.code != '\n' && (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0));
+    deceptive += (c.code >= 0x202A && c.code <= 0x202E) || (c.code >= 0x2066 && c.code <= 0x2069) || c.code == 0x200B;
+  }
+  CHECK(bad_characters == 0);
+  CHECK(controls == 0);
+  CHECK(deceptive == 0);
+  const std::string lines = "\n" + without_workflow_commands(text);
+  for (const std::string_view command : {"\n::", "##[", "##vso[", "\n+++ ", "\n--- "})
+    CHECK(lines.find(command) == std::string::npos);
 }
 
 }  // namespace
@@ -54,6 +74,28 @@ TEST_CASE("a narrow and a verbose terminal report match their approved texts", "
   check_approved("fatal.terminal-verbose.txt", write("terminal", samples::fatal(), whole));
 }
 
+TEST_CASE("a survey's texts match their approved texts", "[approved]") {
+  for (const SurveyWriter& writer : survey_writers()) {
+    if (writer.name == "html") continue;
+    check_approved("survey." + std::string(writer.suffix), writer.write(samples::cluster(), {}));
+  }
+  check_approved("survey-40.txt", survey_writers().front().write(samples::cluster(), {.width = 40}));
+  check_approved("survey-hostile.txt", survey_writers().front().write(samples::hostile_cluster(), {}));
+  const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}};
+  check_approved("survey.html", survey_html(samples::cluster(), names));
+}
+
+TEST_CASE("a survey keeps the width of the terminal", "[survey]") {
+  for (const int width : {40, 60, 100, 200}) {
+    const std::string text = survey_writers().front().write(samples::cluster(), {.width = width, .verbose = true});
+    for (std::size_t from = 0; from < text.size();) {
+      const std::size_t end = text.find('\n', from);
+      CHECK(columns_of(text.substr(from, end - from)) <= width);
+      from = end + 1;
+    }
+  }
+}
+
 TEST_CASE("a writer is found by its name only", "[writers]") {
   for (const auto& writer : writers()) CHECK(find_writer(writer.name) == &writer);
   CHECK(find_writer("jsno") == nullptr);
@@ -63,21 +105,13 @@ TEST_CASE("a writer is found by its name only", "[writers]") {
 TEST_CASE("log text is inert in every writer", "[hostile]") {
   for (const auto& writer : writers()) {
     CAPTURE(writer.name);
-    const std::string text = writer.write(samples::hostile(), {.verbose = true});
-    std::size_t bad_characters = 0, controls = 0, deceptive = 0;
-    for (std::string_view rest = text; !rest.empty();) {
-      const Utf8Char c = first_character(rest);
-      rest.remove_prefix(c.size);
-      bad_characters += !c.good;
-      controls += c.good && c.code != '\n' && (c.code < 0x20 || (c.code >= 0x7F && c.code < 0xA0));
-      deceptive += (c.code >= 0x202A && c.code <= 0x202E) || (c.code >= 0x2066 && c.code <= 0x2069) || c.code == 0x200B;
-    }
-    CHECK(bad_characters == 0);
-    CHECK(controls == 0);
-    CHECK(deceptive == 0);
-    const std::string lines = "\n" + without_workflow_commands(text);
-    for (const std::string_view command : {"\n::", "##[", "##vso[", "\n+++ ", "\n--- "})
-      CHECK(lines.find(command) == std::string::npos);
+    check_inert(writer.write(samples::hostile(), {.verbose = true}));
+  }
+  for (const auto& writer : survey_writers()) {
+    CAPTURE(writer.name);
+    const std::string text = writer.write(samples::hostile_cluster(), {.verbose = true});
+    check_inert(text);
+    if (writer.name == "html") CHECK(text.find("<script") == std::string::npos);
   }
 }
 

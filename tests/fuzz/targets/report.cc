@@ -1,8 +1,6 @@
 // Bytes as a log, or as parts of one, through all stages: a report results, every line is counted, and every writer can
 // print it.
-#include <sys/mman.h>
-#include <unistd.h>
-
+#include "../part_file.h"
 #include "../target.h"
 #include "base/error.h"
 #include "oomdoctor/diagnose.h"
@@ -10,23 +8,6 @@
 
 namespace oomdoctor::testing {
 namespace {
-
-/// A file in memory, because parts are read from files.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view text) : file_(memfd_create("part", 0)) {
-    demand(file_ >= 0 && write(file_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
-  }
-  ~MemoryFile() { close(file_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  std::string path() const { return "/proc/self/fd/" + std::to_string(file_); }
-
- private:
-  int file_;
-};
-
-constexpr std::string_view part_front = "{\"oomdoctor_partial\":";
 
 Report report_on(std::string_view text) {
   Options options;
