@@ -85,15 +85,15 @@ class Check(unittest.TestCase):
     """The check sees what it is there for."""
 
     def test_missing_names(self):
-        file = "`src/diagnose.cc`"
-        self.assertEqual([], list(faults(f"{file}: `LogReader::read`, `diagnose`, `options.why_not`")))
-        for text in ("`src/diagnosis.cc`: `diagnose`", "`diagnose`", f"{file}: `LogReader::write`", f"{file}: `diagnos`",
+        file = "`src/diagnose/pipeline.cc`"
+        self.assertEqual([], list(faults(f"{file}: `LogReader::read`, `diagnose_scan`, `options.why_not`")))
+        for text in ("`src/diagnosis.cc`: `diagnose_scan`", "`diagnose_scan`", f"{file}: `LogReader::write`", f"{file}: `diagnos`",
                      f"{file}: `options.why`"):
             self.assertEqual(1, len(list(faults(text))), text)
 
     def test_comments_do_not_count(self):
-        self.assertIn("pipeline", (ROOT / "src/diagnose.cc").read_text(encoding="utf-8"))
-        self.assertTrue([*faults("`src/diagnose.cc`: `pipeline`")])
+        self.assertIn("destroyed", (ROOT / "src/diagnose/pipeline.cc").read_text(encoding="utf-8"))
+        self.assertTrue([*faults("`src/diagnose/pipeline.cc`: `destroyed`")])
 
 
 if __name__ == "__main__":

@@ -73,8 +73,6 @@ def stage_of(path):
     parts = path.parts
     if parts[0] == "parsers":
         return "parsers"
-    if parts == ("src", "diagnose.cc"):
-        return "diagnose"
     return parts[1] if parts[0] == "src" and len(parts) == 3 else None
 
 

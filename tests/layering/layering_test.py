@@ -38,7 +38,7 @@ class LayeringTest(unittest.TestCase):
             "src/text/a.cc": '#include "base/noun.h"\n#include <toml++/toml.h>\n',
             "src/judge/a.cc": '#include "facts/noun.h"\n#include "text/noun.h"\n',
             "src/report/a.cc": '#include "oomdoctor/report.h"\n#include "oomdoctor/version.h"\n',
-            "src/diagnose.cc": '#include "parse/noun.h"\n#include "report/noun.h"\n',
+            "src/diagnose/noun.cc": '#include "parse/noun.h"\n#include "report/noun.h"\n',
         }), [])
 
     def test_arrows_to_the_right_are_found(self):

@@ -1,0 +1,91 @@
+#include "diagnose/pipeline.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/parallel.h"
+#include "growth/samples.h"
+#include "judge/verdict.h"
+#include "oomdoctor/version.h"
+#include "parse/path_tags.h"
+#include "report/assemble.h"
+#include "text/source.h"
+
+namespace oomdoctor {
+namespace {
+
+std::string declared_text(const Parser& parser) {
+  const std::size_t n = parser.gauges.size();
+  return "Read with " + std::to_string(n) + (n == 1 ? " line format" : " line formats") + " of " +
+         std::string(parser.name);
+}
+
+/// Built on first use, because a healthy log needs no rules. Never destroyed, because that would only delay the exit.
+const RulePack& shipped_pack() {
+  static const RulePack& pack = *new RulePack(shipped_rules());
+  return pack;
+}
+
+}  // namespace
+
+LogReader::LogReader(const std::vector<std::string>& format_files) {
+  // Built once, then const, because a process may read many logs. Never destroyed, because that would only delay the
+  // exit.
+  static const Scanner& shipped = *new Scanner(all_parsers(), shipped_prefilter_plan());
+  scanner_ = &shipped;
+  if (format_files.empty()) return;
+  formats_.emplace(all_parsers());
+  for (const std::string& path : format_files) formats_->add_file(path);
+  scanner_ = &extended_.emplace(formats_->parsers(), shipped_prefilter_plan());
+}
+
+ScanResult LogReader::read(const LogSource& log, std::size_t threads) const {
+  // The descriptor is open only during this call: there may be more logs than descriptors.
+  Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
+  return finished(scanner_->scan(source, {.jobs = threads}));
+}
+
+ScanResult LogReader::finished(ScanResult scan) const {
+  if (formats_)
+    for (const Parser* parser : formats_->parsers())
+      if (parser->declared) scan.notes.push_back({Severity::note, declared_text(*parser), {}});
+  limit_series(scan.series);
+  if (scan.notes.size() > ScanLimits::notes) {
+    scan.more_notes += static_cast<i64>(scan.notes.size() - ScanLimits::notes);
+    scan.notes.resize(ScanLimits::notes);
+  }
+  return scan;
+}
+
+Rules::Rules(const Options& options) {
+  if (!options.rules_folder.empty()) extended_.emplace(shipped_pack()).add_folder(options.rules_folder);
+}
+
+const RulePack& Rules::pack() const { return extended_ ? *extended_ : shipped_pack(); }
+
+Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
+  const AnalysisOptions how{options.capacity_bytes, threads};
+  resolve_units(scan, how);
+  for (Series& series : scan.series) count_values_of_repeated_steps(series);
+  Analysis analysis = analyse(scan, how);
+  const Diagnosis diagnosis = needs_judgement(analysis) ? judge(rules.pack(), analysis.facts) : Diagnosis{};
+  Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
+  report.tool_version = version;
+  for (const Input& input : scan.inputs)
+    if (report.job.empty()) report.job = job_in_path(input.path);
+  return {std::move(scan), std::move(analysis), std::move(report)};
+}
+
+std::size_t thread_count(const Options& options) { return options.jobs > 0 ? options.jobs : default_jobs(); }
+
+std::size_t threads_per_log(std::size_t logs, const Options& options) {
+  const std::size_t threads = thread_count(options);
+  return logs < threads ? threads : 1;
+}
+
+bool can_be_read_again(const LogSource& log) {
+  std::error_code error;
+  return log.memory || std::filesystem::is_regular_file(log.path, error);
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,65 @@
+// The pipeline behind all public functions: read, analyse, judge, report.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "facts/analysis.h"
+#include "judge/rule_pack.h"
+#include "model/scan_result.h"
+#include "oomdoctor/diagnose.h"
+#include "parse/scanner.h"
+#include "parse/user_formats.h"
+
+namespace oomdoctor {
+
+/// Reads logs with the shipped formats and the user's. Each result names the user's formats in a note, because a reader
+/// of the report may not have them.
+class LogReader {
+ public:
+  /// Throws Error for a format file that cannot be read.
+  explicit LogReader(const std::vector<std::string>& format_files);
+
+  /// Reads one log on `threads` threads. Throws Error if it cannot be read.
+  ScanResult read(const LogSource& log, std::size_t threads) const;
+  const Scanner& scanner() const { return *scanner_; }
+  /// A scan with everything that a result has beside it.
+  ScanResult finished(ScanResult scan) const;
+
+ private:
+  const Scanner* scanner_;
+  std::optional<UserFormats> formats_;
+  std::optional<Scanner> extended_;
+};
+
+/// The shipped rules plus the user's. Built before oomdoctor reads a log, so an invalid rule fails at once.
+class Rules {
+ public:
+  /// Throws Error for a rule that cannot be read.
+  explicit Rules(const Options& options);
+  const RulePack& pack() const;
+
+ private:
+  std::optional<RulePack> extended_;
+};
+
+/// The report, and what it was made from.
+struct Result {
+  ScanResult scan;
+  Analysis analysis;
+  Report report;
+};
+
+/// From the content of the logs to the report.
+Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads);
+
+/// The threads of the options; by default as many as the machine runs at once.
+std::size_t thread_count(const Options& options);
+/// With few logs, read one after the other, each on all threads. With many, read them in parallel, one thread each.
+std::size_t threads_per_log(std::size_t logs, const Options& options);
+/// Whether a log can be read twice: memory or a file, but no pipe.
+bool can_be_read_again(const LogSource& log);
+
+}  // namespace oomdoctor

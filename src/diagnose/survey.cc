@@ -1,0 +1,206 @@
+// Logs of many jobs in, one line for each job out.
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/natural_order.h"
+#include "base/parallel.h"
+#include "diagnose/pipeline.h"
+#include "oomdoctor/diagnose.h"
+#include "parse/jobs.h"
+#include "parse/path_tags.h"
+#include "parse/result_merger.h"
+#include "report/survey.h"
+#include "serialize/part_files.h"
+#include "text/digest.h"
+
+namespace oomdoctor {
+namespace {
+
+/// The user by the paths of the logs, else by those of the code: the user's own first, then the environment.
+std::string find_user(const ScanResult& scan) {
+  std::string user;
+  const auto look_in = [&](const std::string& path) {
+    if (user.empty()) user = user_in_path(path);
+  };
+  for (const Input& input : scan.inputs) look_in(input.path);
+  for (const bool library : {false, true})
+    for (const Incident& incident : scan.incidents)
+      for (const Frame& frame : incident.oom.frames)
+        if (frame.library == library) look_in(frame.file);
+  return user;
+}
+
+/// The logs of a survey, in the order of their paths: files, and logs in parts.
+class SurveyLogs {
+ public:
+  SurveyLogs(std::vector<LogSource> sources, const Options& options) : reader_(options.format_files) {
+    std::vector<std::string> part_files;
+    for (LogSource& source : sources) {
+      if (!source.memory && holds_parts(source.path))
+        part_files.push_back(source.path);
+      else
+        logs_.push_back({source.path, std::move(source), std::nullopt});
+    }
+    add_parts(part_files);
+    std::stable_sort(logs_.begin(), logs_.end(),
+                     [](const Log& a, const Log& b) { return natural_less(a.path, b.path); });
+    const auto same = [this](const Log& a, const Log& b) { return is_same(a, b); };
+    logs_.erase(std::unique(logs_.begin(), logs_.end(), same), logs_.end());
+  }
+
+  std::size_t size() const { return logs_.size(); }
+  std::vector<std::string> paths() const {
+    std::vector<std::string> paths;
+    for (const Log& log : logs_) paths.push_back(log.path);
+    return paths;
+  }
+
+  /// A log that cannot be read gives an unreadable input and a problem.
+  ScanResult read(std::size_t i, std::size_t threads) {
+    const Log& log = logs_[i];
+    try {
+      if (!log.source) return take_problem(parts_->read(*log.part));
+      if (!can_be_read_again(*log.source)) throw Error(log.path + " is no file");
+      return reader_.read(*log.source, threads);
+    } catch (const Error& error) {
+      ScanResult nothing;
+      nothing.inputs.emplace_back();
+      nothing.inputs.front().path = log.path;
+      nothing.inputs.front().unreadable = "left out";
+      add_problem(left_out_words(error.what()));
+      return nothing;
+    }
+  }
+
+  /// What was left out, with the reasons. Sorted, and each once, because a log may be read twice.
+  std::vector<ReportNote> notes() const {
+    std::vector<ReportNote> notes;
+    for (const std::string& problem : problems_) notes.push_back({"warning", problem, std::nullopt});
+    return notes;
+  }
+
+ private:
+  struct Log {
+    std::string path;
+    std::optional<LogSource> source;
+    std::optional<std::size_t> part;  ///< index into parts_, if there is no source
+  };
+
+  void add_parts(const std::vector<std::string>& files) {
+    if (files.empty()) return;
+    try {
+      parts_.emplace(files);
+    } catch (const Error&) {
+      if (logs_.empty()) throw;
+      for (const std::string& file : files) add_problem(left_out_words(problem_of(file)));
+      return;
+    }
+    for (const std::string& problem : parts_->problems()) add_problem(left_out_words(problem));
+    for (std::size_t i = 0; i < parts_->size(); ++i) logs_.push_back({parts_->id(i).path, std::nullopt, i});
+  }
+
+  /// The first problem of a file that has no part.
+  static std::string problem_of(const std::string& file) {
+    try {
+      PartFiles({file});
+      return file + " was changed while it was read";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  bool is_same(const Log& a, const Log& b) const {
+    if (a.path != b.path || !a.source) return false;  // the order is stable: files come before parts
+    if (b.source) return true;
+    try {
+      const std::string digest = a.source->memory ? digest_of_text(*a.source->memory) : digest_of_file(a.path);
+      return digest == parts_->id(*b.part).digest;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  ScanResult take_problem(ScanResult file) {
+    if (file.inputs.front().unreadable == PartFiles::lost)
+      for (const Note& note : file.notes) add_problem(note.text);
+    return file;
+  }
+
+  void add_problem(const std::string& problem) {
+    const std::lock_guard lock(mutex_);
+    problems_.insert(problem);
+  }
+
+  LogReader reader_;
+  std::optional<PartFiles> parts_;
+  std::vector<Log> logs_;
+  std::mutex mutex_;  ///< guards problems_
+  std::set<std::string> problems_;
+};
+
+/// The line of a job, and the properties by which a machine's record finds it.
+struct SurveyedJob {
+  LogIdentity identity;
+  SurveyJob line;
+};
+
+SurveyedJob survey_job(const std::vector<std::size_t>& job, SurveyLogs& logs, const Rules& rules,
+                       const Options& options, std::size_t threads) {
+  SurveyedJob out;
+  ResultMerger merger;
+  for (const std::size_t i : job) {
+    ScanResult file = logs.read(i, threads);
+    merge_identity(out.identity, read_identity(file));
+    merger.add(std::move(file));
+  }
+  const Result result = diagnose_scan(merger.take(), rules, options, threads);
+  out.line = make_survey_job(result.report, result.scan, result.analysis);
+  out.line.user = find_user(result.scan);
+  return out;
+}
+
+}  // namespace
+
+// A job's logs are read once and forgotten, so that memory use is one job per thread. Only a job that a machine's
+// record belongs to is read again, together with the record.
+Survey survey(const std::vector<LogSource>& sources, const Options& options) {
+  const Rules rules(options);
+  SurveyLogs logs(sources, options);
+  std::vector<std::vector<std::size_t>> jobs = group_by_path(logs.paths());
+  if (jobs.empty()) throw Error("no log to survey");
+  const std::size_t threads = threads_per_log(jobs.size(), options);
+  std::vector<std::optional<SurveyedJob>> results(jobs.size());
+  std::size_t done = 0;
+  for_each_in_order(
+      jobs.size(), thread_count(options),
+      [&](std::size_t i) { results[i] = survey_job(jobs[i], logs, rules, options, threads); },
+      [&](std::size_t i) {
+        done += jobs[i].size();
+        if (options.progress) options.progress({done, logs.size()});
+      });
+  std::vector<LogIdentity> identities;
+  for (const auto& result : results) identities.push_back(result->identity);
+  std::set<std::size_t> extended;
+  const auto owners = find_jobs_of_records(identities);
+  for (std::size_t record = 0; record < owners.size(); ++record) {
+    if (!owners[record]) continue;
+    jobs[*owners[record]].insert(jobs[*owners[record]].end(), jobs[record].begin(), jobs[record].end());
+    extended.insert(*owners[record]);
+    results[record].reset();
+  }
+  const std::vector<std::size_t> again(extended.begin(), extended.end());
+  for_each_index(again.size(), thread_count(options), [&](std::size_t i) {
+    std::sort(jobs[again[i]].begin(), jobs[again[i]].end());
+    results[again[i]] = survey_job(jobs[again[i]], logs, rules, options, threads);
+  });
+  std::vector<SurveyJob> lines;
+  for (auto& result : results)
+    if (result) lines.push_back(std::move(result->line));
+  return make_survey(std::move(lines), logs.notes());
+}
+
+}  // namespace oomdoctor
