@@ -149,7 +149,7 @@ const std::vector<CommandSpec>& command_table() {
        "-- COMMAND...",
        "run a command; if it dies, report why",
        "Passes the command's output, input, signals, terminal and exit status on unchanged. Each second it notes the "
-       "memory of the GPUs (by nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its cgroup "
+       "memory of the GPUs (by NVML, nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its cgroup "
        "and of /dev/shm. If the command fails or is killed, the report is on standard error, and in oomdoctor-run/ "
        "with the output and the samples. If it ends well, nothing remains.",
        {"folder", "always", "capacity", "rules", "format-file", "redact", "color", "width", "quiet", "verbose", "help"},

@@ -73,7 +73,8 @@ long long number_in(const std::string& path) {
 
 }  // namespace
 
-GpuMonitor::GpuMonitor(std::string path, std::string root) : path_(std::move(path)) {
+GpuMonitor::GpuMonitor(std::string path, std::string root) : path_(std::move(path)), nvml_(Nvml::load()) {
+  if (nvml_) return;
   start();
   if (output_.is_open()) return;
   std::error_code error;
@@ -159,17 +160,24 @@ void GpuMonitor::add(std::string_view row, std::string_view key, double level) {
 }
 
 void GpuMonitor::sample(std::string_view time) {
-  constexpr long long mebibyte = 1 << 20;
-  header_ = cards_.empty() ? header_ : std::string(driver_header);
+  if (nvml_)
+    for (const Nvml::Card& card : nvml_->read()) add_card(time, card.index, card.name, card.used, card.total);
   for (std::size_t i = 0; i < cards_.size(); ++i) {
     const long long used = number_in(cards_[i] + "/mem_info_vram_used");
     const long long total = number_in(cards_[i] + "/mem_info_vram_total");
-    if (used < 0 || total < 0) continue;
-    const std::string index = std::to_string(i);
-    add(std::string(time) + ", " + index + ", AMD GPU, " + std::to_string(total / mebibyte) + " MiB, " +
-            std::to_string(used / mebibyte) + " MiB",
-        index, static_cast<double>(used));
+    if (used >= 0 && total >= 0)
+      add_card(time, i, "AMD GPU", static_cast<std::uint64_t>(used), static_cast<std::uint64_t>(total));
   }
+}
+
+void GpuMonitor::add_card(std::string_view time, std::size_t index, std::string_view name, std::uint64_t used,
+                          std::uint64_t total) {
+  constexpr std::uint64_t mebibyte = 1 << 20;
+  header_ = driver_header;
+  std::string row(time);
+  row += ", " + std::to_string(index) + ", " + std::string(name) + ", " + std::to_string(total / mebibyte) + " MiB, " +
+         std::to_string(used / mebibyte) + " MiB";
+  add(row, std::to_string(index), static_cast<double>(used));
 }
 
 }  // namespace oomdoctor

@@ -1,9 +1,10 @@
-// A GPU monitor that runs beside a command, and its rows: nvidia-smi or xpu-smi where one is installed, else the files
-// of the amdgpu driver.
+// The GPUs while a command runs, as rows of a CSV: by NVIDIA's library, else by nvidia-smi or xpu-smi beside the command,
+// else by the files of the amdgpu driver.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "run/bounded_rows.h"
+#include "run/nvml.h"
 
 namespace oomdoctor {
 
@@ -25,12 +27,14 @@ class GpuMonitor {
   int output() const { return output_.number(); }
   /// Reads what the monitor has printed. Call it when output() can be read.
   void read();
-  /// Takes a sample from the driver's files, at this local time: "2024/05/12 03:14:16.582".
+  /// Takes a sample from the library or the driver's files, at this local time: "2024/05/12 03:14:16.582".
   void sample(std::string_view time);
 
  private:
   void start();
   void take_line(std::string_view line);
+  void add_card(std::string_view time, std::size_t index, std::string_view name, std::uint64_t used,
+                std::uint64_t total);
   void add(std::string_view row, std::string_view key, double level);
 
   std::string path_;
@@ -39,6 +43,7 @@ class GpuMonitor {
   std::size_t key_column_ = 0, used_column_ = 0;
   std::string header_, rest_;  ///< the first line, and a line that has not ended yet
   std::optional<BoundedRows> rows_;
+  std::optional<Nvml> nvml_;
   std::vector<std::string> cards_;  ///< folders of the driver, one for each GPU
 };
 

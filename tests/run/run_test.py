@@ -7,6 +7,7 @@ import os
 import pathlib
 import resource
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -56,6 +57,33 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(9)
 """
+
+
+# Two GPUs. The older function counts 268 MiB of the driver as used, too.
+NVML = """\
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetCount_v2(unsigned* count) { *count = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** device) { *device = (void*)(unsigned long)(i + 1); return 0; }
+int nvmlDeviceGetName(void* device, char* name, unsigned size) {
+  const char* words = "NVIDIA A40";
+  for (unsigned i = 0; i < size; ++i) if (!(name[i] = words[i])) break;
+  return 0;
+}
+struct memory { unsigned long long total, free, used; };
+int nvmlDeviceGetMemoryInfo(void* device, struct memory* m) { m->total = 46068ull << 20; m->used = 1268ull << 20; return 0; }
+struct memory2 { unsigned version; unsigned long long total, reserved, free, used; };
+int nvmlDeviceGetMemoryInfo_v2(void* device, struct memory2* m) {
+  if (m->version != (sizeof *m | 2 << 24)) return 25;
+  m->total = 46068ull << 20; m->reserved = 268ull << 20; m->used = (unsigned long)device * (1000ull << 20);
+  return 0;
+}
+"""
+
+
+def linked_dynamically():
+    """Whether the program loads shared libraries: it names a loader."""
+    return b"/ld-linux" in pathlib.Path(BINARY).read_bytes()[:4096]
 
 
 def memory_group():
@@ -282,6 +310,18 @@ class Run(unittest.TestCase):
         series = [s for s in self.report()["series"] if s["metric"] == "used"]
         self.assertEqual([(s["device"], s["n"], s["max_value"]) for s in series], [(0, 9, 9000 << 20)])
         self.assertNotIn(b"sleep 1000", subprocess.run(["ps", "-eo", "args"], capture_output=True, check=False).stdout)
+
+    @unittest.skipUnless(shutil.which("cc") and linked_dynamically(), "no compiler, or a program without libraries")
+    def test_the_library_of_the_driver_is_asked_first(self):
+        (self.folder / "nvml.c").write_text(NVML)
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", "libnvidia-ml.so.1", "nvml.c"], cwd=self.folder, check=True)
+        self.environment["LD_LIBRARY_PATH"] = str(self.folder)
+        self.finish("sh", "-c", "sleep 2.2; exit 1")
+        rows = (self.folder / "oomdoctor-run/gpus.csv").read_text().splitlines()
+        self.assertEqual(rows[0], "timestamp, index, name, memory.total [MiB], memory.used [MiB]")
+        self.assertRegex(rows[1], r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}, 0, NVIDIA A40, 46068 MiB, 1000 MiB$")
+        self.assertRegex(rows[2], r", 1, NVIDIA A40, 46068 MiB, 2000 MiB$")
+        self.assertEqual([s["device"] for s in self.report()["series"] if s["metric"] == "used"], [0, 1])
 
     def test_folders_are_new_or_asked_for(self):
         for _ in range(2):
