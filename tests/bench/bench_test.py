@@ -39,6 +39,9 @@ class Bench(unittest.TestCase):
             self.assertRegex(text, rf"(?m)^\| {log} \| [\d.]+ MB \| \d+ MiB \| ")
         self.assertRegex(text, r"(?m)^\| sparse \| `wc -l` \| [\d.]+ \|$")
         self.assertIn("| oomdoctor | oomdoctor ", text)
+        for command in ("run", "watch"):
+            self.assertRegex(text, rf"(?m)^\| `oomdoctor {command}`, .* \| [\d.]+ times as fast ")
+            self.assertRegex(text, rf"(?m)^\| `oomdoctor {command}`, .* \| [\d.]+% of one core, \d+ MiB \|$")
 
     def test_a_job_not_done_is_no_figure(self):
         page = self.folder / "performance.md"
