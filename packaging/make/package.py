@@ -133,6 +133,7 @@ def finish(out):
 
 
 if __name__ == "__main__":
+    os.umask(0o022)  # cpack writes the rights of its own files by it
     *builds, target = map(pathlib.Path, sys.argv[1:])
     for each in builds:
         package(each.resolve(), target, int(os.environ["SOURCE_DATE_EPOCH"]))
