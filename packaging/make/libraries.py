@@ -11,6 +11,7 @@ import subprocess
 import uuid
 
 DOCUMENTS = pathlib.Path("/usr/share/doc")
+SYSROOT = "/build/sysroot/"
 
 # The licences as SPDX spells them. Debian spells them in its own way, and lists other choices of the same file apart.
 SPDX = {
@@ -26,7 +27,9 @@ SPDX = {
 }
 # Sources whose copyright files are prose.
 PROSE = {
+    "cross-toolchain-base": "LGPL-2.1-or-later",  # the C library for another architecture
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
     "linux": "GPL-2.0-only WITH Linux-syscall-note",
 }
@@ -37,37 +40,54 @@ def run(*command):
 
 
 def files_of(build):
-    """The files of the system that the build put into the program."""
-    read = set(re.findall(r"^ {4}(/usr/\S+)$", run("ninja", "-C", str(build), "-t", "deps"), re.M))
-    linked = set(re.findall(r"^(?:LOAD )?(/\S+?\.[ao])(?=\(|$)", (build / "oomdoctor.map").read_text(), re.M))
-    return sorted({str(pathlib.Path(path).resolve()) for path in read | linked if path.startswith("/usr/")})
+    """The files of the system, and of the libraries of another architecture, that the build put into the program."""
+    read = re.findall(r"^ {4}(/\S+)$", run("ninja", "-C", str(build), "-t", "deps"), re.M)
+    linked = re.findall(r"^(?:LOAD )?(/\S+?\.[ao])(?=\(|$)", (build / "oomdoctor.map").read_text(), re.M)
+    return sorted({str(pathlib.Path(path).resolve()) for path in [*read, *linked] if path.startswith("/usr/") or SYSROOT in path})
 
 
-def licence_of(package, source):
+def licence_of(documents, source):
     if source in PROSE:
         return PROSE[source]
-    text = (DOCUMENTS / package / "copyright").read_text(encoding="utf-8")
-    stanza = re.search(r"^Files: *\n? *\*\s.*?(?=^\s*$)", text, re.M | re.S)
+    stanza = re.search(r"^Files: *\n? *\*\s.*?(?=^\s*$)", documents.read_text(encoding="utf-8"), re.M | re.S)
     name = re.search(r"^License:\s*(.*)$", stanza[0], re.M)[1].strip().lower()
     if name not in SPDX:
-        raise SystemExit(f"{package}: the licence {name!r} has no SPDX name in {__file__}")
+        raise SystemExit(f"{documents}: the licence {name!r} has no SPDX name in {__file__}")
     return SPDX[name]
 
 
-def packages_of(build):
-    """[{"name", "version", "source", "licence"}] of the packages that these files come from."""
-    owners = set()
-    files = files_of(build)
+def installed(files):
+    """(name, version, source, copyright file) of each package of this machine that has one of these files."""
     # Debian merged /bin and /lib into /usr: dpkg knows some files by their old names.
     asked = files + [path.removeprefix("/usr") for path in files if path.startswith("/usr/lib/")]
+    owners = set()
     for start in range(0, len(asked), 500):
         done = subprocess.run(["dpkg", "-S", *asked[start:start + 500]], capture_output=True, text=True, check=False)
         owners.update(line.split(": ")[0] for line in done.stdout.splitlines())
-    found = []
-    for owner in sorted(owners):
+    for owner in owners:
         name, version, source = run("dpkg-query", "-W", "-f", "${Package}\t${Version}\t${source:Package}", owner).split("\t")
-        found.append({"name": name, "version": version, "source": source, "licence": licence_of(name, source)})
-    return found
+        yield name, version, source, DOCUMENTS / name / "copyright"
+
+
+def unpacked(files):
+    """The same of the packages that scripts/arm64-libraries unpacked."""
+    roots = {path[:path.index("/usr/", path.index(SYSROOT))] for path in files}
+    for root in map(pathlib.Path, roots):
+        below = {path.removeprefix(str(root)) for path in files}
+        for record in (root / "packages").iterdir():
+            first, *names = record.read_text().splitlines()
+            if below & set(names):
+                name, version, source = first.split("\t")
+                yield name, version, source, root / str(DOCUMENTS / name / "copyright").lstrip("/")
+
+
+def packages_of(build):
+    """[{"name", "version", "licence", "documents"}] of the packages that these files come from."""
+    files = files_of(build)
+    of_sysroot = [path for path in files if SYSROOT in path]
+    found = {*installed(sorted(set(files) - set(of_sysroot))), *(unpacked(of_sysroot) if of_sysroot else ())}
+    return [{"name": name, "version": version, "licence": licence_of(documents, source), "documents": documents}
+            for name, version, source, documents in sorted(found)]
 
 
 def bill_of_materials(program, packages, name, version, epoch, checksum):
@@ -104,7 +124,7 @@ def notices(packages):
     """The licences of the libraries, whose texts a binary package has to contain. Each text appears once."""
     texts = {}
     for library in packages:
-        text = (DOCUMENTS / library["name"] / "copyright").read_text(encoding="utf-8").strip()
+        text = library["documents"].read_text(encoding="utf-8").strip()
         texts.setdefault(text, []).append(f"{library['name']} {library['version']}")
     rule = "=" * 100
     return "oomdoctor contains code of these libraries.\n\n" + "\n\n".join(
