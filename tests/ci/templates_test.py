@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 import unittest
 
 import yaml
@@ -241,14 +242,24 @@ class Kubernetes(Case):
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 start_new_session=True)
 
+    def wait_for(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
     def run_pod(self, kill=False):
         """The status of the training, and what the other container prints after it, as the kubelet runs the two."""
         spec = yaml.safe_load((FOLDER / "kubernetes" / "pod.yml").read_text())["spec"]
         (container,), (beside,) = spec["containers"], spec["initContainers"]
         self.assertEqual(beside["restartPolicy"], "Always")
-        sidecar, training = self.start(beside), self.start(container)
+        sidecar = self.start(beside)
+        children = pathlib.Path(f"/proc/{sidecar.pid}/task/{sidecar.pid}/children")
+        self.wait_for(lambda: children.read_text().strip())
+        training = self.start(container)
         if kill:
-            training.stdout.readline()
+            log = self.folder / "train.log"
+            self.wait_for(lambda: log.exists() and log.stat().st_size == LOG.stat().st_size)
             os.killpg(training.pid, signal.SIGKILL)
         training.communicate(timeout=60)
         sidecar.terminate()
