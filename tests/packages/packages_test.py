@@ -28,6 +28,8 @@ SAMPLES = ROOT / "samples" / "stories"
 LOGS = ("leak.log", "fragmentation.log", "gpu_two_devices.csv")
 COMMANDS = [["analyze", "--format", "json", *LOGS], ["analyze", "--jobs", "2", "packed.log.gz"], ["explain", "leak"],
             ["analyze", "--capacity", "80", "leak.log"]]  # the last fails with an exception
+OTHER = ROOT / "build" / "static-aarch64" / "oomdoctor"
+EPOCH = "1767225600"
 MAX_SIZE = 12_000_000  # of the program
 DEBIANS = ("bookworm", "trixie")
 SKIPPED = 77
@@ -43,7 +45,7 @@ def run(*command, check=True, **options):
 
 def packed(out, **environment):
     run(ROOT / "scripts" / "package", "--no-build", BINARY.parent, cwd=ROOT,
-        env={"SOURCE_DATE_EPOCH": "1767225600", **os.environ, "OOMDOCTOR_DIST": str(out), **environment})
+        env={"SOURCE_DATE_EPOCH": EPOCH, **os.environ, "OOMDOCTOR_DIST": str(out), **environment})
 
 
 def put_logs(folder):
@@ -133,6 +135,19 @@ class Program(Case):
             for words, (status, output, _) in zip(COMMANDS[:2], self.expected[1:3]):
                 done = run("qemu-x86_64", "-cpu", processor, BINARY, *words, check=False, cwd=self.folder / "logs")
                 self.assertEqual((done.returncode, done.stdout), (status, output), (processor, words))
+
+
+    @unittest.skipUnless(OTHER.exists() and shutil.which("qemu-aarch64"), "preset static-aarch64 is not built here")
+    def test_the_program_for_aarch64_reports_the_same(self):
+        for words, (status, output, errors) in zip(COMMANDS, self.expected[1:], strict=True):
+            done = run("qemu-aarch64", OTHER, *words, check=False, cwd=self.folder / "logs")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, output, errors), words)
+        out = self.folder / "both"
+        run(ROOT / "scripts" / "package", "--no-build", BINARY.parent, OTHER.parent, cwd=ROOT,
+            env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH, "OOMDOCTOR_DIST": str(out)})
+        for pattern in ("*_arm64.deb", "*.aarch64.rpm", "*-linux-arm64.tar.gz", "oomdoctor-linux-arm64-*.tgz", "*aarch64.whl",
+                        "*-image-arm64.tar", "*-linux-arm64.spdx.json"):
+            self.assertEqual(len([*out.glob(pattern)]), 1, pattern)
 
 
 class Dist(Case):
