@@ -33,7 +33,8 @@ def image(version, architecture, program, licences, epoch):
     layers = [{"mediaType": "application/vnd.oci.image.layer.v1.tar+gzip", **blob(archives.gzipped(layer))}]
     config = blob(written({
         "architecture": architecture, "os": "linux", "created": created,
-        "config": {"Entrypoint": ["/usr/bin/oomdoctor"], "Env": ["PATH=/usr/bin"], "WorkingDir": FOLDER, "Labels": labels},
+        "config": {"Entrypoint": ["/usr/bin/oomdoctor"], "Env": ["PATH=/usr/bin"], "WorkingDir": FOLDER,
+                   "Labels": labels},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(layer).hexdigest()]},
         "history": [{"created": created, "created_by": "scripts/package"}]}))
     manifest = blob(written({

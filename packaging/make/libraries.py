@@ -8,6 +8,7 @@ import json
 import pathlib
 import re
 import subprocess
+import urllib.parse
 import uuid
 
 DOCUMENTS = pathlib.Path("/usr/share/doc")
@@ -43,7 +44,8 @@ def files_of(build):
     """The files of the system, and of the libraries of another architecture, that the build put into the program."""
     read = re.findall(r"^ {4}(/\S+)$", run("ninja", "-C", str(build), "-t", "deps"), re.M)
     linked = re.findall(r"^(?:LOAD )?(/\S+?\.[ao])(?=\(|$)", (build / "oomdoctor.map").read_text(), re.M)
-    return sorted({str(pathlib.Path(path).resolve()) for path in [*read, *linked] if path.startswith("/usr/") or SYSROOT in path})
+    return sorted({str(pathlib.Path(path).resolve()) for path in [*read, *linked]
+                   if path.startswith("/usr/") or SYSROOT in path})
 
 
 def licence_of(documents, source):
@@ -65,7 +67,8 @@ def installed(files):
         done = subprocess.run(["dpkg", "-S", *asked[start:start + 500]], capture_output=True, text=True, check=False)
         owners.update(line.split(": ")[0] for line in done.stdout.splitlines())
     for owner in owners:
-        name, version, source = run("dpkg-query", "-W", "-f", "${Package}\t${Version}\t${source:Package}", owner).split("\t")
+        record = run("dpkg-query", "-W", "-f", "${Package}\t${Version}\t${source:Package}", owner)
+        name, version, source = record.split("\t")
         yield name, version, source, DOCUMENTS / name / "copyright"
 
 
@@ -103,16 +106,17 @@ def bill_of_materials(program, packages, name, version, epoch, checksum):
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-oomdoctor")]
     for library in packages:
         identity = "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", library["name"])
+        address = f"pkg:deb/debian/{urllib.parse.quote(library['name'])}@{urllib.parse.quote(library['version'])}"
         listed.append(package(identity, library["name"], library["version"], library["licence"],
                               supplier="Organization: Debian", externalRefs=[{
                                   "referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                                  "referenceLocator": f"pkg:deb/debian/{library['name'].replace('+', '%2B')}"
-                                                      f"@{library['version'].replace('+', '%2B').replace(':', '%3A')}"}]))
+                                  "referenceLocator": address}]))
         relations.append(("SPDXRef-oomdoctor", "STATIC_LINK", identity))
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     document = {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": name,
-        "documentNamespace": f"https://github.com/oomdoctor/oomdoctor/spdx/{name}-{uuid.uuid5(uuid.NAMESPACE_URL, checksum)}",
+        "documentNamespace": "https://github.com/oomdoctor/oomdoctor/spdx/"
+                             f"{name}-{uuid.uuid5(uuid.NAMESPACE_URL, checksum)}",
         "creationInfo": {"created": created, "creators": ["Tool: oomdoctor-scripts-package"]},
         "packages": listed,
         "relationships": [{"spdxElementId": a, "relationshipType": kind, "relatedSpdxElement": b}

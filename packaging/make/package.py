@@ -75,10 +75,12 @@ def native(kind, stage, version, machine, out, epoch):
             os.utime(path, (epoch, epoch))
         written = pathlib.Path(folder, "out")
         settings = {"STAGE": tree, "VERSION": version, "ARCHITECTURE": machine, "OUT": written}
-        write(pathlib.Path(folder, "config.cmake"), "".join(f'set({name} "{value}")\n' for name, value in settings.items()) +
-              f'include("{ROOT}/packaging/make/cpack.cmake")\n')
+        lines = [*(f'set({name} "{value}")' for name, value in settings.items()),
+                 f'include("{ROOT}/packaging/make/cpack.cmake")']
+        write(pathlib.Path(folder, "config.cmake"), "\n".join(lines) + "\n")
         done = subprocess.run(
-            ["cpack", "-G", kind, "--config", "config.cmake"], cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch), "HOME": folder})
+            ["cpack", "-G", kind, "--config", "config.cmake"], cwd=folder, capture_output=True, text=True, check=False,
+            env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch), "HOME": folder})
         found = [*written.glob(f"*.{kind.lower()}")]
         if done.returncode != 0 or len(found) != 1:
             raise SystemExit(f"cpack made no .{kind.lower()}:\n{done.stdout}{done.stderr}")

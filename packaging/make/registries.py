@@ -23,8 +23,8 @@ def npm(root, version, cpu, program, licences, epoch):
         content = archives.gzipped(archives.tar([(f"package/{name}", *rest) for name, *rest in entries], epoch))
         return f"{description['name']}-{version}.tgz", content
 
-    yield packed({"name": f"oomdoctor-linux-{cpu}", "description": f"oomdoctor for Linux, {cpu}", **common, "os": ["linux"],
-                  "cpu": [cpu], "preferUnplugged": True, "files": ["bin", "libraries.txt.gz"]},
+    yield packed({"name": f"oomdoctor-linux-{cpu}", "description": f"oomdoctor for Linux, {cpu}", **common,
+                  "os": ["linux"], "cpu": [cpu], "preferUnplugged": True, "files": ["bin", "libraries.txt.gz"]},
                  [("bin/oomdoctor", program, True), ("libraries.txt.gz", licences["libraries.txt.gz"], False)])
     launcher = (root / "packaging" / "npm" / "oomdoctor.js").read_bytes()
     yield packed({"name": "oomdoctor", "description": SUMMARY, **common, "bin": {"oomdoctor": "bin/oomdoctor.js"},
@@ -42,13 +42,15 @@ def wheel(root, version, machine, program, licences, time):
     metadata = (f"Metadata-Version: 2.1\nName: oomdoctor\nVersion: {version}\nSummary: {SUMMARY}\nLicense: Apache-2.0\n"
                 f"Home-page: {HOMEPAGE}\nProject-URL: Documentation, {HOMEPAGE}#readme\nRequires-Python: >=3.8\n"
                 "Description-Content-Type: text/markdown\n\n" + (root / "packaging" / "registry.md").read_text())
-    described = "Wheel-Version: 1.0\nGenerator: oomdoctor\nRoot-Is-Purelib: false\n" + "".join(f"Tag: {t}\n" for t in tags)
+    described = "".join(f"{line}\n" for line in ("Wheel-Version: 1.0", "Generator: oomdoctor", "Root-Is-Purelib: false",
+                                                 *(f"Tag: {tag}" for tag in tags)))
     modules = root / "python" / "oomdoctor"
     entries = [(f"oomdoctor/{name}", content, False) for name, content, _ in archives.files_below(modules)
                if pathlib.PurePosixPath(name).suffix in (".py", ".pyi", ".typed")] if modules.is_dir() else []
     entries += [(f"oomdoctor-{version}.data/scripts/oomdoctor", program, True),
                 *((f"{information}/{name}", content, False) for name, content in licences.items()),
-                (f"{information}/METADATA", metadata.encode(), False), (f"{information}/WHEEL", described.encode(), False)]
+                (f"{information}/METADATA", metadata.encode(), False),
+                (f"{information}/WHEEL", described.encode(), False)]
 
     def line(name, content):
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -1,5 +1,5 @@
-# Toolchain file: builds for aarch64 on another Debian, with the libraries of scripts/arm64-libraries. The programs of the
-# build, which check formats and rules, run under qemu.
+# Toolchain file: builds for aarch64 on another Debian, with the libraries of scripts/arm64-libraries. The programs of
+# the build, which check formats and rules, run under qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)

@@ -107,7 +107,8 @@ class GitHub(Case):
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         steps = yaml.safe_load(workflow.read_text())["jobs"]["build"]["steps"]
         scripts = [step["run"] for step in steps if step.get("run", "").startswith("scripts/") and "name" not in step]
-        self.assertEqual(scripts, ["scripts/test --all", "scripts/package --no-build build/static build/static-aarch64"])
+        self.assertEqual(scripts, ["scripts/test --all",
+                                   "scripts/package --no-build build/static build/static-aarch64"])
         for script in scripts:
             self.assertTrue(os.access(ROOT / script.split()[0], os.X_OK), script)
         # The step that compares the tag with the version.
@@ -154,8 +155,8 @@ class GitHub(Case):
         (self.folder / "pinned").write_text(pinned)
         added = self.folder.parent / "path"
         added.write_text("")
-        done = self.run_in([FOLDER / "github" / "install"], GITHUB_PATH=added, RUNNER_TEMP=self.folder.parent / "temporary",
-                           OOMDOCTOR_PINNED=self.folder / "pinned", OOMDOCTOR_RELEASES=f"file://{self.folder}/releases")
+        done = self.run_in([FOLDER / "github" / "install"], GITHUB_PATH=added,
+                           RUNNER_TEMP=self.folder.parent / "temporary", OOMDOCTOR_PINNED=self.folder / "pinned", OOMDOCTOR_RELEASES=f"file://{self.folder}/releases")
         self.assertEqual(done.returncode, 0, done.stderr)
         return added.read_text(), (self.folder / "asked").read_text(), done.stdout
 
@@ -169,7 +170,7 @@ class GitHub(Case):
         checksum = hashlib.sha256((release / name).read_bytes()).hexdigest()
         added, built, _ = self.install(f"# comment\n{checksum}  {name}\n")
         self.assertEqual(built, "")
-        self.assertIn(b"oomdoctor", subprocess.run([f"{added.strip()}/oomdoctor", "--version"], capture_output=True, check=True).stdout)
+        self.assertTrue(self.run_in([f"{added.strip()}/oomdoctor", "--version"]).stdout.startswith("oomdoctor "))
 
     def test_it_builds_where_no_release_is_pinned_or_another_file_comes(self):
         wrong = f"{'0' * 64}  oomdoctor-1.2.3-linux-x64.tar.gz\n{'0' * 64}  oomdoctor-1.2.3-linux-arm64.tar.gz\n"
@@ -238,9 +239,9 @@ class Kubernetes(Case):
         words = container["command"] + container.get("args", [])
         words = [word.replace("/dev/termination-log", str(self.folder / "termination-log")).replace(
             "/logs/", f"{self.folder}/") for word in words]
-        return subprocess.Popen(words, env={**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}, cwd=self.folder,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                start_new_session=True)
+        environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
+        return subprocess.Popen(words, env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def wait_for(self, condition):
         end = time.monotonic() + 60
