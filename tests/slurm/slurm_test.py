@@ -231,6 +231,48 @@ class Scripts(unittest.TestCase):
             self.assertIn("OUT OF MEMORY", text)
         self.assertNotIn("drain", self.cluster.ask("sinfo", "--noheader", "--format=%T"))
 
+    def test_only_the_task_of_an_array_that_failed_has_a_report(self):
+        (self.folder / "train.log").write_text(rank_log(13))
+        (self.folder / "train.sbatch").write_text("#!/bin/sh\n[ $SLURM_ARRAY_TASK_ID = 2 ] || { echo step 1; exit 1; }\n"
+                                                  "cat train.log; exit 1\n")
+        for output in ("odd [1] %%_%x-%3a_%A.out", None):
+            words = ["--job-name=a job"] + ([f"--output={output}"] if output else [])
+            job = subprocess.run(["sbatch", "--parsable", "--array=1-3", *words, "train.sbatch"], cwd=self.folder,
+                                 capture_output=True, text=True, timeout=PATIENCE, env=self.cluster.environment)
+            self.assertEqual(job.returncode, 0, job.stderr)
+            wait_for("the array", lambda: not self.cluster.ask("squeue", "--noheader").strip())
+            number = job.stdout.strip()
+            name = f"odd [1] %_a job-002_{number}.out" if output else f"slurm-{number}_2.out"
+            self.assertEqual(sorted(path.name for path in self.folder.glob("*.oomdoctor.txt")), [f"{name}.oomdoctor.txt"])
+            self.assertIn("OUT OF MEMORY", (self.folder / f"{name}.oomdoctor.txt").read_text())
+            (self.folder / f"{name}.oomdoctor.txt").unlink()
+            for path in self.folder.glob("*.out"):
+                path.unlink()
+
+    def epilog(self, **environment):
+        """The epilog alone, with the variables of a failed job 7 of a node."""
+        (self.folder / "7.out").write_text(rank_log(13))
+        given = {"SLURM_JOB_ID": "7", "SLURM_JOB_UID": str(os.getuid()), "SLURM_JOB_USER": "root", "OOMDOCTOR": BINARY,
+                 "SLURM_JOB_EXIT_CODE2": "1:0", "SLURM_JOB_WORK_DIR": str(self.folder), "SLURMD_NODENAME": "gpu07",
+                 "SLURM_NODELIST": "gpu07", "SLURM_JOB_STDOUT": f"{self.folder}/%j.out", **environment}
+        done = subprocess.run([SCRIPTS / "epilog"], env=given, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        report = self.folder / "7.out.oomdoctor.txt"
+        found = report.exists()
+        report.unlink(missing_ok=True)
+        return found
+
+    def test_the_epilog_reports_once_on_the_node_of_the_batch_script(self):
+        for nodes, first in (("gpu07", True), ("gpu[07-09]", True), ("gpu[07,09],other", True), ("gpu07,gpu08", True),
+                             ("gpu[06-09]", False), ("gpu06,gpu07", False), ("", False)):
+            self.assertEqual(self.epilog(SLURM_NODELIST=nodes), first, nodes)
+        self.assertTrue(self.epilog(SLURM_JOB_NODELIST="gpu[07-09]", SLURM_NODELIST=""))
+        self.assertFalse(self.epilog(SLURM_JOB_EXIT_CODE2="0:0"))
+
+    def test_the_epilog_asks_the_controller_nothing(self):
+        code = re.sub(r"(?m)^\s*#.*", "", (SCRIPTS / "epilog").read_text())
+        self.assertNotRegex(code, r"\b(scontrol|squeue|sacct|sinfo|scancel|sbatch|srun)\b")
+
     def test_a_job_that_ended_well_is_left_alone(self):
         job, written = self.batch("echo done")
         self.assertEqual(written, [f"train-{job}.out"])
