@@ -8,6 +8,7 @@
 #include "judge/verdict.h"
 #include "oomdoctor/version.h"
 #include "parse/path_tags.h"
+#include "parse/series_retention.h"
 #include "report/assemble.h"
 #include "text/source.h"
 

@@ -78,14 +78,17 @@ def files_in(root, *left_out):
 
 
 def clean_debian(name, folder):
-    """A minimal Debian, fresh in `folder`."""
+    """A minimal Debian, fresh in `folder`. Skips the test where debootstrap cannot make one: no right to mount, no mirror."""
     kept = ROOT / "build" / "roots" / f"{name}.tar"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         uris = run("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages").stdout.decode().split()
         mirror = next((uri for uri in uris if uri.rstrip("/").endswith("/debian")), "http://deb.debian.org/debian")
         with tempfile.TemporaryDirectory() as made:
-            run("debootstrap", "--variant=minbase", name, made, mirror)
+            try:
+                run("debootstrap", "--variant=minbase", name, made, mirror)
+            except AssertionError as error:
+                raise unittest.SkipTest(f"no Debian {name}: {str(error)[-300:]}") from error
             run("tar", "-C", made, "--exclude=./var/cache", "--exclude=./var/lib/apt/lists/*", "-cf", f"{kept}.tmp",
                 ".")
         os.rename(f"{kept}.tmp", kept)
