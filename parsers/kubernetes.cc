@@ -34,20 +34,26 @@ std::optional<Bytes> find_container_limit(const Cursor& cursor) {
 
 }  // namespace
 
-/// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
+/// "Last State" is that of the container before the present one, whose log may follow. Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
 void reason(const Match& m, EventSink& sink) {
   const auto code = find_after(m.cursor, 2, "Exit Code:");
   const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
   Oom oom = kubernetes_failure(ended_well ? "oomkilled-inside" : "oomkilled");
   oom.limit = find_container_limit(m.cursor);
+  oom.described = !find_before(m.cursor, 2, "Last State:");
   sink.oom(std::move(oom));
 }
 
-void status(const Match&, EventSink& sink) { sink.oom(kubernetes_failure("oomkilled")); }
+void status(const Match&, EventSink& sink) {
+  Oom oom = kubernetes_failure("oomkilled");
+  oom.described = true;
+  sink.oom(std::move(oom));
+}
 
 void inspect(const Match&, EventSink& sink) {
   Oom oom = kubernetes_failure("docker-inspect");
   oom.agent = Agent::cgroup;
+  oom.described = true;
   sink.oom(std::move(oom));
 }
 

@@ -36,14 +36,21 @@ std::optional<i64> find_root_code(const Cursor& cursor) {
   return code;
 }
 
+/// Every SIGKILL is an exit. It is an out-of-memory report only without a sign of another reason.
+void emit_kill(const Match& m, bool described, EventSink& sink) {
+  sink.exit({std::nullopt, 9, described});
+  if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;
+  Oom oom = host_oom(Agent::signal, "sigkill");
+  oom.described = described;
+  sink.oom(std::move(oom));
+}
+
 }  // namespace
 
-/// Every SIGKILL is an exit. It is an out-of-memory report only without a sign of another reason.
-void emit(const Match& m, EventSink& sink) {
-  sink.exit({std::nullopt, 9});
-  if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;
-  sink.oom(host_oom(Agent::signal, "sigkill"));
-}
+void emit(const Match& m, EventSink& sink) { emit_kill(m, false, sink); }
+
+/// The state of a container. "Last State" is that of the one before.
+void described(const Match& m, EventSink& sink) { emit_kill(m, !find_before(m.cursor, 3, "Last State:"), sink); }
 
 /// The shell prints the pid of its child.
 void shell(const Match& m, EventSink& sink) {

@@ -306,7 +306,7 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
 bool belongs(const Series& s, const Incident* incident) {
   if (incident == nullptr) return true;
   const Span &first = s.first_evidence.span, &failure = incident->evidence.span;
-  if (first.source == failure.source && first.first_line > failure.first_line)
+  if (first.source == failure.source && first.first_line > std::max(failure.first_line, incident->when.order))
     return false;  // it began after the failure
   if (first.source == failure.source && s.last_evidence.span.first_line < incident->run.first_line)
     return false;  // it belongs to an earlier run

@@ -76,6 +76,7 @@ struct Oom {
   std::optional<Bytes> private_pools;  ///< free blocks of CUDA-graph pools; contained in `allocated`
   std::optional<Bytes> limit;          ///< a software cap on this process or group
   std::vector<OtherProcess> others;
+  bool described = false;            ///< by a tool that looked later, so the program's log may follow
   bool caught = false;               ///< the message itself states that the program continued
   bool beyond_exabyte = false;       ///< "more than 1EB"
   bool sizes_not_available = false;  ///< NVML printed 2^64 - 1 for a process (WSL, WDDM)
@@ -134,6 +135,7 @@ struct Setting {
 struct Exit {
   std::optional<int> code;
   std::optional<int> signal;
+  bool described = false;  ///< as in Oom
 };
 
 /// Any other statement that analyses and rules use, under a fixed id (see model/remark_ids.h): "phase/evaluation",

@@ -20,6 +20,7 @@ struct IncidentContext {
   i64 line = 0;                                 ///< last line of the latest report
   std::string test;                             ///< name of the failed test, if a test summary names it; else empty
   std::optional<StreamProgress> progress = {};  ///< of the stream at the end of that run, if it made a step in it
+  bool of_end = false;  ///< a description of the container before its log: the failure is at the end of the log
 };
 
 class Recovery {

@@ -241,9 +241,10 @@ void ResultBuilder::add_incident(Oom oom) {
   Incident incident;
   if (oom.frames.empty() && !oom.caught) oom.frames = read_traceback(here_.cursor());
   incident.handled = oom.caught;
+  const bool of_end = is_of_log_below(oom.described && !oom.caught);
   if (oom.caught)
     incident.handled_by = here_.evidence();
-  else
+  else if (!of_end)
     runs_.died(here_);
   incident.oom = std::move(oom);
   incident.evidence = here_.evidence();
@@ -253,6 +254,24 @@ void ResultBuilder::add_incident(Oom oom) {
   result_.incidents.push_back(std::move(incident));
   contexts_.push_back({here_.stream(), runs_.stream(here_).advances, runs_.ended(), here_.last(),
                        std::string(failed_test(here_.ref().line.body()))});
+  contexts_.back().of_end = of_end;
+}
+
+/// True for an end that is described before anything ran: "kubectl describe" before "kubectl logs".
+bool ResultBuilder::is_of_log_below(bool described) const {
+  return described && !result_.first_step && result_.progress_lines == 0;
+}
+
+/// Moves such failures behind everything that ran.
+void ResultBuilder::place_described_ends() {
+  for (std::size_t i = 0; i < contexts_.size(); ++i) {
+    if (!contexts_[i].of_end || result_.progress_lines == 0) continue;
+    Incident& incident = result_.incidents[i];
+    incident.run = runs_.place();
+    incident.when.order = std::max(incident.when.order, here_.number());
+    incident.when.step = result_.last_step;
+    incident.when.time = last_time_;
+  }
 }
 
 /// Drops one from the middle. The first ones stay. The latest may be the one that ended the run, so there is always
@@ -293,7 +312,7 @@ void ResultBuilder::setting(std::string_view name, std::string_view value) {
 }
 
 void ResultBuilder::exit(const Exit& exit) {
-  runs_.exit(here_, exit);
+  if (!is_of_log_below(exit.described)) runs_.exit(here_, exit);
   i64& count = result_.remark_counts["exit"];
   if (static_cast<std::size_t>(++count) > ScanLimits::remarks_per_id) return;
   Event e = event_here();
@@ -378,6 +397,7 @@ void ResultBuilder::emit_counted_refusal() {
 
 void ResultBuilder::finish() {
   end_block();
+  place_described_ends();
   series_.finish();
   emit_silent_death();
   emit_counted_refusal();

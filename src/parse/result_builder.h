@@ -68,6 +68,8 @@ class ResultBuilder : public EventSink {
   void replace_main_report(std::size_t index, const Oom& now);
   void add_occurrence(std::size_t index, const Evidence& evidence);
   void add_incident(Oom oom);
+  bool is_of_log_below(bool described) const;
+  void place_described_ends();
   void drop_incident();
   /// Adds an incident that no message reports, at a line before the end.
   void add_unreported(Incident incident);

@@ -16,12 +16,15 @@ namespace {
 
 std::string cause_name(const ReportCause& cause) { return cause.title.empty() ? cause.cause : cause.title; }
 
-/// For example "2 OOMs caught (lines 4 and 6). Nothing to fix."
+/// For example "2 OOMs caught (lines 4 and 6). Nothing to fix."; "An earlier run ran out of memory (line 8). Nothing to
+/// fix." if it was started again.
 std::string nothing_to_fix_words(const Report& report) {
-  std::vector<Location> caught;
+  std::vector<Location> caught, fatal;
   for (const ReportIncident& incident : report.incidents)
-    if (incident.handled && !incident.follows) caught.push_back(incident.location);
+    if (!incident.follows) (incident.handled ? caught : fatal).push_back(incident.location);
   const auto count = static_cast<std::int64_t>(caught.size()) + report.more_incidents;
+  if (count == 0)
+    return fmt::format("An earlier run ran out of memory ({}). Nothing to fix.", short_locations(report, fatal, 3));
   return fmt::format("{} caught ({}). Nothing to fix.", plural(count, "OOM", "OOMs"),
                      short_locations(report, caught, 3));
 }
