@@ -34,13 +34,13 @@ std::optional<Bytes> find_container_limit(const Cursor& cursor) {
 
 }  // namespace
 
-/// "Last State" is that of the container before the present one, whose log may follow. Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
+/// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
 void reason(const Match& m, EventSink& sink) {
   const auto code = find_after(m.cursor, 2, "Exit Code:");
   const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
   Oom oom = kubernetes_failure(ended_well ? "oomkilled-inside" : "oomkilled");
   oom.limit = find_container_limit(m.cursor);
-  oom.described = !find_before(m.cursor, 2, "Last State:");
+  oom.described = !is_of_earlier_container(m.cursor);
   sink.oom(std::move(oom));
 }
 

@@ -49,8 +49,8 @@ void emit_kill(const Match& m, bool described, EventSink& sink) {
 
 void emit(const Match& m, EventSink& sink) { emit_kill(m, false, sink); }
 
-/// The state of a container. "Last State" is that of the one before.
-void described(const Match& m, EventSink& sink) { emit_kill(m, !find_before(m.cursor, 3, "Last State:"), sink); }
+/// The state of a container.
+void described(const Match& m, EventSink& sink) { emit_kill(m, !is_of_earlier_container(m.cursor), sink); }
 
 /// The shell prints the pid of its child.
 void shell(const Match& m, EventSink& sink) {

@@ -107,4 +107,16 @@ std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view
   return out;
 }
 
+bool is_of_earlier_container(const Cursor& cursor) {
+  constexpr int lines = 8;  // from the exit code up to the state before it
+  const auto last = find_before(cursor, lines, "State:");
+  if (!last || last->text.find("Last State:") == std::string_view::npos) return false;
+  bool running = false;
+  cursor.backward(lines, [&](const Line& line) {
+    running |= line.text.find("State:") != line.text.npos && line.text.find("Running") != line.text.npos;
+    return !running;
+  });
+  return running;
+}
+
 }  // namespace oomdoctor

@@ -30,4 +30,8 @@ bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<st
 std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word);
 std::optional<Line> find_before(const Cursor& cursor, int most, std::string_view word);
 
+/// In the description of a container: true for the "Last State" of one that runs again, so its log is not that of this
+/// end. As long as it waits for its restart, its log is the last one.
+bool is_of_earlier_container(const Cursor& cursor);
+
 }  // namespace oomdoctor
