@@ -9,14 +9,9 @@
 #include "run/private_file.h"
 
 namespace oomdoctor {
-namespace {
 
-/// Bytes of the beginning, and of each half of the end: together more than most runs print, and less than a checkpoint.
-constexpr std::int64_t max_head = 16 << 20, max_half = 16 << 20;
-
-}  // namespace
-
-KeptOutput::KeptOutput(std::string path) : path_(std::move(path)), head_(create_private_file(path_)) {
+KeptOutput::KeptOutput(std::string path, std::int64_t part)
+    : path_(std::move(path)), part_(part), head_(create_private_file(path_)) {
   if (!head_.is_open()) throw Error("cannot create " + path_ + ": " + std::strerror(errno));
   for (std::size_t i = 0; i < halves_.size(); ++i) halves_[i].path = path_ + '.' + std::to_string(i + 1);
 }
@@ -33,15 +28,15 @@ void KeptOutput::begin_half() {
 void KeptOutput::add(std::string_view text) {
   while (!text.empty() && !failed_) {
     Half& half = halves_[newer_];
-    const bool to_head = joined_ || head_bytes_ < max_head;
-    if (!to_head && (!half.file.is_open() || half.bytes >= max_half)) {
+    const bool to_head = joined_ || head_bytes_ < part_;
+    if (!to_head && (!half.file.is_open() || half.bytes >= part_)) {
       begin_half();
       continue;
     }
     Descriptor& file = to_head ? head_ : half.file;
     std::int64_t& bytes = to_head ? head_bytes_ : half.bytes;
     const auto size = static_cast<std::int64_t>(text.size());
-    const std::int64_t room = joined_ ? size : (to_head ? max_head : max_half) - bytes;
+    const std::int64_t room = joined_ ? size : part_ - bytes;
     const std::string_view piece = text.substr(0, static_cast<std::size_t>(std::min(size, room)));
     failed_ |= !write_all(file.number(), piece);
     bytes += static_cast<std::int64_t>(piece.size());

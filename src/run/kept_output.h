@@ -13,9 +13,12 @@ namespace oomdoctor {
 
 class KeptOutput {
  public:
+  /// Bytes of the beginning, and of each half of the end: together more than most runs print, and less than a checkpoint.
+  static constexpr std::int64_t usual_part = 16 << 20;
+
   /// The file is `path`; while the command runs, its end is in `path`.1 and `path`.2. Throws Error if `path` cannot be
   /// created.
-  explicit KeptOutput(std::string path);
+  explicit KeptOutput(std::string path, std::int64_t part = usual_part);
 
   /// Appends output. If a write fails, for example on a full disk, nothing more is kept; the command goes on.
   void add(std::string_view text);
@@ -37,6 +40,7 @@ class KeptOutput {
   void append(const Half& half);
 
   std::string path_;
+  std::int64_t part_;
   Descriptor head_;
   std::int64_t head_bytes_ = 0;
   std::array<Half, 2> halves_;

@@ -1,12 +1,12 @@
 // A log that somebody else writes, replaces and empties.
 #include "text/followed_file.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "catch.h"
+#include "temporary_folder.h"
 
 using namespace oomdoctor;
 
@@ -14,21 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Log {
- public:
-  Log() {
-    std::string name = (fs::temp_directory_path() / "oomdoctor-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    path = (folder_ / "train.log").string();
-  }
-  ~Log() { fs::remove_all(folder_); }
-  Log(const Log&) = delete;
+/// A log in a folder of its own.
+struct Log {
+  testing::TemporaryFolder folder;
+  std::string path = folder.at("train.log");
+
   void append(const std::string& text) const { std::ofstream(path, std::ios::app) << text; }
-
-  std::string path;
-
- private:
-  fs::path folder_;
 };
 
 /// Everything that can be read now.

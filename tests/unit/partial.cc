@@ -16,30 +16,13 @@
 #include "parse/scanner.h"
 #include "samples.h"
 #include "serialize/json.h"
+#include "temporary_folder.h"
 #include "text/digest.h"
 
 namespace oomdoctor {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that is deleted at the end of the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "oomdoctor-partial-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  fs::path path_;
-};
 
 ScanResult scan_one(const std::string& name, std::string text) {
   static const Scanner scanner(all_parsers());
@@ -212,7 +195,7 @@ TEST_CASE("merged parts give the same report as one reading of all logs", "[part
   std::vector<std::string> lines;
   read_parts(logs, {}, [&](std::string_view line) { lines.emplace_back(line); });
   REQUIRE(lines.size() == logs.size());
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   CHECK(json_text(merge({folder.write("all.jsonl", joined(lines))})) == direct);
 
   // Any tree of merges over any division, with duplicate parts.
@@ -242,7 +225,7 @@ TEST_CASE("merged parts give the same report as one reading of all logs", "[part
 }
 
 TEST_CASE("two paths with the same content are two logs, one path read twice is one log", "[partial]") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const std::string text = "step 1 | allocated 3.000 GiB\n";
   std::string parts;
   for (const char* name : {"a.log", "b.log", "a.log"})
@@ -254,7 +237,7 @@ TEST_CASE("two paths with the same content are two logs, one path read twice is 
 }
 
 TEST_CASE("an error about a truncated file of parts names the line", "[partial]") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   const std::string line = partial_line({"a.log", "d"}, scan_one("a.log", "step 1 | allocated 3.000 GiB\n"));
   const std::string path = folder.write("cut.jsonl", line + "\n" + line.substr(0, line.size() - 20));
   try {

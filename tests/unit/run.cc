@@ -11,30 +11,12 @@
 #include "run/gpu_monitor.h"
 #include "run/host_memory.h"
 #include "run/kept_output.h"
+#include "temporary_folder.h"
 
 namespace oomdoctor {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that is removed with its content.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "oomdoctor-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
-  }
-
- private:
-  fs::path path_;
-};
 
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -48,18 +30,18 @@ std::vector<std::string> lines(const std::string& path) {
   return out;
 }
 
-constexpr std::size_t mebibyte = 1 << 20;
+constexpr std::size_t unit = 1000;
 
 }  // namespace
 
-TEST_CASE("output is kept whole up to 48 MiB, and then its beginning and its end") {
-  const Folder folder;
-  const auto piece = [](std::size_t i) { return std::string(mebibyte - 1, static_cast<char>('a' + i % 26)) + '\n'; };
+TEST_CASE("output is kept whole up to three parts, and then its beginning and its end") {
+  const testing::TemporaryFolder folder;
+  const auto piece = [](std::size_t i) { return std::string(unit - 1, static_cast<char>('a' + i % 26)) + '\n'; };
   for (const std::size_t count : {std::size_t{1}, std::size_t{16}, std::size_t{17}, std::size_t{48}, std::size_t{49},
                                   std::size_t{200}}) {
-    INFO(count << " MiB");
+    INFO(count << " units");
     const std::string path = folder.at("output.log");
-    KeptOutput kept(path);
+    KeptOutput kept(path, 16 * unit);
     std::string all;
     for (std::size_t i = 0; i < count; ++i) {
       kept.add(piece(i));
@@ -81,12 +63,12 @@ TEST_CASE("output is kept whole up to 48 MiB, and then its beginning and its end
     const std::string words =
         "\n[oomdoctor run: " + std::to_string(dropped) + " bytes of output between here and there were not kept]\n";
     CHECK(text.size() + dropped == all.size() + words.size());
-    CHECK((text == all.substr(0, 16 * mebibyte) + words + all.substr(16 * mebibyte + dropped)));
+    CHECK((text == all.substr(0, 16 * unit) + words + all.substr(16 * unit + dropped)));
   }
 }
 
 TEST_CASE("rows stay bounded, in order, with the first and the peak of each key") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   constexpr std::size_t most = 64, count = 5000;
   constexpr int gpus = 4;
   const std::string path = folder.at("rows.csv");
@@ -118,7 +100,7 @@ TEST_CASE("rows stay bounded, in order, with the first and the peak of each key"
 }
 
 TEST_CASE("equal rows are thinned like others, not dropped from the front") {
-  const Folder folder;
+  const testing::TemporaryFolder folder;
   BoundedRows rows(folder.at("rows.csv"), "time,used", 10);
   for (int i = 0; i < 100; ++i) rows.add(std::to_string(i) + ",5", "", 5);
   const std::vector<std::string> kept = lines(folder.at("rows.csv"));
@@ -127,7 +109,7 @@ TEST_CASE("equal rows are thinned like others, not dropped from the front") {
 }
 
 TEST_CASE("memory is that of the process tree, and of the cgroup with the lowest limit") {
-  const Folder root;
+  const testing::TemporaryFolder root;
   const auto process = [&](const std::string& pid, const std::string& resident, const std::string& children) {
     root.write("proc/" + pid + "/statm", "9999 " + resident + " 10 5 0 100 0\n");
     root.write("proc/" + pid + "/task/" + pid + "/children", children);
@@ -191,7 +173,7 @@ TEST_CASE("memory is that of the process tree, and of the cgroup with the lowest
 }
 
 TEST_CASE("the files of the amdgpu driver become rows") {
-  const Folder root;
+  const testing::TemporaryFolder root;
   for (const auto& [card, used] : {std::pair("card0", "1073741824"), {"card1", "2147483648"}}) {
     const std::string folder = std::string("sys/class/drm/") + card + "/device/";
     root.write(folder + "mem_info_vram_used", std::string(used) + '\n');

@@ -15,6 +15,7 @@
 #include "report/words.h"
 #include "sample_surveys.h"
 #include "serialize/json.h"
+#include "temporary_folder.h"
 
 using namespace oomdoctor;
 
@@ -66,26 +67,6 @@ std::vector<LogSource> mixed_logs() {
 
 /// All that the writers for programs print.
 std::string text_of(const Survey& of) { return survey_jsonl(of) + survey_json(of); }
-
-/// A folder that is removed with its files.
-class TestFolder {
- public:
-  TestFolder() {
-    std::string name = (fs::temp_directory_path() / "oomdoctor-survey-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TestFolder() { fs::remove_all(path_); }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return (path_ / name).string();
-  }
-
- private:
-  fs::path path_;
-};
 
 std::vector<std::string> parts_of(const std::vector<LogSource>& logs) {
   std::vector<std::string> lines;
@@ -349,7 +330,7 @@ TEST_CASE("the order of the logs and the number of threads have no effect", "[su
 }
 
 TEST_CASE("a survey of parts equals the survey of the logs", "[survey]") {
-  const TestFolder folder;
+  const testing::TemporaryFolder folder;
   const std::vector<LogSource> logs = mixed_logs();
   const std::string direct = text_of(survey(logs));
   const std::vector<std::string> lines = parts_of(logs);
@@ -363,7 +344,7 @@ TEST_CASE("a survey of parts equals the survey of the logs", "[survey]") {
 }
 
 TEST_CASE("a log that grew after its part was written counts twice, as one job", "[survey]") {
-  const TestFolder folder;
+  const testing::TemporaryFolder folder;
   const std::string part =
       folder.write("a.jsonl", parts_of({{"x/train.log", "step 1 loss 2.1\nstep 2 loss 2.0\n"}})[0]);
   const SurveyJob job =
@@ -373,7 +354,7 @@ TEST_CASE("a log that grew after its part was written counts twice, as one job",
 }
 
 TEST_CASE("what cannot be read gives a note, and everything else is there", "[survey]") {
-  const TestFolder folder;
+  const testing::TemporaryFolder folder;
   const std::vector<std::string> lines =
       parts_of({{"x/train.log", killed_text("a.py")}, {"y/train.log", killed_text("a.py")}});
   const LogSource damaged{
@@ -400,7 +381,7 @@ TEST_CASE("what cannot be read gives a note, and everything else is there", "[su
 }
 
 TEST_CASE("a part whose content is damaged is a line without a result", "[survey]") {
-  const TestFolder folder;
+  const testing::TemporaryFolder folder;
   std::string line = parts_of({{"x/train.log", killed_text("a.py")}})[0];
   const auto at = line.find("\"lines\":");
   REQUIRE(at != std::string::npos);
@@ -412,7 +393,7 @@ TEST_CASE("a part whose content is damaged is a line without a result", "[survey
 }
 
 TEST_CASE("numbers that no job has do not enter the sums", "[survey]") {
-  const TestFolder folder;
+  const testing::TemporaryFolder folder;
   std::string line = parts_of({{"x/train.log", step_at("12:00:00", 1) + "world_size: 9000000000000000000\n" +
                                                    step_at("12:10:00", 2) + failed_at("12:30:00")}})[0];
   CHECK(only_job({{folder.write("a.jsonl", line), std::nullopt}}).gpus == 1);
