@@ -94,11 +94,10 @@ int run_run(const Arguments& arguments) {
   CommandEnd ending;
   try {
     ending = supervise(arguments.words, files);
-  } catch (const Error& error) {
-    const int status = failure_status(errno);
+  } catch (const StartFailure& error) {
     remove_run(files, folder);
     print_note(error.what());
-    return status;
+    return error.status;
   }
   if (ended_well(ending) && !arguments.has("always")) {
     remove_run(files, folder);

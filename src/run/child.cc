@@ -10,8 +10,6 @@
 #include <array>
 #include <cstring>
 
-#include "base/error.h"
-
 namespace oomdoctor {
 namespace {
 
@@ -42,7 +40,8 @@ Descriptor duplicate(int file) { return Descriptor(fcntl(file, F_DUPFD_CLOEXEC, 
 
 }  // namespace
 
-int failure_status(int error) { return error == ENOENT ? not_found : not_runnable; }
+StartFailure::StartFailure(const std::string& command, int error)
+    : Error(command + ": " + std::strerror(error)), status(error == ENOENT ? not_found : not_runnable) {}
 
 Child::Child(const std::vector<std::string>& words, const sigset_t& mask) {
   terminal_out_ = isatty(STDOUT_FILENO) == 1;
@@ -101,8 +100,7 @@ void Child::start(const std::vector<std::string>& words, const sigset_t& mask) {
   int error = 0;
   if (uninterrupted([&] { return read(report.read.number(), &error, sizeof error); }) != sizeof error) return;
   uninterrupted([&] { return waitpid(pid_, nullptr, 0); });
-  errno = error;
-  throw Error(words[0] + ": " + std::strerror(error));
+  throw StartFailure(words[0], error);
 }
 
 /// Between fork() and exec(): only calls that are safe there.
@@ -122,7 +120,7 @@ void Child::become(const std::vector<std::string>& words, const sigset_t& mask, 
   execvp(pointers[0], pointers.data());
   const int error = errno;
   [[maybe_unused]] const auto written = write(report, &error, sizeof error);
-  _exit(failure_status(error));
+  _exit(not_runnable);
 }
 
 /// Our terminal passes every byte on: the pseudo terminal echoes, edits lines and turns control characters into

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/error.h"
 
 namespace oomdoctor {
 
@@ -24,6 +25,13 @@ struct Stream {
   std::string pending = {};
 };
 
+/// The command could not be started. `status` is the exit status that shells have for it: 127 if it does not exist, 126 if
+/// it cannot be run.
+struct StartFailure : Error {
+  StartFailure(const std::string& command, int error);
+  int status;
+};
+
 /// How the command ended.
 struct CommandEnd {
   int status = 0;  ///< exit status, if `signal` is 0
@@ -32,8 +40,8 @@ struct CommandEnd {
 
 class Child {
  public:
-  /// Starts `words`. `mask` is the signal mask that the command gets. Throws Error with the exit status of shells, 127
-  /// for a command that does not exist and 126 for one that cannot be run: see failure_status().
+  /// Starts `words`. `mask` is the signal mask that the command gets. Throws StartFailure, or Error if the system has no
+  /// pipe, process or pseudo terminal left.
   Child(const std::vector<std::string>& words, const sigset_t& mask);
   /// Gives the terminal its own settings back.
   ~Child();
@@ -70,8 +78,5 @@ class Child {
   bool one_file_ = false;  ///< standard output and error are the same file or pipe
   std::optional<termios> ours_;           ///< the settings of our terminal, while it passes every byte on
 };
-
-/// The exit status of a command that could not be started, as shells have it.
-int failure_status(int error);
 
 }  // namespace oomdoctor

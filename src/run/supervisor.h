@@ -17,8 +17,7 @@ struct RunFiles {
 };
 RunFiles files_of_run(const std::string& folder);
 
-/// Runs the command until it ends. The folder must exist. Throws Error if the command cannot be started, with errno as
-/// exec() left it, or a file cannot be created.
+/// Runs the command until it ends. The folder must exist. Throws StartFailure, and Error if a file cannot be created.
 CommandEnd supervise(const std::vector<std::string>& words, const RunFiles& files);
 
 }  // namespace oomdoctor
