@@ -95,8 +95,9 @@ class Watch(unittest.TestCase):
                 for begin in range(0, len(text), size):
                     log.write(text[begin:begin + size])
                     time.sleep(choose.choice((0, 0.01, 0.05)))
+                running.stdout.readline()  # the first judgement: it has started
                 _, out, _ = self.end(running)
-                last = json.loads(out[out.index("\n{\n") if "\n{\n" in out else 0:])
+                last = json.loads(out[out.index("{\n"):])
                 self.assertEqual(last, self.analyze(name))
 
     def test_a_rotated_or_emptied_log_goes_on(self):
