@@ -54,6 +54,7 @@ bool is_python_warning(std::string_view line) {
 
 void ResultBuilder::begin_emit(const Cursor& cursor, const LineRef& line) {
   here_.begin(cursor, line);
+  last_line_ = line.last_line;
   series_.begin_line();
   if (line.line.prefix.time) add_time(*line.line.prefix.time);
 }
@@ -268,7 +269,7 @@ void ResultBuilder::place_described_ends() {
     if (!contexts_[i].of_end || result_.progress_lines == 0) continue;
     Incident& incident = result_.incidents[i];
     incident.run = runs_.place();
-    incident.when.order = std::max(incident.when.order, here_.number());
+    incident.when.order = std::max(incident.when.order, last_line_);
     incident.when.step = result_.last_step;
     incident.when.time = last_time_;
   }

@@ -84,6 +84,7 @@ class ResultBuilder : public EventSink {
   SeriesTracker series_;
   Recovery recovery_;
   std::vector<IncidentContext> contexts_;  ///< same indices as ScanResult::incidents
+  i64 last_line_ = 0;                      ///< the last line that a parser read
   std::optional<double> last_time_;        ///< of the last line that printed a time
   std::optional<Evidence> killed_;         ///< first line in which a launcher terminated its processes
 };
