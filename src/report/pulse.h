@@ -25,7 +25,6 @@ struct Pulse {
   std::optional<double> value, capacity;
   std::string rate;               ///< its growth in words; "" if it does not grow
   std::optional<TimeLeft> left;
-  bool operator==(const Pulse&) const = default;
 };
 
 /// The pulse of the series that is full first; without a forecast, of the fullest one. `steps_per_second` turns
