@@ -176,6 +176,8 @@ class Judgement {
     if (pid_ < 0) throw Error("cannot start a process");
     if (pid_ > 0) return;
     fcntl(write.number(), F_SETFL, 0);
+    // Notes would come again with every judgement; errors are in the text.
+    dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
     [[maybe_unused]] const int priority = nice(10);  // the job comes first
     _exit(write_all(write.number(), judge()) ? 0 : 1);
   }

@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t piece = 1 << 16;       ///< bytes read at once
 constexpr std::size_t safe_piece = 4096;     ///< PIPE_BUF: what a pipe that has room takes at once
 constexpr std::size_t max_unfinished = 1 << 16;  ///< bytes of a line of one stream that waits for its end
+constexpr std::size_t max_left = 1 << 20;    ///< bytes that pipes hold after the command has ended
 constexpr std::size_t max_samples = 8192;    ///< more than two hours in full; about a megabyte
 constexpr std::string_view sample_header =
     "time,process_tree_rss,cgroup_used,cgroup_limit,shm_used,shm_size";
@@ -83,7 +84,9 @@ class Supervisor {
       ending = child_.look();
     }
     ended_ = true;
-    while ((wait(is_pending() ? -1 : 0) || is_pending()) && !interrupted_) continue;  // what it has printed by now
+    // What it has printed by now. Its own children may hold the pipe and print on for ever.
+    while (!interrupted_ && (is_pending() || left_read_ < max_left) && (wait(is_pending() ? -1 : 0) || is_pending()))
+      continue;
     child_.restore_terminal();
     for (std::size_t i = 0; i < unfinished_.size(); ++i) keep(i, "", true);
     read_host();  // for the kills; its memory is free by now
@@ -110,8 +113,9 @@ class Supervisor {
   /// Waits up to `milliseconds` for events and handles them. False if no stream had anything.
   bool wait(int milliseconds) {
     std::vector<pollfd> all{{signals_.number(), POLLIN, 0}, {timer_.number(), POLLIN, 0}, {gpus_.output(), POLLIN, 0}};
+    const bool reads = left_read_ < max_left;
     for (const Stream& stream : child_.streams())
-      all.push_back(stream.pending.empty() ? pollfd{stream.source.number(), POLLIN, 0}
+      all.push_back(stream.pending.empty() ? pollfd{reads ? stream.source.number() : -1, POLLIN, 0}
                                            : pollfd{stream.sink, POLLOUT, 0});
     if (uninterrupted([&] { return poll(all.data(), all.size(), milliseconds); }) <= 0) return false;
     if (all[0].revents != 0) take_signal();
@@ -178,6 +182,7 @@ class Supervisor {
       return;
     }
     stream.pending.assign(buffer.data(), static_cast<std::size_t>(got));
+    if (ended_) left_read_ += stream.pending.size();
     if (stream.keeps)
       keep(i, stream.pending, false);
     else if (child_.stop_if_typed(stream.pending))
@@ -193,8 +198,9 @@ class Supervisor {
       const std::size_t size = stream.whole ? stream.pending.size() : std::min(stream.pending.size(), safe_piece);
       const ssize_t written = uninterrupted([&] { return write(stream.sink, stream.pending.data(), size); });
       if (written < 0) {
+        if (errno == EAGAIN) return;  // somebody else filled it in between
         stream.pending.clear();
-        if (errno != EAGAIN) stream.source.close();
+        stream.source.close();
         return;
       }
       stream.pending.erase(0, static_cast<std::size_t>(written));
@@ -251,6 +257,7 @@ class Supervisor {
   std::vector<std::string> unfinished_;  ///< for each stream, the beginning of a line
   std::optional<std::int64_t> kills_before_, limit_;
   std::int64_t kills_ = 0;
+  std::size_t left_read_ = 0;  ///< bytes read after the end
   bool ended_ = false, interrupted_ = false;  ///< the command has ended; somebody does not want to wait for its readers
 };
 

@@ -179,6 +179,18 @@ class Run(unittest.TestCase):
         running.stderr.close()
         self.assertEqual(running.returncode, -signal.SIGPIPE)
 
+    def test_a_child_that_prints_on_does_not_keep_it(self):
+        running = self.start("sh", "-c", "yes & echo $!; exit 3")
+        child = int(running.stdout.readline())
+        while running.poll() is None and running.stdout.read(1 << 16):
+            pass
+        running.communicate(timeout=PATIENCE)
+        self.assertEqual(running.returncode, 3)
+        with self.assertRaises(ProcessLookupError):  # its pipe is closed
+            for _ in range(100):
+                os.kill(child, 0)
+                time.sleep(0.05)
+
     def test_a_stopped_command_goes_on(self):
         running = self.start("sh", "-c", "echo $$; read line", stdin=subprocess.PIPE)
         pid = int(running.stdout.readline())

@@ -162,10 +162,11 @@ class Watch(unittest.TestCase):
         self.assertEqual(json.loads((self.folder / "pulse.json").read_text())["outcome"], "oom")
 
     def test_gauges_for_prometheus(self):
-        (self.folder / "t.log").write_text(leak(50))
-        running = self.start("t.log", "--prometheus", "oom.prom")
+        (self.folder / "t.log").write_text("export HF_TOKEN=hf_" + "abcdefghij" * 3 + "ABCD\n" + leak(50))
+        running = self.start("t.log", "--prometheus", "oom.prom", "--format", "json")
         self.wait_for((self.folder / "oom.prom").exists)
-        self.end(running)
+        _, _, err = self.end(running)
+        self.assertEqual(err, "")  # no note with every judgement
         self.assertIn('oomdoctor_outcome{outcome="at_risk"} 1', (self.folder / "oom.prom").read_text())
 
     def test_it_ends_with_the_process_of_the_job(self):
