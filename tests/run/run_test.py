@@ -223,9 +223,11 @@ class Run(unittest.TestCase):
     # --- the terminal ---
 
     def at_terminal(self, *words):
-        """(process, our end) of a run whose three streams are a terminal of 33 rows and 77 columns."""
+        """(process, our end, its end, its settings before) of a run at a terminal of 33 rows and 77 columns."""
         ours, theirs = pseudo_terminal.opened()
         self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+        before = termios.tcgetattr(theirs)
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 77, 0, 0))
 
         def own_session():
@@ -233,7 +235,7 @@ class Run(unittest.TestCase):
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
         running = self.start(*words, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_session)
-        return running, ours, theirs
+        return running, ours, theirs, before
 
     def read_until(self, terminal, words):
         text = b""
@@ -248,9 +250,7 @@ class Run(unittest.TestCase):
         return text
 
     def test_a_terminal_stays_a_terminal(self):
-        running, ours, theirs = self.at_terminal(sys.executable, "terminal.py")
-        self.addCleanup(os.close, theirs)
-        before = termios.tcgetattr(theirs)
+        running, ours, theirs, before = self.at_terminal(sys.executable, "terminal.py")
         self.read_until(ours, b"terminals [True, True, True] size (77, 33)")
         os.write(ours, b"some words\r")
         self.read_until(ours, b"typed some words")
@@ -261,9 +261,7 @@ class Run(unittest.TestCase):
         self.assertEqual(termios.tcgetattr(theirs), before)
 
     def test_typing_ctrl_z_stops_both_and_continues_both(self):
-        running, ours, theirs = self.at_terminal(sys.executable, "terminal.py")
-        self.addCleanup(os.close, theirs)
-        before = termios.tcgetattr(theirs)
+        running, ours, theirs, before = self.at_terminal(sys.executable, "terminal.py")
         self.read_until(ours, b"size")
         os.write(ours, b"\x1a")
         end = time.monotonic() + PATIENCE
