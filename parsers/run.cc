@@ -73,6 +73,11 @@ void lost(const Match& m, EventSink& sink) {
   sink.lost({.what = std::string(m[1]), .why = std::string(m[2]), .only_samples = m[1].starts_with("samples ")});
 }
 
+/// A very long output is kept in bounded space: its beginning and its end.
+void dropped(const Match& m, EventSink& sink) {
+  sink.lost({.what = std::string(m[1]) + " bytes of output", .why = "only the beginning and the end were kept"});
+}
+
 bool header(std::string_view line, Layout& layout) {
   if (trimmed(line) != columns) return false;
   layout = {};
