@@ -58,7 +58,9 @@ void report_run(const Arguments& arguments, const std::string& folder, const Run
   std::error_code error;
   for (const std::string& file : {files.output, files.samples, files.gpus})
     if (std::filesystem::exists(file, error)) logs.push_back(file);
-  const Report whole = diagnose(resolve_inputs(logs), diagnose_options(arguments));
+  Options options = diagnose_options(arguments);
+  const std::vector<LogSource> inputs = resolve_inputs(logs, options);
+  const Report whole = diagnose(inputs, options);
   RenderOptions view = make_render_options(arguments);
   if (arguments.value_or("color", "auto") == "auto") view.color = view.color && is_interactive();
   SharedReport report(whole, arguments, runs_in_ci());
