@@ -1,0 +1,42 @@
+#include "run/inherited.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace oomdoctor {
+
+Inherited Inherited::take() {
+  Inherited state;
+  sigprocmask(SIG_SETMASK, nullptr, &state.mask_);
+  sigemptyset(&state.ignored_);
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) sigaddset(&state.ignored_, signal);
+  }
+  std::signal(SIGCHLD, SIG_DFL);
+  // open() takes the lowest free number, so each closed descriptor gets /dev/null under its own one.
+  for (int standard = 0; standard < 3; ++standard)
+    if (fcntl(standard, F_GETFD) < 0) {
+      state.closed_[static_cast<std::size_t>(standard)] = true;
+      [[maybe_unused]] const int placed = open("/dev/null", standard == 0 ? O_RDONLY : O_WRONLY);
+    }
+  return state;
+}
+
+void Inherited::give_back() const {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action {};
+    action.sa_handler = sigismember(&ignored_, signal) == 1 ? SIG_IGN : SIG_DFL;
+    sigaction(signal, &action, nullptr);  // fails for those that nobody can change
+  }
+  for (int standard = 0; standard < 3; ++standard)
+    if (is_closed(standard)) close(standard);
+  sigprocmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+const Inherited& inherited() {
+  static const Inherited state = Inherited::take();
+  return state;
+}
+
+}  // namespace oomdoctor

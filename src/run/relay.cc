@@ -1,0 +1,262 @@
+#include "run/relay.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t max_left = 1 << 20;  ///< bytes that pipes hold after the command has ended
+/// A reader that takes nothing for so long after the end of the command gets the rest by the process beside.
+constexpr int patience = 1000;  ///< milliseconds
+
+/// The state letter of a process: 'R', 'S', 'T' if it is stopped; 0 if there is no such process.
+char state_of(pid_t process) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/proc/%d/stat", static_cast<int>(process));
+  const Descriptor file(open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 512> text{};
+  if (!file.is_open() || ::read(file.number(), text.data(), text.size() - 1) <= 0) return 0;
+  const char* const name_end = std::strrchr(text.data(), ')');
+  return name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '\0';
+}
+
+/// Continues `stopped` when somebody continues or kills `command`.
+int wake_with(pid_t command, pid_t stopped) {
+  constexpr timespec moment{0, 50'000'000};
+  reset_signals();
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) silence(standard);
+  close_all_but({});
+  for (int i = 0; i < 20 && state_of(stopped) != 'T'; ++i) nanosleep(&moment, nullptr);
+  while (state_of(command) == 'T') {
+    if (state_of(stopped) != 'T') return 0;
+    nanosleep(&moment, nullptr);
+  }
+  return kill(stopped, SIGCONT);
+}
+
+}  // namespace
+
+Relay::Relay(Child& child, RecorderLink& link, pid_t recorder, int signals)
+    : child_(child), link_(link), recorder_(recorder), signals_(signals) {
+  for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
+    if (child.channel(standard) == Channel::pipe) add_stream(std::move(child.pipe_of(standard)), standard, true);
+  if (!child.terminal().is_open()) return;
+  const auto again = [&] { return Descriptor(fcntl(child.terminal().number(), F_DUPFD_CLOEXEC, 3)); };
+  add_stream(again(), child.shows_on_output() ? STDOUT_FILENO : STDERR_FILENO, true);
+  if (child.channel(0) == Channel::terminal)
+    add_stream(Descriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)), child.terminal().number(), false);
+}
+
+void Relay::add_stream(Descriptor source, int sink, bool records) {
+  Stream& stream = (*streams_)[count_++];
+  stream.source = std::move(source);
+  stream.sink = records ? Sink(sink) : Sink::that_never_waits(sink);
+  stream.records = records;
+}
+
+CommandEnd Relay::run() {
+  while (!end_) handle_events(-1);
+  child_.let_go_of_terminal();
+  finish_output();
+  child_.restore_terminal();
+  return *end_;
+}
+
+/// Waits up to `milliseconds` for events and handles them. True if an output had something, or a reader took some of it.
+bool Relay::handle_events(int milliseconds) {
+  constexpr std::size_t first_stream = 3;
+  std::array<pollfd, first_stream + 2 * std::tuple_size_v<std::array<Stream, 4>>> events;
+  events.fill({-1, 0, 0});
+  events[0] = {signals_, POLLIN, 0};
+  events[1] = {link_.is_waiting() ? link_.descriptor() : -1, POLLOUT, 0};
+  events[2] = {child_.changes(), POLLIN, 0};
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Stream& stream = (*streams_)[i];
+    const bool reads = !stream.waits() && (stream.records || (!end_ && child_.takes_input()));
+    events[first_stream + 2 * i] = {reads ? stream.source.number() : -1, POLLIN, 0};
+    // Without POLLOUT, it is about a reader that goes away.
+    const bool writes = stream.source.is_open() && !stream.discards;
+    events[first_stream + 2 * i + 1] = {writes || stream.waits() ? stream.sink.descriptor() : -1,
+                                        static_cast<short>(stream.waits() ? POLLOUT : 0), 0};
+  }
+  if (uninterrupted([&] { return poll(events.data(), events.size(), milliseconds); }) <= 0) return false;
+  if (events[0].revents != 0) take_signals();
+  if (events[1].revents != 0) link_.flush();
+  if (events[2].revents != 0)
+    while (const auto status = child_.read_change()) take_state(*status);
+  bool any = false;
+  for (std::size_t i = 0; i < count_; ++i) {
+    Stream& stream = (*streams_)[i];
+    if (events[first_stream + 2 * i + 1].revents != 0) {
+      if (!stream.waits()) lose_reader(stream);
+      any |= stream.waits() && stream.records;
+      write(stream);
+    }
+    if (events[first_stream + 2 * i].revents != 0) any |= read(i) && stream.records;
+  }
+  return any;
+}
+
+void Relay::take_signals() {
+  signalfd_siginfo info{};
+  while (::read(signals_, &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD)
+      reap();
+    else
+      pass_signal(signal, info.ssi_code == SI_KERNEL);
+  }
+}
+
+void Relay::pass_signal(int signal, bool from_terminal) {
+  if (end_) {
+    interrupted_ |= signal != SIGWINCH && signal != SIGCONT && signal != SIGURG;
+    return;
+  }
+  if (signal == SIGWINCH) child_.resize();
+  if (signal == SIGCONT) {
+    child_.take_over_terminal();
+    child_.resize();
+  }
+  if (signal != SIGWINCH || !child_.terminal().is_open()) child_.pass(signal, from_terminal);
+}
+
+/// As process 1, this program also inherits what other processes leave behind.
+void Relay::reap() {
+  int status = 0;
+  pid_t found = 0;
+  while ((found = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0) {
+    if (found == recorder_ && (WIFEXITED(status) || WIFSIGNALED(status))) {
+      recorder_status_ = status;
+      link_.close();
+    } else if (child_.is_own_child() && found == child_.pid()) {
+      take_state(status);
+    }
+  }
+  if (found < 0 && errno == ECHILD && child_.is_own_child() && !end_) end_ = CommandEnd{};
+}
+
+void Relay::take_state(int status) {
+  if (WIFSTOPPED(status)) stop_together(WSTOPSIG(status));
+  if (WIFEXITED(status)) end_ = CommandEnd{WEXITSTATUS(status), 0};
+  if (WIFSIGNALED(status)) end_ = CommandEnd{0, WTERMSIG(status)};
+}
+
+/// The command is stopped, and so are we: for a shell, both are one job. Whoever continues one of them continues both.
+void Relay::stop_together(int signal) {
+  child_.restore_terminal();
+  const pid_t command = child_.pid(), self = getpid();
+  const pid_t waker = run_beside([=] { return wake_with(command, self); });
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, signal);
+  kill(self, signal);
+  sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // here we are stopped; SIGSTOP has stopped us already
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+  if (waker > 0) kill(waker, SIGKILL);
+  child_.take_over_terminal();
+  child_.resize();
+}
+
+/// At the end of the input of a terminal, or if the command closed its output, the stream ends. False if there is nothing.
+bool Relay::read(std::size_t i) {
+  Stream& stream = (*streams_)[i];
+  const ssize_t got =
+      uninterrupted([&] { return ::read(stream.source.number(), stream.buffer.data(), stream.buffer.size()); });
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got <= 0) {
+    stream.source.close();
+    return false;
+  }
+  stream.begin = 0;
+  stream.end = static_cast<std::size_t>(got);
+  if (stream.records) link_.send_output(i, {stream.buffer.data(), stream.end});
+  write(stream);
+  return true;
+}
+
+/// Writes what the sink has room for. If nobody reads it any more, the command learns it in the same way as it would without
+/// us: its output closes. If the sink fails otherwise, only its own bytes are lost.
+void Relay::write(Stream& stream) {
+  while (stream.waits()) {
+    const std::size_t size = stream.end - stream.begin;
+    const ssize_t written =
+        stream.discards ? static_cast<ssize_t>(size) : stream.sink.write({stream.buffer.data() + stream.begin, size});
+    if (written == 0) return;
+    if (written > 0) {
+      stream.begin += static_cast<std::size_t>(written);
+      continue;
+    }
+    stream.begin = stream.end;
+    if (errno == EPIPE || errno == ECONNRESET)
+      stream.source.close();
+    else
+      stream.discards = true;
+  }
+}
+
+/// The reader of a pipe went away, or a terminal hung up. The command may have another terminal, so its own stays.
+void Relay::lose_reader(Stream& stream) {
+  if (isatty(stream.sink.descriptor()) == 1)
+    stream.discards = true;
+  else
+    stream.source.close();
+}
+
+/// What the command has printed by now. Its own children may hold the pipe and print on for ever, and nobody may read it.
+void Relay::finish_output() {
+  const auto waits = [this] {
+    return std::any_of(streams_->begin(), streams_->end(), [](const Stream& s) { return s.records && s.waits(); });
+  };
+  for (std::size_t left = 0; !interrupted_ && left < max_left; left += max_payload)
+    if (!handle_events(waits() ? patience : 0)) break;
+  pass_on_beside();
+}
+
+/// Leaves the outputs that are still open to a process of its own, which ends when nobody has them open any more.
+void Relay::pass_on_beside() {
+  const auto open = [this] {
+    return std::any_of(streams_->begin(), streams_->end(),
+                       [](const Stream& s) { return s.records && (s.source.is_open() || s.waits()); });
+  };
+  if (!open()) return;
+  // The one end that shows it is the last: a terminal has no end before all have closed it.
+  const pid_t beside = run_beside([&] {
+    setsid();
+    link_.close();
+    signals_ = -1;
+    reset_signals();
+    for (Stream& stream : *streams_)
+      if (!stream.records) stream.source.close();
+    while (open()) handle_events(-1);
+    return 0;
+  });
+  if (beside < 0) return;
+  for (Stream& stream : *streams_) {
+    stream.source.close();
+    stream.begin = stream.end;
+  }
+}
+
+std::optional<int> Relay::wait_for_recorder(int seconds) {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto end = now.tv_sec + seconds;
+  while (!recorder_status_ && !interrupted_ && now.tv_sec <= end) {
+    handle_events(patience);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  }
+  if (!recorder_status_) kill(recorder_, SIGTERM);  // it ends when the files are complete
+  if (!recorder_status_ || !WIFEXITED(*recorder_status_)) return std::nullopt;
+  return WEXITSTATUS(*recorder_status_);
+}
+
+}  // namespace oomdoctor
