@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Becomes the program of the package for this platform. Node.js before 22.15 cannot; there it starts the program, passes
-// signals on, stops when the program stops, and ends as it ends.
+// Becomes the program of the package for this platform. Node.js before 22.15 cannot; there it starts the program,
+// passes signals on, stops when the program stops, and ends as it ends.
 "use strict";
 const { spawn } = require("child_process");
 const fs = require("fs");

@@ -118,7 +118,8 @@ class Case(unittest.TestCase):
 class Launcher(Case):
     def test_words_input_output_and_environment_pass_unchanged(self):
         self.install("#!/bin/sh\nprintf '<%s>' \"$@\"; cat; printf '%s' \"$A_WORD\" >&2\n")
-        done = self.run_to_end("a b", "", "c\nd", "--e", "é", input=b"input \0\xff", env={**os.environ, "A_WORD": "x y"})
+        done = self.run_to_end("a b", "", "c\nd", "--e", "é", input=b"input \0\xff",
+                               env={**os.environ, "A_WORD": "x y"})
         self.assertEqual((done.returncode, done.stdout, done.stderr),
                          (0, "<a b><><c\nd><--e><é>".encode() + b"input \0\xff", b"x y"))
 
@@ -216,7 +217,8 @@ class OlderNode(Case):
     """With the way of an older Node.js, where this one is not older itself."""
     @classmethod
     def setUpClass(cls):
-        done = subprocess.run([NODE, "-p", "Boolean(process.execve)"], capture_output=True, timeout=PATIENCE, check=True)
+        done = subprocess.run([NODE, "-p", "Boolean(process.execve)"], capture_output=True, timeout=PATIENCE,
+                              check=True)
         if done.stdout.strip() != b"true":
             raise unittest.SkipTest("this Node.js has no other way")
 
