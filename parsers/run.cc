@@ -111,6 +111,7 @@ void address_space(const Match& m, EventSink& sink) {
 void signal(const Match& m, EventSink& sink) {
   if (!is_ours(m)) return;
   constexpr int sigkill = 9;
+  sink.remark("run/record_ends");
   const int number = static_cast<int>(leading_integer(m[2]));
   sink.remark("run/ended_by_signal", number);
   sink.exit({std::nullopt, number});
@@ -121,6 +122,7 @@ void signal(const Match& m, EventSink& sink) {
 void status(const Match& m, EventSink& sink) {
   if (!is_ours(m)) return;
   constexpr int of_killed_child = 137;
+  sink.remark("run/record_ends");
   const int code = static_cast<int>(leading_integer(m[2]));
   if (code == 0) return sink.remark("run/completed");
   sink.remark("run/ended_with_status", code);
