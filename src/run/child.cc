@@ -235,13 +235,13 @@ void Child::restore_terminal() {
   ours_.reset();
 }
 
-void Child::pass(int signal, bool from_terminal) {
+void Child::pass(int signal, bool to_group) {
   if (pid_ <= 0) return;
   if (!terminal_.is_open()) {
-    if (!from_terminal) kill(pid_, signal);
+    if (!to_group) kill(pid_, signal);
     return;
   }
-  kill(from_terminal || signal == SIGCONT ? -pid_ : pid_, signal);
+  kill(to_group || signal == SIGCONT ? -pid_ : pid_, signal);
 }
 
 void Child::resize() {

@@ -61,6 +61,8 @@ class Child {
   bool is_own_child() const { return !keeper_changes_.is_open(); }
   /// Can be read when the state has changed; negative if is_own_child().
   int changes() const { return keeper_changes_.number(); }
+  /// As long as it is open, the pseudo terminal does not hang up; negative without one.
+  int keeper() const { return keeper_.number(); }
   /// The next change, as a status of waitpid(); nullopt if there is none now. Without the process that sees the changes,
   /// the command is killed.
   std::optional<int> read_change();
@@ -77,9 +79,9 @@ class Child {
   /// Whether what is typed at our terminal is for the command now: false in the background.
   bool takes_input() const;
 
-  /// Passes a signal on. `from_terminal`: the kernel sent it to all programs in front, and so also to the command, if it
-  /// shares our terminal.
-  void pass(int signal, bool from_terminal);
+  /// Passes a signal on. `to_group`: it came to our whole process group, and so also to the command, if it has no terminal
+  /// of its own.
+  void pass(int signal, bool to_group);
   /// Gives the pseudo terminal the size of ours.
   void resize();
   /// Our terminal passes every byte on, if we are in front.

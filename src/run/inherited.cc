@@ -4,6 +4,11 @@
 #include <unistd.h>
 
 namespace oomdoctor {
+namespace {
+
+constexpr std::array timer_kinds{ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
+}  // namespace
 
 Inherited Inherited::take() {
   Inherited state;
@@ -23,7 +28,14 @@ Inherited Inherited::take() {
   return state;
 }
 
+void Inherited::take_timers() {
+  const itimerval none{};
+  for (std::size_t i = 0; i < timers_.size(); ++i) setitimer(timer_kinds[i], &none, &timers_[i]);
+}
+
 void Inherited::give_back() const {
+  for (std::size_t i = 0; i < timers_.size(); ++i)
+    if (timerisset(&timers_[i].it_value)) setitimer(timer_kinds[i], &timers_[i], nullptr);
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
     action.sa_handler = sigismember(&ignored_, signal) == 1 ? SIG_IGN : SIG_DFL;
@@ -34,8 +46,8 @@ void Inherited::give_back() const {
   sigprocmask(SIG_SETMASK, &mask_, nullptr);
 }
 
-const Inherited& inherited() {
-  static const Inherited state = Inherited::take();
+Inherited& inherited() {
+  static Inherited state = Inherited::take();
   return state;
 }
 

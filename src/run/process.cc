@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace oomdoctor {
 namespace {
@@ -23,7 +22,7 @@ Pipe Pipe::make() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-void close_all_but(std::initializer_list<int> kept) {
+void close_all_but(const std::vector<int>& kept) {
   std::vector<unsigned> sorted;
   for (const int file : kept)
     if (file > STDERR_FILENO) sorted.push_back(static_cast<unsigned>(file));

@@ -7,7 +7,7 @@
 
 #include <array>
 #include <csignal>
-#include <initializer_list>
+#include <vector>
 
 #include "base/descriptor.h"
 
@@ -21,7 +21,7 @@ struct Pipe {
 };
 
 /// Closes all descriptors from 3 on but these; negative ones are ignored.
-void close_all_but(std::initializer_list<int> kept);
+void close_all_but(const std::vector<int>& kept);
 /// Puts /dev/null in the place of a standard descriptor.
 void silence(int standard);
 /// Default actions for all signals, none blocked, but SIGPIPE and SIGXFSZ, which become errors of write().

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <vector>
 
 namespace oomdoctor {
 namespace {
@@ -42,6 +43,13 @@ int wake_with(pid_t command, pid_t stopped) {
   return kill(stopped, SIGCONT);
 }
 
+/// Signals that the kernel sends to all programs of a terminal. The others that it sends are about this program only, as
+/// SIGXCPU is about the processor time that it took itself.
+bool is_of_terminal(int signal) {
+  constexpr std::array all{SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP, SIGCONT, SIGWINCH};
+  return std::find(all.begin(), all.end(), signal) != all.end();
+}
+
 }  // namespace
 
 Relay::Relay(Child& child, RecorderLink& link, pid_t recorder, int signals)
@@ -63,6 +71,7 @@ void Relay::add_stream(Descriptor source, int sink, bool records) {
 }
 
 CommandEnd Relay::run() {
+  let_go_of_standard_files();
   while (!end_) handle_events(-1);
   child_.let_go_of_terminal();
   finish_output();
@@ -102,21 +111,44 @@ bool Relay::handle_events(int milliseconds) {
     }
     if (events[first_stream + 2 * i].revents != 0) any |= read(i) && stream.records;
   }
+  let_go_of_standard_files();
   return any;
+}
+
+/// Where the command has nothing to read or write any more, neither have we: whoever is at the other end learns it.
+/// Standard error stays open for what this program has to say.
+void Relay::let_go_of_standard_files() {
+  std::array<bool, 2> needed{child_.channel(STDIN_FILENO) == Channel::terminal, false};
+  for (Stream& stream : *streams_) {
+    if (stream.is_over() && stream.sink.file() >= 0) stream.sink = Sink(-1);
+    needed[1] |= stream.sink.file() == STDOUT_FILENO;
+  }
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) {
+    bool& gone = let_go_[static_cast<std::size_t>(standard)];
+    if (gone || needed[static_cast<std::size_t>(standard)]) continue;
+    silence(standard);
+    gone = true;
+  }
 }
 
 void Relay::take_signals() {
   signalfd_siginfo info{};
-  while (::read(signals_, &info, sizeof info) == sizeof info) {
-    const int signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD)
-      reap();
-    else
-      pass_signal(signal, info.ssi_code == SI_KERNEL);
-  }
+  while (::read(signals_, &info, sizeof info) == sizeof info) take_signal(info);
 }
 
-void Relay::pass_signal(int signal, bool from_terminal) {
+/// Without a terminal of its own, the command is in our process group: what came to the whole group has reached it.
+void Relay::take_signal(const signalfd_siginfo& info) {
+  const int signal = static_cast<int>(info.ssi_signo);
+  const bool is_users = info.ssi_code == SI_USER || info.ssi_code == SI_QUEUE || info.ssi_code == SI_TKILL;
+  if (signal == SIGCHLD) reap();
+  const bool own = info.ssi_code == SI_USER && info.ssi_pid == static_cast<std::uint32_t>(getpid());
+  if (own || (signal == SIGCHLD && !is_users)) return;  // own: the SIGPIPE of a write
+  if (info.ssi_code == SI_KERNEL && !is_of_terminal(signal)) return;
+  const bool to_group = witness_.also_got(info);
+  pass_signal(signal, to_group || info.ssi_code == SI_KERNEL);
+}
+
+void Relay::pass_signal(int signal, bool to_group) {
   if (end_) {
     interrupted_ |= signal != SIGWINCH && signal != SIGCONT && signal != SIGURG;
     return;
@@ -126,7 +158,7 @@ void Relay::pass_signal(int signal, bool from_terminal) {
     child_.take_over_terminal();
     child_.resize();
   }
-  if (signal != SIGWINCH || !child_.terminal().is_open()) child_.pass(signal, from_terminal);
+  if (signal != SIGWINCH || !child_.terminal().is_open()) child_.pass(signal, to_group);
 }
 
 /// As process 1, this program also inherits what other processes leave behind.
@@ -162,6 +194,9 @@ void Relay::stop_together(int signal) {
   sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // here we are stopped; SIGSTOP has stopped us already
   sigprocmask(SIG_BLOCK, &stop, nullptr);
   if (waker > 0) kill(waker, SIGKILL);
+  // Nobody who could continue us is there, so the kernel did not stop us. It would not have stopped the command either.
+  sigset_t pending;
+  if (signal == SIGTSTP && sigpending(&pending) == 0 && sigismember(&pending, SIGCONT) == 0) kill(-command, SIGCONT);
   child_.take_over_terminal();
   child_.resize();
 }
@@ -221,6 +256,23 @@ void Relay::finish_output() {
   pass_on_beside();
 }
 
+/// In the process beside: nobody waits for the end of a file because of it.
+void Relay::keep_streams_only() {
+  link_.close();
+  signals_ = -1;
+  std::vector<int> kept{child_.changes(), child_.keeper()};
+  std::array<bool, 3> needed{};
+  for (Stream& stream : *streams_) {
+    if (!stream.records) stream = Stream();
+    if (stream.is_over()) continue;
+    kept.insert(kept.end(), {stream.source.number(), stream.sink.descriptor()});
+    needed[static_cast<std::size_t>(stream.sink.file())] = true;
+  }
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (!needed[static_cast<std::size_t>(standard)]) silence(standard);
+  close_all_but(kept);
+}
+
 /// Leaves the outputs that are still open to a process of its own, which ends when nobody has them open any more.
 void Relay::pass_on_beside() {
   const auto open = [this] {
@@ -231,11 +283,8 @@ void Relay::pass_on_beside() {
   // The one end that shows it is the last: a terminal has no end before all have closed it.
   const pid_t beside = run_beside([&] {
     setsid();
-    link_.close();
-    signals_ = -1;
     reset_signals();
-    for (Stream& stream : *streams_)
-      if (!stream.records) stream.source.close();
+    keep_streams_only();
     while (open()) handle_events(-1);
     return 0;
   });

@@ -17,6 +17,8 @@ class Sink {
   /// `file` is set not to wait already, and is ours.
   static Sink that_never_waits(int file);
 
+  int file() const { return file_; }  ///< as it was given; negative if that takes nothing
+  /// To be watched for room, and for a reader that goes away.
   int descriptor() const { return own_.is_open() ? own_.number() : file_; }
   /// The bytes that it took; 0 if it has no room now, −1 if it failed, with the reason in errno.
   ssize_t write(std::string_view text) noexcept;

@@ -7,7 +7,10 @@
 
 #include <array>
 #include <csignal>
+#include <new>
+#include <optional>
 
+#include "run/inherited.h"
 #include "run/process.h"
 #include "run/recorder_link.h"
 #include "run/relay.h"
@@ -48,6 +51,13 @@ int record_and_report(const std::vector<std::string>& words, const RunFolder& fo
   return 0;
 }
 
+/// Ends the recorder of a command that did not start, so that it is nobody's child later.
+void discard(pid_t recorder, const RunFolder& folder) {
+  kill(recorder, SIGKILL);
+  uninterrupted([&] { return waitpid(recorder, nullptr, 0); });
+  folder.remove_all(RunFileNames::all());
+}
+
 }  // namespace
 
 SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& folder, const RunPlan& plan) {
@@ -62,26 +72,32 @@ SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& 
   const pid_t recorder = run_beside([&] { return record_and_report(words, folder, plan, std::move(theirs)); });
   theirs.close();
   if (recorder < 0) throw become(words);
-  const auto stop_recording = [&] { link.send_value(FrameKind::end, EndFrame{}); };
-  Child child;
+  inherited().take_timers();
+  std::optional<Child> made;
+  std::optional<Relay> relay;
+  bool started = false;
   try {
-    if (!child.start(words)) {
-      stop_recording();
-      throw become(words);
-    }
+    made.emplace();
+    relay.emplace(*made, link, recorder, signals.number());
+    started = made->start(words);
   } catch (const StartFailure&) {
-    stop_recording();
-    uninterrupted([&] { return waitpid(recorder, nullptr, 0); });
+    discard(recorder, folder);
     throw;
+  } catch (const std::bad_alloc&) {
   }
-  link.send_value(FrameKind::process, child.pid());
-  for (const std::string& problem : child.problems()) link.send(FrameKind::problem, problem);
+  if (!started) {
+    relay.reset();
+    made.reset();
+    discard(recorder, folder);
+    throw become(words);
+  }
+  link.send_value(FrameKind::process, made->pid());
+  for (const std::string& problem : made->problems()) link.send(FrameKind::problem, problem);
   ask_for_survival();
-  Relay relay(child, link, recorder, signals.number());
-  const CommandEnd end = relay.run();
+  const CommandEnd end = relay->run();
   const bool wanted = plan.wants_report(end);
   link.send_value(FrameKind::end, EndFrame{end, wanted});
-  return {end, relay.wait_for_recorder(report_patience) == 0 && wanted};
+  return {end, relay->wait_for_recorder(report_patience) == 0 && wanted};
 }
 
 }  // namespace oomdoctor
