@@ -68,6 +68,11 @@ void status(const Match& m, EventSink& sink) {
   if (code == of_killed_child) emit_kill(sink);
 }
 
+/// "samples of GPU memory were lost: …" loses values of memory only.
+void lost(const Match& m, EventSink& sink) {
+  sink.lost({.what = std::string(m[1]), .why = std::string(m[2]), .only_samples = m[1].starts_with("samples ")});
+}
+
 bool header(std::string_view line, Layout& layout) {
   if (trimmed(line) != columns) return false;
   layout = {};
