@@ -57,7 +57,9 @@ constexpr Seconds first_retry{0.5}, longest_retry{60};
 constexpr Seconds between_lines{60};  ///< of a log or a pipe; a terminal has one line that changes
 /// After the end of the job, what others still write for it has this time: the logs must be quiet so long.
 constexpr Seconds quiet_after_end{1}, longest_after_end{5};
-constexpr Seconds answer_to_signal{0.6};  ///< what is unread then stays unread, and the report says so
+/// After a signal, what is unread after this time stays unread, and the report says so; unless it is only a little.
+constexpr Seconds answer_to_signal{0.3};
+constexpr std::int64_t little = 1 << 18;  ///< bytes
 constexpr std::chrono::milliseconds last_flush{500};
 constexpr int last_attempts = 5;
 
@@ -334,7 +336,8 @@ class Watch {
 
   /// The last judgement is made here, and warns as the others do.
   Report conclude() {
-    Report report = logs_.conclude([&] { return is_interrupted() && Clock::now() > answer_by_; });
+    Report report =
+        logs_.conclude([&] { return is_interrupted() && Clock::now() > answer_by_ && logs_.unread() > little; });
     judgement_.reset();
     if (logs_.bytes() != judged_bytes_) tell_last(report);
     for (int i = 0; hook_.waits() && i < last_attempts; ++i) {

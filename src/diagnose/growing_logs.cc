@@ -129,6 +129,9 @@ Report GrowingLogs::conclude(const std::function<bool()>& stop) {
     while (!stopped() && read_piece()) continue;
     if (problems().empty()) break;
   }
+  // The bytes that wait may take a second to read, and a caller that stops cannot wait.
+  for (GrowingLog& log : impl_->logs)
+    if (log.file->untaken() > 0 && stopped()) log.file->leave_waiting();
   return impl_->report(Rest::lost);
 }
 

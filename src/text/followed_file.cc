@@ -96,12 +96,19 @@ std::size_t FollowedFile::read_file(char* buffer, std::size_t size) {
   return 0;
 }
 
+void FollowedFile::leave_waiting() {
+  const i64 size = static_cast<i64>(waiting_.size());
+  left_ += size;
+  bytes_ -= size;
+  waiting_.clear();
+}
+
 i64 FollowedFile::untaken() const {
   struct stat about {};
   const bool known = file_.is_open() ? fstat(file_.number(), &about) == 0 : stat(path_.c_str(), &about) == 0;
-  if (!known || !S_ISREG(about.st_mode)) return 0;
+  if (!known || !S_ISREG(about.st_mode)) return left_;
   const bool same = about.st_dev == device_ && about.st_ino == inode_;
-  return std::max<i64>(0, static_cast<i64>(about.st_size) - (same ? at_ : 0));
+  return left_ + std::max<i64>(0, static_cast<i64>(about.st_size) - (same ? at_ : 0));
 }
 
 std::string FollowedFile::problem() const {

@@ -25,6 +25,8 @@ class FollowedFile {
   std::size_t read(char* buffer, std::size_t size);
   /// From now on, read() passes on only the bytes that wait.
   void seal() { sealed_ = true; }
+  /// Puts the bytes that wait back: they count as untaken.
+  void leave_waiting();
   /// Gives the descriptor back until the next byte is needed. A file that is replaced until then may lose its end.
   void close() { file_.close(); }
 
@@ -54,6 +56,7 @@ class FollowedFile {
   ino_t inode_ = 0;   ///< 0: none was
   i64 at_ = 0;        ///< offset of the next byte in it
   i64 bytes_ = 0;
+  i64 left_ = 0;   ///< taken, and put back
   int error_ = 0;  ///< of the last call
   bool sealed_ = false, may_lack_end_ = false;
   std::string waiting_;

@@ -153,6 +153,28 @@ TEST_CASE("a sealed file passes on what waits, and nothing else", "[followed]") 
   CHECK(file.untaken() == 6);
 }
 
+TEST_CASE("bytes that were put back are untaken", "[followed]") {
+  const Log log;
+  log.append("text\n");
+  FollowedFile file(log.path);
+  CHECK(file.take(10) == 5);
+  file.leave_waiting();
+  file.seal();
+  CHECK(rest(file).empty());
+  CHECK(file.bytes() == 0);
+  CHECK(file.untaken() == 5);
+}
+
+TEST_CASE("a report whose reading was stopped names what is unread", "[followed]") {
+  const Log log;
+  log.append(std::string(10'000'000, '\n'));
+  GrowingLogs logs({log.path});
+  int asked = 0;
+  const Report report = logs.conclude([&] { return ++asked > 3; });
+  CHECK(report.coverage.lines < 10'000'000);
+  CHECK(report.coverage.lines > 0);
+}
+
 TEST_CASE("where no descriptor is left, reading goes on once there is one", "[followed]") {
   const Log log;
   log.append("text\n");
