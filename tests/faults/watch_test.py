@@ -109,7 +109,7 @@ class Sweep(unittest.TestCase):
     def test_each_call_fails_once(self):
         counts = {name: self.sweep(name) for name in ERRORS}
         print(", ".join(f"{count} of {name}" for name, count in counts.items() if count))
-        self.assertGreater(counts["fork"], 1)
+        self.assertGreater(counts["fork"], 0)
         self.assertGreater(counts["posix_spawn"], 0)
         self.assertGreater(sum(counts.values()), 50)
 
