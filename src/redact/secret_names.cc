@@ -92,9 +92,10 @@ constexpr std::array<std::string_view, 24> spoken = {
     "openai",  "service", "storage", "encryption", "signing", "ssh",     "personal", "deploy"};
 
 /// Words in front of "pass" with which it is a password. "forward_pass" is none.
-constexpr std::array<std::string_view, 22> opening_passes = {
-    "db",   "database", "user",  "smtp", "mysql", "pg",   "postgres", "redis",    "rabbitmq",   "mq",   "admin",
-    "root", "login",    "proxy", "mail", "email", "sudo", "ldap",     "keystore", "truststore", "auth", "http"};
+constexpr std::array<std::string_view, 26> opening_passes = {
+    "db",       "database",   "user", "smtp",   "mysql", "pg",   "postgres", "redis", "rabbitmq",
+    "mq",       "admin",      "root", "login",  "proxy", "mail", "email",    "sudo",  "ldap",
+    "keystore", "truststore", "ssh",  "become", "bind",  "ftp",  "auth",     "http"};
 
 /// Functions that take a secret as their first argument.
 constexpr std::array<std::string_view, 9> calls = {"client",    "login", "authenticate", "authorize", "auth",
@@ -174,7 +175,10 @@ std::optional<SecretName> read_last(const Name& name) {
   if (last == "pass" || last == "pw") return read_pass(name);
   if (is_one_of(last, licenses)) return SecretName{"license key", Demand::unlike_word};
   if (ends_with_one_of(last, glued_keys)) return SecretName{"key"};
-  if (is_one_of(last, secrets) || ends_with_one_of(last, glued_secrets)) return SecretName{"secret"};
+  if (is_one_of(last, secrets) || ends_with_one_of(last, glued_secrets)) {
+    const bool section = last.ends_with('s') && !name.has_prefix() && !name.environment;  // "secrets: inherit"
+    return SecretName{"secret", section ? Demand::unlike_word : Demand::any};
+  }
   if (last == "key" || (last == "keys" && is_one_of(name.before_last, opening_keys))) return read_key(name);
   if (last == "token" || (last == "tokens" && is_one_of(name.before_last, opening_tokens))) return read_token(name);
   if (last.ends_with("token")) {  // "authtoken"

@@ -40,10 +40,11 @@ std::size_t quote_size(std::string_view text, std::size_t at) {
   return !pairs && escapes < rest.size() && is_quote(rest[escapes]) ? escapes + 1 : 0;
 }
 
-/// The size of the sign between a name and its value; 0 if there is none. "::" is none.
+/// The size of the sign between a name and its value; 0 if there is none. "::" is a sign only before a blank, as in
+/// LDIF.
 std::size_t sign_size(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(std::min(at, text.size()));
-  for (const std::string_view sign : {"===", "==", "=>", ":=", "->", "%3D", "%3d", "%3A", "%3a"})
+  for (const std::string_view sign : {"===", "==", "=>", ":=", "->", ":: ", "%3D", "%3d", "%3A", "%3a"})
     if (rest.starts_with(sign)) return sign.size();
   if (rest.starts_with("::")) return 0;
   return rest.starts_with('=') || rest.starts_with(':') ? 1 : 0;
@@ -77,9 +78,16 @@ Start value_start(std::string_view text, std::size_t at) {
   return {at};
 }
 
-/// The start of the value in a pair of fields: {"name": "API_KEY", "value": "…"}, <add key="ApiKey" value="…"/>.
+/// The start of the value in a pair of fields: {"name": "API_KEY", "value": "…"}, <add key="ApiKey" value="…"/>, or of
+/// elements: <name>api_key</name><value>…</value>.
 std::optional<Start> paired_start(std::string_view text, std::size_t at) {
   constexpr std::size_t max_gap = 40;
+  constexpr std::string_view element = "</name>", value = "<value>";
+  if (text.substr(at).starts_with(element)) {
+    at += element.size();
+    while (at < text.size() && is_blank_or_line_end(text[at])) ++at;
+    return text.substr(at).starts_with(value) ? std::optional(Start{at + value.size()}) : std::nullopt;
+  }
   const std::size_t begin = at;
   const auto is_gap = [](char c) { return is_blank_or_line_end(c) || c == ','; };
   while (at < text.size() && at - begin < max_gap && is_gap(text[at])) ++at;
@@ -112,7 +120,8 @@ Before read_before(std::string_view text, std::size_t at) {
   std::size_t begin = at - 1;
   while (begin > 0 && at - begin < max_word && is_word_char(text[begin - 1])) --begin;
   before.word = text.substr(begin, at - 1 - begin);
-  before.setter = before.word == "setenv" || before.word == "ENV";
+  const bool fish = before.word == "x" || before.word == "gx";  // set -x NAME value
+  before.setter = before.word == "setenv" || before.word == "ENV" || (fish && begin > 0 && text[begin - 1] == '-');
   return before;
 }
 
