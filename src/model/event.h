@@ -145,6 +145,21 @@ struct Remark {
   std::optional<double> number;
 };
 
+/// Evidence that could not be kept, opened, read or judged. What it would have shown is unknown, so nothing after it
+/// can rule out a memory failure.
+struct LostEvidence {
+  std::string what;           ///< "123 bytes of output", "samples of GPU memory"
+  std::string why;            ///< "No space left on device"
+  std::string path = {};      ///< the file or folder that was not read; "" if a log reports the loss
+  bool only_samples = false;  ///< only values of memory are lost; the output that shows the end of the run is there
+  std::optional<Evidence> at = {};  ///< the line that reports it; a parser leaves this empty
+
+  friend bool operator==(const LostEvidence& a, const LostEvidence& b) {
+    return a.what == b.what && a.why == b.why && a.path == b.path && a.only_samples == b.only_samples &&
+           a.at.has_value() == b.at.has_value() && (!a.at || a.at->span == b.at->span);
+  }
+};
+
 struct Event {
   Evidence evidence;
   Origin origin;

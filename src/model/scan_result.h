@@ -94,6 +94,7 @@ struct ScanLimits {
       256;                                         ///< series that keep their values; fitting one takes milliseconds
   static constexpr std::size_t buckets = 1 << 17;  ///< of all series together: 32 full series, or 9 MiB
   static constexpr std::size_t notes = 256;
+  static constexpr std::size_t lost = 64;
   static constexpr std::size_t ranks = 1 << 16;  ///< the largest jobs have some ten thousand
   static constexpr std::size_t settings = 512;
   static constexpr std::size_t setting_bytes = 200;  ///< bytes of one value
@@ -121,8 +122,13 @@ struct ScanResult {
       0;  ///< values left out of the series: no machine has that much memory, no run that many steps
   std::optional<Evidence> first_impossible;
   Coverage coverage;
+  std::vector<LostEvidence> lost;
+  i64 more_lost = 0;
   std::vector<Note> notes;
   i64 more_notes = 0;
+
+  /// Adds a loss once, within the limit.
+  void lose(LostEvidence evidence);
 };
 
 }  // namespace oomdoctor

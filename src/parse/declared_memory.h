@@ -23,6 +23,7 @@ class DeclaredMemory final : public EventSink {
   void setting(std::string_view name, std::string_view value) override { to_->setting(name, value); }
   void exit(const Exit& exit) override { to_->exit(exit); }
   void remark(std::string_view id, std::optional<double> number) override { to_->remark(id, number); }
+  void lost(LostEvidence evidence) override { to_->lost(std::move(evidence)); }
   void claim_through(i64 line) override { to_->claim_through(line); }
 
  private:

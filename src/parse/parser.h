@@ -41,6 +41,8 @@ class EventSink {
   virtual void exit(const Exit& exit) = 0;
   /// A remark; `id` is one of model/remark_ids.h.
   virtual void remark(std::string_view id, std::optional<double> number = {}) = 0;
+  /// Evidence that the log reports as lost: sink.lost({.what = "9 bytes of output", .why = "No space left on device"}).
+  virtual void lost(LostEvidence evidence) = 0;
   /// Marks the lines up to this one as read, too.
   virtual void claim_through(i64 line) = 0;
 };

@@ -17,6 +17,7 @@ void RecordedRows::emit(std::size_t i, std::any&, EventSink& sink) {
     if (const auto* where = std::get_if<Origin>(&said_[k])) sink.at(*where);
     if (const auto* value = std::get_if<Value>(&said_[k])) sink.reading(value->reading, value->step, value->time);
     if (const auto* step = std::get_if<Step>(&said_[k])) sink.step(*step);
+    if (const auto* lost = std::get_if<LostEvidence>(&said_[k])) sink.lost(*lost);
     if (const auto* setting = std::get_if<Setting>(&said_[k])) sink.setting(setting->name, setting->value);
   }
 }

@@ -27,7 +27,7 @@ class RecordedRows final : public Rows, private EventSink {
     Reading reading;
     std::optional<double> step, time;
   };
-  using Said = std::variant<Origin, Value, Step, Setting>;
+  using Said = std::variant<Origin, Value, Step, Setting, LostEvidence>;
 
   void at(const Origin& where) override { said_.emplace_back(where); }
   void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override {
@@ -37,6 +37,7 @@ class RecordedRows final : public Rows, private EventSink {
   void setting(std::string_view name, std::string_view value) override {
     said_.emplace_back(Setting{std::string(name), std::string(value)});
   }
+  void lost(LostEvidence evidence) override { said_.emplace_back(std::move(evidence)); }
   // Rows of tables have no such events.
   void oom(Oom) override {}
   void exit(const Exit&) override {}

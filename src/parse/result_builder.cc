@@ -340,6 +340,11 @@ void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   result_.remarks.push_back(std::move(e));
 }
 
+void ResultBuilder::lost(LostEvidence evidence) {
+  evidence.at = here_.evidence();
+  result_.lose(std::move(evidence));
+}
+
 void ResultBuilder::add_unreported(Incident incident) {
   incident.run = runs_.place();
   contexts_.push_back({{}, 0, runs_.ended(), incident.evidence.span.first_line, ""});

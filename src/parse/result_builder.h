@@ -46,6 +46,7 @@ class ResultBuilder : public EventSink {
   void setting(std::string_view name, std::string_view value) override;
   void exit(const Exit& exit) override;
   void remark(std::string_view id, std::optional<double> number) override;
+  void lost(LostEvidence evidence) override;
   void claim_through(i64 line) override { here_.claim_through(line); }
 
  private:

@@ -40,6 +40,7 @@ void set_source(ScanResult& file, int source) {
   for (auto& [name, setting] : file.settings) set_number(setting.evidence);
   for (Event& event : file.remarks) set_number(event.evidence), set_order(event.when);
   for (Note& note : file.notes) set_if_known(note.at);
+  for (LostEvidence& some : file.lost) set_if_known(some.at);
   for (Evidence& run : file.later_runs) set_number(run);
   set_if_known(file.last_progress);
   set_if_known(file.first_impossible);
@@ -169,6 +170,11 @@ void ResultMerger::add_settings(ScanResult& file) {
       result_.settings.insert_or_assign(name, std::move(setting));
 }
 
+void ResultMerger::add_lost(ScanResult& file) {
+  add_to(result_.more_lost, file.more_lost);
+  for (LostEvidence& some : file.lost) result_.lose(std::move(some));
+}
+
 void ResultMerger::add_notes(ScanResult& file) {
   add_to(result_.more_notes, file.more_notes);
   for (Note& note : file.notes) {
@@ -212,6 +218,7 @@ void ResultMerger::add(ScanResult file) {
   add_to(result_.coverage.lines, file.coverage.lines);
   add_to(result_.coverage.claimed, file.coverage.claimed);
   for (const auto& [parser, n] : file.coverage.by_parser) add_to(result_.coverage.by_parser[parser], n);
+  add_lost(file);
   add_notes(file);
 }
 

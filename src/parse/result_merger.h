@@ -28,6 +28,7 @@ class ResultMerger {
   void add_series(ScanResult& file);
   void add_remarks(ScanResult& file);
   void add_settings(ScanResult& file);
+  void add_lost(ScanResult& file);
   void add_notes(ScanResult& file);
   /// Brings the series with values under their limits.
   void limit();

@@ -81,7 +81,7 @@ void Child::add_pipe(Pipe& pipe, int standard) {
   pipe = Pipe::make();
   if (!pipe.is_open()) {
     problems_.push_back(std::string(standard == 1 ? "standard output" : "standard error") +
-                        " was not recorded: " + std::strerror(errno));
+                        " was lost: " + std::strerror(errno));
     channels_[static_cast<std::size_t>(standard)] = Channel::direct;
     return;
   }
@@ -101,7 +101,7 @@ void Child::open_terminal() {
   ioctl(model, TIOCGWINSZ, &size);
   int ours = -1, theirs = -1;
   if (openpty(&ours, &theirs, nullptr, known ? &settings : nullptr, &size) != 0) {
-    problems_.push_back(std::string("the terminal was not recorded: ") + std::strerror(errno));
+    problems_.push_back(std::string("output to the terminal was lost: ") + std::strerror(errno));
     for (Channel& each : channels_)
       if (each == Channel::terminal) each = Channel::direct;
     return;

@@ -67,6 +67,7 @@ class Child {
   /// the command is killed.
   std::optional<int> read_change();
 
+  /// Sentences: "standard output was lost: Too many open files".
   const std::vector<std::string>& problems() const { return problems_; }
   Channel channel(int standard) const { return channels_[static_cast<std::size_t>(standard)]; }
   /// Our ends, to be moved away: of the pipe of an output, and of the terminal's output. Not open without one.

@@ -12,7 +12,7 @@ namespace oomdoctor {
 class Inherited {
  public:
   /// Remembers the state, then puts it right for this program: /dev/null where a standard descriptor is closed, so that no
-  /// file gets its number, and SIGCHLD with its default action, so that children can be waited for.
+  /// other file gets its number, and SIGCHLD with its default action, so that children can be waited for.
   static Inherited take();
 
   /// Stops the timers of alarm() and setitimer(), which exec() keeps: they are meant for the command.

@@ -83,12 +83,11 @@ void Probe::end(bool hung) {
   const bool finished = !orders_.is_open();
   process_ = -1;
   if (hung || !status)
-    problem_ = name_ + (wrote_ ? " stopped: the probe hung" : " are missing: the probe hung");
+    problem_ = "the probe hung";
   else if (WIFSIGNALED(*status))
-    problem_ = name_ + (wrote_ ? " stopped: " : " are missing: ") + "the probe crashed (SIG" +
-               sigabbrev_np(WTERMSIG(*status)) + ")";
+    problem_ = std::string("the probe crashed (SIG") + sigabbrev_np(WTERMSIG(*status)) + ")";
   else if (wrote_ && !finished)
-    problem_ = name_ + " stopped: the probe ended with status " + std::to_string(WEXITSTATUS(*status));
+    problem_ = "the probe ended with status " + std::to_string(WEXITSTATUS(*status));
 }
 
 }  // namespace oomdoctor

@@ -43,6 +43,7 @@ class Probe {
   void finish() { orders_.close(); }
   /// Ends it if it has been silent for too long.
   void check();
+  const std::string& name() const { return name_; }
   /// Why samples are missing, in words; "" if none are.
   const std::string& problem() const { return problem_; }
 

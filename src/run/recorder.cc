@@ -105,8 +105,8 @@ Recorder::Recorder(const RunFolder& folder, const std::vector<std::string>& word
       socket_(std::move(socket)),
       output_(folder, RunFileNames::output, mark_),
       rows_(folder, RunFileNames::samples, std::string(sample_header), max_samples),
-      host_("the samples of host memory", print_host_samples),
-      gpus_("the samples of the GPUs", [] { return print_gpu_rows(); }) {
+      host_("samples of host memory", print_host_samples),
+      gpus_("samples of GPU memory", [] { return print_gpu_rows(); }) {
   say("output of the command: " + command_);
   for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) follow(standard);
 }
@@ -117,13 +117,13 @@ void Recorder::follow(int standard) {
   struct stat status {}, other {};
   if (channel == Channel::direct && fstat(standard, &status) == 0 && S_ISCHR(status.st_mode) &&
       !inherited().is_closed(standard))
-    lose(name + " is a device, which cannot be read");
+    lose(name, "it is a device, which cannot be read");
   if (channel != Channel::followed || fstat(standard, &status) != 0) return;
   for (const Followed& each : followed_)
     if (fstat(each.file.number(), &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) return;
   const std::string path = "/proc/self/fd/" + std::to_string(standard);
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!file.is_open()) return lose(name + " is a file that cannot be read: " + std::strerror(errno));
+  if (!file.is_open()) return lose(name, std::strerror(errno));
   followed_.push_back({std::move(file), place_in(standard), static_cast<std::size_t>(standard)});
 }
 
@@ -169,7 +169,7 @@ void Recorder::take(FrameKind kind, std::string_view payload) {
       output_.skip(missing);
       break;
     case FrameKind::process: host_.write(payload); break;
-    case FrameKind::problem: lose(std::string(payload)); break;
+    case FrameKind::problem: lost_.emplace_back(payload); break;
     case FrameKind::end: value(end_.emplace()); break;
   }
 }
@@ -226,6 +226,9 @@ void Recorder::take_sample(std::string_view time, const HostMemory& now) {
   if (now.kills) kills_ = *now.kills - *first_->kills;
   if (now.machine_kills && first_->machine_kills) machine_kills_ = *now.machine_kills - *first_->machine_kills;
   if (now.available) lowest_available_ = std::min(lowest_available_.value_or(*now.available), *now.available);
+  if (now.cgroup_used && now.cgroup_limit.value_or(0) > 0)
+    highest_group_share_ = std::max(highest_group_share_.value_or(0), static_cast<double>(*now.cgroup_used) /
+                                                                          static_cast<double>(*now.cgroup_limit));
   if (!now.tree_rss && last_ && last_->tree_rss) return;  // the command has ended
   last_ = now;
   std::string row(time);
@@ -263,7 +266,9 @@ void Recorder::take_gpu_line(std::string_view line) {
   gpu_rows_->add(line, cell_of(line, columns.key), std::strtod(std::string(used).c_str(), nullptr));
 }
 
-void Recorder::lose(std::string words) { lost_.push_back(std::move(words)); }
+void Recorder::lose(std::string what, std::string why) {
+  lost_.push_back(std::move(what) + (what.ends_with('s') ? " were lost: " : " was lost: ") + std::move(why));
+}
 
 void Recorder::say(const std::string& words) { output_.add(mark_ + words + '\n'); }
 
@@ -280,16 +285,16 @@ void Recorder::finish() {
   read_followed();
   for (std::size_t i = 0; i < unfinished_.size(); ++i) keep(i, "", true);
   output_.join();
-  if (output_.lost() > 0)
-    lose(std::to_string(output_.lost()) + " bytes of the output: " + std::strerror(output_.error()));
-  if (output_.dropped() > 0) lose(std::to_string(output_.dropped()) + " bytes in the middle of the output");
+  if (output_.lost() > 0) lose("output of " + counted(output_.lost(), "byte", "bytes"), std::strerror(output_.error()));
+  if (output_.dropped() > 0)
+    lose("output in the middle, " + counted(output_.dropped(), "byte", "bytes"), "only the beginning and the end are kept");
   for (BoundedRows* rows : {&rows_, gpu_rows_ ? &*gpu_rows_ : nullptr})
-    if (rows != nullptr && !rows->rescue()) lose(std::string("samples on the disk: ") + std::strerror(rows->error()));
+    if (rows != nullptr && !rows->rescue()) lose("samples on the disk", std::strerror(rows->error()));
   for (const Probe* probe : {&host_, &gpus_})
-    if (!probe->problem().empty()) lose(probe->problem());
-  if (!end_) lose("how the command ended: oomdoctor itself was killed before");
+    if (!probe->problem().empty()) lose(probe->name(), probe->problem());
+  if (!end_) lose("the end of the command", "oomdoctor itself was killed before it");
   output_.add("\n");  // ends a line of the command
-  for (const std::string& words : lost_) say("lost: " + words);
+  for (const std::string& words : lost_) say(words);
   say_memory();
   if (end_ && end_->end.signal != 0) {
     const char* name = sigabbrev_np(end_->end.signal);
@@ -301,31 +306,32 @@ void Recorder::finish() {
   output_.rescue();
 }
 
+/// Whether the machine and the cgroup had memory left at each sample, and the kernel killed nothing. Programs that kill
+/// before the kernel does begin at 5 to 10% of free RAM.
+bool Recorder::memory_was_free() const {
+  constexpr double free_share = 0.1;
+  if (machine_kills_ != 0 || kills_ > 0 || !lowest_available_ || !last_ || !last_->total) return false;
+  if (static_cast<double>(*lowest_available_) < free_share * static_cast<double>(*last_->total)) return false;
+  return !highest_group_share_ || *highest_group_share_ < 1 - free_share;
+}
+
 void Recorder::say_memory() {
   if (kills_ > 0) {
     const auto limit = last_ ? last_->cgroup_limit : std::nullopt;
     say("the kernel killed " + counted(kills_, "process", "processes") + " of this cgroup for memory" +
         (limit ? "; its limit is " + std::to_string(*limit) + " bytes" : ""));
-  } else if (machine_kills_.value_or(0) > 0) {
-    say("the kernel killed " + counted(*machine_kills_, "process", "processes") + " of this machine for memory");
-  } else if (machine_kills_) {
-    say("the kernel killed no process for memory");
   }
+  if (machine_kills_) say("OOM kills on this machine: " + std::to_string(*machine_kills_));
+  if (memory_was_free()) say("memory was not short");
   if (!last_) return;
-  if (last_->largest_rss && last_->tree_rss)
-    say("memory at the last sample: largest process " + std::to_string(*last_->largest_rss) + " bytes, all processes " +
-        std::to_string(*last_->tree_rss) + " bytes");
-  if (lowest_available_ && last_->total)
-    say("RAM of the machine: at least " + std::to_string(*lowest_available_) + " of " + std::to_string(*last_->total) +
-        " bytes were available");
-  say_limit("address space", last_->address_limit);
-  say_limit("data segment", last_->data_limit);
-}
-
-void Recorder::say_limit(const char* name, std::optional<std::int64_t> limit) {
-  if (limit)
-    say("limit of the " + std::string(name) + ": " + std::to_string(*limit) + " bytes; the process had " +
-        std::to_string(last_->address_space.value_or(0)) + " bytes of address space");
+  const auto pair = [&](const char* name, std::optional<std::int64_t> part, std::optional<std::int64_t> whole) {
+    if (part && whole) say(name + std::to_string(*part) + " of " + std::to_string(*whole) + " bytes");
+  };
+  pair("largest process at the last sample: ", last_->largest_rss, last_->tree_rss);
+  pair("least RAM available: ", lowest_available_, last_->total);
+  pair("cgroup at the last sample: ", last_->cgroup_used, last_->cgroup_limit);
+  pair("address space: ", last_->address_space, last_->address_limit);
+  pair("address space under a limit of data: ", last_->address_space, last_->data_limit);
 }
 
 RunEvidence Recorder::evidence() const {

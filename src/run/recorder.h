@@ -74,8 +74,8 @@ class Recorder {
   void finish();
   void say(const std::string& words);
   void say_memory();
-  void say_limit(const char* name, std::optional<std::int64_t> limit);
-  void lose(std::string words);
+  bool memory_was_free() const;
+  void lose(std::string what, std::string why);
 
   const RunFolder& folder_;
   std::string command_, mark_;
@@ -90,7 +90,8 @@ class Recorder {
   std::optional<HostMemory> first_, last_;  ///< samples: the first, and the last one with the command's memory
   std::int64_t kills_ = 0;                 ///< of the command's cgroup since the first sample
   std::optional<std::int64_t> machine_kills_, lowest_available_;
-  std::vector<std::string> lost_;  ///< what could not be had, in words
+  std::optional<double> highest_group_share_;  ///< of the limit of the command's cgroup
+  std::vector<std::string> lost_;  ///< what could not be had and why: sentences
   std::optional<EndFrame> end_;
 };
 

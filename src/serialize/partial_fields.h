@@ -174,6 +174,14 @@ void fields(auto& field, Is<Note> auto& of) {
   field("at", of.at);
 }
 
+void fields(auto& field, Is<LostEvidence> auto& of) {
+  field("what", of.what);
+  field("why", of.why);
+  field("path", of.path);
+  field("only_samples", of.only_samples);
+  field("at", of.at);
+}
+
 void fields(auto& field, Is<Coverage> auto& of) {
   field("lines", of.lines);
   field("claimed", of.claimed);
@@ -200,6 +208,8 @@ void fields(auto& field, Is<ScanResult> auto& of) {
   field("impossible_values", of.impossible_values);
   field("first_impossible", of.first_impossible);
   field("coverage", of.coverage);
+  field("lost", of.lost, {.max_items = ScanLimits::lost});
+  field("more_lost", of.more_lost);
   field("notes", of.notes, {.max_items = max_remarks});
   field("more_notes", of.more_notes);
 }

@@ -17,6 +17,7 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -246,6 +247,9 @@ int signalfd(int file, const sigset_t* mask, int flags) noexcept {
 
 pid_t fork() noexcept { return passed<pid_t>("fork", "fork"); }
 pid_t waitpid(pid_t of, int* status, int flags) { return passed<pid_t>("waitpid", "waitpid", of, status, flags); }
+pid_t wait4(pid_t of, int* status, int flags, rusage* used) noexcept {
+  return passed<pid_t>("waitpid", "wait4", of, status, flags, used);
+}
 int waitid(idtype_t kind, id_t of, siginfo_t* to, int flags) {
   return passed<int>("waitpid", "waitid", kind, of, to, flags);
 }

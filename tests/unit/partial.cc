@@ -103,6 +103,8 @@ TEST_CASE("values that no log contains read back, too", "[partial]") {
   made.settings["\xf0\x28"] = {"v", {}};
   made.remarks.push_back({{}, {}, {}, Exit{0, std::nullopt}});
   made.remarks.push_back({{}, {}, {}, Remark{"phase/load", 0.0}});
+  made.lose({.what = "the rest of the log", .why = "Input/output error", .path = "a\xff.log"});
+  made.lose({.what = "samples", .why = "", .only_samples = true, .at = Evidence{}});
   const PartId id{made.inputs.front().path, "d"};
   const std::string line = partial_line(id, made);
   CHECK(read_part_id(line, "here").path == id.path);
@@ -123,6 +125,7 @@ TEST_CASE("values that no log contains read back, too", "[partial]") {
   CHECK(std::get<Exit>(back.remarks.at(0).what).code == 0);
   CHECK_FALSE(std::get<Exit>(back.remarks.at(0).what).signal);
   CHECK(std::get<Remark>(back.remarks.at(1).what).number == 0.0);
+  CHECK(back.lost == made.lost);
   CHECK(partial_line(id, back) == line);
 }
 

@@ -33,7 +33,8 @@ std::string failed(int rank, int minute) {
 
 TEST_CASE("every location of a merged case names its file", "[joined_case]") {
   const std::string text = "2025-03-01 12:00:00 Saving model checkpoint to /out\nbatch_size: 8\n" + failed(0, 1) +
-                           torch_message("0", "1.00") + "\nRun completed\n";
+                           torch_message("0", "1.00") +
+                           "\nRun completed\noomdoctor run: 9 bytes of output were lost: Input/output error\n";
   std::vector<ScanResult> files;
   for (const char* name : {"a.log", "b.log", "c.log"}) files.push_back(case_of(name, text));
   const ScanResult alone = join({files[0]});
@@ -48,6 +49,7 @@ TEST_CASE("every location of a merged case names its file", "[joined_case]") {
     const Incident& incident = all.incidents[i];
     CHECK(incident.evidence.span.source == source);
     CHECK(incident.when.order == (static_cast<i64>(source) << 40 | 4));
+    CHECK(all.lost.at(i).at->span.source == source);
     REQUIRE(incident.occurrences.size() == 1);
     CHECK(incident.occurrences[0].span.source == source);
     CHECK(all.series[i * alone.series.size()].first_evidence.span.source == source);
