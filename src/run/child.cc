@@ -235,6 +235,15 @@ void Child::restore_terminal() {
   ours_.reset();
 }
 
+void Child::leave_terminal() {
+  termios theirs{};
+  if (ours_ && tcgetattr(terminal_.number(), &theirs) == 0) {
+    theirs.c_oflag &= ~static_cast<tcflag_t>(OPOST);
+    tcsetattr(terminal_.number(), TCSANOW, &theirs);
+  }
+  restore_terminal();
+}
+
 void Child::pass(int signal, bool to_group) {
   if (pid_ <= 0) return;
   if (!terminal_.is_open()) {

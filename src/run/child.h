@@ -88,6 +88,9 @@ class Child {
   void take_over_terminal();
   /// Our terminal has its own settings: the command has ended or is stopped.
   void restore_terminal();
+  /// At the end: our terminal has its own settings. Also for what the command's children print into the pseudo terminal
+  /// later, it is ours that begins each line at the left.
+  void leave_terminal();
   /// Nobody but the command's own children has the pseudo terminal open now. The command must have ended.
   void let_go_of_terminal() { theirs_.close(); }
 

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "run/process.h"
@@ -50,28 +51,46 @@ void GroupWitness::watch(int questions, int answers) {
     signalfd_siginfo signal{};
     answer.count = 0;
     while (read(signals.number(), &signal, sizeof signal) == sizeof signal)
-      if (answer.count < answer.signals.size()) answer.signals[answer.count++] = {signal.ssi_signo, signal.ssi_pid};
+      if (answer.count < answer.signals.size()) answer.signals[answer.count++] = {signal.ssi_signo, signal.ssi_pid, false};
     if (!write_all(answers, {reinterpret_cast<const char*>(&answer), sizeof answer})) return;
   }
 }
 
-bool GroupWitness::also_got(const signalfd_siginfo& signal) {
-  if (!questions_.is_open()) return false;
+/// A signal of an older answer that this program has not got by now was merged with another one on its way.
+void GroupWitness::ask() {
+  const auto end = got_.begin() + static_cast<std::ptrdiff_t>(count_);
+  count_ = static_cast<std::size_t>(std::remove_if(got_.begin(), end, [](const Signal& s) { return s.is_old; }) - got_.begin());
+  count_ = std::min(count_, most);
+  for (Signal& signal : got_) signal.is_old = true;
+  if (!questions_.is_open()) return;
   ++question_;
-  if (write(questions_.number(), &question_, sizeof question_) != sizeof question_) return false;
+  if (write(questions_.number(), &question_, sizeof question_) != sizeof question_) return;
   pollfd events{answers_.number(), POLLIN, 0};
   while (uninterrupted([&] { return poll(&events, 1, patience); }) == 1) {
     Answer answer;
     if (read(answers_.number(), &answer, sizeof answer) != sizeof answer) {
       questions_.close();  // the witness is gone
-      return false;
+      return;
     }
-    if (answer.question != question_) continue;  // came too late for an earlier signal
-    for (std::uint32_t i = 0; i < answer.count; ++i)
-      if (answer.signals[i].number == signal.ssi_signo && answer.signals[i].sender == signal.ssi_pid) return true;
-    return false;
+    if (answer.question != question_) continue;  // came too late for an earlier question
+    for (std::uint32_t i = 0; i < answer.count; ++i) got_[count_++] = answer.signals[i];
+    return;
   }
-  return false;
+}
+
+/// The kernel merges equal signals that wait, but the real-time ones.
+bool GroupWitness::also_got(const signalfd_siginfo& signal) {
+  const bool merges = static_cast<int>(signal.ssi_signo) < SIGRTMIN;
+  std::size_t kept = 0, matched = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const bool same = got_[i].number == signal.ssi_signo && got_[i].sender == signal.ssi_pid;
+    if (same && (merges || matched == 0))
+      ++matched;
+    else
+      got_[kept++] = got_[i];
+  }
+  count_ = kept;
+  return matched > 0;
 }
 
 }  // namespace oomdoctor

@@ -21,24 +21,29 @@ class GroupWitness {
   ~GroupWitness();
   GroupWitness(const GroupWitness&) = delete;
 
-  pid_t pid() const { return pid_; }
-  /// Whether it got this signal from the same sender since the last call. Waits a moment for its answer.
+  /// Asks what the witness has got, and waits a moment for its answer. Call it when this program has got signals.
+  void ask();
+  /// Whether the witness got this signal from the same sender.
   bool also_got(const signalfd_siginfo& signal);
 
  private:
+  struct Signal {
+    std::uint32_t number = 0, sender = 0;
+    bool is_old = false;  ///< of an answer before the last one
+  };
+  static constexpr std::size_t most = 64;
   /// What came since the last question.
   struct Answer {
     std::uint32_t question = 0, count = 0;
-    struct Signal {
-      std::uint32_t number = 0, sender = 0;
-    };
-    std::array<Signal, 64> signals{};
+    std::array<Signal, most> signals{};
   };
   static void watch(int questions, int answers);
 
   pid_t pid_ = -1;
   Descriptor questions_{-1}, answers_{-1};
   std::uint32_t question_ = 0;
+  std::array<Signal, 2 * most> got_{};  ///< what this program has not got yet, as far as it knows
+  std::size_t count_ = 0;
 };
 
 }  // namespace oomdoctor

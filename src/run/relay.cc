@@ -14,9 +14,17 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t max_left = 1 << 20;  ///< bytes that pipes hold after the command has ended
+/// Pieces that are read and written after the command has ended: more than any pipe or terminal holds. Its children may print
+/// for ever.
+constexpr int most_pieces = 512;
 /// A reader that takes nothing for so long after the end of the command gets the rest by the process beside.
 constexpr int patience = 1000;  ///< milliseconds
+
+std::int64_t milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
 
 /// The state letter of a process: 'R', 'S', 'T' if it is stopped; 0 if there is no such process.
 char state_of(pid_t process) {
@@ -75,7 +83,8 @@ CommandEnd Relay::run() {
   while (!end_) handle_events(-1);
   child_.let_go_of_terminal();
   finish_output();
-  child_.restore_terminal();
+  child_.leave_terminal();
+  pass_on_beside();
   return *end_;
 }
 
@@ -132,8 +141,15 @@ void Relay::let_go_of_standard_files() {
 }
 
 void Relay::take_signals() {
-  signalfd_siginfo info{};
-  while (::read(signals_, &info, sizeof info) == sizeof info) take_signal(info);
+  std::array<signalfd_siginfo, 16> signals;
+  for (;;) {
+    const ssize_t got = ::read(signals_, signals.data(), sizeof signals);
+    if (got <= 0) return;
+    const auto count = static_cast<std::size_t>(got) / sizeof signals[0];
+    const auto end = signals.begin() + static_cast<std::ptrdiff_t>(count);
+    if (std::any_of(signals.begin(), end, [](const auto& s) { return s.ssi_signo != SIGCHLD; })) witness_.ask();
+    std::for_each(signals.begin(), end, [this](const auto& signal) { take_signal(signal); });
+  }
 }
 
 /// Without a terminal of its own, the command is in our process group: what came to the whole group has reached it.
@@ -251,9 +267,17 @@ void Relay::finish_output() {
   const auto waits = [this] {
     return std::any_of(streams_->begin(), streams_->end(), [](const Stream& s) { return s.records && s.waits(); });
   };
-  for (std::size_t left = 0; !interrupted_ && left < max_left; left += max_payload)
-    if (!handle_events(waits() ? patience : 0)) break;
-  pass_on_beside();
+  std::int64_t last = milliseconds();
+  for (int pieces = 0; !interrupted_ && pieces < most_pieces;) {
+    const std::int64_t left = last + patience - milliseconds();
+    const bool waiting = waits();
+    if (handle_events(waiting ? static_cast<int>(std::max<std::int64_t>(left, 0)) : 0)) {
+      ++pieces;
+      last = milliseconds();
+    } else if (!waiting || left <= 0) {
+      break;
+    }
+  }
 }
 
 /// In the process beside: nobody waits for the end of a file because of it.
@@ -296,13 +320,8 @@ void Relay::pass_on_beside() {
 }
 
 std::optional<int> Relay::wait_for_recorder(int seconds) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto end = now.tv_sec + seconds;
-  while (!recorder_status_ && !interrupted_ && now.tv_sec <= end) {
-    handle_events(patience);
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  }
+  const std::int64_t end = milliseconds() + std::int64_t{1000} * seconds;
+  while (!recorder_status_ && !interrupted_ && milliseconds() <= end) handle_events(patience);
   if (!recorder_status_) kill(recorder_, SIGTERM);  // it ends when the files are complete
   if (!recorder_status_ || !WIFEXITED(*recorder_status_)) return std::nullopt;
   return WEXITSTATUS(*recorder_status_);
