@@ -1,7 +1,10 @@
-// What oomdoctor run writes about a command: a sample of host memory each second, and how the command ended.
+// What oomdoctor run writes about a command: samples of host memory each second, and the memory and the end of the
+// command.
 //
-// The cgroup counts the processes that the kernel killed for memory, so such a death is certain. Without a limit it was
-// the memory of the machine. A bare SIGKILL is as uncertain as everywhere else.
+// The command's output is in the same file. So each line has a mark that only the first line of the file announces, and
+// the command cannot know: what it prints is never taken for a line of ours. The kernel counts the processes that it
+// kills for memory, so such a death is certain, and so is that there was none. A bare SIGKILL is as uncertain as
+// everywhere else.
 #include <array>
 #include <charconv>
 #include <string>
@@ -15,9 +18,21 @@
 namespace oomdoctor::parsers::run {
 namespace {
 
-constexpr std::string_view columns = "time,process_tree_rss,cgroup_used,cgroup_limit,shm_used,shm_size";
-constexpr std::size_t column_count = 6;
+constexpr std::string_view columns =
+    "time,process_tree_rss,cgroup_used,cgroup_limit,shm_used,shm_size,available,total,swap_free";
+constexpr std::size_t column_count = 9, first_columns = 6;  ///< the machine's columns may be missing
 enum Column : std::size_t { time_column, rss, group_used, group_limit, shared_used, shared_size };
+
+/// Whether the line has the mark of the first line of its file.
+bool is_ours(const Match& m) {
+  constexpr std::string_view front = "oomdoctor run ";
+  const std::string_view first = m.cursor.first_line();
+  return first.starts_with(front) && first.substr(front.size()).starts_with(m[1]);
+}
+
+void set_bytes(EventSink& sink, std::string_view name, std::string_view count) {
+  sink.setting(name, std::string(count) + " B");
+}
 
 /// A whole number of bytes; nullopt for an empty cell.
 std::optional<double> bytes_in(std::string_view cell) {
@@ -41,45 +56,97 @@ void emit_reading(EventSink& sink, Metric metric, std::string_view label, std::o
   sink.reading(r, {}, time);
 }
 
-/// The command's death by SIGKILL. The sender is unknown.
-void emit_kill(EventSink& sink) { sink.oom(host_oom(Agent::signal, "sigkill")); }
+/// A death by SIGKILL. The sender is unknown, but if memory was not short, memory was not the reason.
+void emit_kill(const Match& m, EventSink& sink) {
+  constexpr int most_lines = 12;  // of ours, before the last one
+  const std::string words = std::string(m[1]) + ": memory was not short";
+  if (!is_near(m.cursor, most_lines, 0, {words})) sink.oom(host_oom(Agent::signal, "sigkill"));
+}
 
 }  // namespace
 
+void begin(const Match& m, EventSink& sink) {
+  if (is_ours(m)) sink.remark("run/recorded");
+}
+
 void kills(const Match& m, EventSink& sink) {
-  Oom oom = host_oom(m.has(1) ? Agent::cgroup : Agent::kernel, "memory.events");
-  if (m.has(1)) oom.limit = Bytes{leading_integer(m[1]), 0};
+  if (!is_ours(m)) return;
+  Oom oom = host_oom(m.has(2) ? Agent::cgroup : Agent::kernel, "memory.events");
+  if (m.has(2)) oom.limit = Bytes{leading_integer(m[2]), 0};
   sink.oom(std::move(oom));
 }
 
+void machine_kills(const Match& m, EventSink& sink) {
+  if (is_ours(m)) sink.setting("kernel_kills", m[2]);
+}
+
+void not_short(const Match& m, EventSink& sink) {
+  if (is_ours(m)) sink.remark("run/not_short");
+}
+
+void largest_process(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
+  set_bytes(sink, "largest_process", m[2]);
+  set_bytes(sink, "all_processes", m[3]);
+}
+
+void available(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
+  set_bytes(sink, "least_available", m[2]);
+  set_bytes(sink, "machine_memory", m[3]);
+}
+
+void cgroup(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
+  set_bytes(sink, "cgroup_used", m[2]);
+  set_bytes(sink, "cgroup_limit", m[3]);
+}
+
+void address_space(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
+  set_bytes(sink, "address_space", m[2]);
+  set_bytes(sink, "address_space_limit", m[3]);
+}
+
 void signal(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
   constexpr int sigkill = 9;
-  const int number = static_cast<int>(leading_integer(m[1]));
+  sink.remark("run/record_ends");
+  const int number = static_cast<int>(leading_integer(m[2]));
+  sink.remark("run/ended_by_signal", number);
   sink.exit({std::nullopt, number});
-  if (number == sigkill) emit_kill(sink);
+  if (number == sigkill) emit_kill(m, sink);
 }
 
 /// A shell script as the command reports the death of its own child by its exit status.
 void status(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
   constexpr int of_killed_child = 137;
-  const int code = static_cast<int>(leading_integer(m[1]));
+  sink.remark("run/record_ends");
+  const int code = static_cast<int>(leading_integer(m[2]));
   if (code == 0) return sink.remark("run/completed");
+  sink.remark("run/ended_with_status", code);
   sink.exit({code, std::nullopt});
-  if (code == of_killed_child) emit_kill(sink);
+  if (code == of_killed_child) emit_kill(m, sink);
 }
 
 /// "samples of GPU memory were lost: …" loses values of memory only.
 void lost(const Match& m, EventSink& sink) {
-  sink.lost({.what = std::string(m[1]), .why = std::string(m[2]), .only_samples = m[1].starts_with("samples ")});
+  if (is_ours(m))
+    sink.lost({.what = std::string(m[2]), .why = std::string(m[3]), .only_samples = m[2].starts_with("samples ")});
 }
 
 /// A very long output is kept in bounded space: its beginning and its end.
 void dropped(const Match& m, EventSink& sink) {
-  sink.lost({.what = std::string(m[1]) + " bytes of output", .why = "only the beginning and the end were kept"});
+  if (!is_ours(m)) return;
+  const bool fast = m.has(3);
+  sink.lost({.what = std::string(m[2]),
+             .why = fast ? "they came faster than they could be kept" : "only the beginning and the end were kept"});
 }
 
 bool header(std::string_view line, Layout& layout) {
-  if (trimmed(line) != columns) return false;
+  const std::string_view names = trimmed(line);
+  if (names != columns && names != columns.substr(0, columns.find(",available"))) return false;
   layout = {};
   layout.kind = "run_samples";
   return true;
@@ -95,8 +162,8 @@ bool row(std::string_view line, const Layout&, EventSink& sink) {
     if (rest.empty()) break;
   }
   const auto stamp = read_time(cells[time_column]);
-  if (count != column_count || !stamp || !stamp->has_date || stamp->length != cells[time_column].size()) return false;
-  for (std::size_t i = rss; i < column_count; ++i)
+  if (count < first_columns || !stamp || !stamp->has_date || stamp->length != cells[time_column].size()) return false;
+  for (std::size_t i = rss; i < count; ++i)
     if (!cells[i].empty() && !bytes_in(cells[i])) return false;
   emit_reading(sink, Metric::host_rss, "process tree", bytes_in(cells[rss]), {}, stamp->seconds);
   // Without a limit, the group is usually that of the whole machine.

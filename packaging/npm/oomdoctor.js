@@ -1,21 +1,77 @@
 #!/usr/bin/env node
-// Starts the program of the package for this platform, and ends as it ends.
+// Becomes the program of the package for this platform. Node.js before 22.15 cannot; there it starts the program,
+// passes signals on, stops when the program stops, and ends as it ends.
 "use strict";
-const { spawnSync } = require("child_process");
+const { spawn } = require("child_process");
+const fs = require("fs");
+const { signals } = require("os").constants;
 
-const platform = `oomdoctor-${process.platform}-${process.arch}`;
-let program;
-try {
-  program = require.resolve(`${platform}/bin/oomdoctor`);
-} catch (missing) {
-  console.error(`oomdoctor: the package ${platform} is not installed. Programs exist for linux-x64 and linux-arm64; ` +
+// Signals that a terminal sends to the whole foreground group, so the program of this group has them already. A second
+// one could end what the first one began to clean up. The kernel does not show Node.js who sent a signal. So in the
+// foreground of a terminal, these are not passed on.
+const FROM_TERMINAL = ["SIGINT", "SIGQUIT", "SIGTSTP", "SIGWINCH"];
+// Nobody can catch the first two. The kernel raises the faults in Node.js itself. SIGCHLD is about the program.
+const NOT_PASSED = ["SIGKILL", "SIGSTOP", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGCHLD"];
+
+function installedProgram() {
+  const platform = `oomdoctor-${process.platform}-${process.arch}`;
+  try {
+    return require.resolve(`${platform}/bin/oomdoctor`);
+  } catch (missing) {
+    return fail(`the package ${platform} is not installed. Programs exist for linux-x64 and linux-arm64; ` +
                 "npm installs them unless it runs with --no-optional");
+  }
+}
+
+function fail(text) {
+  console.error(`oomdoctor: ${text}`);
   process.exit(2);
 }
-const done = spawnSync(program, process.argv.slice(2), { stdio: "inherit" });
-if (done.error) {
-  console.error(`oomdoctor: ${program}: ${done.error.message}`);
-  process.exit(2);
+
+// The state of a process ("T" is stopped) and its terminal, from /proc.
+function look(pid) {
+  try {
+    const text = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
+    const [state, , group, , terminal, foreground] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return { state, hasTerminal: terminal !== "0", inForeground: terminal !== "0" && group === foreground };
+  } catch (unreadable) {
+    return { state: "", hasTerminal: false, inForeground: false };
+  }
 }
-if (done.signal) process.kill(process.pid, done.signal);
-process.exitCode = done.status;
+
+function become(program, words) {
+  // Node.js ignores these two, and an ignored signal would stay ignored in the program. A caught one does not.
+  for (const name of ["SIGPIPE", "SIGXFSZ"]) process.on(name, () => {});
+  process.execve(program, [program, ...words], process.env);
+}
+
+function accompany(program, words) {
+  const passed = Object.keys(signals).filter((name, at, names) =>
+    !NOT_PASSED.includes(name) && names.findIndex((other) => signals[other] === signals[name]) === at);
+  let child;
+  for (const name of passed) {
+    process.on(name, () => {
+      if (!FROM_TERMINAL.includes(name) || !look("self").inForeground) child.kill(name);
+    });
+  }
+  // The shell of the terminal waits for this process, so it must see a stop of the program, too.
+  process.on("SIGCHLD", () => {
+    if (look(child.pid).state === "T" && look("self").hasTerminal) process.kill(process.pid, "SIGSTOP");
+  });
+  child = spawn(program, words, { stdio: "inherit" });
+  child.on("error", (error) => child.pid === undefined && fail(`${program}: ${error.message}`));
+  child.on("exit", (status, signal) => {
+    if (signal === null) process.exit(status);
+    for (const name of passed) process.removeAllListeners(name);
+    process.kill(process.pid, signal);
+    setTimeout(() => process.exit(128 + signals[signal]), 100);  // if the signal does not end this process
+  });
+}
+
+const program = installedProgram();
+try {
+  fs.accessSync(program, fs.constants.X_OK);
+} catch (error) {
+  fail(`${program}: ${error.message}`);
+}
+(process.execve ? become : accompany)(program, process.argv.slice(2));

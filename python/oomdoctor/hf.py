@@ -5,9 +5,12 @@ The Trainer reports no exceptions to its callbacks. For a snapshot, put the call
     with snapshot_on_oom():
         trainer.train()
 """
+import contextlib
+
 from transformers import TrainerCallback
 
-from oomdoctor.torch import count_elements, describe_batch, log_batch, log_memory, snapshot_on_oom
+from oomdoctor.harmless import harmless, harmless_hook
+from oomdoctor.torch import count_elements, describe_batch, is_due, log_batch, log_memory, snapshot_on_oom
 
 __all__ = ["MemoryCallback", "snapshot_on_oom"]
 
@@ -16,14 +19,15 @@ class InputHook:
     """A forward pre-hook that reports the shape of each batch, because callbacks do not receive the batch."""
 
     def __init__(self, report=None):
-        self.report = report  # called with the shape and the sequence length
+        self.report = report  # called with the batch
 
     def __reduce__(self):
         return InputHook, ()  # a copy of the model copies its hooks, and must not copy a stream with them
 
     def __call__(self, module, args, kwargs):
-        if self.report is not None:
-            self.report(*describe_batch(kwargs or list(args)))
+        with harmless("print the batch shape"):
+            if self.report is not None:
+                self.report(kwargs or [args])
 
 
 class LargestInput:
@@ -49,10 +53,10 @@ class MemoryCallback(TrainerCallback):
     It prints the shape of a training batch before the forward pass if it is the largest so far: a batch that does not
     fit never reaches the end of its step.
 
-    every: 10 by default, which keeps a log of 10,000 steps under 300 kB.
+    every: 10 by default, which keeps a log of 10,000 steps under 300 kB. What is no number above 0 counts as 10.
     shapes: prints the shape of the largest batch since the last line. This needs PyTorch 2.0. The callback does it by a
         hook on the model, and leaves it out if the training arguments have torch_compile=True.
-    file: a text stream; standard error if None.
+    file: a text stream; standard error if None. A copy of the callback prints to standard error.
     """
 
     def __init__(self, every=10, *, shapes=True, file=None):
@@ -61,32 +65,42 @@ class MemoryCallback(TrainerCallback):
         self.trains, self.step, self.prediction_batch = False, None, 0  # `step`: the one that runs now
         self.largest = 0  # the largest batch of the training so far, in elements
 
+    def __getstate__(self):
+        return {**self.__dict__, "file": None, "hook": None}  # streams and hooks have no copy
+
+    @harmless_hook
     def on_train_begin(self, args, state, control, model=None, **kwargs):
         self.trains, self.step, self.largest = True, None, 0
         self._unwatch()  # a training that failed may be repeated, with another model
         self._watch(args, model)
         log_memory(state.global_step, phase="before training", file=self.file)
 
+    @harmless_hook
     def on_step_begin(self, args, state, control, **kwargs):
         self.step = state.global_step + 1
 
+    @harmless_hook
     def on_step_end(self, args, state, control, **kwargs):
         self.step = None
-        if state.global_step % self.every == 0:
+        if is_due(state.global_step, self.every, file=self.file):
             log_memory(state.global_step, file=self.file, **self.trained.take())
 
+    @harmless_hook
     def on_prediction_step(self, args, state, control, model=None, **kwargs):
         self._watch(args, model)
         self.prediction_batch += 1
-        if self.prediction_batch % self.every == 0:
+        if is_due(self.prediction_batch, self.every, file=self.file):
             log_memory(self.prediction_batch, phase="evaluation", file=self.file, **self.evaluated.take())
 
+    @harmless_hook
     def on_evaluate(self, args, state, control, **kwargs):
         self._end_evaluation()
 
+    @harmless_hook
     def on_predict(self, args, state, control, metrics=None, **kwargs):
         self._end_evaluation()
 
+    @harmless_hook
     def on_train_end(self, args, state, control, **kwargs):
         self.trains = False
         self._unwatch()
@@ -97,7 +111,8 @@ class MemoryCallback(TrainerCallback):
         if not self.trains:
             self._unwatch()
 
-    def _see(self, shape, length):
+    def _see(self, batch):
+        shape, length = describe_batch(batch, file=self.file)
         if self.step is None:
             self.evaluated.add(shape, length)
             return
@@ -109,12 +124,16 @@ class MemoryCallback(TrainerCallback):
     def _watch(self, args, model):
         if self.hook is not None or not self.shapes or getattr(args, "torch_compile", False):
             return
-        try:
-            self.hook = model.register_forward_pre_hook(InputHook(self._see), with_kwargs=True)
-        except (AttributeError, TypeError):  # no model, or PyTorch before 2.0
-            self.shapes = False
+        if getattr(model, "_compiled_call_impl", None) is not None:  # model.compile() would trace the hook
+            return
+        with harmless("print the batch shape", self.file):
+            self.shapes = False  # unless the hook can be set
+            with contextlib.suppress(AttributeError, TypeError):  # no model, or PyTorch before 2.0
+                self.hook = model.register_forward_pre_hook(InputHook(self._see), with_kwargs=True)
+                self.shapes = True
 
     def _unwatch(self):
-        if self.hook is not None:
-            self.hook.remove()
-        self.hook = None
+        hook, self.hook = self.hook, None
+        with harmless("remove the hook of the model", self.file):
+            if hook is not None:
+                hook.remove()

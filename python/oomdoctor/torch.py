@@ -1,17 +1,32 @@
 """Memory of one step in one line, and a memory snapshot when the GPU runs out of memory.
 
-This module needs only the standard library. It uses PyTorch if the script has imported it.
+This module needs only the standard library. It uses PyTorch if the script has imported it. It raises no exception: see
+oomdoctor.harmless.
 """
 import contextlib
+import itertools
+import numbers
 import os
 import sys
+import tempfile
+
+from oomdoctor.harmless import Unprintable, harmless, name_trouble, reason, whole_number, write_line
 
 MIB = 2**20
+DEFAULT_INTERVAL = 10  # steps
 
 TRAINING_NAMES = ("train", "training")
 EVALUATION_NAMES = ("eval", "evaluation", "val", "validation", "test", "predict", "prediction")
 # Where a batch that is a dictionary has its tokens, its images or its features.
 INPUT_NAMES = ("input_ids", "inputs_embeds", "pixel_values", "input_features", "input_values", "inputs", "x")
+# The search for a tensor in a batch ends at these limits, so that it costs no step a noticeable time.
+MAX_LEVELS = 8
+MAX_VALUES = 256  # in all levels
+MAX_KEYS = 64  # of one dictionary
+MAX_ELEMENTS = 16  # of one list
+MAX_EXTENTS = 64  # of a shape, as in PyTorch and NumPy
+
+_own_snapshots = set()  # paths that this process made, and so may replace
 
 
 def log_memory(step, *, batch=None, sequence_length=None, phase=None, file=None, every=1):
@@ -25,83 +40,102 @@ def log_memory(step, *, batch=None, sequence_length=None, phase=None, file=None,
     phase: "evaluation" for batches that are no training steps, or a point within a step such as "before backward".
         oomdoctor keeps the values of each phase apart.
     file: a text stream; standard error if None, because tracebacks go there.
-    every: prints only the steps that are a multiple of it.
+    every: prints only the steps that are a multiple of it; 10 if it is no number above 0.
 
     It does not synchronise with the GPU and never starts CUDA: before CUDA is in use, it prints host RAM alone.
     """
-    if int(step) % max(int(every), 1) == 0:
-        _write_step(step, phase, _device_parts() + _host_parts() + _batch_parts(batch, sequence_length), file)
+    with harmless("print the memory of a step", file):
+        if is_due(step, every, file=file):
+            _write_step(step, phase, _device_parts(file) + _host_parts(file) +
+                        _batch_parts(batch, sequence_length, file), file)
 
 
 def log_batch(step, batch, *, sequence_length=None, phase=None, file=None):
     """Prints one line with the shape of a batch alone. The arguments are those of log_memory()."""
-    _write_step(step, phase, _batch_parts(batch, sequence_length), file)
+    with harmless("print the batch of a step", file):
+        _write_step(step, phase, _batch_parts(batch, sequence_length, file), file)
 
 
-@contextlib.contextmanager
+def is_due(step, every, *, file=None):
+    """Whether a step is a multiple of the interval `every`."""
+    try:
+        interval = int(every)
+    except (OverflowError, TypeError, ValueError):
+        interval = 0
+    if interval < 1:
+        name_trouble("every", "every is no number above 0: %d replaces it" % DEFAULT_INTERVAL, file)
+        interval = DEFAULT_INTERVAL
+    return whole_number(step, "the step") % interval == 0
+
+
 def snapshot_on_oom(folder=None, *, file=None):
-    """A context manager. If PyTorch runs out of memory inside, it saves a memory snapshot and raises the error again.
+    """A context manager. If PyTorch runs out of memory inside, it saves a memory snapshot. The error passes unchanged.
 
     folder: where the snapshot goes; the folder of `file` if that is a file on disk, else the working directory.
     file: the text stream for the line with the snapshot's path; standard error if None.
     """
-    try:
-        yield
-    except Exception as error:
-        if is_out_of_memory(error):
-            save_snapshot(folder, file=file)
-        raise
+    return _SnapshotOnOom(folder, file)
+
+
+class _SnapshotOnOom(contextlib.ContextDecorator):
+    """It catches no exception, because a caught one is raised again with more frames."""
+
+    def __init__(self, folder, file):
+        self.folder, self.file = folder, file
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, kind, error, trace):
+        if isinstance(error, Exception) and is_out_of_memory(error):
+            save_snapshot(self.folder, file=self.file)
+        return False
 
 
 def save_snapshot(folder=None, *, file=None):
     """Saves a memory snapshot and prints its path. Returns the path, or None if there is no snapshot.
 
-    Without a recorded history, it saves nothing and prints how to record one. It raises no exception.
+    Without a recorded history, it saves nothing and prints how to record one. It replaces an earlier snapshot of this
+    process, but no other file.
     """
-    torch = sys.modules.get("torch")
-    try:
-        recorded = getattr(torch._C, "_cuda_isHistoryEnabled", lambda: True)()
-        if not recorded:
-            _write("no memory snapshot: call torch.cuda.memory._record_memory_history(max_entries=100000) first", file)
+    path = None
+    with harmless("save a memory snapshot", file):
+        torch = sys.modules.get("torch")
+        if torch is None:
+            raise Unprintable("PyTorch is not imported")
+        if not getattr(torch._C, "_cuda_isHistoryEnabled", lambda: True)():
+            name_trouble("history", "no memory snapshot: call torch.cuda.memory._record_memory_history("
+                         "max_entries=100000) first", file)
             return None
-        name = "memory_snapshot_rank%d_pid%d.pickle" % (_rank() or 0, os.getpid())
-        path = os.path.abspath(os.path.join(_folder_of(file) if folder is None else folder, name))
-        torch.cuda.memory._dump_snapshot(path)
-    except Exception as error:  # the caller is about to raise the error that matters
-        _write("no memory snapshot: %s: %s" % (type(error).__name__, _plain(error, 200)), file)
-        return None
-    _write("memory snapshot: %s (open it at https://pytorch.org/memory_viz)" % path, file)
+        path = _dump(torch.cuda.memory._dump_snapshot, _folder_of(file) if folder is None else folder)
+    with harmless("print the path of the memory snapshot", file):
+        if path is not None:
+            write_line("memory snapshot: %s (open it at https://pytorch.org/memory_viz)" % path, file)
     return path
 
 
 def is_out_of_memory(error):
     """Whether PyTorch raised this exception because memory ran out. PyTorch before 1.13 has no class for it."""
-    if any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__):
-        return True
-    return isinstance(error, RuntimeError) and "out of memory" in str(error)
+    with harmless("read the exception"):
+        if any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__):
+            return True
+        return isinstance(error, RuntimeError) and "out of memory" in str(error)
+    return False
 
 
-def describe_batch(batch):
+def describe_batch(batch, *, file=None):
     """The shape of a batch and its sequence length. Each is None if the batch does not show it.
 
     A batch is a tensor, a shape, or a dictionary, list or tuple with a tensor.
     """
-    if isinstance(batch, (list, tuple)) and batch and all(type(size) is int for size in batch):
-        return tuple(batch), None
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        return tuple(int(size) for size in shape), None
-    if hasattr(batch, "keys"):  # a dictionary, or BatchEncoding of transformers
-        known = [name for name in INPUT_NAMES if name in batch]
-        for name in known + list(batch.keys()):
-            shape, length = describe_batch(batch[name])
-            if shape:
-                return shape, shape[-1] if name == "input_ids" and len(shape) > 1 else length
-    elif isinstance(batch, (list, tuple)):
-        for value in batch:
-            shape, length = describe_batch(value)
-            if shape:
-                return shape, length
+    with harmless("print the batch shape", file):
+        if isinstance(batch, (list, tuple)) and 0 < len(batch) <= MAX_EXTENTS and all(map(_is_extent, batch)):
+            return tuple(map(int, batch)), None
+        search = _BatchSearch(file)
+        found = search.first_shape(batch)
+        if found[0] is None and search.is_cut:
+            raise Unprintable("the first %d values and %d levels have no tensor" % (MAX_VALUES, MAX_LEVELS))
+        return found
     return None, None
 
 
@@ -113,61 +147,124 @@ def count_elements(shape):
     return count
 
 
+class _BatchSearch:
+    """The first tensor of a batch. One value that cannot be read costs only itself."""
+
+    def __init__(self, file):
+        self.file, self.values, self.is_cut = file, 0, False
+
+    def first_shape(self, batch, level=0):
+        self.values += 1
+        if self.values > MAX_VALUES or level > MAX_LEVELS:
+            self.is_cut = True
+            return None, None
+        shape = getattr(batch, "shape", None)
+        if shape is not None:
+            return _extents(shape), None
+        if hasattr(batch, "keys"):  # a dictionary, or BatchEncoding of transformers
+            names = [name for name in INPUT_NAMES if name in batch]
+            for name in itertools.chain(names, list(itertools.islice(batch.keys(), MAX_KEYS))):
+                shape, length = self.shape_of_element(batch, name, level)
+                if shape:
+                    return shape, shape[-1] if name == "input_ids" and len(shape) > 1 else length
+        elif isinstance(batch, (list, tuple)):
+            for index in range(min(len(batch), MAX_ELEMENTS)):
+                shape, length = self.shape_of_element(batch, index, level)
+                if shape:
+                    return shape, length
+        return None, None
+
+    def shape_of_element(self, batch, name, level):
+        with harmless("print the batch shape", self.file):
+            return self.first_shape(batch[name], level + 1)
+        return None, None
+
+
+def _extents(shape):
+    """The extents of a tensor. Symbolic ones stay unread, because int() of them would change what a compiler traces."""
+    extents = tuple(itertools.islice(shape, MAX_EXTENTS + 1))
+    if len(extents) > MAX_EXTENTS or not all(map(_is_extent, extents)):
+        raise Unprintable("the shape has an unknown extent or more than %d" % MAX_EXTENTS)
+    return tuple(map(int, extents))
+
+
+def _is_extent(size):
+    return (type(size) is int or isinstance(size, numbers.Integral) and type(size) is not bool) and 0 <= size < 10**15
+
+
 def _write_step(step, phase, parts, file):
-    head = "step %d" % int(step)
-    phase = _plain(phase or "")
+    head = "step %d" % whole_number(step, "the step")
+    phase = "" if phase is None else _plain(phase)
     if phase and phase not in TRAINING_NAMES:
         head += " (%s)" % ("evaluation" if phase in EVALUATION_NAMES else phase)
-    if _rank() is not None:
-        head += ", rank %d" % _rank()
+    rank = _rank()
+    if rank is not None:
+        head += ", rank %d" % rank
     if parts:
-        _write("%s: %s" % (head, ", ".join(parts)), file)
+        write_line("%s: %s" % (head, ", ".join(parts)), file)
 
 
 def _rank():
     rank = os.environ.get("RANK", "")  # torchrun and most launchers set it
-    return int(rank) if rank.isdigit() else None
+    return int(rank) if rank.isascii() and rank.isdigit() and len(rank) <= 6 else None
 
 
-def _batch_parts(batch, sequence_length):
-    shape, length = describe_batch(batch)
-    length = length if sequence_length is None else sequence_length
+def _batch_parts(batch, sequence_length, file):
+    shape, length = describe_batch(batch, file=file)
     parts = ["batch " + "x".join(map(str, shape))] if shape else []
-    return parts + (["sequence length %d" % int(length)] if length is not None else [])
+    with harmless("print the sequence length", file):
+        length = length if sequence_length is None else whole_number(sequence_length, "the sequence length")
+        if length is not None:
+            parts.append("sequence length %d" % length)
+    return parts
 
 
-def _device_parts():
-    torch = sys.modules.get("torch")
-    cuda = getattr(torch, "cuda", None)
-    if cuda is None or not cuda.is_initialized():
-        return []
-    device = cuda.current_device()
-    stats = cuda.memory_stats(device)  # one call for all four figures
-    figures = (("allocated", "allocated_bytes.all.current"), ("reserved", "reserved_bytes.all.current"),
-               ("max allocated", "allocated_bytes.all.peak"), ("max reserved", "reserved_bytes.all.peak"))
-    parts = ["GPU %d" % device] + ["%s %s" % (name, _mib(stats.get(key, 0))) for name, key in figures]
-    if hasattr(cuda, "mem_get_info"):  # PyTorch 1.11
-        free, total = cuda.mem_get_info(device)
-        parts.append("used %s of %s" % (_mib(total - free), _mib(total)))
-    return [" ".join(parts[:2])] + parts[2:]
+def _device_parts(file):
+    parts = []
+    with harmless("print the memory of the GPU", file):
+        cuda = getattr(sys.modules.get("torch"), "cuda", None)
+        if cuda is None or not cuda.is_initialized():
+            return []
+        device = whole_number(cuda.current_device(), "the number of the GPU")
+        parts += _allocator_parts(cuda, device, file)
+        with harmless("print the use of the GPU", file):
+            if hasattr(cuda, "mem_get_info"):  # PyTorch 1.11
+                free, total = cuda.mem_get_info(device)
+                parts.append("used %s of %s" % (_mib(total - free), _mib(total)))
+        if parts:
+            parts[0] = "GPU %d %s" % (device, parts[0])
+    return parts
 
 
-def _host_parts():
-    try:
-        with open("/proc/self/statm", encoding="ascii") as statm:
-            pages = int(statm.read().split()[1])
+def _allocator_parts(cuda, device, file):
+    parts = []
+    with harmless("print the memory of PyTorch", file):
+        stats = cuda.memory_stats(device)  # one call for all four figures
+        for name, key in (("allocated", "allocated_bytes.all.current"), ("reserved", "reserved_bytes.all.current"),
+                          ("max allocated", "allocated_bytes.all.peak"), ("max reserved", "reserved_bytes.all.peak")):
+            with harmless("print the memory of PyTorch", file):
+                parts.append("%s %s" % (name, _mib(stats[key])))
+    return parts
+
+
+def _host_parts(file):
+    with harmless("print the host RAM", file):
+        try:
+            with open("/proc/self/statm", encoding="ascii") as statm:
+                pages = int(statm.read().split()[1])
+        except FileNotFoundError:  # no Linux
+            return []
         return ["host RSS " + _mib(pages * os.sysconf("SC_PAGE_SIZE"))]
-    except (OSError, ValueError, IndexError):  # no Linux
-        return []
+    return []
 
 
 def _mib(count):
-    return "%.2f MiB" % (count / MIB)
+    return "%.2f MiB" % (whole_number(count, "a size in bytes") / MIB)
 
 
-def _plain(text, limit=40):
-    """One line without the characters that end a phase in the printed form."""
-    return "".join(c if c.isprintable() and c not in "()" else " " for c in str(text))[:limit].strip()
+def _plain(text):
+    """One line of 40 characters without those that end a phase in the printed form."""
+    return "".join(c if c.isprintable() and c not in "()" else " " for c in str(text)[:40]).strip()
 
 
 def _folder_of(file):
@@ -175,7 +272,28 @@ def _folder_of(file):
     return os.path.dirname(os.path.abspath(name)) if isinstance(name, str) and os.path.isfile(name) else os.curdir
 
 
-def _write(text, file):
-    file = sys.stderr if file is None else file
-    file.write("[oomdoctor] %s\n" % text)  # one write, so that lines of several ranks do not mix
-    file.flush()
+def _dump(dump, folder):
+    """The path of a snapshot that replaces no file but an earlier one of this process, and exists only if complete."""
+    name = "memory_snapshot_rank%d_pid%d" % (_rank() or 0, os.getpid())
+    file, part = tempfile.mkstemp(".part", name + ".", folder)
+    os.close(file)
+    try:
+        dump(part)
+        path = _own_path(os.path.join(os.path.dirname(part), name))
+        os.replace(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(part)
+    return path
+
+
+def _own_path(stem):
+    for number in range(1, 100):
+        path = "%s%s.pickle" % (stem, "" if number == 1 else "_%d" % number)
+        if path in _own_snapshots:
+            return path
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            _own_snapshots.add(path)
+            return path
+    raise Unprintable("99 snapshots of other processes have its name")

@@ -80,9 +80,18 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-void print(std::string_view text) {
-  print_commands(runs_in_ci() ? without_workflow_commands(text) : std::string(text));
+std::string output_text(std::string_view text) {
+  return runs_in_ci() ? without_workflow_commands(text) : std::string(text);
 }
+
+std::string error_text(std::string_view lines) { return output_text(without_secrets(lines)); }
+
+std::string note_text(std::string_view note) {
+  static std::set<std::string, std::less<>> printed;  // several stages of a command may produce the same note
+  return printed.emplace(note).second ? error_text(fmt::format("oomdoctor: {}\n", plain_line(note))) : "";
+}
+
+void print(std::string_view text) { print_commands(output_text(text)); }
 
 void print_commands(std::string_view text) {
   if (write_all(STDOUT_FILENO, text)) return;
@@ -90,15 +99,9 @@ void print_commands(std::string_view text) {
   throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
 }
 
-void print_error(std::string_view lines) {
-  const std::string clean = without_secrets(lines);
-  write_all(STDERR_FILENO, runs_in_ci() ? without_workflow_commands(clean) : clean);
-}
+void print_error(std::string_view lines) { write_all(STDERR_FILENO, error_text(lines)); }
 
-void print_note(std::string_view note) {
-  static std::set<std::string, std::less<>> printed;  // several stages of a command may produce the same note
-  if (printed.emplace(note).second) print_error(fmt::format("oomdoctor: {}\n", plain_line(note)));
-}
+void print_note(std::string_view note) { write_all(STDERR_FILENO, note_text(note)); }
 
 RenderOptions make_render_options(const Arguments& arguments) {
   std::error_code unknown;

@@ -23,6 +23,12 @@ void print_error(std::string_view lines);
 /// Writes "oomdoctor: NOTE" to standard error, each note once per process. Ignores write errors.
 void print_note(std::string_view note);
 
+/// The texts that print(), print_error() and print_note() write, for an output that must not wait. A note that was
+/// printed before is "".
+std::string output_text(std::string_view text);
+std::string error_text(std::string_view lines);
+std::string note_text(std::string_view note);
+
 bool is_interactive();  ///< whether standard error is a terminal
 
 std::string environment(const char* name);  ///< "" if unset

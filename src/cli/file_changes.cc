@@ -7,11 +7,14 @@
 
 namespace oomdoctor::cli {
 
-FileChanges::FileChanges(const std::vector<std::string>& paths) : inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+FileChanges::FileChanges(const std::vector<std::string>& paths)
+    : inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), complete_(inotify_.is_open()) {
   if (!inotify_.is_open()) return;
   for (const std::string& path : paths) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    inotify_add_watch(inotify_.number(), folder.empty() ? "." : folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+    const int watch = inotify_add_watch(inotify_.number(), folder.empty() ? "." : folder.c_str(),
+                                        IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+    complete_ = complete_ && watch >= 0;
   }
 }
 

@@ -15,11 +15,14 @@ class FileChanges {
 
   /// Can be read after a change; negative if the system does not report changes.
   int descriptor() const { return inotify_.number(); }
+  /// Whether the changes of all folders are reported. A folder that does not exist yet, for example, is not watched.
+  bool are_complete() const { return complete_; }
   /// Forgets the changes so far.
   void clear();
 
  private:
   Descriptor inotify_;
+  bool complete_;
 };
 
 }  // namespace oomdoctor::cli

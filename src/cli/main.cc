@@ -14,6 +14,7 @@
 #include "oomdoctor/report.h"
 #include "oomdoctor/version.h"
 #include "report/escape.h"
+#include "run/inherited.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -103,6 +104,7 @@ int guarded_run(const std::vector<std::string>& typed) {
 
 int main(int count, char** words) {
   std::set_terminate(oomdoctor::cli::terminate_handler);
+  oomdoctor::inherited();         // before anything is opened or ignored
   std::signal(SIGPIPE, SIG_IGN);  // a broken pipe becomes an error of write(),
   std::signal(SIGXFSZ, SIG_IGN);  // and so does a write beyond the limit of file sizes
   return oomdoctor::cli::guarded_run({words + 1, words + count});

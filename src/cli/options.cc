@@ -71,6 +71,20 @@ void check_words(const CommandSpec& command, const std::vector<std::string>& typ
   throw Error(fmt::format("{} does not know '{}'", command.name, typed[0]), "", near.empty() ? all : near + " " + all);
 }
 
+/// The number of arguments before the first word: options, and their values.
+std::size_t count_options(const CommandSpec& command, const std::vector<std::string>& typed) {
+  std::size_t i = 0;
+  while (i < typed.size() && typed[i].size() > 1 && typed[i].front() == '-' && typed[i] != "--") {
+    const std::string& word = typed[i++];
+    for (const auto name : command.options) {
+      const OptionSpec& option = find_option(name);
+      const bool is_it = word == fmt::format("--{}", option.name) || (option.letter != 0 && word == fmt::format("-{}", option.letter));
+      if (is_it && !option.argument.empty() && i < typed.size()) ++i;
+    }
+  }
+  return i;
+}
+
 /// Replaces the library's messages by Errors that name the option and the help page.
 po::parsed_options parse(const CommandSpec& command, const po::options_description& description,
                          const std::vector<std::string>& typed) {
@@ -140,7 +154,14 @@ const CommandSpec& find_command(const std::string& name) {
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed) {
   const po::options_description description = description_of(command);
   Arguments arguments;
-  for (const auto& option : parse(command, description, typed).options) {
+  std::vector<std::string> own = typed;
+  if (command.runs_words) {
+    auto word = typed.begin() + static_cast<std::ptrdiff_t>(count_options(command, typed));
+    own.assign(typed.begin(), word);
+    if (word != typed.end() && *word == "--") ++word;
+    arguments.words.assign(word, typed.end());
+  }
+  for (const auto& option : parse(command, description, own).options) {
     if (option.string_key == words || option.string_key.empty()) {
       if (option.position_key < 0) refuse_unknown(command, "--" + option.string_key);
       arguments.words.insert(arguments.words.end(), option.value.begin(), option.value.end());

@@ -55,6 +55,7 @@ struct CommandSpec {
   std::vector<std::string> words = {};    ///< the valid values of its first word; empty: any
   int (*run)(const Arguments&);           ///< exit status
   std::vector<std::string> formats = {};  ///< the valid values of its --format; empty: all
+  bool runs_words = false;  ///< its words are a command: its own options end at the first word, also without --
 };
 
 const std::vector<OptionSpec>& option_table();  ///< sorted by group

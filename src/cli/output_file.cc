@@ -10,7 +10,6 @@
 #include <cstring>
 #include <random>
 
-#include "base/descriptor.h"
 #include "base/error.h"
 #include "cli/console.h"
 
@@ -154,6 +153,23 @@ void make_folder(const std::string& path) {
   if (S_ISLNK(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a symbolic link", path));
   if (!S_ISDIR(status.st_mode))
     throw Error(fmt::format("cannot create the folder {}: a file with this name exists", path));
+}
+
+std::optional<Descriptor> make_private_folder(const std::string& path) {
+  const Target target = open_target(path);
+  if (mkdirat(target.folder.number(), target.name.c_str(), 0700) != 0) {
+    if (errno == EEXIST) return std::nullopt;
+    throw Error(fmt::format("cannot create the folder {}: {}", path, std::strerror(errno)));
+  }
+  return open_folder(path);
+}
+
+Descriptor open_folder(const std::string& path) {
+  const Target target = open_target(path);
+  constexpr int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor folder(uninterrupted([&] { return openat(target.folder.number(), target.name.c_str(), how); }));
+  if (!folder.is_open()) refuse(path, errno);
+  return folder;
 }
 
 }  // namespace oomdoctor::cli

@@ -2,8 +2,11 @@
 // either the old text or the complete new text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "base/descriptor.h"
 
 namespace oomdoctor::cli {
 
@@ -16,5 +19,9 @@ void write_file(const std::string& path, std::string_view text);
 void append_to_file(const std::string& path, std::string_view text);
 /// Creates the folder if it does not exist. Throws Error if a link or another kind of file has its name.
 void make_folder(const std::string& path);
+/// Creates a folder for its owner only, and opens it. nullopt if there is anything of this name. Throws Error.
+std::optional<Descriptor> make_private_folder(const std::string& path);
+/// Opens a folder, which must be no link. Throws Error.
+Descriptor open_folder(const std::string& path);
 
 }  // namespace oomdoctor::cli

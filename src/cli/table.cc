@@ -146,15 +146,18 @@ const std::vector<CommandSpec>& command_table() {
        {},
        run_ci},
       {"run",
-       "-- COMMAND...",
+       "[OPTION...] COMMAND...",
        "run a command; if it dies, report why",
        "Passes the command's output, input, signals, terminal and exit status on unchanged. Each second it notes the "
-       "memory of the GPUs (by NVML, nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its cgroup "
-       "and of /dev/shm. If the command fails or is killed, the report is on standard error, and in oomdoctor-run/ "
-       "with the output and the samples. If it ends well, nothing remains.",
+       "memory of the GPUs (by NVML, nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its cgroup, "
+       "of the machine and of /dev/shm. If the command fails or is killed, the report is on standard error, and in "
+       "oomdoctor-run/ with the output and the samples. If it ends well, nothing remains. An existing --folder gets a "
+       "subfolder for each run, and a link named latest.",
        {"folder", "always", "capacity", "rules", "format-file", "redact", "color", "width", "quiet", "verbose", "help"},
        {},
-       run_run},
+       run_run,
+       {},
+       true},
       {"watch",
        "LOG...",
        "follow the logs of a running job; warn before its memory is full",

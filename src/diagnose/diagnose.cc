@@ -157,6 +157,7 @@ Report merge(const std::vector<std::string>& part_files, const Options& options)
   };
   Options with_problems = options;
   for (const std::string& problem : parts.problems()) with_problems.lost.push_back({"a part", problem, "", {}});
+  if (parts.size() == 0) with_problems.lost.push_back({"all logs", "the files contain no part", "", {}});
   Report report = diagnose_logs({parts.size(), read}, rules, with_problems);
   if (lost > 0 &&
       lost == parts.size())  // the logs that could not be read then may be readable now, so the reason may be absent

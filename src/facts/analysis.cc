@@ -187,6 +187,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_lookalikes(scan, out.notes);
     emit_last_step(scan, out.runs, out.notes);
   }
+  emit_free_memory(scan, out.notes);
   emit_damaged_state(scan, out.notes);
   setting_facts(scan, primary, out.facts);
   earlier_batch_fact(scan, out.runs, out.facts);

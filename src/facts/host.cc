@@ -127,7 +127,10 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
                                            (host && oom.limit.has_value())));
   set_true("host.evicted", evicted);
   set_true("host.some_nodes", host && oom.message_format == "oom-killer-nodes");
-  set_true("host.virtual_limit", host && oom.message_format.ends_with("-virtual"));
+  // RAM was left, so the limit refused.
+  const bool limited = by({Agent::cpu_allocator}) && scan.settings.contains("address_space_limit") &&
+                       scan.remark_counts.contains("run/not_short");
+  set_true("host.virtual_limit", limited || (host && oom.message_format.ends_with("-virtual")));
   set_true("host.mapping_refused", host && oom.message_format == "mapping");
   set_true("host.sigkill_only", by({Agent::signal}));
   set_true("host.vanished",
@@ -164,6 +167,10 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   if (host) {
     if (!one_of_many) facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
+    for (const auto& [fact, setting] : {std::pair("host.used", "address_space"), {"host.limit", "address_space_limit"}})
+      if (const auto known = scan.settings.find(setting); limited && known != scan.settings.end())
+        if (const auto bytes = read_capacity(known->second.value))
+          facts.set(fact, Bytes{*bytes, 0}, {known->second.evidence});
     if (const auto asked = job_request(scan, oom))
       facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
@@ -179,6 +186,29 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
            }));
   set_true("pool.below_target", pool && below_target);
   set_true("pool.fixed", pool && other);
+}
+
+/// What oomdoctor run saw when its command was killed, if memory was not the reason.
+void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes) {
+  constexpr int sigkill = 9, of_killed_child = 128 + sigkill;
+  if (!scan.remark_counts.contains("run/not_short")) return;
+  const auto size = [&](const char* setting) {
+    const auto found = scan.settings.find(setting);
+    const auto bytes = found == scan.settings.end() ? std::nullopt : read_capacity(found->second.value);
+    return bytes ? bytes_text(*bytes) : std::string();
+  };
+  for (const Event& event : scan.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || (remark->id != "run/ended_by_signal" && remark->id != "run/ended_with_status")) continue;
+    if (remark->number != sigkill && remark->number != of_killed_child) continue;
+    const std::string largest = size("largest_process");
+    notes.push_back({Severity::warning,
+                     "memory was not short when SIGKILL (signal 9) came: " +
+                         (largest.empty() ? "" : "the largest process had " + largest + ", ") + "at least " +
+                         size("least_available") + " of " + size("machine_memory") +
+                         " RAM was available, and the kernel killed nothing for memory",
+                     event.evidence});
+  }
 }
 
 void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes) {

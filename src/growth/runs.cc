@@ -16,7 +16,7 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 13> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 15> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
@@ -28,6 +28,8 @@ constexpr std::array<EndSpec, 13> specs{{{"run/time_limit", "timeout", 6},
                                          {"end/signal", "signal", 5},
                                          {"end/rejected", "rejected", 5},
                                          {"run/completed", "finished", 2, false},
+                                         {"run/ended_by_signal", "signal", 1},
+                                         {"run/ended_with_status", "exit", 1},
                                          {"exit", "exit", 1, false}}};
 
 const EndSpec* spec_of(const Event& event) {
@@ -49,10 +51,23 @@ bool belongs_to_incident(const ScanResult& scan, const Span& span) {
   });
 }
 
-/// Finds the end of a run in the lines [first, last]. Ends before the last progress line do not count, because the
+/// The only input that is the log of a program; nullopt if there are several. Exports of memory values beside it say
+/// nothing of its end.
+std::optional<int> find_only_log(const ScanResult& scan) {
+  std::optional<int> found;
+  for (std::size_t i = 0; i < scan.inputs.size(); ++i) {
+    if (scan.inputs.size() > 1 && scan.inputs[i].kind != "log") continue;
+    if (found) return std::nullopt;
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
+/// Finds the end of a run in the lines [first, last] of the log `source`. Ends before the last progress line do not count, because the
 /// program continued after them.
-std::optional<Ending> find_ending(const ScanResult& scan, i64 first, i64 last) {
-  const i64 progress = scan.last_progress ? scan.last_progress->span.first_line : 0;
+std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first, i64 last) {
+  const bool progressed = scan.last_progress && scan.last_progress->span.source == source;
+  const i64 progress = progressed ? scan.last_progress->span.first_line : 0;
   i64 served = 0;  // an exception in one request does not end a server
   for (const Event& event : scan.remarks)
     if (const auto* remark = std::get_if<Remark>(&event.what); remark != nullptr && remark->id == "run/serving")
@@ -62,7 +77,7 @@ std::optional<Ending> find_ending(const ScanResult& scan, i64 first, i64 last) {
   for (const Event& event : scan.remarks) {
     const EndSpec* spec = spec_of(event);
     const i64 line = event.evidence.span.first_line;
-    if (spec == nullptr || line < first || line > last || belongs_to_incident(scan, event.evidence.span)) continue;
+    if (spec == nullptr || event.evidence.span.source != source || line < first || line > last || belongs_to_incident(scan, event.evidence.span)) continue;
     if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program continued
     if (best_spec == nullptr || spec->weight > best_spec->weight ||
         (spec->weight == best_spec->weight && line > best->evidence.span.first_line))
@@ -103,7 +118,7 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
     silent &= is_silent(incident);
     if (!summary.failure) summary.failure = i;
   }
-  if (scan.inputs.size() == 1) summary.ending = find_ending(scan, first, last);
+  if (const auto log = find_only_log(scan)) summary.ending = find_ending(scan, *log, first, last);
   if (summary.failure && silent && follows_exception(scan.incidents[*summary.failure], summary.ending))
     summary.failure.reset();
   summary.outcome = summary.failure                             ? silent ? Outcome::possible_oom : Outcome::oom

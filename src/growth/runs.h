@@ -39,7 +39,7 @@ struct Runs {
 };
 
 /// Splits the log into runs and finds the end of each. Several logs count as one run, because their ends cannot be
-/// separated.
+/// separated; exports of memory values beside a log do not count as logs.
 Runs find_runs(const ScanResult& scan);
 
 }  // namespace oomdoctor

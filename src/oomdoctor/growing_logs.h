@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,7 +11,8 @@
 
 namespace oomdoctor {
 
-/// Follows the logs of one job. Memory is bounded, whatever they become. Not thread-safe.
+/// Follows the logs of one job. Memory is bounded, whatever they become. There may be more logs than the process may
+/// open files. A log that cannot be read now is tried again by the next call. Not thread-safe.
 class GrowingLogs {
  public:
   /// The files need not exist yet. A file that is replaced (rotated) or emptied goes on as the same log. Throws
@@ -18,12 +20,27 @@ class GrowingLogs {
   GrowingLogs(const std::vector<std::string>& paths, const Options& options = {});
   ~GrowingLogs();
 
-  /// Reads what has been written. The last bytes of each log wait, because a message may go on. Returns the bytes that the
-  /// logs have had so far. Throws oomdoctor::Error if reading fails.
+  /// Reads a piece of what has been written; false if nothing is left to read for now. The last bytes of each log wait,
+  /// because a message may go on.
+  bool read_piece();
+  /// Reads all that has been written. Returns the bytes that the logs have had so far.
   std::int64_t read();
-  /// Reads the rest and judges all of it: the report that diagnose() gives for the same bytes as logs of one job. Call
-  /// it once; nothing may follow. To go on afterwards, call it in a forked process.
-  Report conclude();
+  /// The bytes that were read so far.
+  std::int64_t bytes() const;
+  /// The bytes that lie in the files unread.
+  std::int64_t unread() const;
+  /// The logs that could not be read by the last call, each in a sentence without a full stop. A log that does not
+  /// exist yet is no problem.
+  std::vector<std::string> problems() const;
+  /// Gives all descriptors back until they are needed again.
+  void close_files();
+
+  /// Judges what was read so far, and reads no file. Call it once, in a forked process; nothing may follow.
+  Report report_so_far();
+  /// Reads the rest, and judges all of it: the report that diagnose() gives for the same bytes as logs of one job. It
+  /// stops reading when `stop` returns true between two pieces. The report names what could not be read. Call it once;
+  /// nothing may follow.
+  Report conclude(const std::function<bool()>& stop = {});
 
  private:
   struct Impl;

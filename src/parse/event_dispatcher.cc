@@ -10,6 +10,12 @@ namespace {
 
 std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
 
+/// The beginning of the text up to the first line end.
+std::string first_line_of(std::string_view text) {
+  constexpr std::size_t longest = 256;
+  return std::string(text.substr(0, std::min(text.find_first_of("\r\n"), longest)));
+}
+
 /// Emits the numbers of one gauge line. A step within an epoch becomes a step of the run if the total is printed. A
 /// percentage after a memory value gives the capacity.
 void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> values, EventSink& sink) {
@@ -48,6 +54,7 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
 }  // namespace
 
 void EventDispatcher::add(const Window& window, BlockMatches& findings, std::size_t from) {
+  if (!first_line_) first_line_ = first_line_of(window.buffer());
   const auto shift = [this](LineRef& ref) {  // the map step counts lines from the start of the block
     ref.line.number += lines_;
     ref.line.last += lines_;
@@ -113,7 +120,7 @@ void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const B
     ref.line.last = ref.last_line = place.last + lines_;
     ref.reader = run.table->name;
     walks_.reach(ref.first_line);
-    const Cursor cursor(window, ref.line, &walks_);
+    const Cursor cursor(window, ref.line, &walks_, *first_line_);
     builder_.begin_emit(cursor, ref);
     run.rows->emit(row++, row_memory_, builder_);
     claim(parser_of(*run.table), ref.first_line, ref.last_line);
@@ -137,7 +144,7 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
     return;
   }
   walks_.reach(f.first_line);
-  const Cursor cursor(window, f.line, &walks_);
+  const Cursor cursor(window, f.line, &walks_, *first_line_);
   builder_.begin_emit(cursor, f);
   EventSink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
   if (f.by->gauge != nullptr) {

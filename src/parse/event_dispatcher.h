@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -67,6 +68,7 @@ class EventDispatcher {
   /// Lines skipped by is_repeated().
   i64 not_read_again_ = 0;
   WalkBudget walks_;
+  std::optional<std::string> first_line_;  ///< its beginning, for Cursor::first_line()
   struct GivenUp {
     i64 lines = 0;
     i64 first = 0;

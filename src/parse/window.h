@@ -130,11 +130,14 @@ class WalkBudget {
 /// Walks from a line over its neighbours in the same stream. Skips lines with the tag of another rank or process.
 class Cursor {
  public:
-  /// `budget` is shared by all messages of the input; null for no limit beyond that of each walk.
-  Cursor(const Window& window, const Line& line, WalkBudget* budget = nullptr)
-      : window_(&window), line_(&line), budget_(budget) {}
+  /// `budget` is shared by all messages of the input; null for no limit beyond that of each walk. `first_line` is the raw
+  /// beginning of the input's first line.
+  Cursor(const Window& window, const Line& line, WalkBudget* budget = nullptr, std::string_view first_line = {})
+      : window_(&window), line_(&line), budget_(budget), first_line_(first_line) {}
 
   const Line& line() const { return *line_; }
+  /// The beginning of the first line of the input, however far away it is.
+  std::string_view first_line() const { return first_line_; }
   /// Visits up to `most` lines after (before) the current line, nearest first, until `visit` returns false. Reads
   /// at most 8 times `most` lines in all.
   void forward(int most, const std::function<bool(const Line&)>& visit) const;
@@ -151,6 +154,7 @@ class Cursor {
   const Window* window_;
   const Line* line_;
   WalkBudget* budget_;
+  std::string_view first_line_;
 };
 
 }  // namespace oomdoctor

@@ -1,9 +1,7 @@
 #include "run/bounded_rows.h"
 
 #include <algorithm>
-#include <cstdio>
-
-#include "run/private_file.h"
+#include <cerrno>
 
 namespace oomdoctor {
 namespace {
@@ -12,10 +10,19 @@ constexpr std::size_t max_keys = 256;  ///< no machine has so many GPUs; a broke
 
 }  // namespace
 
-BoundedRows::BoundedRows(std::string path, std::string header, std::size_t max_rows)
-    : path_(std::move(path)), header_(std::move(header)), max_rows_(max_rows), file_(create_private_file(path_)) {
-  header_ += '\n';
-  if (file_.is_open()) write_all(file_.number(), header_);
+BoundedRows::BoundedRows(const RunFolder& folder, std::string name, std::string header, std::size_t max_rows)
+    : folder_(folder),
+      name_(std::move(name)),
+      header_(std::move(header) + '\n'),
+      max_rows_(max_rows),
+      file_(folder.create(name_)) {
+  if (!file_.is_open()) error_ = errno;
+  write(header_);
+}
+
+/// From the first failure on, the rows are in memory only.
+void BoundedRows::write(std::string_view text) {
+  if (error_ == 0 && !write_all(file_.number(), text)) error_ = errno;
 }
 
 void BoundedRows::add(std::string_view row, std::string_view key, double level) {
@@ -26,7 +33,7 @@ void BoundedRows::add(std::string_view row, std::string_view key, double level) 
   }
   rows_.push_back({std::string(row) + '\n', known->second, level});
   if (rows_.size() > max_rows_) return thin();
-  if (file_.is_open()) write_all(file_.number(), rows_.back().text);
+  write(rows_.back().text);
 }
 
 /// Of two rows of one key the second goes, unless it is the peak. The file is written anew beside the old one, so a
@@ -45,15 +52,28 @@ void BoundedRows::thin() {
     second[key] = !second[key];
   }
   rows_.resize(kept);
+  if (error_ == 0 && !write_anew()) error_ = errno;
+}
+
+bool BoundedRows::write_anew() {
+  const std::string beside = name_ + ".new";
+  folder_.remove(beside);
+  Descriptor file = folder_.create(beside);
+  if (!file.is_open() || !write_all(file.number(), all()) || !folder_.rename(beside, name_)) return false;
+  file_ = std::move(file);
+  return true;
+}
+
+bool BoundedRows::rescue() { return error_ == 0 || write_anew(); }
+
+std::string BoundedRows::all() const {
   std::string text = header_;
   for (const Row& row : rows_) text += row.text;
-  const std::string beside = path_ + ".new";
-  Descriptor file = create_private_file(beside);
-  if (!file.is_open() || !write_all(file.number(), text) || std::rename(beside.c_str(), path_.c_str()) != 0) {
-    std::remove(beside.c_str());
-    return;
-  }
-  file_ = std::move(file);
+  return text;
+}
+
+std::optional<std::string> BoundedRows::text() const {
+  return error_ == 0 ? std::nullopt : std::optional(all());
 }
 
 }  // namespace oomdoctor

@@ -26,10 +26,15 @@ constexpr std::int64_t no_limit = std::int64_t{1} << 60;
 /// The beginning of a small file of the kernel; "" if it cannot be read.
 std::string read_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> buffer;
-  const ssize_t got =
-      file.is_open() ? uninterrupted([&] { return read(file.number(), buffer.data(), buffer.size()); }) : 0;
-  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+  std::array<char, 16384> buffer;  // /proc/vmstat has 5 KiB
+  std::size_t size = 0;
+  while (file.is_open() && size < buffer.size()) {
+    const ssize_t got =
+        uninterrupted([&] { return read(file.number(), buffer.data() + size, buffer.size() - size); });
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  return {buffer.data(), size};
 }
 
 /// The number at the front; nullopt for "max" and other words.
@@ -39,12 +44,12 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
   return error == std::errc{} && end != text.data() ? std::optional(value) : std::nullopt;
 }
 
-/// The number after `name` and a blank at the beginning of a line.
+/// The number after `name` and blanks at the beginning of a line.
 std::optional<std::int64_t> counter(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ' ')
-      return leading_number(line.substr(name.size() + 1));
+      return leading_number(line.substr(std::min(line.find_first_not_of(' ', name.size()), line.size())));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
   }
   return std::nullopt;
@@ -79,6 +84,7 @@ HostProbe::HostProbe(pid_t process, std::string root)
 /// Of the command's cgroup and those around it, the one with the lowest limit; else the command's own. In a container,
 /// the path may be one that only the host sees, and the container's own group is mounted at the top.
 void HostProbe::find_group(pid_t process) {
+  group_.reset();
   struct Version {
     bool second;
     std::string_view top, used, limit, events;
@@ -107,30 +113,60 @@ void HostProbe::find_group(pid_t process) {
   }
 }
 
-/// The memory of a process and its descendants. `budget` bounds the tasks looked at.
-std::int64_t HostProbe::resident(pid_t process, int depth, int& budget) const {
+void HostProbe::set_process(pid_t process) {
+  process_ = process;
+  find_group(process);
+}
+
+/// Adds a process and its descendants. `budget` bounds the tasks looked at.
+void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& sum) const {
   const std::string folder = root_ + "/proc/" + std::to_string(process);
   const std::string memory = read_file(folder + "/statm");  // "size resident shared …", in pages
   const std::size_t blank = memory.find(' ');
-  if (blank == memory.npos) return 0;
-  std::int64_t bytes = leading_number(std::string_view(memory).substr(blank + 1)).value_or(0) * page_;
+  if (blank == memory.npos) return;
+  const std::int64_t bytes = leading_number(std::string_view(memory).substr(blank + 1)).value_or(0) * page_;
+  const std::int64_t space = leading_number(memory).value_or(0) * page_;
+  if (bytes > 0) {
+    sum.tree_rss = sum.tree_rss.value_or(0) + bytes;
+    sum.largest_rss = std::max(sum.largest_rss.value_or(0), bytes);
+  }
+  if (space > sum.address_space.value_or(0)) {
+    const std::string limits = read_file(folder + "/limits");  // "Max address space  unlimited  unlimited  bytes"
+    sum.address_space = space;
+    sum.address_limit = counter(limits, "Max address space");
+    sum.data_limit = counter(limits, "Max data size");
+  }
   std::error_code error;
   for (auto task = std::filesystem::directory_iterator(folder + "/task", error);
        !error && task != std::filesystem::directory_iterator() && depth < max_depth && --budget > 0;
        task.increment(error)) {
     const std::string children = read_file(task->path().string() + "/children");  // "4711 4712 "
     for (std::string_view rest = children; !rest.empty() && budget > 0;) {
-      if (const auto child = leading_number(rest)) bytes += resident(static_cast<pid_t>(*child), depth + 1, budget);
+      if (const auto child = leading_number(rest)) add_process(static_cast<pid_t>(*child), depth + 1, budget, sum);
       rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
     }
   }
-  return bytes;
+}
+
+void HostProbe::add_machine(HostMemory& out) const {
+  constexpr std::int64_t kibibyte = 1024;
+  const std::string memory = read_file(root_ + "/proc/meminfo");  // "MemTotal:       24683620 kB"
+  const auto bytes = [&](std::string_view name) -> std::optional<std::int64_t> {
+    const auto count = counter(memory, name);
+    return count ? std::optional(*count * kibibyte) : std::nullopt;
+  };
+  out.total = bytes("MemTotal:");
+  out.available = bytes("MemAvailable:");
+  out.swap_total = bytes("SwapTotal:");
+  out.swap_free = bytes("SwapFree:");
+  out.machine_kills = counter(read_file(root_ + "/proc/vmstat"), "oom_kill");
 }
 
 HostMemory HostProbe::read() const {
   HostMemory out;
   int budget = max_tasks;
-  if (const std::int64_t bytes = resident(process_, 0, budget); bytes > 0) out.tree_rss = bytes;
+  add_process(process_, 0, budget, out);
+  add_machine(out);
   if (group_) {
     out.cgroup_used = leading_number(read_file(group_->used));
     out.cgroup_limit = limit_in(group_->limit);

@@ -6,24 +6,35 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 namespace oomdoctor {
 
-/// One sample, in bytes. What the system does not show is absent.
+/// One sample, in bytes. What the system does not show is absent. Plain bytes, so that a pipe can carry it.
 struct HostMemory {
   std::optional<std::int64_t> tree_rss;      ///< resident memory of the command and its descendants; pages that they
                                              ///< share count in each
+  std::optional<std::int64_t> largest_rss;   ///< of the largest of these processes
   std::optional<std::int64_t> cgroup_used;   ///< of the cgroup with the lowest limit
   std::optional<std::int64_t> cgroup_limit;  ///< absent: no limit
   std::optional<std::int64_t> kills;         ///< processes of that cgroup that the kernel killed for memory so far
+  std::optional<std::int64_t> machine_kills;  ///< processes of the machine that the kernel killed for memory since it started
   std::optional<std::int64_t> shared_used, shared_size;  ///< of /dev/shm
+  std::optional<std::int64_t> available, total;          ///< RAM of the machine, as /proc/meminfo shows it
+  std::optional<std::int64_t> swap_free, swap_total;
+  // Of the process with the most address space: what it has, and its limits (RLIMIT_AS, RLIMIT_DATA), if it has any.
+  std::optional<std::int64_t> address_space, address_limit, data_limit;
 };
+static_assert(std::is_trivially_copyable_v<HostMemory>);
 
 /// Reads the samples of one command.
 class HostProbe {
  public:
-  /// `process` is the command. `root` is prepended to /proc, /sys and /dev: "" except in tests.
+  /// `process` is the command, or one in the same cgroup until the command is known. `root` is prepended to /proc, /sys and
+  /// /dev: "" except in tests.
   explicit HostProbe(pid_t process, std::string root = "");
+  /// From now on, the samples are of this command.
+  void set_process(pid_t process);
 
   HostMemory read() const;
 
@@ -33,7 +44,8 @@ class HostProbe {
     std::string used, limit, events;
   };
   void find_group(pid_t process);
-  std::int64_t resident(pid_t process, int depth, int& budget) const;
+  void add_process(pid_t process, int depth, int& budget, HostMemory& sum) const;
+  void add_machine(HostMemory& out) const;
 
   pid_t process_;
   std::string root_;

@@ -1,23 +1,36 @@
-// Runs a command, passes its output, signals and terminal on unchanged, and writes down what it prints and the memory
-// that it takes: one thread, one event at a time, in bounded space.
+// Runs a command under observation. Three kinds of processes share the work, so that none of them can harm another:
+//
+//   relay ──► command              this process: passes output, input and signals on; see relay.h
+//     └─────► recorder ──► probes  writes down what happens, and makes the report; see recorder.h and probe.h
+//
+// If one of them cannot be had, the command takes the place of this program, as if it had been started without it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "run/child.h"
+#include "run/recorder.h"
+#include "run/run_folder.h"
 
 namespace oomdoctor {
 
-/// The files of a run, in one folder.
-struct RunFiles {
-  std::string output;   ///< what the command printed, and how it ended
-  std::string samples;  ///< host memory, each second
-  std::string gpus;     ///< GPU memory, each second; does not exist without a GPU
+/// What to do with the evidence of a run.
+struct RunPlan {
+  /// Whether a run that ended so is worth a report.
+  std::function<bool(const CommandEnd&)> wants_report;
+  /// Makes the report, in the process of the recorder.
+  std::function<void(const RunEvidence&)> report;
 };
-RunFiles files_of_run(const std::string& folder);
 
-/// Runs the command until it ends. The folder must exist. Throws StartFailure, and Error if a file cannot be created.
-CommandEnd supervise(const std::vector<std::string>& words, const RunFiles& files);
+/// How a run under observation ended.
+struct SupervisedEnd {
+  CommandEnd command;
+  bool reported = false;  ///< the report was wanted and made
+};
+
+/// Runs the command until it ends. Throws StartFailure.
+SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& folder, const RunPlan& plan);
 
 }  // namespace oomdoctor

@@ -1,23 +1,12 @@
 """The Python package python/oomdoctor, and oomdoctor on the lines that it prints. OOMDOCTOR_BINARY names the program.
 
-transformers and Lightning are minimal stand-ins. Their hooks have the documented signatures:
-
-* transformers.TrainerCallback: on_train_begin, on_step_begin, on_step_end, on_prediction_step, on_evaluate, on_predict
-  and on_train_end receive (args, state, control, **kwargs). kwargs contains the model. The Trainer passes no batch and
-  reports no exception. on_predict and on_evaluate also receive `metrics`.
-* lightning.pytorch.Callback: on_train_start(trainer, pl_module), on_exception(trainer, pl_module, exception),
-  on_train_batch_start(trainer, pl_module, batch, batch_idx),
-  on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx),
-  on_validation_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0); those of test and predict
-  alike.
-
-The stand-in of PyTorch has the functions of torch.cuda that the package calls, with figures that the tests choose.
-Where a real PyTorch is installed, log_memory() runs with it, too.
+stand_ins.py imitates PyTorch, transformers and Lightning. Where a real PyTorch is installed, log_memory() runs with it.
 """
 import ast
 import copy
 import importlib
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -35,67 +24,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "oomdoctor"
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
 MIB = 2**20
-sys.path.insert(0, str(PACKAGE.parent))
-
-
-class Tensor:
-    def __init__(self, *shape):
-        self.shape = shape
-
-
-class OutOfMemoryError(RuntimeError):
-    pass
-
-
-class FakeTorch(types.ModuleType):
-    """PyTorch with one GPU, as far as the package calls it. Sizes are in MiB."""
-
-    def __init__(self):
-        super().__init__("torch")
-        self.sizes = {"allocated": 1000.5, "reserved": 1500, "max allocated": 1200.25, "max reserved": 1600,
-                      "free": 22000, "total": 24259.69}
-        self.snapshots, self.history, self.calls = [], True, []
-        self._C = types.SimpleNamespace(_cuda_isHistoryEnabled=lambda: self.history)
-        self.cuda = types.SimpleNamespace(
-            is_initialized=lambda: True, current_device=lambda: 1, memory_stats=self.memory_stats,
-            mem_get_info=self.mem_get_info, memory=types.SimpleNamespace(_dump_snapshot=self.dump),
-            OutOfMemoryError=OutOfMemoryError)
-
-    def size(self, name):
-        return int(self.sizes[name] * MIB)
-
-    def memory_stats(self, device):
-        self.calls.append("memory_stats")
-        return {"allocated_bytes.all.current": self.size("allocated"), "allocated_bytes.all.peak":
-                self.size("max allocated"), "reserved_bytes.all.current": self.size("reserved"),
-                "reserved_bytes.all.peak": self.size("max reserved")}
-
-    def mem_get_info(self, device):
-        self.calls.append("mem_get_info")
-        return self.size("free"), self.size("total")
-
-    def dump(self, path):
-        if self.snapshots is None:
-            raise OSError("disk full")
-        pathlib.Path(path).write_bytes(pickle.dumps({"segments": []}))
-        self.snapshots.append(path)
-
-
-class Model:
-    """A model with one forward pre-hook, called as torch.nn.Module calls it."""
-
-    def __init__(self):
-        self.hooks = []
-
-    def register_forward_pre_hook(self, hook, *, with_kwargs=False):
-        assert with_kwargs
-        self.hooks.append(hook)
-        return types.SimpleNamespace(remove=lambda: self.hooks.remove(hook))
-
-    def __call__(self, *args, **kwargs):
-        for hook in self.hooks:
-            hook(self, args, kwargs)
-
+sys.path[:0] = [str(PACKAGE.parent), str(pathlib.Path(__file__).resolve().parent)]
+import stand_ins
+from stand_ins import FakeTorch, Model, OutOfMemoryError, Tensor
 
 FAILURE = """\
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 23.69 GiB of \
@@ -118,6 +49,7 @@ class Case(unittest.TestCase):
         self.addCleanup(environment.stop)
         os.environ.pop("RANK", None)
         self.package = importlib.import_module("oomdoctor.torch")
+        stand_ins.forget_troubles()
 
     def log(self, step, **words):
         self.package.log_memory(step, file=self.out, **words)
@@ -279,7 +211,8 @@ class Lines(Case):
                 (Tensor(4, 3, 32, 32), ((4, 3, 32, 32), None)), ((8, 512), ((8, 512), None)),
                 ([Tensor(16, 10), Tensor(16)], ((16, 10), None)), (({"x": Tensor(2, 5)}, 1), ((2, 5), None)),
                 ({"labels": Tensor(8), "input_ids": Tensor(8, 77)}, ((8, 77), 77)),
-                ({"meta": "a", "other": Tensor(3)}, ((3,), None))]:
+                ({"meta": "a", "other": Tensor(3)}, ((3,), None)),
+                ({"labels": [0, 1], "other": Tensor(3)}, ((3,), None)), ([0] * 65, (None, None))]:
             with self.subTest(batch=batch):
                 self.assertEqual(describe(batch), expected)
 
@@ -292,7 +225,8 @@ class Snapshots(Case):
             raise error
         self.assertIs(raised.exception, error)
         path = self.folder / f"memory_snapshot_rank2_pid{os.getpid()}.pickle"
-        self.assertEqual(self.torch.snapshots, [str(path)])
+        self.assertEqual((len(self.torch.snapshots), list(self.folder.iterdir())), (1, [path]))
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         self.assertEqual(pickle.loads(path.read_bytes()), {"segments": []})
         self.assertEqual(self.lines(),
                          [f"[oomdoctor] memory snapshot: {path} (open it at https://pytorch.org/memory_viz)"])
@@ -301,6 +235,17 @@ class Snapshots(Case):
         with open(self.folder / "train.log", "w+", encoding="utf-8") as log:
             path = self.package.save_snapshot(file=log)
         self.assertEqual(pathlib.Path(path).parent, self.folder)
+
+    def test_a_snapshot_replaces_an_earlier_one_of_this_process_and_no_other_file(self):
+        name = f"memory_snapshot_rank0_pid{os.getpid()}"
+        others = {self.folder / f"{name}.pickle": "of an earlier process", self.folder / "elsewhere": "of the user"}
+        for path, text in others.items():
+            path.write_text(text)
+        (self.folder / f"{name}_2.pickle").symlink_to(self.folder / "elsewhere")
+        made = {self.package.save_snapshot(self.folder, file=self.out) for _ in range(3)}
+        self.assertEqual(made, {str(self.folder / f"{name}_3.pickle")})
+        self.assertEqual({path: path.read_text() for path in others}, others)
+        self.assertEqual(len(list(self.folder.iterdir())), 4)
 
     def test_other_errors_leave_no_snapshot(self):
         for error in (ValueError("no"), RuntimeError("shape mismatch"), KeyboardInterrupt()):
@@ -314,10 +259,13 @@ class Snapshots(Case):
         with self.assertRaises(OutOfMemoryError), self.package.snapshot_on_oom(self.folder, file=self.out):
             raise OutOfMemoryError("CUDA out of memory.")
         self.assertIn("_record_memory_history(max_entries=100000)", self.lines()[0])
+        self.assertEqual(len(self.lines()), 1)
         self.torch.history, self.torch.snapshots = True, None
         with self.assertRaises(OutOfMemoryError), self.package.snapshot_on_oom(self.folder, file=self.out):
             raise OutOfMemoryError("CUDA out of memory.")
-        self.assertEqual(self.lines()[1:], ["[oomdoctor] no memory snapshot: OSError: disk full"])
+        line = inspect.getsource(stand_ins).split("ENOSPC")[0].count("\n") + 1
+        self.assertEqual(self.lines()[1:], ["[oomdoctor] cannot save a memory snapshot: OSError ENOSPC in line "
+                                             f"{line} of stand_ins.py (printed once)"])
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_oomdoctor_takes_these_lines_for_no_failure(self):
@@ -332,11 +280,7 @@ class Snapshots(Case):
 class HuggingFace(Case):
     def setUp(self):
         super().setUp()
-        transformers = types.ModuleType("transformers")
-        transformers.TrainerCallback = type("TrainerCallback", (), {})
-        with mock.patch.dict(sys.modules, {"transformers": transformers}):
-            sys.modules.pop("oomdoctor.hf", None)
-            self.hf = importlib.import_module("oomdoctor.hf")
+        self.hf = stand_ins.import_with("oomdoctor.hf", "transformers", "TrainerCallback")
         self.args, self.model = types.SimpleNamespace(torch_compile=False), Model()
         self.state = types.SimpleNamespace(global_step=0)
         self.callback = self.hf.MemoryCallback(every=2, file=self.out)
@@ -419,9 +363,8 @@ class HuggingFace(Case):
     def test_a_copy_of_the_model_copies_no_stream(self):
         self.callback.file = open(os.devnull, "w", encoding="utf-8")
         self.addCleanup(self.callback.file.close)
-        with self.assertRaises(TypeError):
-            copy.deepcopy(self.callback)
         self.event("on_train_begin")
+        self.assertIsNone(copy.deepcopy(self.callback).file)
         self.model(input_ids=Tensor(4, 8))
         copied = copy.deepcopy(self.model.hooks[0])
         copied(self.model, (), {"input_ids": Tensor(20, 30)})
@@ -434,12 +377,8 @@ class Lightning(Case):
 
     def setUp(self):
         super().setUp()
-        names = {"lightning": types.ModuleType("lightning"), self.name: types.ModuleType(self.name)}
-        names[self.name].Callback = type("Callback", (), {})
-        with mock.patch.dict(sys.modules, names):
-            sys.modules.pop("oomdoctor.lightning", None)
-            self.lightning = importlib.import_module("oomdoctor.lightning")
-        self.assertIs(self.lightning.Callback, names[self.name].Callback)
+        self.lightning = stand_ins.import_with("oomdoctor.lightning", self.name, "Callback")
+        self.assertEqual(self.lightning.Callback.__module__, self.name)
         self.trainer, self.module = types.SimpleNamespace(global_step=0), object()
         self.callback = self.lightning.MemoryCallback(every=2, folder=self.folder, file=self.out)
 

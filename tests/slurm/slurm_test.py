@@ -281,7 +281,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.script("prepare", "the logs", "out").returncode, 0)
         again = self.script("prepare", "the logs", "out")
         self.assertEqual((again.returncode, again.stdout), (2, ""))
-        self.assertIn("holds the tasks of an earlier run", again.stderr)
+        self.assertIn("has the tasks of an earlier run", again.stderr)
         (self.folder / "empty").mkdir()
         empty = self.script("prepare", "empty", "other")
         self.assertEqual(empty.returncode, 2)

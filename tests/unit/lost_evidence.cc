@@ -13,7 +13,8 @@ namespace {
 
 const std::string healthy =
     "step 1 | loss 2.1 | allocated 30.000 GiB\nstep 2 | loss 2.0 | allocated 30.000 GiB\nTraining completed.\n";
-const std::string lost = "oomdoctor run: 123 bytes of output were lost: No space left on device\n";
+const std::string mark = "oomdoctor run 0123456789abcdef: ";
+const std::string lost = mark + "123 bytes of output were lost: No space left on device\n";
 const std::string exception =
     "Traceback (most recent call last):\n  File \"/w/train.py\", line 3, in <module>\n    main()\nValueError: bad "
     "batch\n";
@@ -21,6 +22,12 @@ const std::string oom =
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 39.39 GiB "
     "of "
     "which 1.12 GiB is free.\n";
+
+/// The output of a command, as oomdoctor run keeps it.
+std::string recorded(const std::string& text) {
+  return mark + "output of the command: python train.py\n" + text +
+         mark + "the command ended with exit status 1: python train.py\n";
+}
 
 Report report_of(const std::string& text) { return diagnose({LogSource{"train.log", text}}); }
 
@@ -34,34 +41,34 @@ LogSource loop(const testing::TemporaryFolder& folder) {
 
 TEST_CASE("lost evidence never leaves an all-clear", "[lost_evidence]") {
   CHECK(report_of(healthy).verdict.outcome == Outcome::no_oom);
-  const Report report = report_of(healthy + lost);
+  const Report report = report_of(recorded(healthy + lost));
   CHECK(report.verdict.outcome == Outcome::possible_oom);
   CHECK(report.verdict.cause.empty());
   CHECK(report.verdict.retry.decision == "unknown");
   CHECK(retry_words(report.verdict) == "unclear: evidence is lost");
   REQUIRE(report.lost.size() == 1);
   CHECK(report.lost[0].path == "train.log");
-  CHECK(report.lost[0].location->line == 4);
-  CHECK(report_of(lost + healthy).verdict.outcome == Outcome::possible_oom);
+  CHECK(report.lost[0].location->line == 5);
+  CHECK(report_of(recorded(lost + healthy)).verdict.outcome == Outcome::possible_oom);
 }
 
 TEST_CASE("lost samples are no all-clear, but hide no end", "[lost_evidence]") {
-  const std::string samples = "oomdoctor run: samples of GPU memory were lost: nvidia-smi did not answer\n";
-  CHECK(report_of(healthy + samples).verdict.outcome == Outcome::possible_oom);
-  CHECK(report_of(healthy + exception + samples).verdict.outcome == Outcome::ended_otherwise);
+  const std::string samples = mark + "samples of GPU memory were lost: nvidia-smi did not answer\n";
+  CHECK(report_of(recorded(healthy + samples)).verdict.outcome == Outcome::possible_oom);
+  CHECK(report_of(recorded(healthy + exception + samples)).verdict.outcome == Outcome::ended_otherwise);
 }
 
 TEST_CASE("an end that the log shows after the loss stays", "[lost_evidence]") {
   CHECK(report_of(healthy + exception).verdict.outcome == Outcome::ended_otherwise);
-  CHECK(report_of(healthy + lost + exception).verdict.outcome == Outcome::ended_otherwise);
-  const Report hidden = report_of(healthy + exception + lost);
+  CHECK(report_of(recorded(healthy + lost + exception)).verdict.outcome == Outcome::ended_otherwise);
+  const Report hidden = report_of(recorded(healthy + exception + lost));
   CHECK(hidden.verdict.outcome == Outcome::possible_oom);
   CHECK(hidden.verdict.headline.find("ValueError") != std::string::npos);
 }
 
 TEST_CASE("a failure stays a failure where evidence is lost", "[lost_evidence]") {
   for (const std::string& text : {oom + lost, lost + oom}) {
-    const Report report = report_of(healthy.substr(0, healthy.find("Training")) + text);
+    const Report report = report_of(recorded(healthy.substr(0, healthy.find("Training")) + text));
     CHECK(report.verdict.outcome == Outcome::oom);
     CHECK(report.lost.size() == 1);
   }
@@ -113,7 +120,7 @@ TEST_CASE("what the caller could not offer is lost, too", "[lost_evidence]") {
 
 TEST_CASE("parts carry lost evidence to the merge", "[lost_evidence]") {
   const testing::TemporaryFolder folder;
-  const std::vector<LogSource> logs = {{folder.write("fine.log", healthy + lost)}, loop(folder)};
+  const std::vector<LogSource> logs = {{folder.write("fine.log", recorded(healthy + lost))}, loop(folder)};
   std::string parts;
   read_parts(logs, {}, [&](std::string_view line) { parts += std::string(line) + "\n"; });
   const std::string file = folder.write("parts.jsonl", parts);
@@ -141,7 +148,7 @@ TEST_CASE("the lost log of one job is no all-clear for all", "[lost_evidence]") 
 }
 
 TEST_CASE("no writer calls a report with lost evidence an all-clear", "[lost_evidence]") {
-  for (const std::string& text : {healthy + lost, "hello\n" + lost.substr(0, 3) + "\n"})
+  for (const std::string& text : {recorded(healthy + lost), std::string("hello\n")})
     for (const Writer& writer : writers()) {
       CAPTURE(writer.name);
       const std::string out = writer.write(report_of(text), {});

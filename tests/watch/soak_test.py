@@ -12,7 +12,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from watch_test import BINARY, Writer  # noqa: E402
+from watching import BINARY, Writer  # noqa: E402
 
 LINES, PIECE = 1_000_000, 5_000
 MAX_RSS = 32 << 20
