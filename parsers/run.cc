@@ -136,11 +136,6 @@ void lost(const Match& m, EventSink& sink) {
     sink.lost({.what = std::string(m[2]), .why = std::string(m[3]), .only_samples = m[2].starts_with("samples ")});
 }
 
-/// "samples of GPU memory were lost: …" loses values of memory only.
-void lost(const Match& m, EventSink& sink) {
-  sink.lost({.what = std::string(m[1]), .why = std::string(m[2]), .only_samples = m[1].starts_with("samples ")});
-}
-
 bool header(std::string_view line, Layout& layout) {
   const std::string_view names = trimmed(line);
   if (names != columns && names != columns.substr(0, columns.find(",available"))) return false;

@@ -2,15 +2,52 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "estimate/size_limits.h"
+#include "report/words.h"
 
 namespace oomdoctor::cli {
 namespace {
 
-constexpr i64 max_size = 1'000'000'000;  // upper bound of any dimension
+/// The range of a field. Most fields are sides of a matrix; the table contains the others. A part that a model may lack
+/// has a size of 0.
+struct FieldRange {
+  std::string_view name;
+  i64 min, max;
+};
+constexpr FieldRange other_fields[] = {
+    {"num_hidden_layers", 1, size_limits::layers},
+    {"n_layer", 1, size_limits::layers},
+    {"n_layers", 1, size_limits::layers},
+    {"num_layers", 1, size_limits::layers},
+    {"encoder_layers", 1, size_limits::layers},
+    {"decoder_layers", 1, size_limits::layers},
+    {"num_decoder_layers", 1, size_limits::layers},
+    {"first_k_dense_replace", 0, size_limits::layers},
+    {"num_local_experts", 0, size_limits::width},
+    {"num_experts", 0, size_limits::width},
+    {"n_routed_experts", 0, size_limits::width},
+    {"n_shared_experts", 0, size_limits::width},
+    {"shared_expert_intermediate_size", 0, size_limits::width},
+    {"vocab_size", 1, size_limits::rows},
+    {"type_vocab_size", 0, size_limits::rows},
+    {"max_position_embeddings", 1, size_limits::rows},
+    {"n_positions", 1, size_limits::rows},
+    {"max_source_positions", 1, size_limits::rows},
+    {"max_target_positions", 1, size_limits::rows},
+    {"image_size", 1, size_limits::pixels},
+    {"patch_size", 1, size_limits::pixels},
+};
+
+FieldRange range_of(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(other_fields), std::end(other_fields),
+                                         [&](const FieldRange& range) { return range.name == name; });
+  return found != std::end(other_fields) ? *found : FieldRange{name, 1, size_limits::width};
+}
 
 std::string shown(const ConfigField& field) {
   if (const auto* number = std::get_if<i64>(&field)) return std::to_string(*number);
@@ -31,10 +68,12 @@ std::optional<i64> ConfigFields::size(std::initializer_list<std::string_view> na
     const auto field = fields_.find(name);
     if (field == fields_.end()) continue;
     const auto* number = std::get_if<i64>(&field->second);
-    if (number != nullptr && *number >= 1 && *number <= max_size) return *number;
+    const FieldRange range = range_of(name);
+    if (number != nullptr && *number >= range.min && *number <= range.max) return *number;
     const std::string text = shown(field->second);
     throw Error(fmt::format("{}: {} cannot be {}", path_, name,
-                            text.size() > max_shown ? text.substr(0, max_shown) + "..." : text));
+                            text.size() > max_shown ? text.substr(0, max_shown) + "..." : text),
+                "", fmt::format("{} must be a whole number from {} to {}", name, range.min, count_text(range.max)));
   }
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ class ConfigFields {
   /// `path` is the file, for error messages.
   ConfigFields(std::string path, std::map<std::string, ConfigField, std::less<>> fields);
 
-  /// The first of these fields that exists. Throws Error if it is not a whole number from 1 to 10^9.
+  /// The first of these fields that exists. Throws Error if it is not a whole number within the range of the field.
   std::optional<i64> size(std::initializer_list<std::string_view> names) const;
   /// The first of these fields that is a text; "" if there is none.
   std::string text(std::initializer_list<std::string_view> names) const;

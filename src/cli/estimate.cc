@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/estimate_limits.h"
 #include "cli/estimate_options.h"
 #include "facts/gpu_models.h"
 #include "render/screens.h"
@@ -38,6 +39,7 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
 MemoryEstimate estimate_memory(const EstimateRequest& request) {
   MemoryEstimate estimate = request.said;
   estimate.budget = compute_budget(request.model, request.run);
+  check_range(estimate.budget);
   note_mixed_precision(request, estimate);
   if (!estimate.capacity) {
     for (const GpuModel& model : gpu_models())
@@ -49,6 +51,7 @@ MemoryEstimate estimate_memory(const EstimateRequest& request) {
   estimate.longest_sequence = longest_sequence(request.model, request.run, capacity);
   if (fits(estimate.budget, capacity)) return estimate;
   estimate.plan = compute_plan(request.model, request.run, capacity);
+  check_range(estimate.plan->budget);
   if (request.run.work == Work::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
   return estimate;
 }

@@ -6,20 +6,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "cli/estimate_limits.h"
 #include "cli/model_config.h"
 #include "estimate/model_plan.h"
+#include "estimate/size_limits.h"
 #include "facts/gpu_models.h"
 #include "report/words.h"
 
 namespace oomdoctor::cli {
 namespace {
-
-constexpr double max_parameters = 1e15, max_size = 1e9, max_ranks = 1e6, max_samples = 1e9, max_adapter_rank = 1e5;
-constexpr i64 max_pixels = 1'000'000;  // per side of an image
 
 /// The values of an option and their meanings.
 template <class T>
@@ -86,14 +86,14 @@ std::optional<double> read_count(std::string text) {
 }
 
 /// The whole number of an option, from 1 to `max_value`; nullopt without the option. Throws Error for other values.
-std::optional<i64> read_option(const Arguments& arguments, std::string_view option, double max_value) {
+std::optional<i64> read_option(const Arguments& arguments, std::string_view option, i64 max_value) {
   const auto typed = arguments.value(option);
   if (!typed) return std::nullopt;
   const auto value = read_count(*typed);
-  if (!value || !(*value >= 1 && *value <= max_value) || std::floor(*value) != *value)
-    throw Error(fmt::format("invalid --{} '{}'", option, *typed), "",
-                fmt::format("give a whole number from 1 to {}, for example 4096, 350M or 6.74e9",
-                            count_text(whole_number(max_value))));
+  if (!value || !(*value >= 1 && *value <= to_double(max_value)) || std::floor(*value) != *value)
+    throw Error(
+        fmt::format("invalid --{} '{}'", option, *typed), "",
+        fmt::format("give a whole number from 1 to {}, for example 4096, 350M or 6.74e9", count_text(max_value)));
   return whole_number(*value);
 }
 
@@ -103,15 +103,15 @@ void take(std::optional<T>& into, const std::optional<T>& given) {
 }
 
 void read_model(const Arguments& arguments, ModelShape& model) {
-  take(model.parameters, read_option(arguments, "params", max_parameters));
-  take(model.trainable, read_option(arguments, "trainable", max_parameters));
-  take(model.layers, read_option(arguments, "layers", max_size));
-  take(model.hidden, read_option(arguments, "hidden", max_size));
-  take(model.heads, read_option(arguments, "heads", max_size));
-  take(model.kv_heads, read_option(arguments, "kv-heads", max_size));
-  take(model.head_size, read_option(arguments, "head-size", max_size));
-  take(model.intermediate, read_option(arguments, "intermediate", max_size));
-  take(model.vocabulary, read_option(arguments, "vocab", max_size));
+  take(model.parameters, read_option(arguments, "params", size_limits::parameters));
+  take(model.trainable, read_option(arguments, "trainable", size_limits::parameters));
+  take(model.layers, read_option(arguments, "layers", size_limits::layers));
+  take(model.hidden, read_option(arguments, "hidden", size_limits::width));
+  take(model.heads, read_option(arguments, "heads", size_limits::width));
+  take(model.kv_heads, read_option(arguments, "kv-heads", size_limits::width));
+  take(model.head_size, read_option(arguments, "head-size", size_limits::width));
+  take(model.intermediate, read_option(arguments, "intermediate", size_limits::width));
+  take(model.vocabulary, read_option(arguments, "vocab", size_limits::rows));
   model.gated = model.gated || arguments.has("gated");
   model.tied_embeddings = model.tied_embeddings || arguments.has("tied");
 }
@@ -127,7 +127,7 @@ Image read_image(const std::string& text) {
   const char *at = text.data(), *end = at + text.size();
   const auto number = [&](i64& into, char separator) {
     const auto [stop, error] = std::from_chars(at, end, into);
-    const bool good = error == std::errc{} && into > 0 && into <= max_pixels &&
+    const bool good = error == std::errc{} && into > 0 && into <= size_limits::pixels &&
                       (separator == 0 ? stop == end : stop != end && *stop == separator);
     at = good && separator != 0 ? stop + 1 : stop;
     return good;
@@ -140,26 +140,26 @@ Image read_image(const std::string& text) {
 
 void read_run(const Arguments& arguments, RunShape& run) {
   run.work = choice(arguments, "task", works).value_or(Work::training);
-  run.batch = read_option(arguments, "batch", max_samples);
-  run.sequence = read_option(arguments, "seq", max_samples);
-  run.accumulation = read_option(arguments, "accumulation", max_samples);
+  run.batch = read_option(arguments, "batch", size_limits::samples);
+  run.sequence = read_option(arguments, "seq", size_limits::tokens);
+  run.accumulation = read_option(arguments, "accumulation", size_limits::samples);
   run.precision = choice(arguments, "precision", precisions);
   run.optimizer = choice(arguments, "optimizer", optimizers);
   run.checkpointing = choice(arguments, "checkpointing", checkpointings);
   run.attention = choice(arguments, "attention", attentions);
   run.loss = choice(arguments, "loss", losses);
   run.zero_stage = choice(arguments, "zero", zero_stages).value_or(0);
-  run.data_parallel = read_option(arguments, "dp", max_ranks);
-  run.tensor_parallel = read_option(arguments, "tp", max_ranks);
-  run.pipeline_parallel = read_option(arguments, "pp", max_ranks);
-  run.context_parallel = read_option(arguments, "cp", max_ranks);
+  run.data_parallel = read_option(arguments, "dp", size_limits::ranks);
+  run.tensor_parallel = read_option(arguments, "tp", size_limits::ranks);
+  run.pipeline_parallel = read_option(arguments, "pp", size_limits::ranks);
+  run.context_parallel = read_option(arguments, "cp", size_limits::ranks);
   run.sequence_parallel = arguments.has("sequence-parallel");
   run.fused_optimizer = arguments.has("fused-step");
   run.bucket_view = arguments.has("gradient-bucket-view");
   const auto offload = choice(arguments, "offload", offloads);
   run.offload_optimizer = offload.has_value();
   run.offload_parameters = offload.value_or(false);
-  run.adapter_rank = read_option(arguments, "lora-rank", max_adapter_rank);
+  run.adapter_rank = read_option(arguments, "lora-rank", size_limits::adapter_rank);
   run.adapter_targets = choice(arguments, "lora-targets", targets).value_or(AdapterTargets::all_linear);
   run.quantisation = choice(arguments, "bits", quantisations).value_or(Quantisation::none);
 }
@@ -181,6 +181,7 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
 void check(const ModelShape& model, const RunShape& run) {
   if (!count_parameters(model) && !model.layers && !model.hidden)
     throw Error("no model given", "", "use --config config.json, or give sizes: --params 7B --layers 32 ...");
+  check_products(model, run);
   if (run.zero_stage > 0 && run.data_parallel.value_or(1) * run.context_parallel.value_or(1) < 2)
     throw Error("--zero needs more than one rank", "", "set the number of ranks: --dp 8");
   if (run.offload_parameters && run.zero_stage < 3)
@@ -263,6 +264,18 @@ void split_samples(i64 samples, RunShape& run) {
   run.accumulation = of_rank / batch;
 }
 
+/// The largest first.
+std::vector<i64> divisors_of(i64 number) {
+  std::vector<i64> all;
+  for (i64 small = 1; small * small <= number; ++small) {
+    if (number % small != 0) continue;
+    all.push_back(number / small);
+    if (small != number / small) all.push_back(small);
+  }
+  std::sort(all.begin(), all.end(), std::greater<>());
+  return all;
+}
+
 /// Chooses the largest micro-batch that fits and divides the samples of a rank; keeps 1 if none does.
 void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
   const i64 samples = *run.batch * *run.accumulation;
@@ -273,8 +286,8 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
     return with;
   };
   const i64 max_batch = largest_batch(model, run, capacity).value_or(1);
-  for (i64 batch = std::min(max_batch, samples); batch > 1; --batch) {
-    if (samples % batch != 0 || !fits(compute_budget(model, split(batch)), capacity)) continue;
+  for (const i64 batch : divisors_of(samples)) {
+    if (batch > max_batch || !fits(compute_budget(model, split(batch)), capacity)) continue;
     run = split(batch);
     return;
   }
@@ -392,7 +405,7 @@ EstimateRequest parse_estimate_request(const Arguments& arguments) {
   read_images(arguments, image_of_config, request.model, request.run);
   check(request.model, request.run);
   read_card(arguments, request.said);
-  const auto samples = read_option(arguments, "global-batch", max_samples);
+  const auto samples = read_option(arguments, "global-batch", size_limits::samples);
   const bool free_batch = samples && !request.run.batch && request.said.capacity;
   if (samples) split_samples(*samples, request.run);
   request.said.assumed = assume(request.model, request.run);

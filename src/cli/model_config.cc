@@ -101,7 +101,7 @@ ModelConfig read_model_config(const std::string& path) {
   if (const auto vision = whole.find("vision_config"); vision != whole.end() && vision->is_object()) {
     const auto tower = vision_parameters_in(read_fields(path, *vision));
     if (tower && read.shape.parameters)
-      read.shape.parameters = *read.shape.parameters + *tower;
+      read.shape.parameters = saturated_sum(*read.shape.parameters, *tower);
     else
       read.notes.emplace_back("the encoder of images is not counted");
   }

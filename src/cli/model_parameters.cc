@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace oomdoctor::cli {
@@ -12,7 +13,14 @@ namespace {
 /// Thrown if a size is missing. The public functions catch it: the whole count is then unknown.
 struct Unknown {};
 
-i64 need(const std::optional<i64>& size) {
+/// Sums of products of sizes exceed 63 bits, so sizes are doubles here. A count within the limit of parameters is
+/// exact.
+std::optional<double> size_of(const ConfigFields& config, std::initializer_list<std::string_view> names) {
+  const auto size = config.size(names);
+  return size ? std::optional(to_double(*size)) : std::nullopt;
+}
+
+double need(const std::optional<double>& size) {
   if (!size) throw Unknown{};
   return *size;
 }
@@ -114,67 +122,65 @@ constexpr auto decoders = std::to_array<Decoder>({
 class Count {
  public:
   Count(const Decoder& family, const ConfigFields& config) : family_(family), config_(config) {
-    hidden_ = need(config.size({"hidden_size", "n_embd", "d_model"}));
-    layers_ = need(config.size({"num_hidden_layers", "n_layer", "num_layers"}));
-    heads_ = need(config.size({"num_attention_heads", "n_head", "num_heads"}));
-    head_size_ = config.size({"head_dim"}).value_or(hidden_ / std::max<i64>(heads_, 1));
-    if (family.type == "gemma" || family.type == "gemma2") head_size_ = config.size({"head_dim"}).value_or(256);
-    kv_heads_ = config.size({"num_key_value_heads", "num_kv_heads"}).value_or(heads_);
+    hidden_ = need(size_of(config, {"hidden_size", "n_embd", "d_model"}));
+    layers_ = need(size_of(config, {"num_hidden_layers", "n_layer", "num_layers"}));
+    heads_ = need(size_of(config, {"num_attention_heads", "n_head", "num_heads"}));
+    head_size_ = size_of(config, {"head_dim"}).value_or(std::floor(hidden_ / heads_));
+    if (family.type == "gemma" || family.type == "gemma2") head_size_ = size_of(config, {"head_dim"}).value_or(256);
+    kv_heads_ = size_of(config, {"num_key_value_heads", "num_kv_heads"}).value_or(heads_);
     if (family.type == "falcon" && !config.truth("new_decoder_architecture", false))
       kv_heads_ = config.truth("multi_query", true) ? 1 : heads_;
     if (family.type == "gpt_bigcode" && config.truth("multi_query", true)) kv_heads_ = 1;
-    width_ = config.size({"intermediate_size", "n_inner", "ffn_dim"}).value_or(4 * hidden_);
+    width_ = size_of(config, {"intermediate_size", "n_inner", "ffn_dim"}).value_or(4 * hidden_);
   }
 
-  i64 all() const {
-    i64 sum = embeddings() + final_norm();
-    for (i64 layer = 0; layer < layers_; ++layer) sum += norms() + attention() + feed_forward(layer);
-    return sum;
-  }
+  double all() const { return embeddings() + final_norm() + layers_ * (norms() + attention()) + feed_forwards(); }
 
  private:
   bool is(Yes yes) const {
     return yes == Yes::always || (yes == Yes::by_config && (config_.truth("attention_bias", false)));
   }
-  static i64 linear(i64 in, i64 out, bool bias) { return in * out + (bias ? out : 0); }
-  i64 norm() const { return family_.layer_norm ? 2 * hidden_ : hidden_; }
+  static double linear(double in, double out, bool bias) { return in * out + (bias ? out : 0); }
+  double norm() const { return family_.layer_norm ? 2 * hidden_ : hidden_; }
 
-  i64 norms() const {
+  double norms() const {
     int each = family_.norms;
     if (family_.type == "falcon" && config_.truth("new_decoder_architecture", false)) each = 2;
     if (family_.type == "falcon" && !config_.truth("parallel_attn", true)) each = 2;
     return each * norm() + (family_.query_norm ? 2 * head_size_ : 0);
   }
 
-  i64 final_norm() const {
+  double final_norm() const {
     const bool there = family_.type != "opt" || config_.truth("do_layer_norm_before", true);
     return there ? norm() : 0;
   }
 
-  i64 embeddings() const {
-    const i64 vocabulary = need(config_.size({"vocab_size"}));
-    const i64 width = config_.size({"word_embed_proj_dim"}).value_or(hidden_);  // OPT-350m has narrower embeddings
-    i64 sum = vocabulary * width + (width == hidden_ ? 0 : 2 * width * hidden_);
+  double embeddings() const {
+    const double vocabulary = need(size_of(config_, {"vocab_size"}));
+    const double width =
+        size_of(config_, {"word_embed_proj_dim"}).value_or(hidden_);  // OPT-350m has narrower embeddings
+    double sum = vocabulary * width + (width == hidden_ ? 0 : 2 * width * hidden_);
     if (!config_.truth("tie_word_embeddings", family_.tied)) sum += vocabulary * hidden_;
     if (family_.head_bias) sum += vocabulary;
     if (family_.extra_positions >= 0)
-      sum += (need(config_.size({"max_position_embeddings", "n_positions"})) + family_.extra_positions) * hidden_;
+      sum += (need(size_of(config_, {"max_position_embeddings", "n_positions"})) + family_.extra_positions) * hidden_;
     return sum + (family_.embedding_norm ? norm() : 0);
   }
 
   /// DeepSeek computes keys and values from one short latent vector for all heads.
-  i64 latent_attention() const {
-    const i64 rope = need(config_.size({"qk_rope_head_dim"})), plain = need(config_.size({"qk_nope_head_dim"})),
-              value = need(config_.size({"v_head_dim"})), latent = need(config_.size({"kv_lora_rank"}));
-    const i64 query = heads_ * (rope + plain);
-    const auto query_rank = config_.size({"q_lora_rank"});
-    const i64 queries = query_rank ? hidden_ * *query_rank + *query_rank + *query_rank * query : hidden_ * query;
+  double latent_attention() const {
+    const double rope = need(size_of(config_, {"qk_rope_head_dim"})),
+                 plain = need(size_of(config_, {"qk_nope_head_dim"})), value = need(size_of(config_, {"v_head_dim"})),
+                 latent = need(size_of(config_, {"kv_lora_rank"}));
+    const double query = heads_ * (rope + plain);
+    const auto query_rank = size_of(config_, {"q_lora_rank"});
+    const double queries = query_rank ? hidden_ * *query_rank + *query_rank + *query_rank * query : hidden_ * query;
     return queries + hidden_ * (latent + rope) + latent + latent * heads_ * (plain + value) + heads_ * value * hidden_;
   }
 
-  i64 attention() const {
+  double attention() const {
     if (config_.has("kv_lora_rank")) return latent_attention();
-    const i64 query = heads_ * head_size_, key = kv_heads_ * head_size_;
+    const double query = heads_ * head_size_, key = kv_heads_ * head_size_;
     bool bias = is(family_.query_bias), out_bias = is(family_.out_bias);
     if (family_.type == "falcon") bias = out_bias = config_.truth("bias", false);
     if (family_.type == "gpt_neox") bias = out_bias = config_.truth("attention_bias", true);
@@ -182,105 +188,113 @@ class Count {
     return linear(hidden_, query, bias) + 2 * linear(hidden_, key, bias) + linear(query, hidden_, out_bias);
   }
 
-  i64 mlp(i64 width) const {
+  double mlp(double width) const {
     bool bias = family_.mlp_bias == Yes::always;
     if (family_.mlp_bias == Yes::by_config) bias = config_.truth("mlp_bias", false);
     if (family_.type == "falcon") bias = config_.truth("bias", false);
     return (family_.gated ? 2 : 1) * linear(hidden_, width, bias) + linear(width, hidden_, bias);
   }
 
-  i64 feed_forward(i64 layer) const {
-    const auto experts = config_.size({"num_local_experts", "num_experts", "n_routed_experts"});
-    const i64 dense_first = config_.size({"first_k_dense_replace"}).value_or(0);
-    if (!experts || *experts < 2 || layer < dense_first) return mlp(width_);
-    if (!family_.experts) throw Unknown{};
-    const i64 each = config_.size({"moe_intermediate_size"}).value_or(width_);
-    i64 sum = *experts * mlp(each) + *experts * hidden_;  // plus the router
-    if (const auto shared = config_.size({"n_shared_experts"})) sum += mlp(*shared * each);
-    if (const auto shared = config_.size({"shared_expert_intermediate_size"})) sum += mlp(*shared) + hidden_;
-    if (family_.type == "deepseek_v3") sum += *experts;  // bias that corrects the router's scores
+  /// Of all layers. A mixture of experts may begin with some dense layers.
+  double feed_forwards() const {
+    const auto experts = size_of(config_, {"num_local_experts", "num_experts", "n_routed_experts"});
+    if (!experts || *experts < 2) return layers_ * mlp(width_);
+    const double dense = std::min(size_of(config_, {"first_k_dense_replace"}).value_or(0), layers_);
+    if (dense < layers_ && !family_.experts) throw Unknown{};
+    return dense * mlp(width_) + (dense < layers_ ? (layers_ - dense) * mixture(*experts) : 0);
+  }
+
+  double mixture(double experts) const {
+    const double each = size_of(config_, {"moe_intermediate_size"}).value_or(width_);
+    double sum = experts * mlp(each) + experts * hidden_;  // plus the router
+    if (const auto shared = size_of(config_, {"n_shared_experts"})) sum += mlp(*shared * each);
+    if (const auto shared = size_of(config_, {"shared_expert_intermediate_size"}); shared.value_or(0) > 0)
+      sum += mlp(*shared) + hidden_;
+    if (family_.type == "deepseek_v3") sum += experts;  // bias that corrects the router's scores
     return sum;
   }
 
   const Decoder& family_;
   const ConfigFields& config_;
-  i64 hidden_ = 0, layers_ = 0, heads_ = 0, head_size_ = 0, kv_heads_ = 0, width_ = 0;
+  double hidden_ = 0, layers_ = 0, heads_ = 0, head_size_ = 0, kv_heads_ = 0, width_ = 0;
 };
 
-constexpr i64 linear_with_bias(i64 in, i64 out) { return in * out + out; }
-constexpr i64 attention_with_biases(i64 hidden) { return 4 * linear_with_bias(hidden, hidden); }
+constexpr double linear_with_bias(double in, double out) { return in * out + out; }
+constexpr double attention_with_biases(double hidden) { return 4 * linear_with_bias(hidden, hidden); }
 
 /// BERT and related encoders: embeddings, layers, a pooler.
-i64 encoder(const ConfigFields& config, std::string_view type) {
+double encoder(const ConfigFields& config, std::string_view type) {
   const bool distilled = type == "distilbert";
-  const i64 hidden = need(distilled ? config.size({"dim"}) : config.size({"hidden_size"}));
-  const i64 layers = need(distilled ? config.size({"n_layers"}) : config.size({"num_hidden_layers"}));
-  const i64 width = need(distilled ? config.size({"hidden_dim"}) : config.size({"intermediate_size"}));
-  const i64 positions = need(config.size({"max_position_embeddings"}));
-  const i64 types = distilled ? 0 : config.size({"type_vocab_size"}).value_or(2);
-  const i64 embeddings = (need(config.size({"vocab_size"})) + positions + types) * hidden + 2 * hidden;
-  const i64 layer =
+  const double hidden = need(distilled ? size_of(config, {"dim"}) : size_of(config, {"hidden_size"}));
+  const double layers = need(distilled ? size_of(config, {"n_layers"}) : size_of(config, {"num_hidden_layers"}));
+  const double width = need(distilled ? size_of(config, {"hidden_dim"}) : size_of(config, {"intermediate_size"}));
+  const double positions = need(size_of(config, {"max_position_embeddings"}));
+  const double types = distilled ? 0 : size_of(config, {"type_vocab_size"}).value_or(2);
+  const double embeddings = (need(size_of(config, {"vocab_size"})) + positions + types) * hidden + 2 * hidden;
+  const double layer =
       attention_with_biases(hidden) + linear_with_bias(hidden, width) + linear_with_bias(width, hidden) + 4 * hidden;
   return embeddings + layers * layer + (distilled ? 0 : linear_with_bias(hidden, hidden));
 }
 
 /// T5: one token table, no biases, relative positions in the first layer of each stack.
-i64 text_to_text(const ConfigFields& config) {
-  constexpr i64 buckets = 32;
-  const i64 model = need(config.size({"d_model"})), width = need(config.size({"d_ff"})),
-            heads = need(config.size({"num_heads"})), size = need(config.size({"d_kv"})),
-            encoder_layers = need(config.size({"num_layers"})), vocabulary = need(config.size({"vocab_size"}));
-  const i64 decoder_layers = config.size({"num_decoder_layers"}).value_or(encoder_layers);
-  const i64 attention = 4 * model * heads * size;
+double text_to_text(const ConfigFields& config) {
+  constexpr double buckets = 32;
+  const double model = need(size_of(config, {"d_model"})), width = need(size_of(config, {"d_ff"})),
+               heads = need(size_of(config, {"num_heads"})), size = need(size_of(config, {"d_kv"})),
+               encoder_layers = need(size_of(config, {"num_layers"})),
+               vocabulary = need(size_of(config, {"vocab_size"}));
+  const double decoder_layers = size_of(config, {"num_decoder_layers"}).value_or(encoder_layers);
+  const double attention = 4 * model * heads * size;
   const bool gated = config.text({"feed_forward_proj"}).starts_with("gated");
-  const i64 mlp = (gated ? 3 : 2) * model * width;
-  const i64 positions = 2 * config.size({"relative_attention_num_buckets"}).value_or(buckets) * heads;
-  const i64 tables = vocabulary * model * (config.truth("tie_word_embeddings", true) ? 1 : 2);
+  const double mlp = (gated ? 3 : 2) * model * width;
+  const double positions = 2 * size_of(config, {"relative_attention_num_buckets"}).value_or(buckets) * heads;
+  const double tables = vocabulary * model * (config.truth("tie_word_embeddings", true) ? 1 : 2);
   return tables + positions + encoder_layers * (attention + mlp + 2 * model) +
          decoder_layers * (2 * attention + mlp + 3 * model) + 2 * model;
 }
 
 /// BART: biases everywhere, learned positions in both stacks.
-i64 denoiser(const ConfigFields& config) {
-  constexpr i64 offset = 2;  // its position tables begin at 2
-  const i64 model = need(config.size({"d_model"})), positions = need(config.size({"max_position_embeddings"}));
-  const auto stack = [&](std::string_view layers, std::string_view width, i64 attentions) {
-    const i64 ff = need(config.size({width}));
-    const i64 layer = attentions * attention_with_biases(model) + linear_with_bias(model, ff) +
-                      linear_with_bias(ff, model) + (attentions + 1) * 2 * model;
-    return need(config.size({layers})) * layer + (positions + offset) * model + 2 * model;
+double denoiser(const ConfigFields& config) {
+  constexpr double offset = 2;  // its position tables begin at 2
+  const double model = need(size_of(config, {"d_model"})),
+               positions = need(size_of(config, {"max_position_embeddings"}));
+  const auto stack = [&](std::string_view layers, std::string_view width, double attentions) {
+    const double ff = need(size_of(config, {width}));
+    const double layer = attentions * attention_with_biases(model) + linear_with_bias(model, ff) +
+                         linear_with_bias(ff, model) + (attentions + 1) * 2 * model;
+    return need(size_of(config, {layers})) * layer + (positions + offset) * model + 2 * model;
   };
-  return need(config.size({"vocab_size"})) * model + stack("encoder_layers", "encoder_ffn_dim", 1) +
+  return need(size_of(config, {"vocab_size"})) * model + stack("encoder_layers", "encoder_ffn_dim", 1) +
          stack("decoder_layers", "decoder_ffn_dim", 2);
 }
 
 /// Whisper: two convolutions before the encoder; keys have no bias.
-i64 speech(const ConfigFields& config) {
-  constexpr i64 kernel = 3;
-  const i64 model = need(config.size({"d_model"})), mels = config.size({"num_mel_bins"}).value_or(80);
-  const auto stack = [&](std::string_view layers, std::string_view width, i64 attentions) {
-    const i64 ff = need(config.size({width}));
-    const i64 layer = attentions * (attention_with_biases(model) - model) + linear_with_bias(model, ff) +
-                      linear_with_bias(ff, model) + (attentions + 1) * 2 * model;
-    return need(config.size({layers})) * layer + 2 * model;
+double speech(const ConfigFields& config) {
+  constexpr double kernel = 3;
+  const double model = need(size_of(config, {"d_model"})), mels = size_of(config, {"num_mel_bins"}).value_or(80);
+  const auto stack = [&](std::string_view layers, std::string_view width, double attentions) {
+    const double ff = need(size_of(config, {width}));
+    const double layer = attentions * (attention_with_biases(model) - model) + linear_with_bias(model, ff) +
+                         linear_with_bias(ff, model) + (attentions + 1) * 2 * model;
+    return need(size_of(config, {layers})) * layer + 2 * model;
   };
-  const i64 positions =
-      config.size({"max_source_positions"}).value_or(1500) + config.size({"max_target_positions"}).value_or(448);
+  const double positions = size_of(config, {"max_source_positions"}).value_or(1500) +
+                           size_of(config, {"max_target_positions"}).value_or(448);
   return linear_with_bias(kernel * mels, model) + linear_with_bias(kernel * model, model) +
-         (positions + need(config.size({"vocab_size"}))) * model + stack("encoder_layers", "encoder_ffn_dim", 1) +
+         (positions + need(size_of(config, {"vocab_size"}))) * model + stack("encoder_layers", "encoder_ffn_dim", 1) +
          stack("decoder_layers", "decoder_ffn_dim", 2);
 }
 
 /// ViT and the towers of CLIP: patches, layers, norms. A classifier is counted where the task has one.
-i64 images(const ConfigFields& config, bool clip) {
-  constexpr i64 channels = 3;
-  const i64 hidden = need(config.size({"hidden_size"})), width = need(config.size({"intermediate_size"})),
-            layers = need(config.size({"num_hidden_layers"})), side = need(config.size({"image_size"})),
-            patch = need(config.size({"patch_size"}));
-  const i64 tokens = (side / patch) * (side / patch) + 1;
-  const i64 layer =
+double images(const ConfigFields& config, bool clip) {
+  constexpr double channels = 3;
+  const double hidden = need(size_of(config, {"hidden_size"})), width = need(size_of(config, {"intermediate_size"})),
+               layers = need(size_of(config, {"num_hidden_layers"})), side = need(size_of(config, {"image_size"})),
+               patch = need(size_of(config, {"patch_size"}));
+  const double of_side = std::floor(side / patch), tokens = of_side * of_side + 1;
+  const double layer =
       attention_with_biases(hidden) + linear_with_bias(hidden, width) + linear_with_bias(width, hidden) + 4 * hidden;
-  const i64 patches = channels * patch * patch * hidden + (clip ? 0 : hidden);
+  const double patches = channels * patch * patch * hidden + (clip ? 0 : hidden);
   return patches + hidden + tokens * hidden + layers * layer + (clip ? 4 : 2) * hidden;
 }
 
@@ -290,14 +304,14 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
   const std::string type = config.text({"model_type"});
   try {
     if (type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "distilbert")
-      return encoder(config, type);
-    if (type == "t5" || type == "mt5" || type == "umt5") return text_to_text(config);
-    if (type == "bart" || type == "mbart") return denoiser(config);
-    if (type == "whisper") return speech(config);
-    if (type == "vit") return images(config, false);
+      return whole_number(encoder(config, type));
+    if (type == "t5" || type == "mt5" || type == "umt5") return whole_number(text_to_text(config));
+    if (type == "bart" || type == "mbart") return whole_number(denoiser(config));
+    if (type == "whisper") return whole_number(speech(config));
+    if (type == "vit") return whole_number(images(config, false));
     const auto family =
         std::find_if(decoders.begin(), decoders.end(), [&](const Decoder& decoder) { return decoder.type == type; });
-    return family == decoders.end() ? std::nullopt : std::optional(Count(*family, config).all());
+    return family == decoders.end() ? std::nullopt : std::optional(whole_number(Count(*family, config).all()));
   } catch (const Unknown&) {
     return std::nullopt;
   }
@@ -306,8 +320,8 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
 std::optional<i64> vision_parameters_in(const ConfigFields& config) {
   const std::string type = config.text({"model_type"});
   try {
-    if (type == "clip_vision_model") return images(config, true);
-    if (type == "vit") return images(config, false);
+    if (type == "clip_vision_model") return whole_number(images(config, true));
+    if (type == "vit") return whole_number(images(config, false));
     return std::nullopt;
   } catch (const Unknown&) {
     return std::nullopt;

@@ -23,7 +23,8 @@ enum class Stage { only, first, last };
 double group_size(const std::optional<i64>& size) { return to_double(std::max<i64>(size.value_or(1), 1)); }
 
 Bytes to_bytes(double count, double slack = 0) {
-  return {whole_number(std::round(std::min(count, max_bytes))), whole_number(std::round(std::min(slack, max_bytes)))};
+  constexpr double max = static_cast<double>(max_budget_bytes);
+  return {whole_number(std::round(std::min(count, max))), whole_number(std::round(std::min(slack, max)))};
 }
 
 /// "6.738 billion", "39.98 million", "4096".

@@ -100,7 +100,10 @@ struct Budget {
   bool at_peak(const Term& term) const { return term.moment == Moment::always || term.moment == peak; }
 };
 
-/// Computes all terms. Sums stay within 63 bits for any input (see max bytes in model_memory_constants.h).
+/// No term exceeds this size, which is above the memory of any machine. So the sum of all terms stays within 63 bits.
+inline constexpr i64 max_budget_bytes = i64{1} << 58;
+
+/// Computes all terms, for any input.
 Budget compute_budget(const ModelShape& model, const RunShape& run);
 
 }  // namespace oomdoctor

@@ -103,7 +103,4 @@ inline constexpr Bytes context_several = {1792 * MiB, 1280 * MiB};
 
 inline constexpr double margin_share = 0.05;  // of the GPU: rounding of the allocator, fragments, jitter of the input
 
-// Above the memory of any machine. Sums of a budget's terms stay within 63 bits.
-inline constexpr double max_bytes = static_cast<double>(i64{1} << 58);
-
 }  // namespace oomdoctor::model_memory

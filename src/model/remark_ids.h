@@ -29,6 +29,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"collateral/child_failed", "the launcher reports a failed child"},
     {"run/completed", "the work was finished"},
     {"run/recorded", "oomdoctor run records the command's output and its end"},
+    {"run/unmarked", "a line in the words of oomdoctor run, without its mark: some program printed it"},
     {"run/record_ends", "the record of oomdoctor run says how the command ended"},
     {"run/not_short", "the machine of the recorded command had memory left, and the kernel killed nothing for memory"},
     {"run/ended_by_signal", "the recorded command ended by a signal"},

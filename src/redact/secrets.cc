@@ -11,6 +11,7 @@
 #include "base/ascii.h"
 #include "model/evidence.h"
 #include "redact/secret_values.h"
+#include "redact/value_forms.h"
 #include "text/pattern.h"
 
 namespace oomdoctor {
@@ -106,26 +107,38 @@ constexpr Token tokens[] = {
     {"Slack token", "xoxs-", 10, Alphabet::dashed},
     {"Slack token", "xapp-", 10, Alphabet::dashed},
     {"JSON web token", "eyJ", 20, Alphabet::dotted},
+    {"Google token", "1//0", 30, Alphabet::dashed},
 };
 
 /// A regex that begins at its anchor. The secret is the group that matched, or the whole match if none did.
 struct Shape {
   std::string_view kind, anchor, regex;
+  bool has_escapes = false;  ///< escaped line ends and quotation marks are part of the secret
 };
 
 constexpr Shape shapes[] = {
     {"private key", "-----BEGIN ",
-     R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))"},
+     R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))",
+     true},
     // Up to the last "@", because a password may contain one. Digits before a path are a port.
     {"URL password", "://", R"(://[^\s/:@"'<>]{0,120}:(?!\d{1,5}[/?#])([^\s"'<>]{1,400})@)"},
     {"URL password", "://", R"(://([^\s/:@"'<>.]{20,400})@)"},
     {"authorization header", "uthorization",
-     R"(uthorization["']?\s{0,3}[:=]\s{0,3}["']?Digest {1,3}([^\r\n]{6,2000}))"},
+     R"(uthorization["']?\s{0,3}[:=]\s{0,3}["']?Digest {1,3}((?:[A-Za-z]{1,20}=(?:"[^"\r\n]{0,400}"|\\{1,7}"[^"\\\r\n]{0,400}\\{1,7}"|[^\s"',;\\)}\]]{0,400})[, ]{0,3}){1,20}))",
+     true},
     {"authorization header", "uthorization",
      R"(uthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:[A-Za-z]{4,12}\s{1,3})?([^\s"',]{6,2000}))"},
     {"authorization header", "earer ", R"(earer\s{1,3}((?=[^\s"',]{0,200}[0-9])[A-Za-z0-9._~+/=-]{12,2000}))"},
     {"cookie", "ookie", R"(ookie["']?\s{0,3}[:=]\s{0,3}["']?([^\s"'][^\r\n"']{5,2000}))"},
     {"Weights & Biases key", "wandb", R"(wandb(?: login|\.login\(key)?[ :='"]{1,4}([0-9a-f]{40})(?![0-9a-f]))"},
+    {"key", "login ",
+     R"(login (?:[^\s|;&]{1,200} {1,3}){0,8}?["']?((?=[A-Za-z]{0,60}[0-9])[A-Za-z0-9]{32,200}+)(?![\w/.:@-]))"},
+    {"Telegram token", "/bot", R"(/bot\d{6,12}:([A-Za-z0-9_-]{30,60}+)(?!\w))"},
+    {"password", "echo ",
+     R"(echo (?:-n )?["']?([^\s"'|]{6,400})["']? {0,3}\|[^\r\n|]{0,300}(?:-stdin|--with-token|passwd))"},
+    {"password", "printf ",
+     R"(printf (?:["']?%s(?:\\n)?["']? )?["']?([^\s"'|]{6,400})["']? {0,3}\|[^\r\n|]{0,300}(?:-stdin|--with-token|passwd))"},
+    {"password", "-stdin", R"(-stdin {0,3}<<< {0,3}["']?([^\s"']{6,400}))"},
     {"signature", "sig=", R"(sig=([A-Za-z0-9%+/=_-]{16,400}))"},
     {"signature", "Signature=", R"(Signature=([A-Za-z0-9%+/=_-]{16,1200}))"},
     {"password", "machine ", R"re(machine \S{1,200} login \S{1,200} password (\S{1,400}))re"},
@@ -157,15 +170,19 @@ std::optional<Secret> read_token(std::string_view text, std::size_t at, const To
   return Secret{at, end, token.kind};
 }
 
-std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Shape& shape, const Regex& regex) {
+std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Shape& shape, const Regex& regex,
+                                 bool in_string) {
   Captures captures;
   if (!text.substr(at).starts_with(shape.anchor) || regex.match(text, captures, at) != Search::found)
     return std::nullopt;
   const auto matched = std::find_if(captures.group.begin() + 1, captures.group.end(),
                                     [](std::string_view group) { return group.data() != nullptr; });
-  const std::string_view secret = matched != captures.group.end() ? *matched : captures.group[0];
-  const auto begin = static_cast<std::size_t>(secret.data() - text.data());
-  if (secret.empty() || secret.starts_with("[redacted")) return std::nullopt;
+  const std::string_view whole = matched != captures.group.end() ? *matched : captures.group[0];
+  const auto begin = static_cast<std::size_t>(whole.data() - text.data());
+  if (begin > at && ends_string(text, begin - 1) && is_in_string(text, at, begin - 1, in_string)) return std::nullopt;
+  const std::string_view secret =
+      within_structure(text, begin, begin + whole.size(), is_in_string(text, at, begin, in_string), shape.has_escapes);
+  if (secret.empty() || is_placeholder(secret)) return std::nullopt;
   return Secret{begin, begin + secret.size(), shape.kind};
 }
 
@@ -195,14 +212,14 @@ std::optional<Secret> token_at(std::string_view text, std::size_t at) {
   return std::nullopt;
 }
 
-std::optional<Secret> shape_at(std::string_view text, std::size_t at) {
+std::optional<Secret> shape_at(std::string_view text, std::size_t at, bool in_string) {
   for (const std::size_t i : index().shapes_by_byte[static_cast<std::uint8_t>(text[at])])
-    if (const auto secret = read_shape(text, at, shapes[i], index().regexes[i])) return secret;
+    if (const auto secret = read_shape(text, at, shapes[i], index().regexes[i], in_string)) return secret;
   return std::nullopt;
 }
 
-std::optional<Secret> value_at(std::string_view text, std::size_t at) {
-  const auto value = secret_value(text, at);
+std::optional<Secret> value_at(std::string_view text, std::size_t at, bool in_string) {
+  const auto value = secret_value(text, at, in_string);
   if (!value) return std::nullopt;
   // The kind of the value is more exact than the kind of its name.
   const auto token = token_at(text, value->begin);
@@ -226,15 +243,19 @@ std::vector<Secret> join_overlaps(std::vector<Secret> found) {
 }  // namespace
 
 // Tries every position: first shapes, then tokens and values at the start of a word. Overlaps are joined at the end,
-// because a secret may begin inside another one.
+// because a secret may begin inside another one. No text between quotation marks goes beyond its line.
 std::vector<Secret> find_secrets(std::string_view text) {
   std::vector<Secret> found;
+  bool in_string = false, escaped = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool starts_word = is_word_char(text[at]) && (at == 0 || !is_word_char(text[at - 1]));
-    auto secret = shape_at(text, at);
+    auto secret = shape_at(text, at, in_string);
     if (!secret && starts_word) secret = token_at(text, at);
-    if (!secret && starts_word) secret = value_at(text, at);
+    if (!secret && begins_name(text, at)) secret = value_at(text, at, in_string);
     if (secret) found.push_back(*secret);
+    if (ends_line(text[at])) in_string = false;
+    if (text[at] == '"' && !escaped) in_string = !in_string;
+    escaped = text[at] == '\\' && !escaped;
   }
   return join_overlaps(std::move(found));
 }

@@ -85,15 +85,6 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
-std::size_t longest_run(std::string_view text, char of) {
-  std::size_t longest = 0, run = 0;
-  for (const char c : text) {
-    run = c == of ? run + 1 : 0;
-    longest = std::max(longest, run);
-  }
-  return longest;
-}
-
 /// Puts a backslash before each of `characters`.
 std::string escaped(std::string_view text, std::string_view characters) {
   std::string out;
@@ -102,10 +93,6 @@ std::string escaped(std::string_view text, std::string_view characters) {
     out += c;
   }
   return out;
-}
-
-bool is_www(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c == 'w' || c == 'W'; });
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -133,45 +120,6 @@ std::string plain_block(std::string_view text) { return plain(text, true); }
 std::string html_inline(std::string_view text) { return html_escaped(plain_line(text)); }
 
 std::string html_block(std::string_view text) { return html_escaped(plain_block(text)); }
-
-std::string markdown_inline(std::string_view text) {
-  std::string out;
-  const std::string safe = plain_line(text);
-  for (std::size_t i = 0; i < safe.size(); ++i) {
-    const char c = safe[i];
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    // GitHub and GitLab link mentions and references, whatever escape precedes them.
-    else if (c == '@' || (c == '#' && (i == 0 || is_digit(safe[i + 1]))))
-      out += std::string(1, c) + "<!-- -->";
-    else if (std::string_view("\\`*_[]|~$").find(c) != std::string_view::npos)
-      out += std::string("\\") + c;
-    else
-      out += c;
-  }
-  // A web address would become a link that the log chose. The @ of an e-mail address is already escaped.
-  replace_all(out, "://", ":<!-- -->//");
-  for (std::size_t at = 0; (at = out.find('.', at)) != std::string::npos; ++at)
-    if (at >= 3 && is_www(std::string_view(out).substr(at - 3, 3))) out.insert(at, "<!-- -->"), at += 8;
-  return out;
-}
-
-std::string markdown_code(std::string_view text) {
-  const std::string safe = plain_line(text);
-  const std::string ticks(longest_run(safe, '`') + 1, '`');
-  const bool pad = !safe.empty() && (safe.front() == '`' || safe.back() == '`');
-  return ticks + (pad ? " " : "") + safe + (pad ? " " : "") + ticks;
-}
-
-std::string markdown_fence(std::string_view text, std::string_view language) {
-  const std::string safe = plain_block(text);
-  const std::string fence(std::max<std::size_t>(3, longest_run(safe, '`') + 1), '`');
-  return fmt::format("{}{}\n{}\n{}\n", fence, language, safe, fence);
-}
 
 /// GitHub reads "::" at the start of a line, after blanks. "##[", "##vso[" and "##teamcity[" work anywhere in a line,
 /// so all of them are broken. Buildkite reads the headers of groups.

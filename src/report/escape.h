@@ -15,8 +15,8 @@ std::string plain_line(std::string_view text);
 /// The same for settings and code of several lines: keeps line ends and indentation.
 std::string plain_block(std::string_view text);
 
-/// Markdown: inline text with all markup escaped, a code span, and a fenced block. The fence is longer than any in the
-/// text.
+/// Markdown (markdown_escape.cc): inline text without blanks around it, in which nothing is markup or a reference, a
+/// code span, and a fenced block. The fence is longer than any in the text.
 std::string markdown_inline(std::string_view text);
 std::string markdown_code(std::string_view text);
 std::string markdown_fence(std::string_view text, std::string_view language = {});

@@ -873,6 +873,68 @@ class Estimate(Case):
                 (["model.json"], "unexpected argument 'model.json': estimate takes options only", "")):
             self.assert_refused(["estimate", *words], message, advice)
 
+    def test_sizes_beyond_their_range(self):
+        fields = {"model_type": "deepseek_v3", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+                  "vocab_size": 100, "intermediate_size": 128, "num_key_value_heads": 4, "head_dim": 16,
+                  "n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1, "moe_intermediate_size": 32}
+        largest = {"num_hidden_layers": 100_000, "first_k_dense_replace": 100_000, "vocab_size": 1_000_000_000}
+        may_be_absent = ("n_routed_experts", "n_shared_experts", "first_k_dense_replace")
+        for name in list(fields)[1:]:
+            last = largest.get(name, 10_000_000)
+            wrong = [-1, 1.5, 10**18, last + 1, True, "4"] + ([] if name in may_be_absent else [0])
+            for value in wrong:
+                (self.folder / "config.json").write_text(json.dumps({**fields, name: value}))
+                self.assert_refused(["estimate", "--config", "config.json"], f"config.json: {name} cannot be {json.dumps(value)}",
+                                    f"{name} must be a whole number from {int(name not in may_be_absent)} to {last:,}")
+            for value in [last] + ([0] if name in may_be_absent else [1]):
+                (self.folder / "config.json").write_text(json.dumps({**fields, name: value}))
+                done = self.run_here("estimate", "--config", "config.json", "--seq", "128", "--card", "80GiB")
+                self.assertIn(done.returncode, (0, 1), (name, value, done.stderr))
+        (self.folder / "config.json").write_text(json.dumps({**fields, "hidden_size": float("nan")}))
+        self.assert_refused(["estimate", "--config", "config.json"], "config.json is not a JSON object")
+
+    def test_options_beyond_their_range(self):
+        sizes = {"--params": 10**15, "--trainable": 10**15, "--layers": 10**5, "--hidden": 10**7, "--heads": 10**7,
+                 "--kv-heads": 10**7, "--head-size": 10**7, "--intermediate": 10**7, "--vocab": 10**9, "--batch": 10**9,
+                 "--seq": 10**9, "--accumulation": 10**9, "--global-batch": 10**9, "--lora-rank": 10**5, "--dp": 10**6,
+                 "--tp": 10**6, "--pp": 10**6, "--cp": 10**6}
+        for option, largest in sizes.items():
+            for value in ("0", "-1", "1.5", "nan", "inf", "1e300", str(largest + 1)):
+                self.assert_refused(["estimate", "--params", "7B", option, value], f"invalid {option} '{value}'",
+                                    f"give a whole number from 1 to {largest:,}, for example 4096, 350M or 6.74e9")
+            done = self.run_here("estimate", "--params", "7B", option, str(largest), "--card", "80GiB")
+            self.assertIn(done.returncode, (0, 1), (option, done.stderr))
+
+    def test_products_beyond_their_range(self):
+        layer = ["--hidden", "4096", "--heads", "32", "--vocab", "32000"]
+        for words, message, advice in (
+                (["--layers", "100000", "--hidden", "10000000", "--vocab", "32000"],
+                 "the model has more than 1,000,000,000,000,000 parameters",
+                 "check the layers, the hidden size, the MLP's width, the experts and the vocabulary"),
+                (["--params", "7B", "--dp", "1000", "--tp", "1000", "--pp", "2"], "the job has more than 1,000,000 GPUs",
+                 "check the product of --dp, --tp, --pp and --cp"),
+                (["--params", "7B", "--batch", "1e9", "--accumulation", "1e9"],
+                 "a step has more than 1,000,000,000,000,000 samples",
+                 "check the product of --batch, --accumulation and --dp"),
+                (["--layers", "32", *layer, "--batch", "1e9", "--seq", "1e9"],
+                 "activations would take more than 256.00 PiB", "check the sizes of the model, --batch and --seq")):
+            self.assert_refused(["estimate", *words], message, advice)
+        for kind, experts in (("llama", 1), ("bert", 1), ("mixtral", 10**7)):  # counted by their fields
+            (self.folder / "config.json").write_text(json.dumps({
+                "model_type": kind, "hidden_size": 10**7, "num_hidden_layers": 10**5, "num_attention_heads": 32,
+                "vocab_size": 30522, "intermediate_size": 10**7, "max_position_embeddings": 512,
+                "num_local_experts": experts}))
+            self.assert_refused(["estimate", "--config", "config.json"],
+                                "the model has more than 1,000,000,000,000,000 parameters")
+
+    def test_a_global_batch_without_divisors_is_split_at_once(self):
+        # Nearly the whole batch fits. A prime number has no smaller divisor than itself but 1.
+        words = ["--params", "1B", "--layers", "2", "--hidden", "64", "--vocab", "100", "--seq", "8", "--card", "40000GiB"]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        text = self.run_here("estimate", *words, "--global-batch", "999999937").stdout
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, 1)
+        self.assertIn("training, 1 × 8 tokens in a pass, 999999937 passes on 1 rank: 999999937 samples a step", text)
+
     def test_configs_that_are_none(self):
         def refused(text, message):
             (self.folder / "config.json").write_text(text)

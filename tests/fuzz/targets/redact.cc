@@ -1,5 +1,8 @@
-// Bytes around a token, which redaction must remove, and as an excerpt that was cut out of a line.
+// Bytes around a token, which redaction must remove, as an excerpt that was cut out of a line, and as texts in JSON,
+// which must stay JSON.
 #include "redact/redact.h"
+
+#include <nlohmann/json.hpp>
 
 #include "../target.h"
 
@@ -27,6 +30,12 @@ void run(std::string_view bytes) {
   int column = std::min(end, 1 + static_cast<int>(bytes.size() % 50)), end_column = end;
   remove_secrets(front, excerpt, column, end_column);
   demand(column <= end_column && end_column <= static_cast<int>(excerpt.size()) + 1);
+
+  using Json = nlohmann::json;
+  const Json inner = {{"first", front}, {"list", {back, 7}}};
+  const auto dump = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  for (const std::string& json : {dump(inner), dump({{"inner", dump(inner)}, {"last", front}})})
+    demand(Json::parse(without_secrets(json), nullptr, false).size() == 2);
 }
 
 constexpr std::size_t longest = 512;
@@ -37,7 +46,9 @@ std::vector<std::string> seeds() {
   for (const char* form :
        {"--password ", "password=", "\"token\": \"", "Authorization: Bearer ", "https://user:word@host/", "-p'a;b' ",
         "<password>x</password>", "machine a login b password c", "Cookie: a=b; c=d",
-        "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----", "//host/:_authToken=", "AKIA"})
+        "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----", "//host/:_authToken=", "AKIA",
+        "os.environ[\"X_KEY\"] = \"", "authorization=Digest a=\"b\", ", "{\\\"api_key\\\": \\\"", "co.Client('",
+        "password='a\\\\", "echo secret-word | docker login --password-stdin ", "X_KEY=\\n"})
     all.push_back(std::string("run ") + form + "value and more");
   return all;
 }
