@@ -153,7 +153,8 @@ int run_run(const Arguments& arguments) {
   if (!arguments.has("quiet")) print_note(fmt::format("recording into {}/", place->folder.path()));
   const RunPlan plan{
       [&](const CommandEnd& ending) { return !ended_well(ending) || arguments.has("always"); },
-      [&](const RunEvidence& evidence) { try_report(arguments, *place, evidence); }};
+      [&](const RunEvidence& evidence) { try_report(arguments, *place, evidence); },
+      place->around ? std::vector{place->around->descriptor()} : std::vector<int>{}};
   try {
     const SupervisedEnd end = supervise(arguments.words, place->folder, plan);
     if (plan.wants_report(end.command) && !end.reported)

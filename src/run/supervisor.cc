@@ -39,7 +39,9 @@ int record_and_report(const std::vector<std::string>& words, const RunFolder& fo
   setsid();
   ask_for_survival();
   [[maybe_unused]] const int priority = nice(10);  // the command comes first
-  close_all_but({socket.number(), folder.descriptor()});
+  std::vector<int> kept{plan.descriptors};
+  kept.insert(kept.end(), {socket.number(), folder.descriptor()});
+  close_all_but(kept);
   Recorder recorder(folder, words, std::move(socket));
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) silence(standard);
   if (!recorder.record()) {

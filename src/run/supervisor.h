@@ -22,6 +22,7 @@ struct RunPlan {
   std::function<bool(const CommandEnd&)> wants_report;
   /// Makes the report, in the process of the recorder.
   std::function<void(const RunEvidence&)> report;
+  std::vector<int> descriptors = {};  ///< that report() needs, but those of the folder and the standard ones
 };
 
 /// How a run under observation ended.

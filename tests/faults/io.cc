@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -243,6 +244,16 @@ int inotify_add_watch(int file, const char* path, std::uint32_t mask) noexcept {
 }
 int signalfd(int file, const sigset_t* mask, int flags) noexcept {
   return passed<int>("signalfd", "signalfd", file, mask, flags);
+}
+
+int socketpair(int family, int type, int protocol, int* ends) noexcept {
+  return passed<int>("socketpair", "socketpair", family, type, protocol, ends);
+}
+ssize_t sendmsg(int file, const msghdr* message, int flags) {
+  return passed<ssize_t>("sendmsg", "sendmsg", file, message, flags);
+}
+ssize_t recv(int file, void* to, std::size_t size, int flags) {
+  return passed<ssize_t>("recv", "recv", file, to, size, flags);
 }
 
 pid_t fork() noexcept { return passed<pid_t>("fork", "fork"); }

@@ -1,6 +1,11 @@
 // What oomdoctor run keeps on disk, and what it reads from the kernel's files. tests/run/ runs it with real commands.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,9 +13,10 @@
 
 #include "catch.h"
 #include "run/bounded_rows.h"
-#include "run/gpu_monitor.h"
+#include "run/gpu_probe.h"
 #include "run/host_memory.h"
 #include "run/kept_output.h"
+#include "run/run_folder.h"
 #include "temporary_folder.h"
 
 namespace oomdoctor {
@@ -31,6 +37,12 @@ std::vector<std::string> lines(const std::string& path) {
 }
 
 constexpr std::size_t unit = 1000;
+const std::string mark = "oomdoctor run 1234: ";
+
+RunFolder opened(const testing::TemporaryFolder& folder) {
+  const std::string path = folder.at("");
+  return {Descriptor(open(path.c_str(), O_DIRECTORY | O_PATH)), path.substr(0, path.size() - 1)};
+}
 
 }  // namespace
 
@@ -41,7 +53,9 @@ TEST_CASE("output is kept whole up to three parts, and then its beginning and it
                                   std::size_t{200}}) {
     INFO(count << " units");
     const std::string path = folder.at("output.log");
-    KeptOutput kept(path, 16 * unit);
+    fs::remove(path);
+    const RunFolder run = opened(folder);
+    KeptOutput kept(run, "output.log", mark, 16 * unit);
     std::string all;
     for (std::size_t i = 0; i < count; ++i) {
       kept.add(piece(i));
@@ -51,7 +65,8 @@ TEST_CASE("output is kept whole up to three parts, and then its beginning and it
     kept.add("last words\n");
     all += "last words\n";
     const std::string text = content(path);
-    CHECK_FALSE(kept.failed());
+    CHECK(kept.error() == 0);
+    CHECK_FALSE(kept.text());
     CHECK_FALSE(fs::exists(path + ".1"));
     CHECK_FALSE(fs::exists(path + ".2"));
     if (count <= 48) {
@@ -61,7 +76,7 @@ TEST_CASE("output is kept whole up to three parts, and then its beginning and it
     }
     const auto dropped = static_cast<std::size_t>(kept.dropped());
     const std::string words =
-        "\n[oomdoctor run: " + std::to_string(dropped) + " bytes of output between here and there were not kept]\n";
+        "\n[" + mark + std::to_string(dropped) + " bytes of output between here and there were not kept]\n";
     CHECK(text.size() + dropped == all.size() + words.size());
     CHECK((text == all.substr(0, 16 * unit) + words + all.substr(16 * unit + dropped)));
   }
@@ -72,7 +87,8 @@ TEST_CASE("rows stay bounded, in order, with the first and the peak of each key"
   constexpr std::size_t most = 64, count = 5000;
   constexpr int gpus = 4;
   const std::string path = folder.at("rows.csv");
-  BoundedRows rows(path, "time,gpu,used", most);
+  const RunFolder run = opened(folder);
+  BoundedRows rows(run, "rows.csv", "time,gpu,used", most);
   const auto level = [](std::size_t i, int gpu) {  // peaks at 1234 on GPU 2
     return gpu == 2 && i == 1234 ? 1e9 : static_cast<double>(gpu * 100) + static_cast<double>(i % 7);
   };
@@ -101,7 +117,8 @@ TEST_CASE("rows stay bounded, in order, with the first and the peak of each key"
 
 TEST_CASE("equal rows are thinned like others, not dropped from the front") {
   const testing::TemporaryFolder folder;
-  BoundedRows rows(folder.at("rows.csv"), "time,used", 10);
+  const RunFolder run = opened(folder);
+  BoundedRows rows(run, "rows.csv", "time,used", 10);
   for (int i = 0; i < 100; ++i) rows.add(std::to_string(i) + ",5", "", 5);
   const std::vector<std::string> kept = lines(folder.at("rows.csv"));
   CHECK(kept[1] == "0,5");
@@ -170,6 +187,23 @@ TEST_CASE("memory is that of the process tree, and of the cgroup with the lowest
     CHECK_FALSE(now.tree_rss);
     CHECK_FALSE(now.cgroup_used);
   }
+  SECTION("the machine, and the limits of the process with the most address space") {
+    root.write("proc/meminfo", "MemTotal:       2000 kB\nMemAvailable:    500 kB\nSwapTotal:         0 kB\nSwapFree:          0 kB\n");
+    root.write("proc/vmstat", "oom_kill_disabled 9\noom_kill 3\n");
+    root.write("proc/103/statm", "20000 7 1 1 0 1 0\n");
+    root.write("proc/103/limits", "Limit    Soft Limit  Hard Limit  Units\n"
+                                  "Max data size             unlimited            unlimited            bytes\n"
+                                  "Max address space         409600000            unlimited            bytes\n");
+    const HostMemory now = HostProbe(100, root.at("")).read();
+    CHECK(now.total == 2000 * 1024);
+    CHECK(now.available == 500 * 1024);
+    CHECK(now.swap_total == 0);
+    CHECK(now.machine_kills == 3);
+    CHECK(now.largest_rss == 50 * page);
+    CHECK(now.address_space == 20000 * page);
+    CHECK(now.address_limit == 409600000);
+    CHECK_FALSE(now.data_limit);
+  }
 }
 
 TEST_CASE("the files of the amdgpu driver become rows") {
@@ -180,15 +214,25 @@ TEST_CASE("the files of the amdgpu driver become rows") {
     root.write(folder + "mem_info_vram_total", "68702699520\n");
   }
   root.write("sys/class/drm/card0-DP-1/device/mem_info_vram_used", "5\n");
-  const std::string path = setenv("PATH", "", 1) == 0 ? root.at("gpus.csv") : "";  // no other monitor
-  GpuMonitor monitor(path, root.at(""));
-  CHECK(monitor.output() < 0);
-  monitor.sample("2024/05/12 03:14:16.582");
-  CHECK(lines(path) == std::vector<std::string>{
-                           "timestamp, index, name, memory.total [MiB], memory.used [MiB]",
-                           "2024/05/12 03:14:16.582, 0, AMD GPU, 65520 MiB, 1024 MiB",
-                           "2024/05/12 03:14:16.582, 1, AMD GPU, 65520 MiB, 2048 MiB",
-                       });
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.write("gpus.csv", "");
+  const pid_t process = fork();
+  if (process == 0) {
+    setenv("PATH", "", 1);  // no other monitor
+    dup2(open(path.c_str(), O_WRONLY | O_APPEND), STDOUT_FILENO);
+    _exit(print_gpu_rows(root.at("")));
+  }
+  while (lines(path).size() < 3) usleep(10'000);
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+  std::vector<std::string> rows = lines(path);
+  rows.resize(3);
+  CHECK(rows[0] == "timestamp, index, name, memory.total [MiB], memory.used [MiB]");
+  CHECK(rows[1].substr(rows[1].find(',')) == ", 0, AMD GPU, 65520 MiB, 1024 MiB");
+  CHECK(rows[2].substr(rows[2].find(',')) == ", 1, AMD GPU, 65520 MiB, 2048 MiB");
+  const GpuColumns columns = GpuColumns::of(rows[0]);
+  CHECK(cell_of(rows[2], columns.key) == "1");
+  CHECK(cell_of(rows[2], columns.used) == "2048 MiB");
 }
 
 }  // namespace oomdoctor
