@@ -50,7 +50,8 @@ StartFailure::StartFailure(const std::string& command, int error)
 
 Channel output_channel(int standard) {
   struct stat status {};
-  if (inherited().is_closed(standard) || fstat(standard, &status) != 0) return Channel::direct;
+  if (inherited().is_closed(standard)) return Channel::direct;
+  if (fstat(standard, &status) != 0) return Channel::pipe;  // which records all
   if (isatty(standard) == 1) return Channel::terminal;
   if (S_ISREG(status.st_mode)) return Channel::followed;
   const bool device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);
