@@ -20,7 +20,7 @@ namespace {
 /// for ever.
 constexpr int most_pieces = 512;
 constexpr std::chrono::milliseconds retry_pause{1};
-constexpr int most_read_failures = 100;  ///< of read() in one stream
+constexpr int most_stream_failures = 100;  ///< of read() and write() in one stream
 /// A reader that takes nothing for so long after the end of the command gets the rest by the process beside.
 constexpr int patience = 1000;  ///< milliseconds
 
@@ -234,7 +234,7 @@ bool Relay::read(std::size_t i) {
       uninterrupted([&] { return ::read(stream.source.number(), stream.buffer.data(), stream.buffer.size()); });
   if (got < 0 && errno == EAGAIN) return false;
   const bool hangs_up = got < 0 && errno == EIO && stream.records && child_.terminal().is_open();
-  if (got < 0 && !hangs_up && ++stream.failures < most_read_failures) {
+  if (got < 0 && !hangs_up && ++stream.failures < most_stream_failures) {
     std::this_thread::sleep_for(retry_pause);
     return true;
   }
@@ -261,8 +261,13 @@ void Relay::write(Stream& stream) {
       stream.begin += static_cast<std::size_t>(written);
       continue;
     }
+    const bool has_no_reader = errno == EPIPE || errno == ECONNRESET;
+    if (!has_no_reader && ++stream.failures < most_stream_failures) {
+      std::this_thread::sleep_for(retry_pause);
+      continue;
+    }
     stream.begin = stream.end;
-    if (errno == EPIPE || errno == ECONNRESET)
+    if (has_no_reader)
       stream.source.close();
     else
       stream.discards = true;
