@@ -149,7 +149,10 @@ int run_run(const Arguments& arguments) {
   diagnose_options(arguments);  // a mistyped option should not cost a run
   make_render_options(arguments);
   const std::optional<RunPlace> place = find_place(arguments);
-  if (!place) return run_unobserved(arguments.words);
+  if (!place) {
+    print_note("the command is not observed: no folder for its output can be made");
+    return run_unobserved(arguments.words);
+  }
   if (!arguments.has("quiet")) print_note(fmt::format("recording into {}/", place->folder.path()));
   const RunPlan plan{
       [&](const CommandEnd& ending) { return !ended_well(ending) || arguments.has("always"); },
@@ -163,7 +166,10 @@ int run_run(const Arguments& arguments) {
   } catch (const StartFailure& error) {
     print_note(error.what());
     return error.status;
+  } catch (const CannotObserve& error) {
+    print_note(error.what());
   }
+  return run_unobserved(arguments.words);
 }
 
 }  // namespace oomdoctor::cli

@@ -50,7 +50,8 @@ StartFailure::StartFailure(const std::string& command, int error)
 
 Channel output_channel(int standard) {
   struct stat status {};
-  if (inherited().is_closed(standard) || fstat(standard, &status) != 0) return Channel::direct;
+  if (inherited().is_closed(standard)) return Channel::direct;
+  if (fstat(standard, &status) != 0) return Channel::pipe;  // which records all
   if (isatty(standard) == 1) return Channel::terminal;
   if (S_ISREG(status.st_mode)) return Channel::followed;
   const bool device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);
@@ -100,7 +101,7 @@ void Child::open_terminal() {
   if (!typed) settings.c_oflag &= ~static_cast<tcflag_t>(OPOST);
   ioctl(model, TIOCGWINSZ, &size);
   int ours = -1, theirs = -1;
-  if (openpty(&ours, &theirs, nullptr, known ? &settings : nullptr, &size) != 0) {
+  if (!known || openpty(&ours, &theirs, nullptr, &settings, &size) != 0) {
     problems_.push_back(std::string("output to the terminal was lost: ") + std::strerror(errno));
     for (Channel& each : channels_)
       if (each == Channel::terminal) each = Channel::direct;
@@ -135,6 +136,10 @@ bool Child::start(const std::vector<std::string>& words) {
     int number = 0;  // the first word is the command's number
     const bool told = uninterrupted([&] { return read(changes(), &number, sizeof number); }) == sizeof number;
     fcntl(changes(), F_SETFL, O_NONBLOCK);
+    if (!told && !failed) {  // it could not start the command
+      uninterrupted([&] { return waitpid(child, nullptr, 0); });
+      return false;
+    }
     if (told) pid_ = number;
   }
   if (failed) {
@@ -181,10 +186,9 @@ void Child::keep_terminal(const std::vector<std::string>& words, int report, int
   sigemptyset(&changes);
   sigaddset(&changes, SIGCHLD);
   const Descriptor signals(signalfd(-1, &changes, SFD_CLOEXEC | SFD_NONBLOCK));
-  const pid_t self = getpid(), command = fork();
+  const pid_t self = getpid(), command = signals.is_open() ? fork() : -1;
+  if (command < 0) return;
   if (command == 0) enter(words, report, self);
-  int failure = errno;
-  if (command < 0 || !signals.is_open()) [[maybe_unused]] const auto written = write(report, &failure, sizeof failure);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) silence(standard);
   close_all_but({state, orders, signals.number()});
   const auto say = [&](int word) { [[maybe_unused]] const auto written = write(state, &word, sizeof word); };

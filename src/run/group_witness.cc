@@ -34,6 +34,7 @@ GroupWitness::GroupWitness() {
 
 GroupWitness::~GroupWitness() {
   if (pid_ <= 0) return;
+  questions_.close();  // then it ends
   kill(pid_, SIGKILL);
   uninterrupted([&] { return waitpid(pid_, nullptr, 0); });
 }

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace oomdoctor {
 namespace {
 
@@ -22,7 +24,7 @@ Inherited Inherited::take() {
   // open() takes the lowest free number, so each closed descriptor gets /dev/null under its own one. Reading or writing there
   // fails as before, because it is open for the other one.
   for (int standard = 0; standard < 3; ++standard)
-    if (fcntl(standard, F_GETFD) < 0) {
+    if (fcntl(standard, F_GETFD) < 0 && errno == EBADF) {
       state.closed_[static_cast<std::size_t>(standard)] = true;
       [[maybe_unused]] const int placed = open("/dev/null", standard == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }

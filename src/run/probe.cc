@@ -78,6 +78,7 @@ void Probe::check() {
 /// The probe has ended or hung. A machine without the thing to be sampled has one that ends well and writes nothing.
 void Probe::end(bool hung) {
   output_.close();
+  if (process_ <= 0) return;
   kill(-process_, SIGKILL);
   const auto status = hung ? std::nullopt : wait_shortly(process_);
   const bool finished = !orders_.is_open();

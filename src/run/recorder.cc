@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
 #include "run/gpu_probe.h"
 #include "run/inherited.h"
@@ -23,6 +25,8 @@ constexpr std::size_t max_samples = 8192;        ///< more than two hours in ful
 constexpr std::size_t max_gpu_rows = 16384;      ///< half an hour of eight GPUs in full; about 2 MB
 constexpr std::size_t max_gpu_line = 4096;       ///< bytes; a longer line is no row of a monitor
 constexpr std::int64_t max_behind = 64 << 20;    ///< bytes of a followed file that are read at once; before them, none are
+constexpr std::chrono::milliseconds poll_pause{10};
+constexpr int most_recv_failures = 100;  ///< of recv() in a row
 constexpr int second = 1000;                     ///< milliseconds
 constexpr std::string_view sample_header =
     "time,process_tree_rss,cgroup_used,cgroup_limit,shm_used,shm_size,available,total,swap_free";
@@ -82,6 +86,16 @@ int print_host_samples() {
   return 0;
 }
 
+/// The last '\n' or '\r'; npos without one.
+std::size_t last_line_end(std::string_view text) {
+  if (text.empty()) return text.npos;
+  const void* const line = memrchr(text.data(), '\n', text.size());
+  const std::size_t begin = line != nullptr ? static_cast<std::size_t>(static_cast<const char*>(line) - text.data()) : 0;
+  const void* const redrawn = memrchr(text.data() + begin, '\r', text.size() - begin);
+  if (redrawn != nullptr) return static_cast<std::size_t>(static_cast<const char*>(redrawn) - text.data());
+  return line != nullptr ? begin : text.npos;
+}
+
 /// Where a new program would write into the file.
 std::int64_t place_in(int file) {
   struct stat status {};
@@ -139,7 +153,10 @@ bool Recorder::record() {
 bool Recorder::receive() {
   std::array<pollfd, 3> events{
       {{socket_.number(), POLLIN, 0}, {host_.output(), POLLIN, 0}, {gpus_.output(), POLLIN, 0}}};
-  if (poll(events.data(), events.size(), second) < 0 && errno != EINTR) return false;
+  if (poll(events.data(), events.size(), second) < 0) {  // the system has no memory for a moment
+    for (pollfd& each : events) each.revents = 0;
+    std::this_thread::sleep_for(poll_pause);
+  }
   if (events[1].revents != 0) read_host();
   if (events[2].revents != 0) read_gpus();
   host_.check();
@@ -149,8 +166,13 @@ bool Recorder::receive() {
   for (int i = 0; i < 64; ++i) {  // then the probes have their turn
     const ssize_t got =
         uninterrupted([&] { return recv(socket_.number(), frame.data(), frame.size(), MSG_DONTWAIT); });
-    if (got < 0 && errno == EAGAIN) return true;
-    if (got <= 0) return false;
+    if (got < 0 && errno != EAGAIN && ++failures_ > most_recv_failures) {
+      lose("output", std::strerror(errno));
+      return false;
+    }
+    if (got < 0) return true;
+    if (got == 0) return false;
+    failures_ = 0;
     take(static_cast<FrameKind>(frame[0]), {frame.data() + 1, static_cast<std::size_t>(got) - 1});
     if (end_) return false;
   }
@@ -177,7 +199,7 @@ void Recorder::take(FrameKind kind, std::string_view payload) {
 /// Keeps whole lines, so that two streams do not break each other's.
 void Recorder::keep(std::size_t stream, std::string_view text, bool at_end) {
   std::string& rest = unfinished_[stream];
-  const std::size_t last = text.find_last_of("\r\n");
+  const std::size_t last = last_line_end(text);
   if (last == text.npos && rest.size() + text.size() < max_unfinished && !at_end) {
     rest += text;
     return;
@@ -337,7 +359,7 @@ void Recorder::say_memory() {
 RunEvidence Recorder::evidence() const {
   RunEvidence evidence;
   const auto add = [&](const char* name, const std::optional<std::string>& text) {
-    if (text || folder_.has(name)) evidence.logs.push_back({folder_.path_of(name), text});
+    evidence.logs.push_back({folder_.path_of(name), text});
   };
   add(RunFileNames::output, output_.text());
   add(RunFileNames::samples, rows_.text());

@@ -93,6 +93,7 @@ class Recorder {
   std::optional<double> highest_group_share_;  ///< of the limit of the command's cgroup
   std::vector<std::string> lost_;  ///< what could not be had and why: sentences
   std::optional<EndFrame> end_;
+  int failures_ = 0;  ///< of recv() in a row
 };
 
 }  // namespace oomdoctor

@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <thread>
 #include <vector>
 
 namespace oomdoctor {
@@ -17,6 +19,8 @@ namespace {
 /// Pieces that are read and written after the command has ended: more than any pipe or terminal holds. Its children may print
 /// for ever.
 constexpr int most_pieces = 512;
+constexpr std::chrono::milliseconds retry_pause{1};
+constexpr int most_stream_failures = 100;  ///< of read() and write() in one stream
 /// A reader that takes nothing for so long after the end of the command gets the rest by the process beside.
 constexpr int patience = 1000;  ///< milliseconds
 
@@ -88,7 +92,8 @@ CommandEnd Relay::run() {
   return *end_;
 }
 
-/// Waits up to `milliseconds` for events and handles them. True if an output had something, or a reader took some of it.
+/// Waits up to `milliseconds` for events and handles them. True if an output had something, or a reader took some of it, or
+/// that is not known.
 bool Relay::handle_events(int milliseconds) {
   constexpr std::size_t first_stream = 3;
   std::array<pollfd, first_stream + 2 * std::tuple_size_v<std::array<Stream, 4>>> events;
@@ -105,7 +110,12 @@ bool Relay::handle_events(int milliseconds) {
     events[first_stream + 2 * i + 1] = {writes || stream.waits() ? stream.sink.descriptor() : -1,
                                         static_cast<short>(stream.waits() ? POLLOUT : 0), 0};
   }
-  if (uninterrupted([&] { return poll(events.data(), events.size(), milliseconds); }) <= 0) return false;
+  const int ready = uninterrupted([&] { return poll(events.data(), events.size(), milliseconds); });
+  if (ready < 0) {  // the system has no memory for a moment
+    std::this_thread::sleep_for(retry_pause);
+    return true;
+  }
+  if (ready == 0) return false;
   if (events[0].revents != 0) take_signals();
   if (events[1].revents != 0) link_.flush();
   if (events[2].revents != 0)
@@ -223,6 +233,11 @@ bool Relay::read(std::size_t i) {
   const ssize_t got =
       uninterrupted([&] { return ::read(stream.source.number(), stream.buffer.data(), stream.buffer.size()); });
   if (got < 0 && errno == EAGAIN) return false;
+  const bool hangs_up = got < 0 && errno == EIO && stream.records && child_.terminal().is_open();
+  if (got < 0 && !hangs_up && ++stream.failures < most_stream_failures) {
+    std::this_thread::sleep_for(retry_pause);
+    return true;
+  }
   if (got <= 0) {
     stream.source.close();
     return false;
@@ -246,8 +261,13 @@ void Relay::write(Stream& stream) {
       stream.begin += static_cast<std::size_t>(written);
       continue;
     }
+    const bool has_no_reader = errno == EPIPE || errno == ECONNRESET;
+    if (!has_no_reader && ++stream.failures < most_stream_failures) {
+      std::this_thread::sleep_for(retry_pause);
+      continue;
+    }
     stream.begin = stream.end;
-    if (errno == EPIPE || errno == ECONNRESET)
+    if (has_no_reader)
       stream.source.close();
     else
       stream.discards = true;

@@ -38,6 +38,7 @@ class Relay {
     Sink sink{-1};
     bool records = true;  ///< its bytes are output of the command, not input
     bool discards = false;  ///< the sink fails: its bytes go nowhere
+    int failures = 0;        ///< of reading and writing, so far
     std::size_t begin = 0, end = 0;  ///< of the bytes that wait, in `buffer`
     std::array<char, max_payload - 1> buffer;
 

@@ -38,8 +38,4 @@ bool RunFolder::link(const std::string& name, const std::string& target) const {
   return false;
 }
 
-bool RunFolder::has(const std::string& name) const {
-  return faccessat(folder_.number(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 }  // namespace oomdoctor

@@ -26,8 +26,6 @@ class RunFolder {
   void remove(const std::string& name) const;
   /// Removes these files. The folder stays if there is anything else in it.
   void remove_all(const std::vector<std::string>& names) const;
-  /// True if there is anything of this name.
-  bool has(const std::string& name) const;
   /// Makes or replaces a link to `target`. It replaces nothing but a link. False on failure.
   bool link(const std::string& name, const std::string& target) const;
 

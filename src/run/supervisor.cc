@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <new>
 #include <optional>
 
@@ -62,26 +64,30 @@ void discard(pid_t recorder, const RunFolder& folder) {
 
 }  // namespace
 
+CannotObserve::CannotObserve(int error) : Error(std::string("the command is not observed: ") + std::strerror(error)) {}
+
 SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& folder, const RunPlan& plan) {
   std::array<int, 2> ends{-1, -1};
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) throw become(words);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) throw CannotObserve(errno);
   RecorderLink link{Descriptor(ends[0])};
   Descriptor theirs(ends[1]);
   const sigset_t all = all_signals();
   sigprocmask(SIG_BLOCK, &all, nullptr);
   const Descriptor signals(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals.is_open()) throw become(words);
+  if (!signals.is_open()) throw CannotObserve(errno);
   const pid_t recorder = run_beside([&] { return record_and_report(words, folder, plan, std::move(theirs)); });
+  if (recorder < 0) throw CannotObserve(errno);
   theirs.close();
-  if (recorder < 0) throw become(words);
   inherited().take_timers();
   std::optional<Child> made;
   std::optional<Relay> relay;
   bool started = false;
+  int error = ENOMEM;
   try {
     made.emplace();
     relay.emplace(*made, link, recorder, signals.number());
     started = made->start(words);
+    error = errno;
   } catch (const StartFailure&) {
     discard(recorder, folder);
     throw;
@@ -91,7 +97,7 @@ SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& 
     relay.reset();
     made.reset();
     discard(recorder, folder);
-    throw become(words);
+    throw CannotObserve(error);
   }
   link.send_value(FrameKind::process, made->pid());
   for (const std::string& problem : made->problems()) link.send(FrameKind::problem, problem);

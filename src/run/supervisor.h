@@ -3,7 +3,7 @@
 //   relay ──► command              this process: passes output, input and signals on; see relay.h
 //     └─────► recorder ──► probes  writes down what happens, and makes the report; see recorder.h and probe.h
 //
-// If one of them cannot be had, the command takes the place of this program, as if it had been started without it.
+// If one of them cannot be had, the command is to take the place of this program, as if it had been started without it.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,12 @@ struct SupervisedEnd {
   bool reported = false;  ///< the report was wanted and made
 };
 
-/// Runs the command until it ends. Throws StartFailure.
+/// The system has no process, socket or memory for the observation. The command has not started.
+struct CannotObserve : Error {
+  explicit CannotObserve(int error);
+};
+
+/// Runs the command until it ends. Throws StartFailure and CannotObserve.
 SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& folder, const RunPlan& plan);
 
 }  // namespace oomdoctor
