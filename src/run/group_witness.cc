@@ -39,8 +39,8 @@ GroupWitness::~GroupWitness() {
   uninterrupted([&] { return waitpid(pid_, nullptr, 0); });
 }
 
-/// The kernel keeps the signals until the next question. It gives a signal to the youngest process of a group first, so the
-/// witness has it before this program has.
+/// The kernel keeps the signals until the next question. It gives a signal to the youngest process of a group first, so
+/// the witness has it before this program has.
 void GroupWitness::watch(int questions, int answers) {
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) silence(standard);
   close_all_but({questions, answers});
@@ -52,7 +52,8 @@ void GroupWitness::watch(int questions, int answers) {
     signalfd_siginfo signal{};
     answer.count = 0;
     while (read(signals.number(), &signal, sizeof signal) == sizeof signal)
-      if (answer.count < answer.signals.size()) answer.signals[answer.count++] = {signal.ssi_signo, signal.ssi_pid, false};
+      if (answer.count < answer.signals.size())
+        answer.signals[answer.count++] = {signal.ssi_signo, signal.ssi_pid, false};
     if (!write_all(answers, {reinterpret_cast<const char*>(&answer), sizeof answer})) return;
   }
 }
@@ -60,7 +61,8 @@ void GroupWitness::watch(int questions, int answers) {
 /// A signal of an older answer that this program has not got by now was merged with another one on its way.
 void GroupWitness::ask() {
   const auto end = got_.begin() + static_cast<std::ptrdiff_t>(count_);
-  count_ = static_cast<std::size_t>(std::remove_if(got_.begin(), end, [](const Signal& s) { return s.is_old; }) - got_.begin());
+  count_ = static_cast<std::size_t>(std::remove_if(got_.begin(), end, [](const Signal& s) { return s.is_old; }) -
+                                    got_.begin());
   count_ = std::min(count_, most);
   for (Signal& signal : got_) signal.is_old = true;
   if (!questions_.is_open()) return;

@@ -148,7 +148,7 @@ void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& s
   }
 }
 
-void HostProbe::add_machine(HostMemory& out) const {
+void HostProbe::add_machine(bool kills, HostMemory& out) const {
   constexpr std::int64_t kibibyte = 1024;
   const std::string memory = read_file(root_ + "/proc/meminfo");  // "MemTotal:       24683620 kB"
   const auto bytes = [&](std::string_view name) -> std::optional<std::int64_t> {
@@ -159,14 +159,14 @@ void HostProbe::add_machine(HostMemory& out) const {
   out.available = bytes("MemAvailable:");
   out.swap_total = bytes("SwapTotal:");
   out.swap_free = bytes("SwapFree:");
-  out.machine_kills = counter(read_file(root_ + "/proc/vmstat"), "oom_kill");
+  if (kills) out.machine_kills = counter(read_file(root_ + "/proc/vmstat"), "oom_kill");
 }
 
-HostMemory HostProbe::read() const {
+HostMemory HostProbe::read(bool of_machine) const {
   HostMemory out;
   int budget = max_tasks;
   add_process(process_, 0, budget, out);
-  add_machine(out);
+  add_machine(of_machine, out);
   if (group_) {
     out.cgroup_used = leading_number(read_file(group_->used));
     out.cgroup_limit = limit_in(group_->limit);

@@ -36,7 +36,8 @@ class HostProbe {
   /// From now on, the samples are of this command.
   void set_process(pid_t process);
 
-  HostMemory read() const;
+  /// `of_machine`: also the kills of the machine, which the kernel sums up over all processors for each reader.
+  HostMemory read(bool of_machine = true) const;
 
  private:
   /// The files of the memory controller, version 1 or 2.
@@ -45,7 +46,7 @@ class HostProbe {
   };
   void find_group(pid_t process);
   void add_process(pid_t process, int depth, int& budget, HostMemory& sum) const;
-  void add_machine(HostMemory& out) const;
+  void add_machine(bool kills, HostMemory& out) const;
 
   pid_t process_;
   std::string root_;

@@ -21,8 +21,8 @@ Inherited Inherited::take() {
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) sigaddset(&state.ignored_, signal);
   }
   std::signal(SIGCHLD, SIG_DFL);
-  // open() takes the lowest free number, so each closed descriptor gets /dev/null under its own one. Reading or writing there
-  // fails as before, because it is open for the other one.
+  // open() takes the lowest free number, so each closed descriptor gets /dev/null under its own one. Reading or writing
+  // there fails as before, because it is open for the other one.
   for (int standard = 0; standard < 3; ++standard)
     if (fcntl(standard, F_GETFD) < 0 && errno == EBADF) {
       state.closed_[static_cast<std::size_t>(standard)] = true;

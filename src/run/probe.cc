@@ -63,7 +63,7 @@ void Probe::read(std::string& out) {
     last_ = Clock::now();
     wrote_ = true;
     out.append(buffer.data(), static_cast<std::size_t>(got));
-    if (out.size() > max_unread) return;
+    if (static_cast<std::size_t>(got) < buffer.size() || out.size() > max_unread) return;
   }
 }
 

@@ -78,7 +78,7 @@ int print_host_samples() {
     SampleFrame sample;
     const std::string time = local_time();
     time.copy(sample.time.data(), sample.time.size() - 1);
-    sample.memory = probe.read();
+    sample.memory = probe.read(!known || !more);
     if (!known) sample.memory.tree_rss = sample.memory.largest_rss = sample.memory.address_space = std::nullopt;
     if (!write_all(STDOUT_FILENO, {reinterpret_cast<const char*>(&sample), sizeof sample})) return 0;
     known = true;
@@ -141,19 +141,21 @@ void Recorder::follow(int standard) {
   followed_.push_back({std::move(file), place_in(standard), static_cast<std::size_t>(standard)});
 }
 
-bool Recorder::record() {
+Wanted Recorder::record() {
   const pid_t relay = getppid();
   while (receive()) {
   }
   finish();
-  return end_ ? end_->report : getppid() == relay;
+  if (end_) return end_->report ? Wanted::report : Wanted::nothing;
+  return getppid() == relay ? Wanted::report : Wanted::files;
 }
 
 /// Waits for the next things to write down. False when the command has ended.
 bool Recorder::receive() {
   std::array<pollfd, 3> events{
       {{socket_.number(), POLLIN, 0}, {host_.output(), POLLIN, 0}, {gpus_.output(), POLLIN, 0}}};
-  if (poll(events.data(), events.size(), second) < 0) {  // the system has no memory for a moment
+  // The samples of each second wake it, so a file that is read beside the command is never far behind.
+  if (poll(events.data(), events.size(), 2 * second) < 0) {  // the system has no memory for a moment
     for (pollfd& each : events) each.revents = 0;
     std::this_thread::sleep_for(poll_pause);
   }

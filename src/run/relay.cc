@@ -210,6 +210,12 @@ void Relay::take_state(int status) {
 
 /// The command is stopped, and so are we: for a shell, both are one job. Whoever continues one of them continues both.
 void Relay::stop_together(int signal) {
+  // What it printed comes before what its shell says about the stop.
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Stream& stream = (*streams_)[i];
+    for (int pieces = 0; pieces < most_pieces && stream.records && stream.source.is_open() && !stream.waits(); ++pieces)
+      if (!read(i)) break;
+  }
   child_.restore_terminal();
   const pid_t command = child_.pid(), self = getpid();
   const pid_t waker = run_beside([=] { return wake_with(command, self); });

@@ -1,5 +1,5 @@
-// The parts of oomdoctor run where the system gives nothing more: full disks, readers that are slow or gone, probes that
-// hang or crash, names that somebody else has taken.
+// The parts of oomdoctor run where the system gives nothing more: full disks, readers that are slow or gone, probes
+// that hang or crash, names that somebody else has taken.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -379,7 +379,8 @@ TEST_CASE("what a program inherits it can give on unchanged") {
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     state.give_back();
     sigprocmask(SIG_SETMASK, nullptr, &mask);
-    struct sigaction hang_up {}, end {};
+    struct sigaction hang_up {
+    }, end{};
     sigaction(SIGCHLD, nullptr, &child);
     sigaction(SIGHUP, nullptr, &hang_up);
     sigaction(SIGTERM, nullptr, &end);
